@@ -133,7 +133,7 @@ def test_runs_left_out_alone_have_one_colour() -> None:
 
 
 def test_a_measure_that_is_not_there() -> None:
-    with pytest.raises(PolicyError, match="the study has no measure 'RR': AP, P@2"):
+    with pytest.raises(PolicyError, match="unknown measure 'RR'; expected one of: AP, P@2"):
         leave_one_out_chart(left(), "RR")
 
 

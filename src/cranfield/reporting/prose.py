@@ -16,6 +16,7 @@ from cranfield.base.scale_types import a_scale
 from cranfield.base.text import capitalised, counted
 from cranfield.base.version import __version__
 from cranfield.reporting.references import Entry, cited_in
+from cranfield.reporting.summary import listing
 from cranfield.scales.meaningful import MEANINGFUL, meaning, measure_of, order_kept
 from cranfield.significance import check_assumptions
 from cranfield.significance.comparison.compared_pairs import MEANS
@@ -121,14 +122,6 @@ def p_of(pvalue: float, alpha: float) -> Maths:
     while float(f"{pvalue:.{places}f}") == 0:
         places += 1
     return Maths(f"p = {pvalue:.{places}f}")
-
-
-def listing(names: Sequence[str], most: int = 5) -> str:
-    """List names as a sentence does; of many, the first few."""
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 NOTHING = 1e-9

@@ -95,21 +95,20 @@ def group_letters(comparison: PairwiseComparison) -> list[str] | None:
     return [shortened(groups[name]) for name in comparison.systems]
 
 
-NAMED = 3
-"""Names in a list, at most."""
-
-
 def lead(one: PairwiseComparison, name: str) -> str:
     """Return the sentence on the top group, or on systems that are better than the baseline."""
     return _baseline_sentence(name, one) if one.baselines else _top_sentence(name, one)
 
 
+def listing(names: Sequence[str], most: int | None = 5) -> str:
+    """List names as a sentence does; of many, the first few."""
+    if most is not None and len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
 def listed(names: Sequence[str]) -> str:
-    shown = [label(name) for name in names[:NAMED]]
-    more = len(names) - len(shown)
-    if more:
-        return f"{', '.join(shown)} and {more:,} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    return listing([label(name) for name in names], 3)
 
 
 def _mean(one: PairwiseComparison, k: int) -> str:

@@ -12,7 +12,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.meta import ScaleStudy, study_scales
-from cranfield.reporting.charts.scale_study import scale_pairs_chart, scale_tau_chart
+from cranfield.reporting.charts.of_studies import scale_pairs_chart, scale_tau_chart
 
 
 @cache

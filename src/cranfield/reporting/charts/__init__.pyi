@@ -17,7 +17,7 @@ from .of_studies import agreement_chart as agreement_chart
 from .of_studies import asl_chart as asl_chart
 from .of_studies import leave_one_out_chart as leave_one_out_chart
 from .of_studies import pooling_chart as pooling_chart
-from .scale_study import scale_pairs_chart as scale_pairs_chart, scale_tau_chart as scale_tau_chart
+from .of_studies import scale_pairs_chart as scale_pairs_chart, scale_tau_chart as scale_tau_chart
 from .of_studies import stability_chart as stability_chart
 from .of_users import (
     clicks_by_rank_chart as clicks_by_rank_chart,

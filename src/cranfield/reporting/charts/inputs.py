@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, best_first, to_order
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted
 from cranfield.base.text import plain
 from cranfield.measures.base import Measure
+from cranfield.reporting.page.html import label
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import place_of
 from cranfield.significance.prepare import as_scores
@@ -19,28 +20,25 @@ from cranfield.significance.prepare import as_scores
 Named = Iterable[str | Measure] | Mapping[str, str | Measure] | str | Measure
 """A measure or several; the keys of a mapping are their titles."""
 
-NAMELESS = "(no name)"
-"""How a system is called whose tag is empty."""
-
 
 def labels(names: Sequence[str]) -> list[str]:
     r"""Make names from files fit to be shown: printable, not empty, and each another."""
     taken = {name for name in names if name == _printed(name)}
     out = []
     for name in names:
-        label = shown = _printed(name)
+        unique = shown = _printed(name)
         number = 2
-        while name != shown and label in taken:
-            label = f"{shown} ({number})"
+        while name != shown and unique in taken:
+            unique = f"{shown} ({number})"
             number += 1
-        taken.add(label)
-        out.append(label)
+        taken.add(unique)
+        out.append(unique)
     return out
 
 
 def _printed(name: str) -> str:
     # A tag of blanks would be as invisible as an empty one.
-    return plain(name) if name.strip() else NAMELESS
+    return label(name if name.strip() else "")
 
 
 def table_of(scores: Any) -> Scores:
@@ -68,6 +66,15 @@ def chosen(names: Sequence[str], asked: Sequence[str] | str | None) -> list[int]
     if not wanted:
         raise PolicyError("a chart needs a system at least; the list of systems is empty")
     return [place_of(name, names) for name in wanted]
+
+
+def first_or(noun: str, name: str | None, names: Iterable[str]) -> str:
+    """Return a name that is one of several, by default the first."""
+    known = list(names)
+    if name is None:
+        return known[0]
+    check_choice(noun, name, known)
+    return name
 
 
 def ordered(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:

@@ -13,18 +13,15 @@ from cranfield.assess.judges.kin import KinBias
 from cranfield.base.arrays import best_first
 from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.text import counted
-from cranfield.reporting.charts.inputs import chosen, labels
+from cranfield.reporting.charts.inputs import chosen, first_or, labels
 from cranfield.reporting.charts.theme import (
     COLOURS,
-    by_look,
     chart_of,
     headed,
     interval_rows,
-    row_size,
-    score_axis,
+    number_of_each,
     themed,
     tips,
-    zero_line,
 )
 
 WIDTH = 520
@@ -76,42 +73,42 @@ def judges_chart(
     if not 0 < len(names) <= len(SHAPES):
         raise PolicyError(f"expected 1 to {len(SHAPES)} statistics, got {len(names)}")
     shown = labels(comparison.judges)
-    columns = [comparison.statistics.index(name) for name in names]
-    order = best_first(comparison.values[:, columns[0]])
-    frame = pl.DataFrame(
-        [
-            {
-                "judge": shown[judge],
-                "statistic": names[k],
-                "value": comparison.values[judge, column],
-                "low": comparison.low[judge, column],
-                "high": comparison.high[judge, column],
-            }
-            for judge in order.tolist()
-            for k, column in enumerate(columns)
-        ]
-    ).filter(pl.col("value").is_not_nan())
-    step, _ = row_size(len(shown))
+    column = comparison.statistics.index(names[0])
+    order = best_first(comparison.values[:, column])
+    ranks = dict(zip([shown[k] for k in order], range(len(shown)), strict=True))
+    frame = (
+        comparison.frames()["intervals"]
+        .filter(pl.col("estimate").is_finite(), pl.col("statistic").is_in(names))
+        .select(
+            pl.col("judge").replace_strict(comparison.judges, shown, return_dtype=pl.String),
+            *("statistic", "low", "high"),
+            value="estimate",
+        )
+        .sort(
+            pl.col("judge").replace_strict(ranks, return_dtype=pl.Int64),
+            pl.col("statistic").replace_strict(names, [*range(len(names))], return_dtype=pl.Int64),
+        )
+    )
     looks = dict(zip(names, zip(COLOURS, SHAPES, strict=False), strict=False))
     title = ", ".join(names)
     topics = counted(len(comparison.topics), "topic")
     below = f"{100 * comparison.confidence:g}% intervals over {topics}, by the jackknife."
     best = f"{shown[order[0]]} has the highest {names[0]}"
-    value = comparison.values[order[0], columns[0]]
+    value = comparison.values[order[0], column]
     return interval_rows(
         frame,
         "judge",
         "value",
-        by_look("statistic", looks, title=None, orient="top", columns=len(names)),
-        lambda field: score_axis(field, title, len(shown)),
+        "statistic",
+        looks,
+        title,
         tips("judge:N", "statistic:N", "value", "low", "high"),
-        zero_line(),
         rules={"": 1.5},
-        size=min(50, 2.5 * step),
-        names=[shown[k] for k in order],
+        size=50,
+        legend={"title": None, "columns": len(names)},
+        names=list(ranks),
         offset=alt.YOffset("statistic:N", scale=alt.Scale(domain=names, paddingOuter=0.6)),
         width=WIDTH,
-        height=alt.Step(step, **{"for": "position"}),
         title=headed(f"Agreement of judges with people: {title}", below),
         description=f"{title} of {counted(len(shown), 'judge')} with people, best first, with"
         f" intervals over {topics}. {best}" + (f", {value:.4g}." if np.isfinite(value) else "."),
@@ -228,52 +225,45 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
     >>> chart.to_dict()["layer"][1]["encoding"]["y"]["scale"]["domain"]
     ['llm']
     """
-    measure = found.measures[0] if measure is None else measure
-    check_choice("measure", measure, found.measures)
-    m = found.measures.index(measure)
-    names = labels(found.judges)
-    bias = found.bias[m]
-    order = [k for k in best_first(bias).tolist() if not np.isnan(bias[k])]
+    measure = first_or("measure", measure, found.measures)
     favours, alone, against = LOOKS
-    verdicts = np.where(found.low_together[m] > 0, favours, alone)
-    verdicts = np.where(found.high_together[m] < 0, against, verdicts)
-    columns = {
-        "bias": found.bias,
-        "low": found.low,
-        "high": found.high,
-        "low together": found.low_together,
-        "high together": found.high_together,
-    }
-    frame = pl.DataFrame(
-        {
-            "judge": [names[k] for k in order],
-            **{name: values[m, order] for name, values in columns.items()},
-            "verdict": verdicts[order].tolist(),
-        }
+    verdict = (
+        pl.when(pl.col("low together") > 0)
+        .then(pl.lit(favours))
+        .when(pl.col("high together") < 0)
+        .then(pl.lit(against))
+        .otherwise(pl.lit(alone))
     )
-    step, _ = row_size(len(order))
-    counts = dict(frame["verdict"].value_counts().iter_rows())
-    looks = {kind: look for kind, look in LOOKS.items() if kind in counts}
-    title = f"kin bias: shift of kin minus shift of others, {measure}"
-    verdict_counts = ", ".join(f"{counts[kind]} {kind}" for kind in looks)
-    judges = counted(len(order), "judge")
+    columns = ("bias", "low", "high", "low together", "high together")
+    frame = (
+        found.to_polars()
+        .filter(pl.col("kin bias").is_not_null(), measure=measure)
+        .rename({"kin bias": "bias"})
+        .select(
+            pl.col("judge").replace_strict(found.judges, labels(found.judges)),
+            *columns,
+            verdict=verdict,
+        )
+        .sort("bias", descending=True, maintain_order=True)
+    )
+    judges = counted(frame.height, "judge")
     return interval_rows(
         frame,
         "judge",
         "bias",
-        by_look("verdict", looks, title=None, orient="top", columns=3),
-        lambda field: score_axis(field, title, len(order)),
+        "verdict",
+        LOOKS,
+        f"kin bias: shift of kin minus shift of others, {measure}",
         tips("judge:N", *columns, "verdict:N"),
-        zero_line(),
         rules={" together": 1, "": 3},
-        size=min(90, 4 * step),
+        size=90,
+        legend={"title": None, "columns": 3},
         width=WIDTH,
-        height=alt.Step(step),
         title=headed(
             f"Do judges favour their own family? {measure}",
             f"{100 * found.confidence:g}% t intervals over topics; thin: for {judges} together"
             " (Bonferroni).",
         ),
         description=f"Kin bias of {judges} by {measure}, with intervals over topics:"
-        f" {verdict_counts}.",
+        f" {number_of_each(frame['verdict'], LOOKS)}.",
     )

@@ -15,7 +15,6 @@ from cranfield.reporting.charts.inputs import boxes_of, labels, ordered, titled
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
-    by_look,
     cell_size,
     chart_of,
     coded,
@@ -23,6 +22,7 @@ from cranfield.reporting.charts.theme import (
     data_of,
     headed,
     interval_rows,
+    number_of_each,
     overlaid,
     row_size,
     rows_of,
@@ -194,10 +194,7 @@ def intervals_chart(
             f"Lines: limits of the {comparison.difference_from} {names[centre]}, around each"
             f" {comparison.mean_of}."
         )
-    counts = dict(frame["verdict"].value_counts().iter_rows())
-    looks = {kind: look for kind, look in LOOKS.items() if kind in counts}
-    says, count = f"compared with {names[centre]}", len(names)
-    step, _ = row_size(count)
+    says = f"compared with {names[centre]}"
     title = titled(
         comparison.measure,
         comparison.mean_of if comparison.mean_of == "mean" else f"{comparison.mean_of} by",
@@ -206,37 +203,34 @@ def intervals_chart(
     first, last = float(np.nanmin(low)), float(np.nanmax(high))
     # Vega would draw an axis of no length from 0 to 1, whatever the means are.
     domain = [first - 0.1, last + 0.1] if first == last else alt.Undefined
-    scale = alt.Scale(zero=False, domain=domain)
-    own = chart_of(frame.filter(verdict="reference").select("low", "high"))
-    band = own.mark_rect(color="black", opacity=0.09, aria=False)
-    place: dict[str, Any] = {"titleLimit": WIDTH, "labelLimit": WIDTH, "columns": 4}
-    verdict_counts = ", ".join(f"{counts[kind]} {kind}" for kind in looks if kind != "reference")
     return interval_rows(
         frame,
         "system",
         "mean",
-        by_look("verdict", looks, title=says, orient="top", **place),
-        lambda field: score_axis(field, title, count, scale),
+        "verdict",
+        LOOKS,
+        title,
         [
             *tips("system:N"),
             alt.Tooltip("mean:Q", title=comparison.mean_of, format=".4f"),
             *tips("low", "high"),
             alt.Tooltip("verdict:N", title=says),
         ],
-        band.encode(x=score_axis("low", title, count, scale), x2="high:Q"),
         rules={"": 2},
-        size=min(60, 3.5 * step),
+        size=64,
+        legend={"title": says, "titleLimit": WIDTH, "labelLimit": WIDTH, "columns": 4},
+        band=frame.filter(verdict="reference").select("low", "high"),
+        scale=alt.Scale(zero=False, domain=domain),
         width=WIDTH,
-        height=alt.Step(step),
         title=headed(
             capitalised(title)
             if not comparison.measure
             else f"{comparison.mean_of.capitalize()} by system: {titled(comparison.measure)}",
             f"{comparison.title}, alpha {comparison.alpha:g}. {differ}",
         ),
-        description=f"{title} of {count} systems with simultaneous intervals, best first;"
-        f" {comparison.title}, alpha {comparison.alpha:g}. Compared with {names[centre]}:"
-        f" {verdict_counts}.",
+        description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
+        f" {comparison.title}, alpha {comparison.alpha:g}. {capitalised(says)}:"
+        f" {number_of_each(frame['verdict'], [*LOOKS][1:])}.",
     )
 
 

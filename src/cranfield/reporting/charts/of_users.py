@@ -7,30 +7,29 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from cranfield.base.errors import CranfieldError, check_choice, check_share, check_whole
+from cranfield.base.errors import CranfieldError, check_share, check_whole
 from cranfield.base.shares import wilson
 from cranfield.base.text import counted, plain
 from cranfield.meta.of_users import Sensitivity
 from cranfield.online.click_models.evaluation import ModelEvaluation
 from cranfield.online.experiments.report import STOPPED, ExperimentReport
 from cranfield.online.log.query_log import QueryLog
-from cranfield.reporting.charts.inputs import labels
+from cranfield.reporting.charts.inputs import first_or, labels
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
     banded,
     by_colour,
-    by_look,
     chart_of,
     headed,
     interval_rows,
+    number_of_each,
     overlaid,
-    row_size,
-    score_axis,
     themed,
     tips,
     zero_line,
 )
+from cranfield.reporting.page.html import label
 
 NO_VARIANT = "(no variant)"
 """How pages are called that no variant had."""
@@ -94,23 +93,21 @@ def clicks_by_rank_chart(
     frame = frame.with_columns(renamed, **{name: pl.lit(pl.Series(v)) for name, v in ends.items()})
     pages, clicked = counted(log.pages.height, "page"), int(frame["clicked"].sum())
     lines = banded(
-        _ranked(frame, "variant"),
+        frame,
+        _rank(frame),
         alt.Y("share:Q").title("clicked results / shown results").scale(zero=True),
         by_colour("variant", called),
+        tips("variant:N", "rank:Q", "shown", "clicked", "share", "low", "high", form=",.4~f"),
+        width=WIDTH,
+        height=280,
+        title=headed(
+            "Clicks by rank",
+            f"{pages}; bands: {100 * confidence:g}% Wilson limits, as if pages were independent.",
+        ),
+        description=f"Share of clicked results by rank, {pages},"
+        f" {counted(clicked, 'clicked result')}, of {counted(len(called), 'variant')}.",
     )
-    return themed(
-        lines.properties(
-            width=WIDTH,
-            height=280,
-            title=headed(
-                "Clicks by rank",
-                f"{pages}; bands: {100 * confidence:g}% Wilson limits, as if pages were"
-                " independent.",
-            ),
-            description=f"Share of clicked results by rank, {pages},"
-            f" {counted(clicked, 'clicked result')}, of {counted(len(called), 'variant')}.",
-        )
-    )
+    return themed(lines)
 
 
 def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) -> alt.LayerChart:
@@ -142,10 +139,10 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     pages = counted(int(evaluation.pages[0]), "page")
     infinite = frame.filter(pl.col("value").is_infinite())["model"].unique(maintain_order=True)
     note = f" Not drawn where infinite: {plain(', '.join(infinite))}." if len(infinite) else ""
-    line = _ranked(frame, "model").mark_line(point=True)
-    y = alt.Y("value:Q").title(kind).scale(zero=False)
+    tip = tips("model:N", "rank:Q", "pages", "value", form=",.4~f")
+    line, y = chart_of(frame).mark_line(point=True), alt.Y("value:Q").title(kind).scale(zero=False)
     return overlaid(
-        line.encode(y=y, **by_colour("model", names)),
+        line.encode(x=_rank(frame), y=y, tooltip=tip, **by_colour("model", names)),
         width=WIDTH,
         height=280,
         title=headed(
@@ -156,16 +153,12 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     )
 
 
-def _ranked(frame: pl.DataFrame, group: str) -> alt.Chart:
-    """Return the base of a chart over ranks, with a tooltip of all columns."""
+def _rank(frame: pl.DataFrame) -> alt.X:
+    """Return the axis of ranks, with a mark at each or, where they are many, at some."""
     deepest = int(frame["rank"].max())  # type: ignore[arg-type]
     marks = [*range(1, deepest + 1)][:: 1 + deepest // 20]
-    numbers = [name for name in frame.columns if name not in {group, "rank"}]
     rank = alt.X("rank:Q").scale(nice=False, padding=12)
-    return chart_of(frame).encode(
-        x=rank.axis(tickMinStep=1, grid=False, values=marks),
-        tooltip=tips(f"{group}:N", "rank:Q", *numbers, form=",.4~f"),
-    )
+    return rank.axis(tickMinStep=1, grid=False, values=marks)
 
 
 LOOKS = {
@@ -194,32 +187,22 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     CranfieldError
         When no metric has a lift, as all means of the control are 0.
     """
-    names = labels(
-        [
-            metric if len(report.variants) == 2 else f"{metric}: {variant}"
-            for metric in report.metrics
-            for variant in report.variants[1:]
-        ]
-    )
-    verdicts = [one for row in report.verdicts for one in row]
-    frame = pl.DataFrame(
-        {
-            "metric": names,
-            "lift": report.lift.ravel(),
-            "low": report.lift_low.ravel(),
-            "high": report.lift_high.ravel(),
-            "difference": report.difference.ravel(),
-            "p": report.adjusted_pvalues.ravel(),
-            "verdict": verdicts,
-        }
+    effects = report.to_polars()
+    several = len(report.variants) > 2
+    metric = pl.format("{}: {}", "metric", "variant") if several else pl.col("metric")
+    names = labels(effects.select(metric).to_series().to_list())
+    frame = effects.select(
+        pl.Series("metric", names),
+        "lift",
+        "difference",
+        "verdict",
+        low="lift low",
+        high="lift high",
+        p="adjusted p",
     )
     frame = frame.with_columns(pl.selectors.float().replace([np.inf, -np.inf, np.nan], None))
     if not frame["lift"].is_not_null().any():
         raise CranfieldError("no metric has a lift: the means of the control are 0")
-    looks = {kind: look for kind, look in LOOKS.items() if kind in verdicts}
-    step, _ = row_size(len(names))
-    title = f"lift over {plain(report.control) or '(no name)'}"
-    told = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in looks)
     ratio = plain(str(report.sample_ratio))
     said = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% limits"
     if not report.stopped and report.correction != "none":
@@ -228,25 +211,26 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
         frame,
         "metric",
         "lift",
-        by_look("verdict", looks, title=None, orient="top"),
-        lambda field: score_axis(field, title, len(names), format="+~%"),
+        "verdict",
+        LOOKS,
+        f"lift over {label(report.control)}",
         [
             *tips("metric:N", "lift", "low", "high", form="+.2%"),
             *tips("difference", form="+.4g"),
             *tips("p", "verdict:N", form=".3g"),
         ],
-        zero_line(),
         rules={"": 2},
         size=70,
+        legend={"title": None},
+        format="+~%",
         width=WIDTH,
-        height=alt.Step(step),
         title=headed(
             "SAMPLE RATIO MISMATCH" if report.stopped else f"Lifts by {plain(report.unit)}",
             ratio,
             f"{said}.",
         ),
-        description=f"Lifts of {counted(len(report.metrics), 'metric')} over the control: {told}."
-        f" {ratio}.",
+        description=f"Lifts of {counted(len(report.metrics), 'metric')} over the control:"
+        f" {number_of_each(frame['verdict'], LOOKS)}. {ratio}.",
     )
 
 
@@ -270,28 +254,23 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     if report.looks is None or report.looks.is_empty():
         raise CranfieldError("the experiment was looked at once: sequential limits have a chart")
     known = report.looks["metric"].unique(maintain_order=True).to_list()
-    metric = known[0] if metric is None else metric
-    check_choice("metric", metric, known)
+    metric = first_or("metric", metric, known)
     frame = report.looks.filter(pl.col("metric") == metric)
     variants = frame["variant"].unique(maintain_order=True).to_list()
     called = dict(zip(variants, labels(variants), strict=True))
     frame = frame.select(
         pl.col("variant").replace(called), "units", "difference", "low", "high", "p"
     )
-    base = chart_of(frame).encode(
-        x=alt.X("units:Q", title=f"{plain(report.unit)}s"),
-        tooltip=[
-            *tips("variant:N", "units", form=","),
-            *tips("difference", "low", "high", "p", form=".4g"),
-        ],
-    )
+    units = alt.X("units:Q", title=f"{plain(report.unit)}s")
+    tip = tips("variant:N", "units", form=",")
+    tip += tips("difference", "low", "high", "p", form=".4g")
     marks = by_colour("variant", list(called.values()))
     difference = alt.Y("difference:Q", title=f"difference in {plain(metric)}")
     looks = counted(frame["units"].n_unique(), "look")
     said = STOPPED if report.stopped else f"{report.sequential}: limits hold at all looks together"
     return overlaid(
         zero_line("y"),
-        banded(base, difference, marks),
+        banded(frame, units, difference, marks, tip),
         width=WIDTH,
         height=260,
         title=headed(f"Difference in {plain(metric)} over time", f"{plain(said)}."),

@@ -119,7 +119,7 @@ def by_colour(field: str, values: Sequence[str]) -> dict[str, Any]:
 
 def by_look(field: str, looks: Mapping[str, tuple[str, str]], **legend: Any) -> dict[str, Any]:
     """Distinguish points by colour and shape, which are given by value of a field."""
-    colours, shapes = zip(*looks.values(), strict=True)
+    colours, shapes = ([look[k] for look in looks.values()] for k in (0, 1))
     key = alt.Legend(**legend)
     return {
         "color": coded(alt.Color, field, looks, colours, legend=key),
@@ -127,13 +127,21 @@ def by_look(field: str, looks: Mapping[str, tuple[str, str]], **legend: Any) -> 
     }
 
 
-def banded(base: alt.Chart, y: alt.Y, marks: Mapping[str, Any]) -> alt.LayerChart:
+def banded(
+    frame: pl.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    marks: Mapping[str, Any],
+    tooltip: Sequence[Any],
+    **properties: Any,
+) -> alt.LayerChart:
     """Draw lines, and behind each in its colour a band from `low` to `high`."""
+    base = chart_of(frame).encode(x=x, tooltip=tooltip)
     band = base.mark_area(opacity=0.15, aria=False).encode(
         y="low:Q", y2="high:Q", color=marks["color"], tooltip=alt.value(None)
     )
     chart: alt.LayerChart = band + base.mark_line(point=True).encode(y=y, **marks)
-    return chart
+    return chart.properties(**properties)
 
 
 def themed(chart: Chart) -> Chart:
@@ -239,14 +247,19 @@ def interval_rows(
     frame: pl.DataFrame,
     row: str,
     value: str,
-    marks: Mapping[str, Any],
-    x: Callable[[str], alt.X],
+    by: str,
+    looks: Mapping[str, tuple[str, str]],
+    axis: str,
     tooltip: Sequence[Any],
-    *below: alt.Chart,
+    *,
     rules: Mapping[str, float],
     size: float,
+    legend: Mapping[str, Any],
+    band: pl.DataFrame | None = None,
+    scale: alt.Scale | None = None,
     names: Sequence[str] | None = None,
     offset: Any = alt.Undefined,
+    format: Any = alt.Undefined,
     **properties: Any,
 ) -> alt.LayerChart:
     """Draw a row for each name: a point at its value on lines from a low to a high bound.
@@ -254,27 +267,48 @@ def interval_rows(
     Parameters
     ----------
     frame
-        The rows, in order; `row` and `value` are its columns of names and values.
-    marks
-        Channels of colour and shape.
-    x
-        The channel of a field.
-    below
-        Charts that are drawn first.
+        The rows, in order; `row`, `value` and `by` are its columns of names, values and looks.
+    looks
+        Colours and shapes; those that occur are in the legend.
+    axis, scale, format
+        Title, scale and format of the axis of values.
     rules
         By end of the columns `low…` and `high…`, the width of their line.
+    size
+        Size of a point, less where rows are low.
+    band
+        The ends of a shaded band; without one, a line marks 0.
     names
         The names, where they are not those of the rows.
     """
-    y = rows_of(row, names or frame[row].to_list(), labelPadding=6)
+    names = names or frame[row].to_list()
+    step, _ = row_size(len(names))
+    present = {kind: look for kind, look in looks.items() if kind in frame[by]}
+    marks = by_look(by, present, orient="top", **legend)
+
+    def x(field: str) -> alt.X:
+        return score_axis(field, axis, len(names), scale, format=format)
+
+    y = rows_of(row, names, labelPadding=6)
     base = chart_of(frame).encode(y=y, yOffset=offset, color=marks["color"], tooltip=tooltip)
     lines = [
         base.mark_rule(strokeWidth=width, aria=False).encode(x=x(f"low{end}"), x2=f"high{end}:Q")
         for end, width in rules.items()
     ]
-    points = base.mark_point(filled=True, size=size, opacity=1)
-    points = points.encode(x=x(value), shape=marks["shape"])
-    return overlaid(*below, *lines, points, **properties)
+    points = base.mark_point(filled=True, size=min(size, size * step / 20), opacity=1)
+    below = zero_line()
+    if band is not None:
+        below = chart_of(band).mark_rect(color="black", opacity=0.09, aria=False)
+        below = below.encode(x=x("low"), x2="high:Q")
+    layers = [below, *lines, points.encode(x=x(value), shape=marks["shape"])]
+    for_rows: dict[str, Any] = {} if offset is alt.Undefined else {"for": "position"}
+    return overlaid(*layers, height=alt.Step(step, **for_rows), **properties)
+
+
+def number_of_each(values: pl.Series, kinds: Iterable[str]) -> str:
+    """Return how often each kind occurs, as in `2 better, 1 worse`."""
+    counts = {kind: (values == kind).sum() for kind in kinds}
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
 
 
 def headed(title: str, *below: str) -> alt.TitleParams:

@@ -87,25 +87,28 @@ def scaling_of(
     *,
     wanted: bool = True,
 ) -> Scaling:
-    by_user = comparison is not None and comparison.scores.scale_source == "user"
-    declared = comparison.measure_scale if comparison is not None else None
-    stated = f"{declared}{', by the user' if by_user else ''}" if declared is not None else ""
+    declared = ""
+    if comparison is not None and comparison.measure_scale is not None:
+        by_user = comparison.scores.scale_source == "user"
+        declared = f"{comparison.measure_scale}{', by the user' if by_user else ''}"
     if measure is None:
         unknown = "nothing is known of this measure"
-        return Scaling(stated, "", unknown, None, None, unknown)
+        return Scaling(declared, "", unknown, None, None, unknown)
     highest = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
     found, why = _found(measure, highest)
-    scaled, reason = None, "left out as asked"
+    scaled: Scaled | str = "left out as asked"
     if wanted:
-        scaled, reason = _scaled(measure, comparison, evaluation, given)
-    if not stated:
-        stated = str(measure.scale if evaluation is None else measure.scale_with(highest))
-    return Scaling(stated, found, why, differs_by_topic(measure), scaled, reason)
+        scaled = _scaled(measure, comparison, evaluation, given)
+    if not declared:
+        declared = str(measure.scale if evaluation is None else measure.scale_with(highest))
+    by_topic = differs_by_topic(measure)
+    if isinstance(scaled, str):
+        return Scaling(declared, found, why, by_topic, None, scaled)
+    return Scaling(declared, found, why, by_topic, scaled, "")
 
 
 def _found(measure: Measure, grades: int) -> tuple[str, str]:
-    inner = measure.inner if isinstance(measure, Interval) else measure
-    if inner is not measure:
+    if isinstance(measure, Interval):
         return str(measure.scale), "all its values are one step apart, by construction"
     if measure.cutoff is None:
         return "", "it has no cutoff, and the length of runs decides which values there are"
@@ -113,9 +116,9 @@ def _found(measure: Measure, grades: int) -> tuple[str, str]:
         own = scale_of(measure, grades=grades).own
     except CranfieldError as error:
         return "", str(error).removeprefix(f"{measure} ")
-    shown = "" if own.witness is None else str(own.witness)
-    how = f" ({own.reason})" if shown and own.reason else own.reason
-    return own.word, shown + how
+    if own.witness is None:
+        return own.word, own.reason
+    return own.word, str(own.witness) + (f" ({own.reason})" if own.reason else "")
 
 
 def _scaled(
@@ -123,18 +126,19 @@ def _scaled(
     comparison: PairwiseComparison | None,
     evaluation: Evaluation | None,
     given: Mapping[str, Any],
-) -> tuple[Scaled | None, str]:
+) -> Scaled | str:
+    """Return what interval scaling changes, or the reason why there is no such version here."""
     if isinstance(measure, Interval):
-        return None, "it is interval-scaled already"
+        return "it is interval-scaled already"
     if comparison is None:
-        return None, "systems are not compared by it"
+        return "systems are not compared by it"
     if evaluation is None:
-        return None, "it needs the runs, and there are only their scores"
+        return "it needs the runs, and there are only their scores"
     if measure.cutoff is None:
-        return None, "it has no cutoff"
+        return "it has no cutoff"
     most = LONGEST if measure.name in ADDITIVE else LONGEST_WALK
     if measure.cutoff > most:
-        return None, f"a report scales it up to cutoff {most}; cranfield study scales goes further"
+        return f"a report scales it up to cutoff {most}; cranfield study scales goes further"
     try:
         version = interval(measure)
         with warnings.catch_warnings(record=True) as told:
@@ -142,25 +146,22 @@ def _scaled(
             scores = score(evaluation.judged, version)[version]
             after = compare(scores, **given)
     except CranfieldError as error:
-        return None, str(error).removeprefix("interval: ").removeprefix(f"{measure} ")
+        return str(error).removeprefix("interval: ").removeprefix(f"{measure} ")
     one, other = comparison.is_significant(), after.is_significant()
     # The note names a section of the work that the version comes from.
     work = version.info.source.split(", section")[0]
     own = re.sub(r"\((section [\d.]+) there\)", rf"({work}, \1)", version.info.scale_note)
     notes = [own, *(str(warning.message) for warning in told)]
+    means = (to_order(each.scores.mean()) for each in (comparison, after))
     return Scaled(
         name=str(version),
         before=int(one.sum()),
         after=int(other.sum()),
         lost=int((one & ~other).sum()),
         won=int((~one & other).sum()),
-        tau=float(kendall_tau(_means(comparison), _means(after))),
+        tau=float(kendall_tau(*means)),
         note="; ".join(note for note in notes if note),
-    ), ""
-
-
-def _means(comparison: PairwiseComparison) -> Floats:
-    return to_order(comparison.scores.mean())
+    )
 
 
 COVERAGE = ("Judged", "Unjudged")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 
@@ -20,6 +18,7 @@ from cranfield.reporting.page.sections import (
     shown_table,
     table,
 )
+from cranfield.reporting.summary import listing
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.tabular import between, from_frame, number
 
@@ -81,21 +80,17 @@ def _sentence(report: ExperimentReport, j: int) -> str:
         shown = f" ({lift:+.1%})" if np.isfinite(lift) and verdict in {"better", "worse"} else ""
         found.setdefault(verdict, []).append(f"{label(metric)}{shown}")
     parts = [
-        f"{verdict} by {_listed(found[verdict])}"
+        f"{verdict} by {listing(found[verdict], None)}"
         for verdict in ("better", "worse")
         if verdict in found
     ]
     if "not worse" in found:
-        parts.append(f"not worse than the margin by {_listed(found['not worse'])}")
+        parts.append(f"not worse than the margin by {listing(found['not worse'], None)}")
     open_ = found.get("undecided", [])
     if not parts:
-        return f"No difference between {name} and {control} is found by {_listed(open_)}."
-    rest = f"; nothing is found by {_listed(open_)}" if open_ else ""
+        return f"No difference between {name} and {control} is found by {listing(open_, None)}."
+    rest = f"; nothing is found by {listing(open_, None)}" if open_ else ""
     return f"{name} is {' and '.join(parts)} than {control}{rest}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _ratio(report: ExperimentReport) -> Html:
@@ -131,31 +126,31 @@ def _ratio(report: ExperimentReport) -> Html:
 
 
 def _metrics(report: ExperimentReport) -> Html:
-    finite = np.isfinite(report.lift_low) & np.isfinite(report.lift_high)
-    ends = np.concatenate([report.lift_low[finite], report.lift_high[finite], [0.0]])
+    effects = report.to_polars()
+    lifts = effects.select("lift low", "lift high")
+    finite = lifts.filter(pl.all_horizontal(pl.all().is_finite())).to_numpy()
+    ends = finite.min(initial=0.0), finite.max(initial=0.0)
     rows: Rows = []
-    for k, metric in enumerate(report.metrics):
-        for j, variant in enumerate(report.variants[1:]):
-            lift = report.lift[k, j], report.lift_low[k, j], report.lift_high[k, j]
-            verdict = report.verdicts[k][j]
-            change = [f"{one:+.2%}" if np.isfinite(one) else "" for one in lift]
-            drawn = drawn_limits(*lift, float(ends.min()), float(ends.max()))
-            rows.append(
-                [
-                    named(metric),
-                    named(variant),
-                    verdict,
-                    number(report.means[k, 0]),
-                    number(report.means[k, j + 1]),
-                    _limited(
-                        number(report.difference[k, j]),
-                        between(report.low[k, j], report.high[k, j]),
-                    ),
-                    _limited(change[0], " to ".join(filter(None, change[1:]))),
-                    el("div", drawn, class_=verdict.replace(" ", "-")),
-                    _p(report.adjusted_pvalues[k, j]),
-                ]
-            )
+    for row in effects.iter_rows(named=True):
+        lift, low, high = (
+            np.nan if row[name] is None else row[name] for name in ("lift", "lift low", "lift high")
+        )
+        change = [f"{one:+.2%}" if np.isfinite(one) else "" for one in (lift, low, high)]
+        drawn = drawn_limits(lift, low, high, *ends)
+        difference = number(row["difference"]), between(row["low"], row["high"])
+        rows.append(
+            [
+                named(row["metric"]),
+                named(row["variant"]),
+                row["verdict"],
+                number(row["control mean"]),
+                number(row["mean"]),
+                _limited(*difference),
+                _limited(change[0], " to ".join(filter(None, change[1:]))),
+                el("div", drawn, class_=row["verdict"].replace(" ", "-")),
+                _p(row["adjusted p"]),
+            ]
+        )
     level = f"{100 - 100 * report.alpha:g}% confidence interval"
     head = ["metric", "variant", "verdict", f"{label(report.control)} (control)", "mean"]
     head += [f"difference, {level}", f"lift, {level}", "0 is dashed", "p"]

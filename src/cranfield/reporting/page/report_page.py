@@ -289,13 +289,13 @@ def report(
     from cranfield.reporting.page.experiment_page import experiment_page
     from cranfield.reporting.page.sections import hashed
 
-    target = _named(path, "the page")
-    if Path(target).suffix.lower() in OTHER:
+    target = Path(path)
+    if target.suffix.lower() in OTHER:
         raise PolicyError(
-            f"the report is HTML; expected a name that ends in .html, got {quoted(target)}"
+            f"the report is HTML; expected a name that ends in .html, got {quoted(fspath(path))}"
         )
-    files = hashed(_files(inputs))
-    shown = _command(command)
+    files = hashed(inputs)
+    shown = command if command is None or isinstance(command, str) else shlex.join(command)
     judged = () if judges is None else read_judged(judges)
     options: dict[str, Any] = {
         "baseline": baseline,
@@ -323,33 +323,10 @@ def report(
         text = page(replace(contents, inputs=files, command=shown, date=date, judges=judged))
     with whole_file(target) as out:
         out.write(text.encode())
-    return Path(target)
+    return target
 
 
 def _is_experiment(results: Any) -> bool:
     """Return True for an experiment, without the slow import of its class if it is not loaded."""
     loaded = sys.modules.get("cranfield.online.experiments.report")
     return loaded is not None and isinstance(results, loaded.ExperimentReport)
-
-
-def _named(path: Any, what: str) -> str:
-    name = fspath(path) if isinstance(path, (str, PathLike)) else None
-    if not isinstance(name, str):
-        raise PolicyError(f"{what} must be the path of a file, got {type(path).__name__}")
-    return name
-
-
-def _files(inputs: Any) -> list[str]:
-    if isinstance(inputs, (str, PathLike)):
-        inputs = [inputs]
-    if not isinstance(inputs, Iterable) or isinstance(inputs, (bytes, bytearray)):
-        raise PolicyError(f"inputs must be a list of paths, got {type(inputs).__name__}")
-    return [_named(one, "each of inputs") for one in inputs]
-
-
-def _command(command: Any) -> str | None:
-    if command is None or isinstance(command, str):
-        return command
-    if isinstance(command, Sequence) and all(isinstance(one, str) for one in command):
-        return shlex.join(command)
-    raise PolicyError("command must be text, or a list of its arguments as text")

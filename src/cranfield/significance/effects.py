@@ -15,14 +15,14 @@ from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, check_share
 from cranfield.base.spec import Registry
 from cranfield.base.text import counted, plain
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.corrections.studentised import NEGLIGIBLE, STRIP
 from cranfield.significance.differences import (
     BLOCK,
     Limits,
     Pairs,
-    against,
-    all_pairs,
+    named_pairs,
+    pairs_of,
     ratio,
     spread,
 )
@@ -283,7 +283,7 @@ KINDS = Registry(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EffectSizes(Result):
+class EffectSizes(TableResult):
     """Differences of pairs in units of how much scores vary, with confidence limits.
 
     Attributes
@@ -294,14 +294,8 @@ class EffectSizes(Result):
         Text form of the measure, the systems, and the number of topics.
     first, second
         Indices of the systems of each pair.
-    difference
-        Mean of the first minus that of the second, in the unit of the scores.
-    effect
-        The difference by its unit, without its bias where the kind has a correction: a pure number.
-    low, high
-        Confidence limits of the true effect, of each pair alone. NaN where nothing varies.
     confidence
-        Their level.
+        Level of the confidence intervals.
     exact
         Whether they are exact for normal scores, or only for many topics.
     notes
@@ -311,8 +305,13 @@ class EffectSizes(Result):
     columns: ClassVar[Columns] = {
         "first": Column("First system of the pair.", key=True),
         "second": Column("Second system of the pair.", key=True),
-        "difference": Column("Mean of the first minus that of the second."),
-        "effect": Column("Effect size: the difference divided by its standardiser."),
+        "difference": Column(
+            "Mean of the first minus that of the second, in the unit of the scores."
+        ),
+        "effect": Column(
+            "Effect size: the difference divided by its standardiser, without its bias where the"
+            " kind has a correction."
+        ),
         "low": Column(
             "Lower bound of the confidence interval of the effect size, for each pair alone; NaN"
             " where nothing varies."
@@ -326,25 +325,9 @@ class EffectSizes(Result):
     topics: int
     first: Indices
     second: Indices
-    difference: Floats
-    effect: Floats
-    low: Floats
-    high: Floats
     confidence: float
     exact: bool
     notes: tuple[str, ...] = ()
-
-    def _frame(self) -> pl.DataFrame:
-        return pl.DataFrame(
-            {
-                "first": [self.systems[k] for k in self.first],
-                "second": [self.systems[k] for k in self.second],
-                "difference": self.difference,
-                "effect": self.effect,
-                "low": self.low,
-                "high": self.high,
-            }
-        )
 
     def heading(self) -> list[str]:
         """Return what was computed, in a few lines."""
@@ -430,7 +413,7 @@ def effect_sizes(
     check_share("the confidence level", confidence)
     ready = prepared(as_scores(scores), find_test("t").info, missing)
     baselines = baseline_indices(ready.scores.systems, baseline)
-    pairs = against(ready.flat, baselines) if baselines else all_pairs(ready.flat)
+    pairs = pairs_of(ready.flat, baselines)
     chosen = KINDS[kind]
     sample = chosen.sample(pairs)
     raw = ratio(sample.difference, sample.unit)
@@ -444,17 +427,17 @@ def effect_sizes(
         f"{counted(unknown, 'pair')} without confidence limits: the differences, or the scores that"
         " standardise them, do not vary"
     ]
+    rows = named_pairs(ready.scores.systems, pairs.first, pairs.second).with_columns(
+        difference=sample.difference, effect=raw * correction, low=low, high=high
+    )
     return EffectSizes(
+        rows,
         kind=kind,
         measure=ready.scores.measure,
         systems=ready.scores.systems,
         topics=pairs.topics,
         first=pairs.first,
         second=pairs.second,
-        difference=sample.difference,
-        effect=raw * correction,
-        low=low,
-        high=high,
         confidence=confidence,
         exact=sample.exact,
         notes=(

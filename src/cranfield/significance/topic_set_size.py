@@ -501,10 +501,7 @@ def _one(
     topics: int,
     at: int,
 ) -> tuple[Bools, Bools, bool, str, str]:
-    """Simulate one data set and test it; of more topics it begins with the same ones.
-
-    Returns pairs found rightly, those that differ, any wrong one, and the test and correction.
-    """
+    """Simulate one data set and test it; of more topics it begins with the same ones."""
     values, means = population.draw(topics, seed, at), population.means.copy()
     if difference is not None:
         # Moved by constants: other ways to move a mean would change what differences vary.

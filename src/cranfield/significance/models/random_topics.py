@@ -57,10 +57,7 @@ RATIOS = np.concatenate([[0.0], np.logspace(-6, 8, 113)])
 
 @dataclass(frozen=True, eq=False)
 class GroupsFit:
-    """The estimated mean, its variance with degrees of freedom, and the two variances behind it.
-
-    All variances are of one column; that within is NaN where no group has two observations.
-    """
+    """The mean, its variance with degrees of freedom, and the two variances behind it."""
 
     mean: Floats
     variance: float
@@ -461,10 +458,7 @@ class Refits:
         return cls(effects, errors)
 
     def studentised(self, pairs: Pairs, error: float) -> Floats:
-        """Return the differences of effects by the error of their fit, shape (pairs, resamples).
-
-        Where the model leaves no error, residuals are rounding, and there is nothing to resample.
-        """
+        """Return differences of effects by the error of their fit, shape (pairs, resamples)."""
         if error == 0:
             return np.zeros((len(pairs), self.errors.size))
         found = self.effects[pairs.first]

@@ -190,10 +190,7 @@ DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "ra
 def declared_test(
     name: str, *, fit: Fit | None = None, **declared: Any
 ) -> Callable[[Compared], Compared]:
-    """Enter a function among the tests; its docstring has the texts of the declaration.
-
-    `fit` fits the model of a test of all systems to scores, without a table.
-    """
+    """Enter a function among the tests, with the function that fits its model, if any."""
 
     def without_model(scores: Floats) -> Model:
         raise PolicyError(f"the test {name} has no model of all scores")

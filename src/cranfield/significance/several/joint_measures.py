@@ -28,7 +28,7 @@ from cranfield.significance.corrections.resampled import (
     simultaneous_limits,
     step_down,
 )
-from cranfield.significance.differences import Limits, Pairs, against, all_pairs
+from cranfield.significance.differences import Limits, Pairs, named_pairs, pairs_of
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.prepare import (
     as_scores,
@@ -151,10 +151,7 @@ class JointComparison(Result, WithProse):
         )
 
     def _pairs(self) -> pl.DataFrame:
-        names = pl.Series(self.systems, dtype=pl.String)
-        return pl.DataFrame(
-            {"first": names.gather(self.first), "second": names.gather(self.second)}
-        )
+        return named_pairs(self.systems, self.first, self.second)
 
     def heading(self) -> list[str]:
         """Return what was done and found, without the notes."""
@@ -251,7 +248,7 @@ def compare_measures(
     statistics = tuple(statistic_of(one, None, None) for one in scores.values())
     for one, statistic in zip(scores.values(), statistics, strict=True):
         flat = transformed(prepared(one, info, None), statistic).flat
-        every.append(against(flat, baselines) if baselines else all_pairs(flat))
+        every.append(pairs_of(flat, baselines))
     pairs = every[0]
     chosen = CORRECTIONS.find(correction)
     if chosen not in JOINTLY:

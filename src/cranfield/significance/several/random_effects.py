@@ -48,10 +48,7 @@ class Pooled:
 
 
 def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
-    """Pool the estimates of each row with weights 1 / (v + tau^2).
-
-    `tau2_by` is a name of :data:`TAU2_BY`, and `errors` of :data:`ERRORS`.
-    """
+    """Pool the estimates of each row with weights 1 / (v + tau^2)."""
     slices = list(row_slices(len(y), y.shape[1] * GRID.size, BLOCK)) or [slice(0, 0)]
     parts = [_pooled(y[part], v[part], tau2_by, errors) for part in slices]
     names = [one.name for one in fields(Pooled)]

@@ -13,7 +13,6 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import CranfieldError
@@ -147,6 +146,9 @@ class RandomGroups:
             return float(self._profile(np.array([ratio]), products)[1][0])
 
         if slope(low) < 0 < slope(high):
+            # The optimisers of SciPy take long to load.
+            from scipy.optimize import brentq
+
             return float(brentq(slope, low, high, xtol=1e-300, rtol=1e-14))
         return float(RATIOS[best])
 

@@ -64,8 +64,9 @@ class PooledErrors:
         residuals -= residuals.mean(axis=1, keepdims=True)
         residuals[np.abs(residuals) <= pairs.rounding.max(initial=0.0)] = 0.0
         rows = Centred.of(np.ascontiguousarray(residuals.T), np.zeros(pairs.systems))
-        _, error = _means_and_error(rows, np.ones((1, pairs.topics)))
-        return cls(pairs, pairs.differences_of(values.mean(axis=0)), float(error[0]), rows)
+        family = cls(pairs, pairs.differences_of(values.mean(axis=0)), np.nan, rows)
+        _, error = family.resampled(np.ones((1, pairs.topics)))
+        return replace(family, error=float(error[0]))
 
     @property
     def t(self) -> Floats:
@@ -74,7 +75,10 @@ class PooledErrors:
 
     def resampled(self, counts: Floats) -> tuple[Floats, Floats]:
         """Return centred means, shape (systems, samples), and the error of each sample."""
-        return _means_and_error(self.residuals, counts)
+        means, variances = self.residuals.moments(counts)
+        # Of scores less their topic's mean, the variances of systems add up to those of pairs.
+        common = 2 * np.maximum(variances, 0.0).sum(axis=0) / (self.pairs.systems - 1)
+        return means, np.sqrt(common / self.pairs.topics)
 
 
 def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
@@ -90,14 +94,6 @@ def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
         if alternative != "greater":
             np.maximum(out, means[baseline] - others.min(axis=0), out=out)
     return out
-
-
-def _means_and_error(residuals: Centred, counts: Floats) -> tuple[Floats, Floats]:
-    systems, topics = residuals.numbers.shape
-    means, variances = residuals.moments(counts)
-    # Of scores less their topic's mean, the variances of systems add up to those of pairs.
-    common = 2 * np.maximum(variances, 0.0).sum(axis=0) / (systems - 1)
-    return means, np.sqrt(common / topics)
 
 
 def maxima(families: Sequence[PooledErrors], options: Options) -> Floats:

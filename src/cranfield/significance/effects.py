@@ -163,26 +163,18 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
         raise PolicyError(f"there is no table of an analysis of variance here, but {table!r:.60}")
     number = float((~np.isnan(table.values)).sum())
     left = table.ss_of("Error")
-    rows = []
-    for k, source in enumerate(table.sources):
-        if source in ("Error", "Total"):
-            continue
-        f, df = float(table.f[k]), float(table.df[k])
-        own = np.isfinite(f) and np.isclose(f, table.ms[k] / table.ms_error)
-        limits = noncentrality_of_f(f, df, table.df_error, confidence) if own else (None, None)
-        rows.append(
-            {
-                "source": source,
-                "eta2": float(table.ss[k] / both) if (both := table.ss[k] + left) > 0 else None,
-                "omega2": None if np.isnan(table.omega2[k]) else float(table.omega2[k]),
-                **{
-                    name: None if one is None else one / (one + number)
-                    for name, one in zip(("low", "high"), limits, strict=True)
-                },
-            }
-        )
+    rows: list[tuple[Any, ...]] = []
+    # The last two sources are Error and Total.
+    for k, source in enumerate(table.sources[:-2]):
+        f, df, total = float(table.f[k]), float(table.df[k]), table.ss[k] + left
+        low = high = None
+        if np.isfinite(f) and np.isclose(f, table.ms[k] / table.ms_error):
+            limits = noncentrality_of_f(f, df, table.df_error, confidence)
+            low, high = (one / (one + number) for one in limits)
+        omega2 = None if np.isnan(table.omega2[k]) else float(table.omega2[k])
+        rows.append((source, float(table.ss[k] / total) if total > 0 else None, omega2, low, high))
     kinds = dict.fromkeys(("eta2", "omega2", "low", "high"), pl.Float64)
-    return pl.DataFrame(rows, schema={"source": pl.String, **kinds})
+    return pl.DataFrame(rows, schema={"source": pl.String, **kinds}, orient="row")
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
@@ -109,6 +110,17 @@ class Pairs:
             yield part, replace(self, first=self.first[part], second=self.second[part])
 
 
+def named_pairs(systems: Sequence[str], first: Indices, second: Indices) -> pl.DataFrame:
+    """Return the names of both systems, one row a pair."""
+    names = pl.Series(systems, dtype=pl.String)
+    return pl.DataFrame({"first": names.gather(first), "second": names.gather(second)})
+
+
+def pairs_of(values: Floats, baselines: Sequence[int]) -> Pairs:
+    """Return every other system with each baseline, or all pairs where there is none."""
+    return against(values, baselines) if baselines else all_pairs(values)
+
+
 def all_pairs(values: Floats) -> Pairs:
     """Return every pair of systems once, in order."""
     first, second = np.triu_indices(values.shape[1], 1)
@@ -148,11 +160,7 @@ def mid_ranks(ordered: Floats, gap: Floats) -> tuple[Floats, Floats]:
 
 
 def ranked_together(values: Floats) -> tuple[Floats, float, int]:
-    """Rank all scores together, equal ones by their mid-rank; NaN stays.
-
-    Returns the ranks, the sum of t^3 - t over groups of t equal scores, and how many scores follow
-    an equal one.
-    """
+    """Return mid-ranks of all scores, sum of t^3 - t over ties of t, and number of ties."""
     flat = values.ravel()
     order = np.argsort(flat, kind="stable")[: int((~np.isnan(flat)).sum())]
     ordered = flat[order][None]
@@ -177,10 +185,7 @@ def coded(values: Floats) -> Indices:
 
 
 def order_statistics(values: Floats, ranks: Indices) -> Floats:
-    """Return of each row the numbers of its ranks, from 0; rows are put in another order.
-
-    From shapes (rows, n) and (rows, k) to (rows, k); ranks outside are those of the ends.
-    """
+    """Return the numbers of some ranks, from 0, of each row; changes the order of rows."""
     ranks = np.clip(ranks, 0, values.shape[1] - 1)
     values.partition(np.unique(ranks), axis=1)
     return np.take_along_axis(values, ranks, axis=1)
@@ -220,10 +225,7 @@ def of_tail(tail: Floats, alternative: str) -> Floats:
 
 
 def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
-    """Return the p-value of Student's t, or of a normal variable if df is infinite.
-
-    A t that is NaN, which is 0 / 0, counts as no difference.
-    """
+    """Return the p-value of Student's t; df may be infinite, and a t of NaN is 0 / 0."""
     t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
     df = np.broadcast_to(np.asarray(df, dtype=np.float64), t.shape)
     known, below = np.isinf(df), -away(t, alternative)

@@ -15,14 +15,14 @@ from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, check_share
 from cranfield.base.spec import Registry
 from cranfield.base.text import counted, plain
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.corrections.studentised import NEGLIGIBLE, STRIP
 from cranfield.significance.differences import (
     BLOCK,
     Limits,
     Pairs,
-    against,
-    all_pairs,
+    named_pairs,
+    pairs_of,
     ratio,
     spread,
 )
@@ -163,26 +163,18 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
         raise PolicyError(f"there is no table of an analysis of variance here, but {table!r:.60}")
     number = float((~np.isnan(table.values)).sum())
     left = table.ss_of("Error")
-    rows = []
-    for k, source in enumerate(table.sources):
-        if source in ("Error", "Total"):
-            continue
-        f, df = float(table.f[k]), float(table.df[k])
-        own = np.isfinite(f) and np.isclose(f, table.ms[k] / table.ms_error)
-        limits = noncentrality_of_f(f, df, table.df_error, confidence) if own else (None, None)
-        rows.append(
-            {
-                "source": source,
-                "eta2": float(table.ss[k] / both) if (both := table.ss[k] + left) > 0 else None,
-                "omega2": None if np.isnan(table.omega2[k]) else float(table.omega2[k]),
-                **{
-                    name: None if one is None else one / (one + number)
-                    for name, one in zip(("low", "high"), limits, strict=True)
-                },
-            }
-        )
+    rows: list[tuple[Any, ...]] = []
+    # The last two sources are Error and Total.
+    for k, source in enumerate(table.sources[:-2]):
+        f, df, total = float(table.f[k]), float(table.df[k]), table.ss[k] + left
+        low = high = None
+        if np.isfinite(f) and np.isclose(f, table.ms[k] / table.ms_error):
+            limits = noncentrality_of_f(f, df, table.df_error, confidence)
+            low, high = (one / (one + number) for one in limits)
+        omega2 = None if np.isnan(table.omega2[k]) else float(table.omega2[k])
+        rows.append((source, float(table.ss[k] / total) if total > 0 else None, omega2, low, high))
     kinds = dict.fromkeys(("eta2", "omega2", "low", "high"), pl.Float64)
-    return pl.DataFrame(rows, schema={"source": pl.String, **kinds})
+    return pl.DataFrame(rows, schema={"source": pl.String, **kinds}, orient="row")
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +275,7 @@ KINDS = Registry(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EffectSizes(Result):
+class EffectSizes(TableResult):
     """Differences of pairs in units of how much scores vary, with confidence limits.
 
     Attributes
@@ -294,14 +286,8 @@ class EffectSizes(Result):
         Text form of the measure, the systems, and the number of topics.
     first, second
         Indices of the systems of each pair.
-    difference
-        Mean of the first minus that of the second, in the unit of the scores.
-    effect
-        The difference by its unit, without its bias where the kind has a correction: a pure number.
-    low, high
-        Confidence limits of the true effect, of each pair alone. NaN where nothing varies.
     confidence
-        Their level.
+        Level of the confidence intervals.
     exact
         Whether they are exact for normal scores, or only for many topics.
     notes
@@ -311,8 +297,13 @@ class EffectSizes(Result):
     columns: ClassVar[Columns] = {
         "first": Column("First system of the pair.", key=True),
         "second": Column("Second system of the pair.", key=True),
-        "difference": Column("Mean of the first minus that of the second."),
-        "effect": Column("Effect size: the difference divided by its standardiser."),
+        "difference": Column(
+            "Mean of the first minus that of the second, in the unit of the scores."
+        ),
+        "effect": Column(
+            "Effect size: the difference divided by its standardiser, without its bias where the"
+            " kind has a correction."
+        ),
         "low": Column(
             "Lower bound of the confidence interval of the effect size, for each pair alone; NaN"
             " where nothing varies."
@@ -326,25 +317,9 @@ class EffectSizes(Result):
     topics: int
     first: Indices
     second: Indices
-    difference: Floats
-    effect: Floats
-    low: Floats
-    high: Floats
     confidence: float
     exact: bool
     notes: tuple[str, ...] = ()
-
-    def _frame(self) -> pl.DataFrame:
-        return pl.DataFrame(
-            {
-                "first": [self.systems[k] for k in self.first],
-                "second": [self.systems[k] for k in self.second],
-                "difference": self.difference,
-                "effect": self.effect,
-                "low": self.low,
-                "high": self.high,
-            }
-        )
 
     def heading(self) -> list[str]:
         """Return what was computed, in a few lines."""
@@ -430,7 +405,7 @@ def effect_sizes(
     check_share("the confidence level", confidence)
     ready = prepared(as_scores(scores), find_test("t").info, missing)
     baselines = baseline_indices(ready.scores.systems, baseline)
-    pairs = against(ready.flat, baselines) if baselines else all_pairs(ready.flat)
+    pairs = pairs_of(ready.flat, baselines)
     chosen = KINDS[kind]
     sample = chosen.sample(pairs)
     raw = ratio(sample.difference, sample.unit)
@@ -444,17 +419,17 @@ def effect_sizes(
         f"{counted(unknown, 'pair')} without confidence limits: the differences, or the scores that"
         " standardise them, do not vary"
     ]
+    rows = named_pairs(ready.scores.systems, pairs.first, pairs.second).with_columns(
+        difference=sample.difference, effect=raw * correction, low=low, high=high
+    )
     return EffectSizes(
+        rows,
         kind=kind,
         measure=ready.scores.measure,
         systems=ready.scores.systems,
         topics=pairs.topics,
         first=pairs.first,
         second=pairs.second,
-        difference=sample.difference,
-        effect=raw * correction,
-        low=low,
-        high=high,
         confidence=confidence,
         exact=sample.exact,
         notes=(

@@ -84,12 +84,12 @@ def _of_mapping(given: Mapping[Any, Any]) -> Scores:
     if len(given) == 1 and isinstance(only := next(iter(given.values())), Scores):
         return only
     names = ", ".join(map(str, given))
-    several = next((str(name) for name, one in given.items() if _measures(one) > 1), None)
-    if several is not None:
-        raise PolicyError(
-            f"{quoted(several)} holds several measures, where one is wanted: choose it of each, as"
-            f" in {{{several!r}: evaluation['AP'], ...}}"
-        )
+    for name, one in given.items():
+        if isinstance(one, Mapping) and len(one) > 1:
+            raise PolicyError(
+                f"{quoted(str(name))} holds several measures, where one is wanted: choose it of"
+                f" each, as in {{{str(name)!r}: evaluation['AP'], ...}}"
+            )
     of = {
         name: next(iter(one.values())) if isinstance(one, Mapping) else one
         for name, one in given.items()
@@ -101,10 +101,6 @@ def _of_mapping(given: Mapping[Any, Any]) -> Scores:
             f" evaluation[{str(next(iter(given)))!r}]"
         )
     return side_by_side(of)
-
-
-def _measures(given: Any) -> int:
-    return len(given) if isinstance(given, Mapping) else 1
 
 
 def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:

@@ -175,11 +175,7 @@ SMALL = 2**18  # products of numbers up to which BLAS stays with one thread: Ope
 
 
 def product(numbers: Floats, counts: Floats) -> Floats:
-    """Multiply shapes (rows, n) and (samples, n), each sample with each row.
-
-    Of few samples it takes a few rows at a time: the caller has a thread for each processor, and
-    more threads of BLAS would only wait for each other.
-    """
+    """Multiply samples with rows; of few samples some rows at a time, by one thread."""
     if counts.size > SMALL // 16:
         return np.asarray(numbers @ counts.T)
     out = np.empty((len(numbers), len(counts)))

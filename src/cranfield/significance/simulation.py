@@ -54,10 +54,7 @@ LoglikeOf = Callable[[Floats, Floats], Floats]
 
 @dataclass(frozen=True)
 class Fitted:
-    """A family fitted to all systems: log-likelihoods, free parameters, and weights of points.
-
-    The weight of a point is its probability, or is proportional to its density.
-    """
+    """A family fitted to all systems; weights of points are as their probability or density."""
 
     family: str
     loglike: Floats
@@ -77,13 +74,6 @@ def discrete(values: Floats, support: Floats) -> list[Fitted]:
     levels = np.arange(len(support))[:, None]
     counts = np.stack([(places == level).sum(axis=0) for level in levels], axis=1)
     return [_beta_binomial(counts.astype(np.float64)), _discrete_kernel(counts.astype(np.float64))]
-
-
-def best(fitted: list[Fitted], topics: int, criterion: str) -> Indices:
-    """Say which family is best for each system."""
-    price = {"aic": 2.0, "bic": float(np.log(topics)), "likelihood": 0.0}[criterion]
-    cost = [price * one.parameters - 2 * one.loglike for one in fitted]
-    return np.asarray(np.argmin(cost, axis=0))
 
 
 def _climb(
@@ -585,7 +575,8 @@ def fit_simulator(
     else:
         points, fitted = continuous(unit)
         below = [_cumulated(one.weights) for one in fitted]
-    chosen = best(fitted, len(values), criterion)
+    price = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
+    chosen = np.argmin([price * one.parameters - 2 * one.loglike for one in fitted], axis=0)
     every = np.arange(len(chosen))
     table = np.stack(below)[chosen, every]
     # Normal scores of mid-ranks, each system's of length 1.

@@ -179,17 +179,15 @@ def topics_needed(
         raise PolicyError(f"epsilon is of design 'anova-2', not of {design!r}")
     check_share("power", power)
 
-    shared = {"variance": variance, "alpha": alpha}
-    of_design: dict[str, Callable[..., Floats]] = {
-        "interval": partial(expected_width, **shared),
-        "t": partial(power_t, difference=goal, alternative=alternative, **shared),
-    }
-    by_anova = partial(
-        power_anova, systems=systems, difference=goal, model=design, epsilon=epsilon, **shared
-    )
+    shared: dict[str, Any] = {"variance": variance, "alpha": alpha}
 
     def reached(topics: int) -> float:
-        return float(of_design.get(design, by_anova)(topics))
+        if by_width:
+            return float(expected_width(topics, **shared))
+        if design == "t":
+            return float(power_t(topics, difference=goal, alternative=alternative, **shared))
+        options: dict[str, Any] = {"systems": systems, "model": design, "epsilon": epsilon}
+        return float(power_anova(topics, difference=goal, **options, **shared))
 
     check_positive(**{names[0]: goal})
     enough = (lambda n: reached(n) <= goal) if by_width else (lambda n: reached(n) >= power)
@@ -501,10 +499,7 @@ def _one(
     topics: int,
     at: int,
 ) -> tuple[Bools, Bools, bool, str, str]:
-    """Simulate one data set and test it; of more topics it begins with the same ones.
-
-    Returns pairs found rightly, those that differ, any wrong one, and the test and correction.
-    """
+    """Simulate one data set and test it; of more topics it begins with the same ones."""
     values, means = population.draw(topics, seed, at), population.means.copy()
     if difference is not None:
         # Moved by constants: other ways to move a mean would change what differences vary.

@@ -32,8 +32,8 @@ from cranfield.significance.differences import (
     Level,
     Limits,
     Pairs,
-    against,
     all_pairs,
+    pairs_of,
 )
 from cranfield.significance.pairwise.catalogue import TESTS, TestInfo, default_test, find_test
 from cranfield.significance.pairwise.means import with_exchange_tests
@@ -177,7 +177,7 @@ def compare(
     scores = ready.scores
     ready = transformed(ready, statistic)
     baselines = baseline_indices(scores.systems, baseline)
-    pairs = against(ready.flat, baselines) if baselines else all_pairs(ready.flat)
+    pairs = pairs_of(ready.flat, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
             f"alternative={alternative!r} of all pairs depends on the order of the systems: it"
@@ -379,10 +379,7 @@ def rank_sets(
 
 
 def own_maxima(family: PooledErrors, options: Options) -> Floats:
-    """Return the largest statistic of each system with any other, by system and resample.
-
-    Shape (systems, resamples), ascending along the resamples.
-    """
+    """Return each system's largest statistic, shape (systems, resamples), ascending by row."""
     topics = family.pairs.topics
     counts = topic_counts(options.resamples, topics, options.seed)
     out = np.empty((family.pairs.systems, options.resamples))

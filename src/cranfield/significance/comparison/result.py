@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,7 +66,7 @@ def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
 
 def beyond_assumptions(
     pairs: Pairs, info: TestInfo, correction: Correction, *, hopeless: bool
-) -> list[str]:
+) -> Iterator[str]:
     """Return what is known to violate the assumptions of the test or the correction.
 
     Tukey's and Dunnett's tests take one error for all pairs, and the randomised Tukey HSD
@@ -74,23 +75,23 @@ def beyond_assumptions(
     difference can be significant, it is not said that only large ones are.
     """
     sampled = correction.resamples_topics or info.name == "bootstrap"
+    sensitive = correction.one_variance and info.one_variance
     if sampled and pairs.topics < ENOUGH:
-        return (
-            []
-            if hopeless
-            else [
+        if not hopeless:
+            yield (
                 f"{counted(pairs.topics, 'topic')} are few for resampling topics, which needs about"
                 f" {ENOUGH}: only large differences become significant"
-            ]
-        )
-    if correction.symmetric and len(pairs) > 1:
-        return [
+            )
+    elif correction.symmetric and len(pairs) > 1:
+        yield (
             f"{correction.name} assumes differences that are symmetric around their mean, which"
             f" those of nearly equal runs seldom are; {RECOMMENDED} does not"
-        ]
-    sensitive = correction.one_variance and info.one_variance
-    if not sensitive or pairs.systems < 3 or not pairs.paired:
-        return []
+        )
+    elif sensitive and pairs.systems > 2 and pairs.paired:
+        yield from _unequal_variances(pairs)
+
+
+def _unequal_variances(pairs: Pairs) -> Iterator[str]:
     centred = pairs.values - pairs.values.mean(axis=0)
     products = centred.T @ centred
     squares = np.diag(products)
@@ -98,25 +99,24 @@ def beyond_assumptions(
     between = np.triu_indices(pairs.systems, 1)
     common = of_pairs[between].mean()
     largest = of_pairs[pairs.first, pairs.second].max()
-    if common <= 0 or largest <= UNEQUAL**2 * common:
-        return []
-    return [
-        f"some differences vary up to {np.sqrt(largest / common):.1f} times as much as this test"
-        " assumes of all, and are called significant too often; the correction"
-        f" {RECOMMENDED} allows for it"
-    ]
+    if common > 0 and largest > UNEQUAL**2 * common:
+        yield (
+            f"some differences vary up to {np.sqrt(largest / common):.1f} times as much as this"
+            " test assumes of all, and are called significant too often; the correction"
+            f" {RECOMMENDED} allows for it"
+        )
 
 
 def pooled_against_paired(
     pairs: Pairs, correction: Correction, corrected: Corrected, options: Options
-) -> list[str]:
+) -> Iterator[str]:
     """Return how many pairs a paired t-test separates clearly, and a pooled error does not.
 
     A system and its variant may differ by little on nearly every topic. Where all pairs share one
     error such a difference is not significant, but the paired t-test of the pair alone sees it.
     """
     if not correction.pooled or pairs.systems < 3:
-        return []
+        return
     test = find_test("t")
     # A constant difference has the p-value of the pair compared on its own, by exact sign flips.
     own = with_exchange_tests(test.run(pairs, Options()), pairs, test.info, Options())
@@ -124,34 +124,33 @@ def pooled_against_paired(
     total, not_significant = len(pairs), corrected.pvalue > options.alpha
     missed = int(((raw < CLEAR) & not_significant).sum())
     if not missed:
-        return []
+        return
     # Either there are many of them, or one would be significant by Bonferroni's correction.
     clearest = raw[not_significant].min() * total <= options.alpha
-    if bdtrc(missed - 1, total, CLEAR) > BY_CHANCE and not clearest:
-        return []
-    return [
-        f"{missed:,} of {counted(total, 'pair')} {'has' if missed == 1 else 'have'} p < {CLEAR:g}"
-        f" in an unadjusted two-sided paired t-test but {'is' if missed == 1 else 'are'} not"
-        f" significant here, where all pairs share one error term (about {total * CLEAR:.2g}"
-        f" {'is' if total * CLEAR == 1 else 'are'} expected by chance); compare them on their own"
-    ]
+    if clearest or bdtrc(missed - 1, total, CLEAR) <= BY_CHANCE:
+        yield (
+            f"{missed:,} of {counted(total, 'pair')} {'has' if missed == 1 else 'have'}"
+            f" p < {CLEAR:g} in an unadjusted two-sided paired t-test but"
+            f" {'is' if missed == 1 else 'are'} not significant here, where all pairs share one"
+            f" error term (about {total * CLEAR:.2g} {'is' if total * CLEAR == 1 else 'are'}"
+            " expected by chance); compare them on their own"
+        )
 
 
 def sign_flips_of_few(
     pairs: Pairs, info: TestInfo, corrected: Corrected, options: Options
-) -> list[str]:
+) -> Iterator[str]:
     """Return the exact p-value of sign flips for one pair on few topics, if it is another one."""
     if info.name != "bootstrap" or len(pairs) != 1 or pairs.topics >= FEW:
-        return []
+        return
     exact = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
     pvalue = float(find_test("randomisation").run(pairs, exact).pvalue[0])
-    if pvalue == corrected.pvalue[0]:
-        return []
-    smallest = 0.5 ** (pairs.topics - options.two_sided)
-    return [
-        f"exact sign flips (the randomisation test) give p = {pvalue:.4g};"
-        f" with {counted(pairs.topics, 'topic')} they cannot give less than {smallest:.4g}"
-    ]
+    if pvalue != corrected.pvalue[0]:
+        smallest = 0.5 ** (pairs.topics - options.two_sided)
+        yield (
+            f"exact sign flips (the randomisation test) give p = {pvalue:.4g};"
+            f" with {counted(pairs.topics, 'topic')} they cannot give less than {smallest:.4g}"
+        )
 
 
 def out_of_reach(
@@ -428,10 +427,17 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         """
         places = self.places if places is None else places
         if self.shows_pairs:
-            head, pairs = self._pair_rows(places)
-            star = [f"* p is at most {self.alpha:g}"] if self.count() else []
-            return [Table("", head, pairs, (0, 1, 8), star)]
-        names, rows = self._ranking_rows(places)
+            return [self._pair_table(places)]
+        frame = self.ranking()
+        names, highest = frame.columns, frame.item(0, 1)
+        rows: Rows = []
+        for name, mean, *others in frame.rows():
+            cells = [
+                shortened(other) if isinstance(other, str) else f"{other:.{places}f}"
+                for other in others
+            ]
+            # The highest mean, and equal ones, are bold.
+            rows.append([name, Cell(f"{mean:.{places}f}", bold=mean == highest), *cells])
         left = [k for k, name in enumerate(names) if name in ("system", "ranks", "groups")]
         legend = []
         if "ranks" in names:
@@ -441,21 +447,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             legend.append("systems that share a letter do not differ significantly")
         return [Table("", names, rows, left, legend)]
 
-    def _ranking_rows(self, places: int) -> tuple[list[str], Rows]:
-        """Return head and cells of the ranking; the highest mean, and equal ones, are bold."""
-        frame = self.ranking()
-        rows: Rows = []
-        for name, mean, *others in frame.rows():
-            cells = [
-                shortened(other) if isinstance(other, str) else f"{other:.{places}f}"
-                for other in others
-            ]
-            bold = mean == frame.item(0, 1)
-            rows.append([name, Cell(f"{mean:.{places}f}", bold=bold), *cells])
-        return frame.columns, rows
-
-    def _pair_rows(self, places: int) -> tuple[list[str | Cell], Rows]:
-        """Return head and cells of the pairs; a star marks those that differ."""
+    def _pair_table(self, places: int) -> Table:
         symbol = CORRECTIONS[self.correction].symbol or self.info.symbol
         # Words stay as they are; in LaTeX, letters are set as formulas.
         letter = Cell(symbol, latex=f"${symbol.replace('W+', 'W^+')}$")
@@ -481,7 +473,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             ]
             for k in range(len(self))
         ]
-        return head, rows
+        legend = [f"* p is at most {self.alpha:g}"] if star.any() else []
+        return Table("", head, rows, (0, 1, 8), legend)
 
 
 def decimals(means: Floats) -> int:

@@ -99,15 +99,3 @@ def declared_correction(name: str, **declared: Any) -> Callable[[Corrector], Cor
         return function
 
     return enter
-
-
-def corrections_of(default: str, family: str, *, paired: bool, resampled: bool) -> tuple[str, ...]:
-    """Name the corrections that go with a test: its default, its own, and those of any p-values.
-
-    Of unpaired tests, and of those that ask for these topics only, topics are not `resampled`.
-    """
-    own_first = sorted(CORRECTIONS.values(), key=lambda one: one.families is None)
-    fitting = [
-        one.name for one in own_first if one.goes_with(family, paired=paired, resampled=resampled)
-    ]
-    return tuple(dict.fromkeys((default, *fitting)))

@@ -50,23 +50,12 @@ class PooledErrors:
     .. math:: c = \frac{2}{m (m - 1)} \sum_{i < j} v_{ij} = 2\,\mathit{MS}_{Error}
 
     with the mean square of the error of two-way ANOVA (topic + system).
-
-    Attributes
-    ----------
-    pairs
-        The pairs that are compared; `c` is over all pairs of their systems.
-    difference
-        Mean difference, by pair.
-    error
-        The standard error of any difference, the root of c / n.
-    residuals
-        Scores less the means of their system and topic; shape (systems, topics).
     """
 
-    pairs: Pairs
-    difference: Floats
-    error: float
-    residuals: Centred
+    pairs: Pairs  # those that are compared; c is over all pairs of their systems
+    difference: Floats  # of means, by pair
+    error: float  # standard error of any difference, the root of c / n
+    residuals: Centred  # scores less the means of their system and topic, (systems, topics)
 
     @classmethod
     def of(cls, pairs: Pairs) -> PooledErrors:
@@ -75,8 +64,9 @@ class PooledErrors:
         residuals -= residuals.mean(axis=1, keepdims=True)
         residuals[np.abs(residuals) <= pairs.rounding.max(initial=0.0)] = 0.0
         rows = Centred.of(np.ascontiguousarray(residuals.T), np.zeros(pairs.systems))
-        _, error = _means_and_error(rows, np.ones((1, pairs.topics)))
-        return cls(pairs, pairs.differences_of(values.mean(axis=0)), float(error[0]), rows)
+        family = cls(pairs, pairs.differences_of(values.mean(axis=0)), np.nan, rows)
+        _, error = family.resampled(np.ones((1, pairs.topics)))
+        return replace(family, error=float(error[0]))
 
     @property
     def t(self) -> Floats:
@@ -85,14 +75,14 @@ class PooledErrors:
 
     def resampled(self, counts: Floats) -> tuple[Floats, Floats]:
         """Return centred means, shape (systems, samples), and the error of each sample."""
-        return _means_and_error(self.residuals, counts)
+        means, variances = self.residuals.moments(counts)
+        # Of scores less their topic's mean, the variances of systems add up to those of pairs.
+        common = 2 * np.maximum(variances, 0.0).sum(axis=0) / (self.pairs.systems - 1)
+        return means, np.sqrt(common / self.pairs.topics)
 
 
 def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
-    """Return the largest difference of a family of pairs in each resample, by the alternative.
-
-    `means` have shape (systems, resamples).
-    """
+    """Return the largest difference in each resample; `means` are (systems, resamples)."""
     every = pairs.systems * (pairs.systems - 1) // 2
     if alternative == "two-sided" and len(pairs) == every:
         return np.asarray(means.max(axis=0) - means.min(axis=0))
@@ -104,14 +94,6 @@ def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
         if alternative != "greater":
             np.maximum(out, means[baseline] - others.min(axis=0), out=out)
     return out
-
-
-def _means_and_error(residuals: Centred, counts: Floats) -> tuple[Floats, Floats]:
-    systems, topics = residuals.numbers.shape
-    means, variances = residuals.moments(counts)
-    # Of scores less their topic's mean, the variances of systems add up to those of pairs.
-    common = 2 * np.maximum(variances, 0.0).sum(axis=0) / (systems - 1)
-    return means, np.sqrt(common / topics)
 
 
 def maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
@@ -219,18 +201,12 @@ def simultaneous_limits(
 class CentredPairs:
     """Differences of pairs by their own standard errors, observed and in resamples of topics.
 
-    Attributes
-    ----------
-    difference, error
-        Mean difference and its standard error, by pair; an error of 0 is of a pair whose
-        difference is the same on all topics.
-    pairs
-        The differences of each pair, less their mean.
+    An error of 0 is of a pair whose difference is the same on all topics.
     """
 
-    difference: Floats
+    difference: Floats  # of means, by pair
     error: Floats
-    pairs: Centred
+    pairs: Centred  # the differences of each pair, less their mean
 
     @classmethod
     def of(cls, pairs: Pairs) -> CentredPairs:
@@ -280,16 +256,12 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
 def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Floats, Floats]:
     r"""Return adjusted p-values of all pairs of all families, and each sample's largest t.
 
-    Topics are drawn with replacement, the same for all families, such as measures. Of each sample
-    the largest
+    Topics are drawn with replacement, the same for all families, such as measures, and
 
     .. math:: t^*_p = \frac{\bar{d}^*_p - \bar{d}_p}{s^*_p / \sqrt{n}}
 
-    counts. The pair with the largest t is compared with the largest of all, the next one with the
-    largest of the others, and so on; p never falls on the way down. The largest t are ascending.
-
-    Source: Romano and Wolf (2005), with studentised statistics. It assumes that topics are a random
-    sample, and nothing of the shape of differences.
+    is compared. Source: Romano and Wolf (2005), with studentised statistics. It assumes that topics
+    are a random sample, and nothing of the shape of differences.
     """
     far = np.concatenate([away(family.t, options.alternative) for family in families])
     counts = topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
@@ -352,19 +324,14 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
     r"""Return adjusted p-values by pair, (count + 1) / (B + 1).
 
     Each topic's differences keep or change their sign, the same for all pairs, so that pairs stay
-    as dependent as they are. Of each assignment the largest t counts. Every pair is measured by
-    its own variance: systems may differ in variance and be correlated in any way, which Tukey's
-    HSD and its randomised version do not allow for.
-
-    Westfall and Young (1993), algorithm 4.1: the pair with the largest t is compared with the
-    largest t of all pairs, the next one with the largest of the others, and so on; p never falls on
-    the way down. The sum of squares of a pair's differences does not change with their signs, so t
-    rises with
+    as dependent as they are. Every pair is measured by its own variance: systems may differ in
+    variance and be correlated in any way. The sum of squares of a pair's differences does not
+    change with their signs, so t rises with
 
     .. math:: u = \frac{\sum_t s_t d_t}{\sqrt{\sum_t d_t^2}}
 
     and the largest u stands for the largest t. It assumes that, where two systems do not differ,
-    their differences are symmetric around zero.
+    their differences are symmetric around zero. Westfall and Young (1993), algorithm 4.1.
     """
     integers, unit = as_integers(pairs.values, 2 * pairs.topics)
     [size] = pairs.by_block(lambda block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
@@ -435,10 +402,7 @@ def range_limits(difference: Floats, ranges: Floats, level: Level) -> Limits:
 
 
 def permuted_ranges(integers: Floats, options: Options) -> Floats:
-    """Return the largest minus the smallest sum of systems in each random permutation.
-
-    Each topic's scores are permuted on their own.
-    """
+    """Return the range of the sums of systems when each topic's scores are permuted."""
     topics, systems = integers.shape
     out = np.empty(options.resamples)
     parts = list(row_slices(options.resamples, integers.size, PERMUTED))

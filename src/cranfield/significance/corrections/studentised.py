@@ -118,10 +118,7 @@ class Studentised:
         return out
 
     def isf(self, probability: Floats | float) -> Floats | float:
-        """Return the q with P(X / S >= q) = `probability`, which lies between 0 and 1.
-
-        Of many, to about 1e-12 of itself.
-        """
+        """Return the q with P(X / S >= q) = `probability`; of many to about 1e-12 of itself."""
         if isinstance(probability, np.ndarray):
             return self._isf_of_many(probability)
         low, high = 0.0, 8.0
@@ -345,11 +342,7 @@ def _maximum(comparisons: int, two_sided: bool, df: float) -> Studentised:
 
 
 def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Floats:
-    """Return P(largest of the t of 2 or more systems with one baseline >= t).
-
-    Two-sided, absolute values count; else t may be negative. The degrees of freedom of the error
-    may be infinite.
-    """
+    """Return P(largest t of 2 or more systems with one baseline >= t); df may be infinite."""
     out = _maximum(comparisons, two_sided, df).sf(t)
     if not two_sided:
         low = np.flatnonzero(t <= 0)

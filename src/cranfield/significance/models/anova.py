@@ -75,10 +75,7 @@ def factorial(values: Floats, *terms: str) -> AnovaTable:
 
 
 def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
-    """Analyse scores by topic, system and shard, which are NaN for all systems or for none.
-
-    Sums of squares are of type II. Also returned is how many cells (topic, shard) have scores.
-    """
+    """Analyse likewise with gaps, by sums of squares of type II; return the cells, too."""
     topics, shards = known_cells(values)
     systems = values.shape[1]
     cells = values[topics, :, shards]
@@ -232,11 +229,7 @@ def two_way_model(values: Floats) -> Model:
 
 
 def three_way(values: Floats) -> tuple[AnovaTable, Model]:
-    """Analyse scores by topic, system and shard, with the interactions of any two of them.
-
-    There are at least two of each; a score is NaN where a topic has none in a shard, for all
-    systems.
-    """
+    """Analyse scores by topic, system and shard; NaN is no score, of all systems or none."""
     if values.ndim != 3 or min(values.shape) < 2:
         raise CranfieldError("three-way ANOVA needs two topics, systems and shards at least")
     if np.isnan(values).any():
@@ -372,27 +365,15 @@ def fake_three_way_test(pairs: Pairs, options: Options) -> Outcome:
 
 @dataclass(frozen=True)
 class Omnibus:
-    """The answer to 'do the systems differ at all?'.
-
-    Attributes
-    ----------
-    name
-        Of the statistic.
-    statistic, df, pvalue
-        Its value, degrees of freedom and p-value.
-    effect, effect_name
-        How strong the differences are, from 0 to 1.
-    ties
-        Scores that share their rank.
-    """
+    """The answer to 'do the systems differ at all?', with the statistic of that name."""
 
     name: str
     statistic: float
     df: float
     pvalue: float
-    effect: float
+    effect: float  # how strong the differences are, from 0 to 1
     effect_name: str
-    ties: int = 0
+    ties: int = 0  # scores that share their rank
 
 
 @declared_test(

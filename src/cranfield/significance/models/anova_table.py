@@ -46,10 +46,7 @@ class Sphericity:
 
 
 def sphericity(values: Floats, f: float) -> Sphericity | None:
-    """Correct the F of systems; values have shape (topics, systems) and no gaps.
-
-    There is nothing to correct for two systems, and nothing to go by where no differences vary.
-    """
+    """Correct the F of systems; values have shape (topics, systems) and no gaps."""
     topics, systems = values.shape
     rest = values - values.mean(axis=1, keepdims=True)
     rest -= rest.mean(axis=0)
@@ -187,10 +184,7 @@ class AnovaTable(Result):
         return float(self.df[self.sources.index("Error")])
 
     def tested(self, source: str, f: float, df_error: float, number: int) -> AnovaTable:
-        """Return the table with another F of a source; NaN is none.
-
-        Of `number` observations with that error the strength of association is estimated.
-        """
+        """Return the table with another F of a source, of `number` observations; NaN is none."""
         k = self.sources.index(source)
         p, omega2 = tail_and_strength(np.array([f]), self.df[k], df_error, number)
         every = np.arange(len(self.sources)) == k

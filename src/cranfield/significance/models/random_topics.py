@@ -13,7 +13,6 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import CranfieldError
@@ -57,10 +56,7 @@ RATIOS = np.concatenate([[0.0], np.logspace(-6, 8, 113)])
 
 @dataclass(frozen=True, eq=False)
 class GroupsFit:
-    """The estimated mean, its variance with degrees of freedom, and the two variances behind it.
-
-    All variances are of one column; that within is NaN where no group has two observations.
-    """
+    """The mean, its variance with degrees of freedom, and the two variances behind it."""
 
     mean: Floats
     variance: float
@@ -150,6 +146,9 @@ class RandomGroups:
             return float(self._profile(np.array([ratio]), products)[1][0])
 
         if slope(low) < 0 < slope(high):
+            # The optimisers of SciPy take long to load.
+            from scipy.optimize import brentq
+
             return float(brentq(slope, low, high, xtol=1e-300, rtol=1e-14))
         return float(RATIOS[best])
 
@@ -461,10 +460,7 @@ class Refits:
         return cls(effects, errors)
 
     def studentised(self, pairs: Pairs, error: float) -> Floats:
-        """Return the differences of effects by the error of their fit, shape (pairs, resamples).
-
-        Where the model leaves no error, residuals are rounding, and there is nothing to resample.
-        """
+        """Return differences of effects by the error of their fit, shape (pairs, resamples)."""
         if error == 0:
             return np.zeros((len(pairs), self.errors.size))
         found = self.effects[pairs.first]

@@ -142,10 +142,7 @@ def paired_limits(
 
 
 def resampler(pairs: Pairs, options: Options, by_error: bool) -> Callable[[Pairs], Floats]:
-    """Draw topics; return what takes a block of pairs to t of its centred differences, or to means.
-
-    The shape is (pairs, samples).
-    """
+    """Draw topics; return what takes pairs to centred t or means, shape (pairs, samples)."""
     counts = topic_counts(options.resamples, pairs.topics, options.seed)
     # A resample without any variation is never discarded: it counts as extreme.
     extreme = -np.inf if options.alternative == "less" else np.inf

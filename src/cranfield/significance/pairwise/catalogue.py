@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Registry
-from cranfield.significance.corrections.catalogue import corrections_of
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.registry import Options, described
 
 if TYPE_CHECKING:
@@ -134,8 +134,15 @@ class TestInfo:
     @property
     def corrections(self) -> tuple[str, ...]:
         """Corrections for many comparisons that go with it, the default first."""
+        # Of unpaired tests, and of those that ask for these topics only, topics are no sample.
         resampled = self.paired and self.samples_topics
-        return corrections_of(self.correction, self.family, paired=self.paired, resampled=resampled)
+        fitting = [
+            one
+            for one in CORRECTIONS.values()
+            if one.goes_with(self.family, paired=self.paired, resampled=resampled)
+        ]
+        own_first = sorted(fitting, key=lambda one: one.families is None)
+        return tuple(dict.fromkeys((self.correction, *(one.name for one in own_first))))
 
     @property
     def effect_name(self) -> str:
@@ -190,10 +197,7 @@ DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "ra
 def declared_test(
     name: str, *, fit: Fit | None = None, **declared: Any
 ) -> Callable[[Compared], Compared]:
-    """Enter a function among the tests; its docstring has the texts of the declaration.
-
-    `fit` fits the model of a test of all systems to scores, without a table.
-    """
+    """Enter a function among the tests, with the function that fits its model, if any."""
 
     def without_model(scores: Floats) -> Model:
         raise PolicyError(f"the test {name} has no model of all scores")

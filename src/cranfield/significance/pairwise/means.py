@@ -20,6 +20,7 @@ from cranfield.significance.differences import (
     Limits,
     Outcome,
     Pairs,
+    away,
     nothing_known,
     order_statistics,
     p_of,
@@ -334,16 +335,12 @@ def _two_halves(integers: Floats, alternative: str) -> Floats:
     left, right = (_signed_sums(part) for part in (integers[:, : n // 2], integers[:, n // 2 :]))
     left.sort(axis=1)
     right.sort(axis=1)
-    total = integers.sum(axis=1)
-    slack = float(n)
-    if alternative == "less":
-        total = -total
-    least = np.abs(total) if alternative == "two-sided" else total
-    at_least = _pairs_reaching(left, right, least - slack)
+    least = away(integers.sum(axis=1), alternative) - float(n)
+    at_least = _pairs_reaching(left, right, least)
     assignments = float(left.shape[1]) * right.shape[1]
     if alternative == "two-sided":
         # The sums are symmetric around zero; both tails overlap only where all counts.
-        reached = np.where(least - slack <= 0, assignments, 2 * at_least)
+        reached = np.where(least <= 0, assignments, 2 * at_least)
         return np.asarray(np.minimum(1.0, reached / assignments))
     return np.asarray(at_least / assignments)
 

@@ -311,11 +311,7 @@ class _SignedRanks:
         return np.where(self.n > 0, found, -1)
 
     def _distributions(self) -> tuple[Floats, Indices]:
-        """Pairs with the same ranks share one null distribution: return them, and whose they are.
-
-        Their shape is (distributions, sums of twice the ranks), and holds the chances of at most
-        such a sum.
-        """
+        """Return P(at most each sum of ranks) by pattern of ranks, and each pair's pattern."""
         ranks = self.ranks[self.exact].astype(np.int32)
         patterns, which = np.unique(ranks, axis=0, return_inverse=True)
         return sums_at_most(patterns), which.ravel()
@@ -331,10 +327,7 @@ def _tied(ranks: Floats, topics: int) -> Indices:
 
 
 def sums_at_most(patterns: NDArray[np.int32]) -> Floats:
-    """Return P(sum of a random half of the integers <= s), each in or out by a fair coin.
-
-    From shape (patterns, n) to shape (patterns, largest sum + 1).
-    """
+    """Return P(sum of a random half of the integers <= s), shape (patterns, sums from 0)."""
     largest = int(patterns.sum(axis=1).max(initial=0))
     out = np.empty((len(patterns), largest + 1))
     for rows in row_slices(len(patterns), largest + 1, BLOCK):
@@ -504,10 +497,8 @@ def _counted(pairs: Pairs, codes: Indices) -> tuple[Floats, Floats, Floats]:
     """Compare the ranks of each pair's scores.
 
     Returns U of the first system; the sum of t^3 over the groups of t equal scores of both
-    together; and the number of scores of both together that are not alone.
-
-    One system's scores are counted in a table of all scores; there each of the others looks up what
-    it needs. A table of all systems at once would have a column for each score of the experiment.
+    together; and the number of scores of both together that are not alone. One system's scores are
+    counted in a table of all scores, where each of the others looks up what it needs.
     """
     size = int(codes.max(initial=0)) + 2
     # One more score than there are, the last, stands for those that are missing.

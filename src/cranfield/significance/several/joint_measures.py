@@ -28,7 +28,7 @@ from cranfield.significance.corrections.resampled import (
     simultaneous_limits,
     step_down,
 )
-from cranfield.significance.differences import Limits, Pairs, against, all_pairs
+from cranfield.significance.differences import Limits, Pairs, named_pairs, pairs_of
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.prepare import (
     as_scores,
@@ -151,10 +151,7 @@ class JointComparison(Result, WithProse):
         )
 
     def _pairs(self) -> pl.DataFrame:
-        names = pl.Series(self.systems, dtype=pl.String)
-        return pl.DataFrame(
-            {"first": names.gather(self.first), "second": names.gather(self.second)}
-        )
+        return named_pairs(self.systems, self.first, self.second)
 
     def heading(self) -> list[str]:
         """Return what was done and found, without the notes."""
@@ -180,6 +177,9 @@ class JointComparison(Result, WithProse):
         ]
         legend = "+ the first is significantly better, - significantly worse, . neither"
         return [Table("", ["first", "second", *self.measures], rows, (0, 1), [legend])]
+
+
+JOINTLY = ("bootstrap-tukey", "bootstrap-max-t")  # corrections of several measures together
 
 
 def compare_measures(
@@ -251,15 +251,16 @@ def compare_measures(
     statistics = tuple(statistic_of(one, None, None) for one in scores.values())
     for one, statistic in zip(scores.values(), statistics, strict=True):
         flat = transformed(prepared(one, info, None), statistic).flat
-        every.append(against(flat, baselines) if baselines else all_pairs(flat))
+        every.append(pairs_of(flat, baselines))
     pairs = every[0]
     chosen = CORRECTIONS.find(correction)
     if chosen not in JOINTLY:
         raise PolicyError(
             f"correction of several measures must be one of {', '.join(JOINTLY)}, got {chosen!r}"
         )
-    difference, pvalues, (low, high) = JOINTLY[chosen](every, options)
     shape = (len(names), len(pairs))
+    results = _compared(every, chosen, options)
+    difference, pvalues, low, high = (one.reshape(shape).T for one in results)
     of_scores = [note for one in scores.values() for note in notes_on(one, info, options)]
     declared = CORRECTIONS[chosen]
     method = declared.title
@@ -271,10 +272,10 @@ def compare_measures(
         topics=pairs.topics,
         first=pairs.first,
         second=pairs.second,
-        difference=difference.reshape(shape).T,
+        difference=difference,
         statistics=statistics,
-        pvalues=pvalues.reshape(shape).T,
-        interval=(low.reshape(shape).T, high.reshape(shape).T),
+        pvalues=pvalues,
+        interval=(low, high),
         alpha=alpha,
         lower_is_better=tuple(one.lower_is_better for one in scores.values()),
         baselines=tuple(systems[k] for k in baselines),
@@ -286,38 +287,28 @@ def compare_measures(
     )
 
 
-def _by_pooled_errors(every: Sequence[Pairs], options: Options) -> tuple[Floats, Floats, Limits]:
-    """Compare pairs of all measures by one error for each measure, in a single step."""
-    families = [PooledErrors.of(pairs) for pairs in every]
-    largest = maxima(families, options)
-    # Without an error there is no evidence.
-    t = np.concatenate([np.where(family.error == 0, 0.0, family.t) for family in families])
-    difference, limits = _limits(families, largest, options)
-    return difference, pvalues_of(np.abs(t), largest), limits
-
-
-def _by_own_errors(every: Sequence[Pairs], options: Options) -> tuple[Floats, Floats, Limits]:
-    """Compare pairs of all measures by the error of each, step down."""
-    families = [CentredPairs.of(pairs) for pairs in every]
-    pvalue, largest = step_down(families, options)
-    difference, (low, high) = _limits(families, largest, options)
-    contradicts = ((low > 0) | (high < 0)) != (pvalue <= options.alpha)
-    low[contradicts] = high[contradicts] = np.nan
-    return difference, pvalue, (low, high)
-
-
-def _limits(
-    families: Sequence[PooledErrors | CentredPairs], largest: Floats, options: Options
-) -> tuple[Floats, Limits]:
-    """Return all differences, and simultaneous limits, infinite where nothing varies."""
+def _compared(
+    every: Sequence[Pairs], correction: str, options: Options
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return differences, p-values and limits of the pairs of all measures, one after the other."""
+    families: Sequence[PooledErrors | CentredPairs]
+    if correction == "bootstrap-tukey":
+        families = pooled = [PooledErrors.of(pairs) for pairs in every]
+        largest = maxima(pooled, options)
+        # Without an error there is no evidence.
+        t = np.concatenate([np.where(family.error == 0, 0.0, family.t) for family in pooled])
+        pvalue = pvalues_of(np.abs(t), largest)
+    else:
+        families = centred = [CentredPairs.of(pairs) for pairs in every]
+        pvalue, largest = step_down(centred, options)
     difference = np.concatenate([family.difference for family in families])
     error = np.concatenate([np.zeros(family.difference.size) + family.error for family in families])
     error[error == 0] = np.inf
-    return difference, simultaneous_limits(difference, error, largest, options, 1 - options.alpha)
-
-
-JOINTLY = {"bootstrap-tukey": _by_pooled_errors, "bootstrap-max-t": _by_own_errors}
-"""How pairs of several measures are compared together, by the name of the correction."""
+    low, high = simultaneous_limits(difference, error, largest, options, 1 - options.alpha)
+    # In later steps down an interval of the first step may contradict the decision.
+    contradicts = ((low > 0) | (high < 0)) != (pvalue <= options.alpha)
+    low[contradicts] = high[contradicts] = np.nan
+    return difference, pvalue, low, high
 
 
 def _together(evaluation: Any, missing: str | None) -> tuple[dict[str, Scores], tuple[str, ...]]:

@@ -20,9 +20,9 @@ from cranfield.significance.differences import (
     Limits,
     Outcome,
     Pairs,
-    against,
-    all_pairs,
+    named_pairs,
     p_of,
+    pairs_of,
     ratio,
     t_limits,
 )
@@ -35,32 +35,17 @@ from cranfield.significance.several.random_effects import ERRORS, TAU2_BY, Poole
 
 @dataclass(frozen=True, eq=False)
 class CommonPairs:
-    """Pairs of systems, by name, that one collection or more hold.
+    """Pairs of systems, by name, that one collection or more hold."""
 
-    Attributes
-    ----------
-    names, topics, measures
-        Of each collection: its name, its number of topics, and what it is scored by.
-    systems
-        Systems of any collection, in order.
-    first, second
-        Indices of the systems of each pair.
-    mean, deviation
-        Of the differences of a pair on a collection, shape (pairs, collections); NaN where it does
-        not hold the pair.
-    notes
-        What was left out, and which systems some collections lack.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of collections
     topics: tuple[int, ...]
     measures: tuple[str, ...]
-    systems: tuple[str, ...]
+    systems: tuple[str, ...]  # of any collection, in order
     first: Indices
     second: Indices
-    mean: Floats
+    mean: Floats  # of the differences of a pair on a collection; NaN where it does not hold it
     deviation: Floats
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # what was left out, and which systems some collections lack
 
     def __len__(self) -> int:
         """Return the number of pairs."""
@@ -73,10 +58,7 @@ class CommonPairs:
 
     def frame(self) -> pl.DataFrame:
         """Return the names of both systems, one row a pair."""
-        names = pl.Series(self.systems, dtype=pl.String)
-        return pl.DataFrame(
-            {"first": names.gather(self.first), "second": names.gather(self.second)}
-        )
+        return named_pairs(self.systems, self.first, self.second)
 
 
 def common_pairs(
@@ -98,9 +80,7 @@ def common_pairs(
     if len({one.lower_is_better for one in scores.values()}) > 1:
         raise PolicyError("expected measures of one direction, got lower and higher is better")
     systems = tuple(dict.fromkeys(name for one in scores.values() for name in one.systems))
-    shape = np.empty((0, len(systems)))
-    baselines = baseline_indices(systems, baseline)
-    pairs = against(shape, baselines) if baselines else all_pairs(shape)
+    pairs = pairs_of(np.empty((0, len(systems))), baseline_indices(systems, baseline))
     mean, deviation = np.full((2, len(pairs), len(scores)), np.nan)
     for k, one in enumerate(ready.values()):
         place_of = {system: place for place, system in enumerate(one.scores.systems)}

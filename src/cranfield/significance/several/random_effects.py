@@ -48,10 +48,7 @@ class Pooled:
 
 
 def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
-    """Pool the estimates of each row with weights 1 / (v + tau^2).
-
-    `tau2_by` is a name of :data:`TAU2_BY`, and `errors` of :data:`ERRORS`.
-    """
+    """Pool the estimates of each row with weights 1 / (v + tau^2)."""
     slices = list(row_slices(len(y), y.shape[1] * GRID.size, BLOCK)) or [slice(0, 0)]
     parts = [_pooled(y[part], v[part], tau2_by, errors) for part in slices]
     names = [one.name for one in fields(Pooled)]
@@ -68,32 +65,24 @@ def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tu
     """
     low, high = np.full(len(y), -np.inf), np.full(len(y), np.inf)
     known = np.isfinite(v)
-    drawn: dict[int, tuple[Floats, Floats, Floats]] = {}
     for row in np.flatnonzero(known.sum(axis=1) > 1):
         mine = known[row]
         places = int(mine.sum())
-        if places not in drawn:
-            random = stream(seed, places)
-            drawn[places] = (
-                random.chisquare(1, (resamples, places - 1)),
-                random.normal(size=resamples),
-                random.standard_t(places - 1, resamples),
-            )
+        random = stream(seed, places)
+        chi2 = random.chisquare(1, (resamples, places - 1))
+        normal = random.normal(size=resamples)
+        student = random.standard_t(places - 1, resamples)
         # In units of the largest error, so that squares of weights are numbers.
         unit = float(np.sqrt(v[row, mine].max())) or 1.0
         errors = np.maximum(v[row, mine] / unit / unit, LEAST)
-        values = _predicted(y[row, mine] / unit, errors, *drawn[places])
+        estimates = y[row, mine] / unit
+        tau2 = _tau2_drawn(estimates, errors, chi2)
+        weights = 1 / (errors + tau2[:, None])
+        mean, spread = _weighed(estimates, weights)
+        error = np.sqrt(spread / (places - 1) / weights.sum(axis=1))
+        values = mean + normal * np.sqrt(tau2) - student * error
         low[row], high[row] = unit * np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return low, high
-
-
-def _predicted(y: Floats, v: Floats, chi2: Floats, normal: Floats, student: Floats) -> Floats:
-    """Draw true values in another place from those of some places, shape (places,)."""
-    tau2 = _tau2_drawn(y, v, chi2)
-    weights = 1 / (v + tau2[:, None])
-    mean, spread = _weighed(y, weights)
-    error = np.sqrt(spread / (y.size - 1) / weights.sum(axis=1))
-    return np.asarray(mean + normal * np.sqrt(tau2) - student * error)
 
 
 def _tau2_drawn(y: Floats, v: Floats, chi2: Floats) -> Floats:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, get_args, get_type_hints
 
-from cranfield.base.errors import PolicyError, check_choice, check_share, check_whole
+from cranfield.base.errors import PolicyError, check_choice, check_several, check_share, check_whole
 
 
 class Kind(Protocol):
@@ -63,12 +63,12 @@ class Flag:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A list of numbers, of which whole ones have a lower bound; studies check them by the data."""
+    """A list of numbers, of which whole ones have a lower bound; data tell which there may be."""
 
     least: int | None = 1
 
     def check(self, name: str, value: Any) -> None:
-        """Leave it to the study."""
+        check_several(name, value)
 
 
 @cache

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Annotated, Any
 
-from cranfield.base.errors import PolicyError, check_several, check_whole, quoted
+from cranfield.base.errors import PolicyError, check_whole, quoted
 from cranfield.base.kinds import Numbers, Share, Whole, declared
 from cranfield.collection.policies import DEEPEST
 from cranfield.significance.registry import MOST_RESAMPLES
@@ -35,7 +35,6 @@ def whole_numbers(
     name: str, values: Any, most: int, of: str = "", least: int = 1
 ) -> tuple[int, ...]:
     """Return a whole number or several, sorted and without duplicates."""
-    check_several(f"{name}s", values)
     try:
         numbers = [values] if isinstance(values, Integral) else list(values)
     except TypeError:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
+from cranfield.base.errors import CranfieldError, PolicyError, check_whole
 from cranfield.base.kinds import Numbers, OneOf
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
@@ -347,7 +347,6 @@ def swap_method(
     >>> found.overall["size", "comparisons", "swaps"].rows()
     [(5, 4500, 1591), (25, 4500, 946)]
     """
-    check_several("bins", bins)
     check_options(swap_method, locals())
     given = as_scores(scores)
     given.flat("the swap method takes no scores by shard")

@@ -89,7 +89,9 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     >>> [int(found[name][0, 0]) for name in ("AA", "AD", "MA", "MD", "neither")]
     [1, 0, 0, 1, 1]
     """
-    verdicts = [_checked("first", first), _checked("second", second)]
+    check_several("first", first)
+    check_several("second", second)
+    verdicts = [_checked(first), _checked(second)]
     pairs = {one.order.size for one in (*verdicts[0], *verdicts[1])}
     if len(pairs) > 1:
         raise PolicyError(f"verdicts are on the same pairs, not on {min(pairs)} and {max(pairs)}")
@@ -134,8 +136,7 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     }
 
 
-def _checked(name: str, verdicts: Any) -> list[Verdict]:
-    check_several(name, verdicts)
+def _checked(verdicts: Any) -> list[Verdict]:
     if not isinstance(verdicts, Iterable):
         raise PolicyError(f"verdicts of tests are a list, not {type(verdicts).__name__}")
     found = list(verdicts)

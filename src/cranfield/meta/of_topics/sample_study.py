@@ -11,7 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.base.kinds import Flag
+from cranfield.base.kinds import Flag, Numbers
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.correlation import kendall_tau, tau_ap
@@ -346,7 +346,7 @@ def stability(
     correction: str | None = None,
     alpha: float = 0.05,
     resamples: Resamples = 1000,
-    top: Iterable[int] | None = None,
+    top: Annotated[Iterable[int] | None, Numbers()] = None,
     confidence: Proportion = 0.95,
     missing: str | None = None,
     seed: Seed = 0,

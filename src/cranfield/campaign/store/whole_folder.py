@@ -413,7 +413,6 @@ def _keep(target: Path, data: bytes) -> None:
 
 
 SUMS = "SHA256SUMS"
-CHUNK = 1 << 20
 
 
 def export(opened: Opened, path: str | PathLike[str]) -> Path:
@@ -482,7 +481,7 @@ def _packed(archive: ZipFile, name: str, file: BinaryIO) -> str:
     entry.compress_type = ZIP_DEFLATED
     digest = hashlib.sha256()
     with archive.open(entry, "w") as out:
-        while piece := file.read(CHUNK):
+        while piece := file.read(records.CHUNK):
             digest.update(piece)
             out.write(piece)
     return f"{digest.hexdigest()}  {name}\n"

@@ -96,17 +96,17 @@ def topics_of(board: Board) -> list[dict[str, Any]]:
 
 
 def leading(board: Board, scores: Scores | None, topic: str) -> dict[str, Any]:
-    """Return the runs with the best score of a topic, or what is said instead."""
+    """Return the runs with the best score of a topic, or a text instead."""
     if scores is None or topic not in scores.topics:
-        return {"said": "", "leading": []}
+        return {"text": "", "leading": []}
     row = scores.values[scores.topics.index(topic)]
     if np.isnan(row).all():
-        return {"said": "–", "leading": []}
+        return {"text": "–", "leading": []}
     leads = best_of(row, scores.lower_is_better)
     if (leads | np.isnan(row)).all() and row.size > 1:
-        return {"said": "all runs alike", "leading": []}
+        return {"text": "all runs alike", "leading": []}
     tags = {scores.systems[k] for k in np.flatnonzero(leads)}
-    return {"said": "", "leading": [tag for tag in board.tags if tag in tags]}
+    return {"text": "", "leading": [tag for tag in board.tags if tag in tags]}
 
 
 def map_of(board: Board, topics: Sequence[str]) -> dict[str, Any] | None:

@@ -26,37 +26,6 @@ FORMATS = ("csv", "parquet", "jsonl", "ubi")
 _TIME = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
-def write_tables(
-    pages: pl.DataFrame,
-    results: pl.DataFrame,
-    clicks: pl.DataFrame | None,
-    folder: str | PathLike[str],
-    form: str,
-) -> None:
-    """Write the tables of a log into a folder; clicks are None if they are unknown."""
-    check_choice("format", form, FORMATS)
-    frames = {"results": results if results.height or form == "ubi" else None, "clicks": clicks}
-    named = {
-        name: frame.with_columns(page=pages["id"].gather(frame["page"]))
-        for name, frame in frames.items()
-        if frame is not None
-    }
-    if form == "ubi":
-        tables = _ubi(pages, **named)
-    else:
-        tables = {"pages": pages.rename({"id": "page"}), **named}
-    target = Path(fspath(folder))
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(f"cannot be made: {reason}", source=str(target)) from error
-    suffix = "jsonl" if form == "ubi" else form
-    times = [] if form == "parquet" else [pl.col(pl.Datetime).dt.strftime(_TIME)]
-    for name, table in tables.items():
-        write_table(table.with_columns(times), target / f"{name}.{suffix}", suffix)
-
-
 def _ubi(
     pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame | None = None
 ) -> dict[str, pl.DataFrame]:
@@ -65,39 +34,39 @@ def _ubi(
     counted = pl.col("rank") == pl.int_ranges(1, pl.col("rank").list.len() + 1, dtype=pl.Int32)
     plain = bool(hits.select(counted.all()).item()) and results.columns == ["page", "rank", "doc"]
     queries = pages.join(hits, left_on="id", right_on="page", how="left", maintain_order="left")
-    of_query = {
-        "query_id": "id",
-        "user_query": "query",
-        "client_id": "user",
-        "timestamp": "time",
-        "query_response_hit_ids": "doc",
-    }
     inside = {"session_id": "session", "variant": "variant", "found": "found", "method": "method"}
-    there = {new: old for new, old in inside.items() if old in pages.columns}
-    attributes = [pl.col(old).alias(new) for new, old in there.items()]
+    attributes = _renamed(pages, inside)
     asked = queries.select(
-        *(pl.col(old).alias(new) for new, old in of_query.items() if old in queries.columns),
+        *_renamed(pages, {"query_id": "id", "user_query": "query"}),
+        *_renamed(pages, {"client_id": "user", "timestamp": "time"}),
+        pl.col("doc").fill_null([]).alias("query_response_hit_ids"),
         *([pl.struct(attributes).alias("query_attributes")] if attributes else []),
-    ).with_columns(pl.col("query_response_hit_ids").fill_null([]))
+    )
     events = [] if plain else [_events(results, "impression", pages)]
     events += [] if clicks is None else [_events(clicks, "click", pages)]
-    if not events:
-        return {"ubi_queries": asked}
-    return {"ubi_queries": asked, "ubi_events": pl.concat(events, how="diagonal_relaxed")}
+    return {
+        "ubi_queries": asked,
+        **({"ubi_events": pl.concat(events, how="diagonal_relaxed")} if events else {}),
+    }
+
+
+def _renamed(frame: pl.DataFrame, names: Mapping[str, str]) -> list[pl.Expr]:
+    """Return the columns of a frame that it has, by their new names."""
+    return [pl.col(old).alias(new) for new, old in names.items() if old in frame.columns]
 
 
 def _events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.DataFrame:
     """Make an event of each result or click; columns beyond the standard are attributes."""
     own = [name for name in rows.columns if name not in {"page", "rank", "doc", "time"}]
-    given = [name for name in ("session", "time") if name in pages.columns]
+    of_page = _renamed(pages, {"(session)": "session", "(time)": "time"})
     rows = rows.join(
-        pages.select("id", *(pl.col(name).alias(f"page_{name}") for name in given)),
+        pages.select("id", *of_page),
         left_on="page",
         right_on="id",
         how="left",
         maintain_order="left",
     )
-    at = "time" if action == "click" else "page_time"
+    at = "time" if action == "click" else "(time)"
     attributes = pl.struct(
         pl.struct(object_id="doc").alias("object"),
         pl.struct(ordinal="rank").alias("position"),
@@ -105,9 +74,7 @@ def _events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.DataFram
     )
     return rows.select(
         pl.lit(action).alias("action_name"),
-        pl.col("page").alias("query_id"),
-        *([pl.col("page_session").alias("session_id")] if "session" in given else []),
-        *([pl.col(at).alias("timestamp")] if at in rows.columns else []),
+        *_renamed(rows, {"query_id": "page", "session_id": "(session)", "timestamp": at}),
         attributes.alias("event_attributes"),
     )
 
@@ -271,8 +238,27 @@ class QueryLog(Plotted):
         InputError
             When it cannot be written.
         """
-        clicks = self.clicks if self.tells_clicks else None
-        write_tables(self.pages, self.results, clicks, folder, format)
+        check_choice("format", format, FORMATS)
+        frames = {"clicks": self.clicks} if self.tells_clicks else {}
+        if self.results.height or format == "ubi":
+            frames = {"results": self.results, **frames}
+        named = {
+            name: frame.with_columns(page=self.pages["id"].gather(frame["page"]))
+            for name, frame in frames.items()
+        }
+        tables = {"pages": self.pages.rename({"id": "page"}), **named}
+        suffix = format
+        if format == "ubi":
+            tables, suffix = _ubi(self.pages, **named), "jsonl"
+        target = Path(fspath(folder))
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
+            raise InputError(f"cannot be made: {reason}", source=str(target)) from error
+        times = [] if format == "parquet" else [pl.col(pl.Datetime).dt.strftime(_TIME)]
+        for name, table in tables.items():
+            write_table(table.with_columns(times), target / f"{name}.{suffix}", suffix)
 
     def _repr_html_(self) -> str:
         return frame_html(self.pages, repr(self), limit=10)

@@ -190,19 +190,8 @@ _EFFECT = {
 }
 
 
-_GRIDS = {
-    "difference": "difference",
-    "error": "error",
-    "low": "low",
-    "high": "high",
-    "lift": "lift",
-    "lift_low": "lift low",
-    "lift_high": "lift high",
-    "pvalues": "p",
-    "adjusted_pvalues": "adjusted p",
-    "not_worse": "p not worse",
-}
-"""Columns of comparisons by the attributes of a report that show them by metric and variant."""
+_COLUMNS = {"pvalues": "p", "adjusted_pvalues": "adjusted p", "not_worse": "p not worse"}
+"""Columns of comparisons whose attribute of a report has another name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -337,9 +326,10 @@ class ExperimentReport(Result):
     notes: tuple[str, ...]
 
     def __getattr__(self, name: str) -> Floats:
-        if name not in _GRIDS:
+        column = _COLUMNS.get(name, name.replace("_", " "))
+        if name == "comparisons" or column not in self.comparisons.columns:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return self._grid(_GRIDS[name])
+        return self._grid(column)
 
     def _grid(self, column: str) -> NDArray[Any]:
         """Return a column of the comparisons, shape (metrics, variants - 1)."""

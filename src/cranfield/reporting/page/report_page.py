@@ -289,13 +289,17 @@ def report(
     from cranfield.reporting.page.experiment_page import experiment_page
     from cranfield.reporting.page.sections import hashed
 
-    target = Path(path)
+    target = Path(_named(path, "the page"))
     if target.suffix.lower() in OTHER:
         raise PolicyError(
             f"the report is HTML; expected a name that ends in .html, got {quoted(fspath(path))}"
         )
-    files = hashed(inputs)
-    shown = command if command is None or isinstance(command, str) else shlex.join(command)
+    if isinstance(inputs, PathLike):
+        inputs = [inputs]
+    if not isinstance(inputs, Iterable):
+        raise PolicyError(f"inputs must be a list of paths, got {type(inputs).__name__}")
+    files = hashed([_named(one, "each of inputs") for one in inputs])
+    shown = _command(command)
     judged = () if judges is None else read_judged(judges)
     options: dict[str, Any] = {
         "baseline": baseline,
@@ -330,3 +334,18 @@ def _is_experiment(results: Any) -> bool:
     """Return True for an experiment, without the slow import of its class if it is not loaded."""
     loaded = sys.modules.get("cranfield.online.experiments.report")
     return loaded is not None and isinstance(results, loaded.ExperimentReport)
+
+
+def _named(path: Any, what: str) -> str:
+    name = fspath(path) if isinstance(path, (str, PathLike)) else None
+    if not isinstance(name, str):
+        raise PolicyError(f"{what} must be the path of a file, got {type(path).__name__}")
+    return name
+
+
+def _command(command: Any) -> str | None:
+    if command is None or isinstance(command, str):
+        return command
+    if isinstance(command, Sequence) and all(isinstance(one, str) for one in command):
+        return shlex.join(command)
+    raise PolicyError("command must be text, or a list of its arguments as text")

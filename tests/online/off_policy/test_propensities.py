@@ -223,3 +223,10 @@ def test_documents_that_are_always_clicked_at_a_rank() -> None:
     )
     found = cf.online.rank_propensities(log, "AllPairs", depth=2)
     assert found.values[1] == pytest.approx(4.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["swaps", "AllPairs"])
+def test_the_same_log_gives_the_same_bits_each_time(method: str) -> None:
+    log = cf.online.simulated_log()
+    made = [rank_propensities(log, method, depth=5) for _ in range(12)]
+    assert len({repr((one.values.tolist(), one.low.tolist())) for one in made}) == 1

@@ -195,8 +195,9 @@ class QueryLog(Plotted):
             For truth values of another number than there are pages, and for other values.
         """
         if isinstance(keep, pl.Expr):
-            # A literal is of all pages.
-            mask = self.pages.select("id", keep=keep)["keep"]
+            # Beside a column, a literal is of all pages.
+            pages = self.pages.with_columns(page=pl.int_range(pl.len(), dtype=pl.Int64))
+            mask = pages.select("page", keep=keep)["keep"]
         elif isinstance(keep, pl.Series):
             mask = keep
         else:

@@ -76,6 +76,10 @@ class Peer:
     decimals: int | None = None
 
 
+DASK = str(HERE / "dask.yml")
+"""Settings that let Dask judge the runs."""
+
+
 def _script(name: str) -> tuple[str, ...]:
     return ("{python}", str(HERE / f"{name}.py"), "{qrels}", "{runs}")
 
@@ -106,7 +110,7 @@ PEERS = {
         Peer("limit", _script("limit"), own=True),
         Peer("numpy, polars", ("{python}", "-c", "import numpy, polars"), own=True, means=False),
         Peer("one processor", ("taskset", "-c", "0", "{ours}"), own=True),
-        Peer("two Dask workers", ("{ours}", "--settings", str(HERE / "dask.yml"), "--jobs", "2"), own=True),
+        Peer("two Dask workers", ("{ours}", "--settings", DASK, "--jobs", "2"), own=True),
     )
 }
 """The tools of others, a program in C as the limit, the least that we can take, ours otherwise."""

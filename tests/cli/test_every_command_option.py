@@ -343,6 +343,7 @@ check --numbers: a.run>vague.run :: --numbers scores
 cite --all: --all
 cite --study: --study discriminative-power
 compare --as: --as prose
+study pooling --measure: --table all :: --measure P@3
 compare --as: --as anova
 compare --as: --as ranks
 compare --compat: --missing drop :: --compat ndeval

@@ -81,7 +81,8 @@ def test_advice_on_judging_where_there_is_no_such_option() -> None:
     from cranfield.cli.evaluate import evaluate, fuse
 
     text = "ERR: grades are 0 to 3; an option such as max_grade=3 fixes it"
-    assert as_options(text, evaluate).endswith("; an option such as --max-grade 3 fixes it")
+    advice = "; an option such as --settings with max-grade: 3 fixes it"
+    assert as_options(text, evaluate).endswith(advice)
     assert as_options(text, fuse) == "ERR: grades are 0 to 3"
     text = "PQ needs judgments by subtopic, and these have none; subtopics=True reads them"
     assert as_options(text, evaluate).endswith("; --subtopics reads them")

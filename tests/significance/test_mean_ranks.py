@@ -60,7 +60,7 @@ def test_one_sided_tests_are_of_the_scores(alternative: str, better: bool, lower
 def test_outputs_have_rank_one_for_the_best(tmp_path: Path, form: str) -> None:
     rows = (f"m,{t},{s},{VALUES[t, k]}\n" for t in range(12) for k, s in enumerate("abc"))
     (tmp_path / "scores.csv").write_text("measure,topic,system,score\n" + "".join(rows))
-    option = (f"--{form}",) if form in {"prose", "ranks"} else ("--format", form)
+    option = ("--as", form) if form in {"prose", "ranks"} else ("--format", form)
     given = ("compare", "--scores", "scores.csv", "--test", "friedman")
     out, _ = cranfield(tmp_path, *given, *option)
     if form == "prose":

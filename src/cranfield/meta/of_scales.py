@@ -409,7 +409,9 @@ def _compared(shared: tuple[JudgedRuns, ScaleOptions], task: tuple[int, int]) ->
     cutoff, place = task
     plain, ranked = options.versions(cutoff)[place]
     scores = score(judged, [plain, ranked])
-    both = scores[plain], scores[ranked]
+    hint = "; the study needs a score of every system on all topics"
+    first, second = (scores[one].complete(hint=hint)[0] for one in (plain, ranked))
+    both = first, second
     means, ranked_means = (to_order(one.mean()) for one in both)
     by_topic = kendall_tau(
         both[0].values, both[1].values, rounding=ROUNDING * float(np.abs(both[0].values).max())

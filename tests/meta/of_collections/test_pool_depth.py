@@ -141,7 +141,7 @@ def test_topics_without_judgments_left_count() -> None:
         ({"depths": [1, 2, 3], "pool_depth": 1}, "at most pool_depth, 1, got 2, 3"),
         ({"pool_depth": 0}, "pool_depth must be an integer from 1"),
         ({"contributors": "judged"}, "requires the depth of the pool"),
-        ({"depths": "ten"}, "depth must be an integer from 1"),
+        ({"depths": "ten"}, "depths: expected a list, got 'ten'"),
         ({"top": 0}, "top must be an integer from 1"),
         ({"rel": "high"}, "rel must be an integer from 1"),
         ({"lists": "cooked"}, "unknown list 'cooked'; expected one of: raw, condensed"),

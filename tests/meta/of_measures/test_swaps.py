@@ -296,7 +296,7 @@ def test_errors() -> None:
         swap_method(good, sizes=[7])
     with pytest.raises(PolicyError, match="size must be an integer from 2 to 6, got 1"):
         swap_method(good, sizes=[1], test="t")
-    with pytest.raises(PolicyError, match="size must be an integer from 1 to 6, got '5'"):
+    with pytest.raises(PolicyError, match="sizes: expected a list, got '5'"):
         swap_method(good, sizes="5")  # type: ignore[arg-type]
     with pytest.raises(PolicyError, match="no size of topic sets was given"):
         swap_method(good, sizes=[])

@@ -320,7 +320,8 @@ def _report(
     # Results that cannot be trusted are not shown.
     shown = np.nan if stopped else 1.0
     tests = {row["test"] for row in rows}
-    listed = [metrics.get(name, Metric(name)) for name in arms]
+    # Names of metrics are any text, and only those of columns name a metric themselves.
+    listed = [metrics[name] if name in metrics else Metric(name) for name in arms]
     return ExperimentReport(
         source=units.source,
         unit=units.kind,

@@ -401,6 +401,7 @@ def check(
         raise PolicyError("--format errlog of standard input needs --output FOLDER")
     asked = read_rules(rules).task(task)
     reports: list[CheckReport] = []
+    errors: list[InputError] = []
     for run in runs:
         try:
             report = check_run(run, asked, tag=tag, team=team, all_faults=all_faults)
@@ -408,16 +409,18 @@ def check(
             # The others are still of interest, but not where it is the rules that are unreadable.
             if error.source not in {run, "standard input"}:
                 raise
-            print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
+            errors.append(error)
             continue
         reports.append(report)
         if form == "text" and output in {None, "-"}:
             print(report)
-    if len(reports) < len(runs):
+    if errors:
         if form != "text" or output not in {None, "-"}:
             print(
                 "cranfield: warning: nothing is written, as not all runs are read", file=sys.stderr
             )
+        for error in errors:
+            print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
         return 2
     if form == "errlog":
         _write_errlogs(reports, output, runs)

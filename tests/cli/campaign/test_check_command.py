@@ -123,8 +123,8 @@ def test_no_file_is_written_where_a_run_is_unread(pack: Path, form: str) -> None
     out, err = check(pack, "good.run", "none.run", "--format", form, *where, status=2)
     assert out == ""
     assert err == (
-        "cranfield: error: none.run: cannot be read: no such file or directory\n"
         "cranfield: warning: nothing is written, as not all runs are read\n"
+        "cranfield: error: none.run: cannot be read: no such file or directory\n"
     )
     assert {path: path.read_bytes() for path in pack.iterdir()} == before
 

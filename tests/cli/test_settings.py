@@ -41,25 +41,26 @@ def test_settings_count_as_options_do(folder: Path) -> None:
     assert plain != condensed
 
 
-def test_lists_mappings_and_flags(folder: Path) -> None:
+def test_mappings_and_flags(folder: Path) -> None:
+    # P@1 by hand: a has d1 (relevant) first twice, b only for q2; q3 has no results in either.
     (folder / "a.csv").write_text("thema,dok,score\nq1,d1,2\nq2,d1,1\n")
+    (folder / "b.csv").write_text("thema,dok,score\nq1,d2,2\nq2,d1,1\n")
     (folder / "bad.csv").write_text("nothing\n")
-    text = "columns:\n  run.topic: thema\n  run.doc: dok\nskip-bad-runs: true\n"
-    words = [
-        word if word != "b.run" else "bad.csv" for word in given(folder, text + "lower: [score]\n")
-    ]
-    _, err = cranfield(folder, *[w for w in words if w != "a.run"], "a.csv", status=2)
-    assert "unknown setting 'lower'" in err
-    (folder / "own.yml").write_text(text)
-    words = ["a.csv" if word == "a.run" else word for word in words]
-    out, err = cranfield(folder, *words, "b.run", status=2)
-    assert "bad.csv" in err
+    (folder / "own.yml").write_text(
+        "columns:\n  run.topic: thema\n  run.doc: dok\nskip-bad-runs: true\n"
+    )
+    files = ("qrels", "a.csv", "b.csv", "bad.csv")
+    given = ("-m", "P@1", "-t", "t", "--settings", "own.yml")
+    out, err = cranfield(folder, "compare", *files, *given)
+    assert "a (0.6667) and b (0.3333)" in out
+    assert "bad.csv" in err and "1 of 3 runs skipped" in err
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("tie: input", "own.yml: unknown setting 'tie'; expected one of: statistic, exact"),
+        ("dept: 3", "did you mean depth"),
         ("rel: 2", "own.yml: unknown setting 'rel'"),
         ("ties: inputs", "own.yml: ties: 'inputs' is not one of 'trec'"),
         ("depth: 0", "own.yml: depth: 0 is not in the range x>=1"),
@@ -88,12 +89,13 @@ def test_a_flag_of_a_setting_is_refused_with_advice(folder: Path) -> None:
     assert "write duplicates: ... into a file for --settings" in err
 
 
-def test_help_lists_settings_with_their_values() -> None:
-    context = click.Context(compare, info_name="compare")
-    short = compare.get_help(context)
+def test_help_lists_settings_with_their_values(folder: Path) -> None:
+    short, _ = cranfield(folder, "compare", "--help")
+    whole, _ = cranfield(folder, "compare", "--help-all")
     assert "id-ascending" not in short
-    with pytest.raises(click.exceptions.Exit):
-        compare.make_context("compare", ["--help-all"])
+    settings = whole.split("Settings (keys of the file of --settings):")[1]
+    assert "ties [trec|trec_eval-9|id-ascending|input|rank|file]" in settings
+    assert "--ties" not in whole
 
 
 def test_shells_complete_no_settings() -> None:

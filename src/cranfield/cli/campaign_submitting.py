@@ -419,8 +419,8 @@ def check(
             print(
                 "cranfield: warning: nothing is written, as not all runs are read", file=sys.stderr
             )
-        for error in errors:
-            print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
+        for unread in errors:
+            print(f"cranfield: error: {plain(str(unread))}", file=sys.stderr)
         return 2
     if form == "errlog":
         _write_errlogs(reports, output, runs)

@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
-from cranfield.base.text import nearest
+from cranfield.base.text import did_you_mean, nearest
 from cranfield.sources.archives import asks, matches
 
 HABITS = {
@@ -519,33 +519,36 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
     if read.twice:
         raise PolicyError(f"{path}: {read.twice[0].removesuffix('; the last one counts')}")
     known = {
-        max(one.opts, key=len).removeprefix("--"): one
-        for one in command.params
-        if isinstance(one, Option) and one.in_file
+        max(param.opts, key=len).removeprefix("--"): param
+        for param in command.params
+        if isinstance(param, Option) and param.in_file
     }
-    found = {}
+    values = {}
     for name, value in read.values.items():
         if name not in known:
             listed = ", ".join(known)
-            raise PolicyError(f"{path}: unknown setting {quoted(name)}; expected one of: {listed}")
-        found[known[name].name or ""] = _setting(known[name], value, f"{path}: {name}", ctx)
-    return found
+            hint = did_you_mean(name, known, 1)
+            raise PolicyError(
+                f"{path}: unknown setting {quoted(name)}; expected one of: {listed}{hint}"
+            )
+        values[known[name].name or ""] = _setting(known[name], value, f"{path}: {name}", ctx)
+    return values
 
 
-def _setting(one: Option, value: Any, place: str, ctx: click.Context) -> Any:
-    """Take a value of YAML for an option; mappings are those of NAME=VALUE."""
+def _setting(param: Option, value: Any, place: str, ctx: click.Context) -> Any:
+    """Convert a value of YAML for an option; a mapping becomes NAME=VALUE pairs."""
     if isinstance(value, dict):
-        pairs = [f"{name}={of}" for name, of in value.items()]
-        value = pairs if one.multiple else ",".join(pairs)
-    if one.multiple and not isinstance(value, list):
+        pairs = [f"{name}={item}" for name, item in value.items()]
+        value = pairs if param.multiple else ",".join(pairs)
+    if param.multiple and not isinstance(value, list):
         value = [value]
-    for each in value if isinstance(value, list) else [value]:
-        if each is None or isinstance(each, (dict, list)):
+    for item in value if isinstance(value, list) else [value]:
+        if item is None or isinstance(item, (dict, list)):
             raise PolicyError(f"{place} must be one value, got {quoted(value)}")
-    if isinstance(value, list) and not one.multiple:
+    if isinstance(value, list) and not param.multiple:
         value = ",".join(map(str, value))
     try:
-        one.type_cast_value(ctx, value)
+        param.type_cast_value(ctx, value)
     except click.BadParameter as error:
         raise PolicyError(f"{place}: {error.message}") from error
     return value

@@ -158,7 +158,9 @@ def found_and_stated(measure: Measure, length: int | None) -> Iterator[tuple[Sca
         # Without a cutoff topics with less to retrieve count as well; below rel nothing is found.
         if length is None and grades < getattr(measure, "rel", 1):
             continue
-        sets = [(length, None)] if length else [(n, base) for n in SHORT_CUTOFFS for base in (None, 1)]
+        sets = (
+            [(length, None)] if length else [(n, base) for n in SHORT_CUTOFFS for base in (None, 1)]
+        )
         try:
             found = min(scale_of(measure, n, grades, judgments=base).scale for n, base in sets)
         except CranfieldError:

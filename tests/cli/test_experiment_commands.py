@@ -59,6 +59,9 @@ def test_a_log(tmp_path: Path) -> None:
     text = said("experiment", *paths, "-m", "CTR", "-m", "Abandonment", "--odd", "count")
     assert "control 164 : treatment 153" in text
     assert text.count("better") == 2
+    for option, value in (("--variant", "arm"), ("--missing", "drop"), ("--segments", "user")):
+        error = refused("experiment", *paths, "-m", "CTR", "--odd", "count", option, value)
+        assert f"{option[2:]} requires a table of units, got a log" in error
 
 
 def test_every_output_names_the_control(tmp_path: Path) -> None:
@@ -155,7 +158,7 @@ def test_a_skewed_metric_of_an_unequal_split(tmp_path: Path) -> None:
     assert "skewness 6.9" in welch
     assert any(line.endswith("  worse") for line in welch.splitlines())
     _, told = cranfield(Path(), "online", *command, "--errors", "delta", "--seed", "3")
-    assert "--seed has no effect" in told
+    assert "setting seed has no effect" in told
 
 
 def test_margins_are_absolute_or_in_percent(tmp_path: Path) -> None:

@@ -502,7 +502,7 @@ _SETTINGS = option(
     type=READ,
     expose_value=False,
     group="Input",
-    help="YAML file of rarer settings, such as ties: input; --help-all lists them.",
+    help="YAML file of rarer settings; --help-all lists its keys.",
 )
 
 

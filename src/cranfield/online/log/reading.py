@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import polars as pl
 
 from cranfield.base.errors import check_several
+from cranfield.base.kinds import OneOf, Whole
 from cranfield.online.log.forms import parts_of
-from cranfield.online.log.linking import Anomalies, Policies, linked
+from cranfield.online.log.linking import FORMS, ODD, Anomalies, Policies, linked
 from cranfield.online.log.query_log import QueryLog
 
 
@@ -20,9 +21,9 @@ def read_log(
     results: Any = None,
     clicks: Any = None,
     *,
-    format: str = "auto",
-    odd: str = "refuse",
-    max_queries: int | None = None,
+    format: Annotated[str, OneOf(FORMS)] = "auto",
+    odd: Annotated[str, OneOf(ODD)] = "refuse",
+    max_queries: Annotated[int | None, Whole(1)] = None,
     click_actions: Sequence[str] | None = None,
 ) -> QueryLog:
     """Read a query log: pages that users saw, the results on them, and clicks.
@@ -45,23 +46,23 @@ def read_log(
         Table of clicks, with `page`, `rank` or `doc`, and perhaps `time`, `dwell` (seconds) or
         `end`, and `censored`.
     format
-        `"tables"`: the three of them, or a folder with files `pages`, `results` and `clicks`.
-        `"flat"`: one table, a row a shown result, with the columns of pages and results and
-        perhaps `clicks` (how often, or whether), `click_time` and `dwell`. `"sessions"`: the XML of
-        the TREC Session track, or :class:`~cranfield.sessions.Sessions`. `"ubi"`: queries as JSON
-        lines and, as `clicks`, events, or a folder with `ubi_queries.jsonl` and `ubi_events.jsonl`.
-        `"living-labs"`: JSON lines `{sid, qid, time, ranking: [{docid, clicked, team}]}`, as TREC
-        OpenSearch has them. `"yandex"`: `session time Q query region doc...` and `session time C
-        doc`, separated by tabs. `"pyclick"`: `query TAB doc,doc : clicked , clicked ;`.
-        `"auto"`: whichever it seems to be.
+        Format of the log. `"auto"` (default): detected. `"tables"`: the three of them, or a folder
+        with files `pages`, `results` and `clicks`. `"flat"`: one table, a row a shown result, with
+        the columns of pages and results and perhaps `clicks` (how often, or whether), `click_time`
+        and `dwell`. `"sessions"`: the XML of the TREC Session track, or
+        :class:`~cranfield.sessions.Sessions`. `"ubi"`: queries as JSON lines and, as `clicks`,
+        events, or a folder with `ubi_queries.jsonl` and `ubi_events.jsonl`. `"living-labs"`: JSON
+        lines `{sid, qid, time, ranking: [{docid, clicked, team}]}`, as TREC OpenSearch has them.
+        `"yandex"`: `session time Q query region doc...` and `session time C doc`, separated by
+        tabs. `"pyclick"`: `query TAB doc,doc : clicked , clicked ;`.
     odd
-        How to treat pages that were recorded twice, and clicks before their page: `"refuse"` the
-        log, or `"count"` them. Then the first record of a page is kept, and the time of such clicks
-        is unknown.
+        How to treat pages that were recorded twice, and clicks before their page. `"refuse"`
+        (default) refuses the log; `"count"` counts them, keeps the first record of a page, and
+        treats the time of such clicks as unknown.
     max_queries
-        Leave out users, or sessions where no user is known, with more pages than that: robots.
+        Exclude users, or sessions where no user is known, with more pages than that: robots.
     click_actions
-        Names of the UBI actions that are clicks; `"click"` by default.
+        Names of the UBI actions that are clicks; `click` by default.
 
     Returns
     -------
@@ -98,9 +99,9 @@ def read_pages_and(
     pages: Any,
     other: Any,
     *,
-    format: str = "auto",
-    odd: str = "refuse",
-    max_queries: int | None = None,
+    format: Annotated[str, OneOf(FORMS)] = "auto",
+    odd: Annotated[str, OneOf(ODD)] = "refuse",
+    max_queries: Annotated[int | None, Whole(1)] = None,
     click_actions: Sequence[str] | None = None,
 ) -> QueryLog:
     """Read pages and a table of results or clicks, detected by its columns, as :func:`read_log`."""

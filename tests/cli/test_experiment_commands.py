@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
@@ -17,12 +18,18 @@ USERS = str(Path(__file__).parents[1] / "data" / "online" / "users.csv")
 CSV, JSON = ("--format", "csv"), ("--format", "json")
 
 
+def ended(*arguments: str, status: int = 0) -> tuple[str, str]:
+    """Run a command in a folder of its own, where its settings are written."""
+    with TemporaryDirectory() as folder:
+        return cranfield(Path(folder), "online", *arguments, status=status)
+
+
 def said(*arguments: str) -> str:
-    return cranfield(Path(), "online", *arguments)[0]
+    return ended(*arguments)[0]
 
 
 def refused(*arguments: str) -> str:
-    out, error = cranfield(Path(), "online", *arguments, status=2)
+    out, error = ended(*arguments, status=2)
     assert not out
     assert error.count("\n") == 1
     return error
@@ -157,7 +164,7 @@ def test_a_skewed_metric_of_an_unequal_split(tmp_path: Path) -> None:
     assert "Welch's test by the delta method" in welch
     assert "skewness 6.9" in welch
     assert any(line.endswith("  worse") for line in welch.splitlines())
-    _, told = cranfield(Path(), "online", *command, "--errors", "delta", "--seed", "3")
+    _, told = ended(*command, "--errors", "delta", "--seed", "3")
     assert "setting seed has no effect" in told
 
 

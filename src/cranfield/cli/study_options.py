@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.cli.options.declaring import WRITTEN, in_group, option, refuse_given, settings
-from cranfield.cli.options.judging import JUDGING_SETTINGS, judging_options, missing_option, one_of
+from cranfield.cli.options.judging import JUDGING_SETTINGS, judging_options, one_of
 from cranfield.cli.options.output import output_option, progress_bar, with_options, write_results
 from cranfield.cli.options.signatures import options_of
 from cranfield.result import ALL, WRITERS, Result, check_table, together
@@ -33,10 +33,14 @@ def refuse_resamples(choices: Collection[TestChoice]) -> None:
         refuse_given(("resamples",), f"requires a test that draws samples, got {tests}")
 
 
+(missing_option,) = options_of(
+    "cranfield.meta.stability", "missing", type=click.Choice(["error", "drop", "zero"])
+)
+
 tested_options = with_options(
     (
         *options_of("cranfield.compare", "alpha"),
-        missing_option(("error", "drop", "zero")),
+        missing_option,
         *options_of("cranfield.meta.stability", "resamples"),
     )
 )

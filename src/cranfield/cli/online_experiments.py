@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from cranfield.cli.options.declaring import (
     tell_without_effect,
 )
 from cranfield.cli.options.output import ResultOutput, output_option, result_options
-from cranfield.cli.options.signatures import options_from
+from cranfield.cli.options.signatures import NameValue, options_from
 from cranfield.result import together
 
 if TYPE_CHECKING:
@@ -127,6 +126,7 @@ Examples:
 @options_from(
     "cranfield.online.Metric",
     "covariate margin",
+    type=NameValue(),
     covariate={"flag": "--covariate covariates", "metavar": "NAME=A[/B]", "multiple": True},
     margin={"flag": "--margin margins", "metavar": "NAME=MARGIN", "multiple": True},
 )
@@ -145,8 +145,8 @@ def experiment(
     data: tuple[str, ...],
     measures: tuple[str, ...],
     metrics: tuple[str, ...],
-    covariates: tuple[str, ...],
-    margins: tuple[str, ...],
+    covariates: tuple[tuple[str, str], ...],
+    margins: tuple[tuple[str, str], ...],
     down: tuple[str, ...],
     reading: LogOptions,
     written: ResultOutput,
@@ -190,8 +190,8 @@ def experiment(
 def _metrics(
     measures: tuple[str, ...],
     metrics: tuple[str, ...],
-    covariates: tuple[str, ...],
-    margins: tuple[str, ...],
+    covariates: tuple[tuple[str, str], ...],
+    margins: tuple[tuple[str, str], ...],
     down: tuple[str, ...],
 ) -> dict[str, Metric]:
     """Make the metrics of measures of a log, or of columns of a table."""
@@ -203,7 +203,7 @@ def _metrics(
         if name in values:
             raise PolicyError(f"there are two metrics {quoted(name)}")
         values[name] = value if sign else text
-    past, margin = _by_name(covariates, "covariate"), _by_name(margins, "setting margin")
+    past, margin = dict(covariates), dict(margins)
     for name in (*past, *margin, *down):
         if name not in values:
             raise PolicyError(f"there is no metric {quoted(name)}; there are {', '.join(values)}")
@@ -211,14 +211,3 @@ def _metrics(
         name: Metric(value, past.get(name), "down" if name in down else None, margin.get(name))
         for name, value in values.items()
     }
-
-
-def _by_name(texts: Iterable[str], option: str) -> dict[str, str]:
-    """Read `NAME=VALUE` texts, with an equals sign perhaps in the name."""
-    values = {}
-    for text in texts:
-        name, sign, value = text.rpartition("=")
-        if not (name and sign and value):
-            raise PolicyError(f"{option} {quoted(text)} is not of the form NAME=VALUE")
-        values[name.strip()] = value.strip()
-    return values

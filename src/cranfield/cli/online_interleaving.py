@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -27,13 +27,8 @@ from cranfield.cli.options.output import (
     write,
 )
 from cranfield.cli.options.signatures import NumberList, options_from
-from cranfield.collection.policies import Ties
 from cranfield.result import Result, together
 from cranfield.tabular import from_frame
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 EPILOG = """\b
 Examples:
@@ -81,9 +76,6 @@ RUNS = (".run", ".txt", ".trec")
 @output_option
 def interleave(
     runs: tuple[str, ...],
-    method: str,
-    length: int,
-    ties: Ties,
     impressions: int | None,
     seed: int,
     jobs: int | None,
@@ -92,6 +84,7 @@ def interleave(
     listed: bool,
     format: str,
     output: str | None,
+    **method: Any,
 ) -> None:
     """Interleave runs: lists of their documents, and the run that each came from.
 
@@ -100,6 +93,7 @@ def interleave(
     """
     from cranfield import online
     from cranfield.collection.files.writing import write_table
+    from cranfield.online.interleaving.interleaver import write_lists
 
     if format == "parquet" and output in {None, "-"}:
         raise PolicyError("--format parquet needs --output FILE")
@@ -116,35 +110,16 @@ def interleave(
         raise PolicyError("no RUN was given; --list lists the methods")
     if impressions is None and keys is None:
         raise PolicyError("say how many lists by --impressions, or for which pages by --keys")
-    chosen = online.parse_interleaving(method)
-    many = reading.runs(None, runs)
-    interleaved = online.interleave_runs(many, chosen, length, ties=ties)
+    interleaved = online.interleave_runs(reading.runs(None, runs), **method)
     if keys is None:
         drawn = interleaved.draw(impressions or 0, seed, jobs=jobs)
     else:
         drawn = interleaved.draw_for(keys, seed, jobs=jobs)
-    _write(drawn, "jsonl" if format == "auto" else format, output or "-")
+    write_lists(drawn, output or "-", "jsonl" if format == "auto" else format)
     if interleaved.missing:
         topics = counted(len(interleaved.missing), "topic")
         names = some_of(interleaved.missing, 5)
         click.echo(plain(f"not in all runs: {topics} ({names})"), err=True)
-
-
-def _write(drawn: pl.DataFrame, form: str, output: str) -> None:
-    import polars as pl
-
-    from cranfield.collection.files.writing import write_lines, write_table
-
-    if form == "trec":
-        tag = pl.col("method").str.replace_all(r"\s", "")
-        score = (pl.col("rank").max() + 1 - pl.col("rank")).over("page")
-        columns = (pl.col("page").alias("topic"), pl.lit("Q0"), "doc", "rank", score.alias("score"))
-        write_lines(drawn.select(*columns, tag), output)
-    elif form == "jsonl":
-        pages = drawn.group_by("page", "query", "method", maintain_order=True)
-        write_table(pages.agg(results=pl.struct("rank", "doc", "team")), output, form)
-    else:
-        write_table(drawn, output, form)
 
 
 PREFERENCE_EPILOG = """\b
@@ -182,17 +157,14 @@ Examples:
 def preference(
     logs: tuple[str, ...],
     counts: list[int] | None,
-    unit: str | None,
     names: list[str] | None,
     runs: tuple[str, ...],
-    clicks: str,
     expected: float,
     correction: str,
     confidence: float,
-    resamples: int,
-    seed: int,
     reading: LogOptions,
     written: ResultOutput,
+    **options: Any,
 ) -> None:
     """Test which of two or more rankers users prefer, by pages that interleave them.
 
@@ -205,6 +177,7 @@ def preference(
     from cranfield.online.interleaving.of_log import teams_of
 
     result: Result
+    options["confidence"] = confidence
     if counts is not None:
         if logs:
             raise PolicyError("--counts are of independent impressions: no LOG, and no --unit")
@@ -219,17 +192,15 @@ def preference(
     if not logs:
         raise PolicyError("no LOG was given, and no --counts")
     log = reading.read(logs)
-    draws: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     if runs:
         interleaved = online.interleave_runs([*runs])
-        names, draws["lists"] = names or [*interleaved.rankers], interleaved.lists
+        names, options["lists"] = names or [*interleaved.rankers], interleaved.lists
     teams = names or teams_of(log)
-    draws |= {"names": teams, "clicks": clicks}
     if runs or len(teams) == 2:
         tell_without_effect(("correction",), "there is one pair of rankers")
-        result = online.preference(log, unit, expected=expected, **draws)
+        result = online.preference(log, names=teams, expected=expected, **options)
     else:
         refuse_given(("expected",), "is of two rankers")
-        result = online.preference_matrix(log, unit, correction=correction, **draws)
+        result = online.preference_matrix(log, names=teams, correction=correction, **options)
     written.check([result.name])
-    written.write(together(result, log=log.source, clicks=clicks, odd=log.odd))
+    written.write(together(result, log=log.source, clicks=options["clicks"], odd=log.odd))

@@ -19,16 +19,13 @@ from cranfield.tabular import from_frame
 if TYPE_CHECKING:
     import polars as pl
 
-    from cranfield.online import ClickModel, QueryLog
+    from cranfield.online import QueryLog
     from cranfield.online.click_models.model import Model
     from cranfield.tabular import Table
 
 
 LOG_SETTINGS = "log-format odd max-queries session-timeout click-actions"
 """Options of reading a log, which are settings of every command."""
-
-_NAMED = ("results", "clicks")
-_FORMS = "a log is one file; or PAGES RESULTS CLICKS; or PAGES and results=FILE or clicks=FILE"
 
 
 @dataclass(frozen=True)
@@ -43,31 +40,17 @@ class LogOptions:
 
     def read(self, files: tuple[str, ...]) -> QueryLog:
         """Read a log of one file or folder, of pages and one more table, or of the three."""
-        from cranfield import online
-        from cranfield.online.log.reading import read_pages_and
+        from cranfield.online import sessionise
+        from cranfield.online.log.reading import read_files
 
-        named = {
-            name: path
-            for name, sign, path in (file.partition("=") for file in files)
-            if sign and name in _NAMED
-        }
-        plain = [file for file in files if file.partition("=")[0] not in named]
-        if len(plain) not in ({1} if named else {1, 2, 3}) or len(plain) + len(named) < len(files):
-            raise PolicyError(_FORMS)
-        if [*plain, *named.values()].count("-") > 1:
-            raise PolicyError("standard input cannot be two files")
-        read = read_pages_and if len(plain) == 2 else online.read_log
-        log = read(
-            *plain,
-            **named,
+        log = read_files(
+            files,
             format=self.log_format,
             odd=self.odd,
             max_queries=self.max_queries,
             click_actions=self.click_actions,
         )
-        if self.session_timeout is not None:
-            log = online.sessionise(log, self.session_timeout)
-        return log
+        return log if self.session_timeout is None else sessionise(log, self.session_timeout)
 
 
 # An experiment may be of a table of units instead of a log.
@@ -106,7 +89,13 @@ Examples:
   cranfield online measure --list
 """
 
-TABLES = ("measures", "survival", "logrank")
+SURVIVAL = {
+    "survival": ("Times, as Kaplan and Meier estimate them", 2),
+    "logrank": ("Log-rank tests, holm", 3),
+}
+"""Titles of the tables of times, and how many columns say what a row is of."""
+
+TABLES = ("measures", *SURVIVAL)
 
 
 @command(epilog=EPILOG)
@@ -144,6 +133,7 @@ def measure(
     one of these, detected by its columns, or named by clicks=FILE or results=FILE.
     """
     from cranfield import online
+    from cranfield.online.measures.survival import INDEPENDENT, survival_tables
 
     if listed:
         every = online.catalogue()
@@ -166,41 +156,14 @@ def measure(
         times = [one for one in values.measures if one.lasts]
         if not times:
             raise PolicyError("--survival is for times, such as TimeToClick and AbsenceTime")
-        notes += _add_survival(log, times, tables, frames)
+        for name, frame in survival_tables(log, times).items():
+            title, keys = SURVIVAL[name]
+            tables.append(from_frame(frame, title))
+            frames[name] = frame, frame.columns[:keys]
+        notes += [INDEPENDENT] if "logrank" in frames else []
     heading = [repr(log), *(f"note: {note}" for note in notes)]
     facts = {"log": log.source, "by": list(by), "odd": log.odd, "notes": notes}
     written.write(ResultSet(heading, tables, frames, facts))
-
-
-def _add_survival(
-    log: QueryLog, measures: list[Any], tables: list[Table], frames: dict[str, Any]
-) -> list[str]:
-    """Estimate times of all pages, or of each variant; add tables, and return notes."""
-    import polars as pl
-
-    from cranfield import online
-    from cranfield.online.measures.survival import INDEPENDENT
-
-    by = "variant" if "variant" in log.pages.columns else None
-    results = [online.survival(log, one, by) for one in measures]
-
-    def joined(parts: list[pl.DataFrame]) -> pl.DataFrame:
-        labelled = [
-            part.insert_column(0, pl.lit(result.measure).alias("measure"))
-            for part, result in zip(parts, results, strict=True)
-        ]
-        # A column without any value in a part has no type there.
-        return pl.concat(labelled, how="vertical_relaxed")
-
-    times = joined([one.table.with_columns(horizon=pl.lit(one.horizon)) for one in results])
-    tables.append(from_frame(times, "Times, as Kaplan and Meier estimate them"))
-    frames["survival"] = times, ("measure", by or "log")
-    tests = joined([one.tests for one in results])
-    if not tests.height:
-        return []
-    tables.append(from_frame(tests, f"Log-rank tests, {results[0].correction}"))
-    frames["logrank"] = tests, ("measure", "first", "second")
-    return [INDEPENDENT]
 
 
 TRAIN_EPILOG = """\b
@@ -257,12 +220,8 @@ SHOWN = 12
     goes_with="--qrels !--tied=grade",
     measures={"flag": "--measure measures", "multiple": True},
 )
-@options_from(
-    "cranfield.online.perplexity_gain",
-    "over",
-    over={"metavar": "MODEL", "help": "Gain of perplexity over one of the models."},
-)
-@options_from("cranfield.online.perplexity_gain", "resamples seed", goes_with="--over")
+@option("--over", metavar="MODEL", help="Gain of perplexity over one of the models.")
+@options_from("cranfield.online.perplexity_gain", "seed resamples", goes_with="--over")
 @log_options
 @result_options(KEYS, output=None)
 @option("--output", "path", metavar="FILE", help="Write the model there, as JSON.", type=WRITTEN)
@@ -274,11 +233,10 @@ def train(
     qrels: str | None,
     measures: tuple[str, ...],
     over: str | None,
-    resamples: int,
-    seed: int,
     reading: LogOptions,
     written: ResultOutput,
     path: str | None,
+    **draws: int,
 ) -> None:
     """Train click models on a query log, and evaluate how well they predict clicks.
 
@@ -292,7 +250,7 @@ def train(
     lacking |= set() if compared else {"relevance"}
     written.check(name for name in KEYS if name not in lacking)
     from cranfield import online, read_qrels
-    from cranfield.online.click_models.evaluation import parameters_of
+    from cranfield.online.click_models.evaluation import parameters_of, perplexity_gains
 
     known, base = _models(models, over, path)
     read = [reading.read(one) for one in (logs, test) if one]
@@ -305,7 +263,7 @@ def train(
     frames = {**evaluation.frames(), "parameters": parameters}
     tables = [*evaluation.tables()[:1], _few(parameters)]
     if base is not None:
-        frames["gain"] = _gains(trained, trained[known.index(base)], read[-1], resamples, seed)
+        frames["gain"] = perplexity_gains(trained, base, read[-1], **draws)
         tables.append(from_frame(frames["gain"], f"Gain of perplexity over {base}, 95% limits"))
     if compared:
         of_documents = [one for one in trained if "item" in one.model.by.values()]
@@ -318,8 +276,7 @@ def train(
     if path is not None:
         notes.append(f"{trained[0].model} written to {path}")
     keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
-    facts: dict[str, Any] = {"models": [str(one) for one in known], "tied": tied or "none"}
-    facts |= {"seed": seed, "resamples": resamples}
+    facts = {"models": [str(one) for one in known], "tied": tied or "none", **draws}
     save = None if path is None else partial(trained[0].save, path)
     written.write(ResultSet(notes, tables, keyed, facts), save)
 
@@ -350,17 +307,3 @@ def _few(parameters: pl.DataFrame) -> Table:
     hidden = parameters.height - few.height
     beyond = f"; {counted(hidden, 'value')} not shown" if hidden else ""
     return from_frame(few, f"Parameters{beyond}", places={"hits": 1, "trials": 1})
-
-
-def _gains(
-    models: tuple[ClickModel, ...], over: ClickModel, log: QueryLog, resamples: int, seed: int
-) -> pl.DataFrame:
-    import polars as pl
-
-    from cranfield.online import perplexity_gain
-
-    return pl.concat(
-        perplexity_gain(one, over, log, resamples=resamples, seed=seed).to_polars()
-        for one in models
-        if one is not over
-    )

@@ -250,6 +250,20 @@ class NumbersByName(NameList):
         return found
 
 
+class NameValue(click.ParamType):  # type: ignore[type-arg]
+    """`NAME=VALUE`, of which the value has no equals sign; options of several make a mapping."""
+
+    name = "name=value"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        name, sign, own = value.rpartition("=")
+        if not (name and sign and own):
+            raise PolicyError(f"{_name_of(param)} {quoted(value)} is not of the form NAME=VALUE")
+        return name.strip(), own.strip()
+
+
 def _name_of(param: click.Parameter | None) -> str:
     return "it" if param is None else shown_name(param)
 

@@ -440,6 +440,19 @@ def _coded(log: QueryLog) -> tuple[Indices, int]:
     return found["place"].fill_null(0).to_numpy().astype(np.intp), places.height
 
 
+def perplexity_gains(
+    models: Iterable[ClickModel], over: Model, log: QueryLog, **options: Any
+) -> pl.DataFrame:
+    """Compute the gains of models over the one of them of a kind, a row each.
+
+    `options` are those of :func:`perplexity_gain`.
+    """
+    listed = list(models)
+    [base] = [model for model in listed if model.model == over]
+    others = [model for model in listed if model is not base]
+    return pl.concat(perplexity_gain(one, base, log, **options).to_polars() for one in others)
+
+
 def predict_relevance(
     models: ClickModel | Iterable[ClickModel],
     qrels: Any,

@@ -17,6 +17,7 @@ from cranfield.base.parallel import in_threads
 from cranfield.base.streams import number_of, stream_of, uniforms
 from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import read_runs
+from cranfield.collection.files.writing import write_lines, write_table
 from cranfield.collection.policies import Ties
 from cranfield.collection.run import Run
 from cranfield.online.interleaving.method import (
@@ -540,6 +541,7 @@ def interleave_runs(
     >>> made.draw(1, seed=7).select("page", "rank", "doc", "team").rows()
     [('q1-0', 1, 'd2', 'B'), ('q1-0', 2, 'd1', 'A')]
     """
+    parse_interleaving(method)  # Before any file is read.
     many = list(read_runs(runs))
     check_names(many)
     parsed = checked_method(method, length, len(many))
@@ -559,3 +561,28 @@ def interleave_runs(
         raise PolicyError("the runs have no topic in common")
     missing = tuple(topic for topic in topics if topic not in made)
     return InterleavedRuns(parsed, tuple(orders), missing, made)
+
+
+def write_lists(drawn: pl.DataFrame, path: str, format: str) -> None:
+    """Write the lists of :meth:`InterleavedRuns.draw` to a file.
+
+    Parameters
+    ----------
+    drawn
+        Lists that were drawn.
+    path
+        File to write; `-` is standard output.
+    format
+        `jsonl`: a line per page. `trec`: a run with pages as topics. `csv`, `tsv`, `json` or
+        `parquet`: a row per document.
+    """
+    if format == "trec":
+        tag = pl.col("method").str.replace_all(r"\s", "")
+        score = (pl.col("rank").max() + 1 - pl.col("rank")).over("page")
+        columns = (pl.col("page").alias("topic"), pl.lit("Q0"), "doc", "rank", score.alias("score"))
+        write_lines(drawn.select(*columns, tag), path)
+    elif format == "jsonl":
+        pages = drawn.group_by("page", "query", "method", maintain_order=True)
+        write_table(pages.agg(results=pl.struct("rank", "doc", "team")), path, format)
+    else:
+        write_table(drawn, path, format)

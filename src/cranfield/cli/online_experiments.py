@@ -104,15 +104,15 @@ Examples:
   cranfield online experiment users.csv --metric revenue --covariate revenue=revenue_before
   cranfield online experiment pages.csv results.csv clicks.csv -m CTR@3 -m Abandonment
   cranfield online experiment users.csv --metric revenue --segments device,country
-  cranfield online experiment users.csv --metric revenue --sequential "CS(tuned=5000)"
+  cranfield online experiment users.csv --metric revenue --settings sequential.yml
   cranfield online experiment users.csv --metric revenue --report experiment.html
 """
 
 
 @command(epilog=EXPERIMENT_EPILOG)
 @settings(
-    "margin down variant weights srm mixed missing theta lift errors correction alpha time looks"
-    f" oec resamples seed {LOG_SETTINGS}"
+    "down variant weights srm mixed missing theta lift errors correction alpha time sequential"
+    f" looks oec resamples seed {LOG_SETTINGS}"
 )
 @click.argument("data", metavar="DATA...", nargs=-1, required=True, type=READ)
 @option("--measure", "measures", multiple=True, help="DATA is a log: a measure of it.")
@@ -133,8 +133,8 @@ Examples:
 @option("--down", multiple=True, metavar="NAME", help="A metric that is good when it falls.")
 @options_from(
     "cranfield.online.analyse_experiment",
-    "unit control segments sequential variant weights srm mixed missing theta lift errors"
-    " correction alpha time looks oec resamples seed",
+    "unit control segments variant weights srm mixed missing theta lift errors correction alpha"
+    " time sequential looks oec resamples seed",
 )
 @log_options
 @result_options()

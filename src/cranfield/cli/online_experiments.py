@@ -18,7 +18,7 @@ from cranfield.cli.options.declaring import (
     tell_without_effect,
 )
 from cranfield.cli.options.output import ResultOutput, output_option, result_options
-from cranfield.cli.options.signatures import NameValue, options_from
+from cranfield.cli.options.signatures import NameValue, by_name, options_from
 from cranfield.result import together
 
 if TYPE_CHECKING:
@@ -79,17 +79,10 @@ def assign(
 
     from cranfield.collection.files.writing import write_table
     from cranfield.online import Experiment, check_assignment
-    from cranfield.sources.columns import read_table
-    from cranfield.sources.schemas import Column, Lines, Schema
-    from cranfield.sources.values import ID
+    from cranfield.online.experiments.design import read_ids
 
     experiment = Experiment(**design)
-    schema = Schema(
-        "table of units",
-        (Column(unit, ID, "unit"),),
-        lines=Lines((unit,), 1, cut=lambda line: [line.strip()] if line.strip() else []),
-    )
-    ids = read_table(units, schema).frame[unit]
+    ids = read_ids(units, unit)
     if check:
         frame = check_assignment([experiment], ids.unique(maintain_order=True))
     else:
@@ -109,6 +102,9 @@ Examples:
 """
 
 
+_BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
+
+
 @command(epilog=EXPERIMENT_EPILOG)
 @settings(
     "down variant weights srm mixed missing theta lift errors correction alpha time sequential"
@@ -126,9 +122,8 @@ Examples:
 @options_from(
     "cranfield.online.Metric",
     "covariate margin",
-    type=NameValue(),
-    covariate={"flag": "--covariate covariates", "metavar": "NAME=A[/B]", "multiple": True},
-    margin={"flag": "--margin margins", "metavar": "NAME=MARGIN", "multiple": True},
+    covariate={**_BY_METRIC, "flag": "--covariate covariates", "metavar": "NAME=A[/B]"},
+    margin={**_BY_METRIC, "flag": "--margin margins", "metavar": "NAME=MARGIN"},
 )
 @option("--down", multiple=True, metavar="NAME", help="A metric that is good when it falls.")
 @options_from(
@@ -145,8 +140,8 @@ def experiment(
     data: tuple[str, ...],
     measures: tuple[str, ...],
     metrics: tuple[str, ...],
-    covariates: tuple[tuple[str, str], ...],
-    margins: tuple[tuple[str, str], ...],
+    covariates: dict[str, str],
+    margins: dict[str, str],
     down: tuple[str, ...],
     reading: LogOptions,
     written: ResultOutput,
@@ -174,8 +169,6 @@ def experiment(
     result = online.analyse_experiment(source, named, **options)
     if not result.resamples:
         tell_without_effect(("resamples", "seed"), "no test of this report draws samples")
-    results = together(result)
-    written.check(results.frames)
 
     def report() -> None:
         if page is not None:
@@ -184,14 +177,14 @@ def experiment(
             files = [path for path in paths if Path(path).is_file()]
             write_report(result, page, inputs=files, command=line)
 
-    written.write(results, report)
+    written.write(together(result), report)
 
 
 def _metrics(
     measures: tuple[str, ...],
     metrics: tuple[str, ...],
-    covariates: tuple[tuple[str, str], ...],
-    margins: tuple[tuple[str, str], ...],
+    covariates: dict[str, str],
+    margins: dict[str, str],
     down: tuple[str, ...],
 ) -> dict[str, Metric]:
     """Make the metrics of measures of a log, or of columns of a table."""
@@ -203,11 +196,11 @@ def _metrics(
         if name in values:
             raise PolicyError(f"there are two metrics {quoted(name)}")
         values[name] = value if sign else text
-    past, margin = dict(covariates), dict(margins)
-    for name in (*past, *margin, *down):
+    for name in (*covariates, *margins, *down):
         if name not in values:
             raise PolicyError(f"there is no metric {quoted(name)}; there are {', '.join(values)}")
+    good = dict.fromkeys(down, "down")
     return {
-        name: Metric(value, past.get(name), "down" if name in down else None, margin.get(name))
+        name: Metric(value, covariates.get(name), good.get(name), margins.get(name))
         for name, value in values.items()
     }

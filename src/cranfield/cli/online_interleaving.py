@@ -186,7 +186,6 @@ def preference(
         result = online.preference_of(
             *counts, names=names or ["A", "B"], expected=expected, confidence=confidence
         )
-        written.check([result.name])
         written.write(together(result))
         return
     if not logs:
@@ -202,5 +201,4 @@ def preference(
     else:
         refuse_given(("expected",), "is of two rankers")
         result = online.preference_matrix(log, names=teams, correction=correction, **options)
-    written.check([result.name])
     written.write(together(result, log=log.source, clicks=options["clicks"], odd=log.odd))

@@ -251,7 +251,7 @@ class NumbersByName(NameList):
 
 
 class NameValue(click.ParamType):  # type: ignore[type-arg]
-    """`NAME=VALUE`, of which the value has no equals sign; options of several make a mapping."""
+    """`NAME=VALUE`, of which the value has no equals sign."""
 
     name = "name=value"
 
@@ -262,6 +262,18 @@ class NameValue(click.ParamType):  # type: ignore[type-arg]
         if not (name and sign and own):
             raise PolicyError(f"{_name_of(param)} {quoted(value)} is not of the form NAME=VALUE")
         return name.strip(), own.strip()
+
+
+def by_name(
+    context: click.Context, param: click.Parameter, pairs: Sequence[tuple[str, str]]
+) -> dict[str, str]:
+    """Make a mapping of the values of an option of :class:`NameValue`, each name once."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise PolicyError(f"{_name_of(param)} names {quoted(twice)} twice")
+    return values
 
 
 def _name_of(param: click.Parameter | None) -> str:

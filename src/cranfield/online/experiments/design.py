@@ -28,6 +28,9 @@ from cranfield.base.kinds import OneOf
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.power_and_width import check_positive, t_power
 from cranfield.significance.registry import ALTERNATIVES
+from cranfield.sources.columns import read_table
+from cranfield.sources.schemas import Column as ColumnOfFile
+from cranfield.sources.schemas import Lines, Schema
 from cranfield.sources.values import ID
 
 SEPARATOR = "\x1f"
@@ -253,6 +256,16 @@ def unit_ids(units: Any) -> pl.Series:
     if bad is not None:
         raise CranfieldError(f"unit {bad + 1}: {ID.reason('unit', cells[bad])}")
     return ids
+
+
+def read_ids(path: str, column: str) -> pl.Series:
+    """Read ids of units from a table with a column of them, or from text with an id per line."""
+    schema = Schema(
+        "table of units",
+        (ColumnOfFile(column, ID, "unit"),),
+        lines=Lines((column,), 1, cut=lambda line: [line.strip()] if line.strip() else []),
+    )
+    return read_table(path, schema).frame[column]
 
 
 def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFrame:

@@ -23,7 +23,7 @@ from cranfield.cli.campaign_folder import (
     write_listing,
 )
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
-from cranfield.cli.options.judging import one_of, seed_option
+from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import gathered, output_option, write_results
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.pool import LISTS, Dealing, dealing_options
@@ -65,7 +65,12 @@ Examples:
     goes_with="--unjudged",
 )
 @gathered(Dealing, "dealing", dealing_options(LISTED))
-@seed_option("Of all draws.", goes_with=("--arranged=shuffled", "--assessors"))
+@options_from(
+    "cranfield.assess.sheets",
+    "seed",
+    type=click.IntRange(0),
+    goes_with=("--arranged=shuffled", "--assessors"),
+)
 @one_of(
     "--format",
     ("auto", *LISTS),
@@ -469,7 +474,13 @@ Examples:
 @task_option
 @judgments_option
 @option("--anonymous", is_flag=True, help="No team is named.")
-@seed_option("Of the order in which teams that are not named are numbered.")
+@option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the order in which teams that are not named are numbered.",
+)
 @option("--scores-only", is_flag=True, help="Leave out runs and judgments.")
 @option(
     "--date",

@@ -12,13 +12,13 @@ from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.cli.options.declaring import (
     READ,
-    as_options,
     command,
     in_group,
     option,
     settings,
     tell_without_effect,
 )
+from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.judging import (
     Reading,
     evaluated,

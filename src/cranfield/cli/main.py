@@ -16,7 +16,8 @@ from click.shell_completion import get_completion_class
 from cranfield.base.errors import CranfieldError, CranfieldWarning
 from cranfield.base.text import one_line, plain
 from cranfield.base.version import __version__
-from cranfield.cli.options.declaring import CommandGroup, as_options, command
+from cranfield.cli.options.declaring import CommandGroup, command
+from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.output import saying_that_it_works
 
 

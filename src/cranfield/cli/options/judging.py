@@ -291,25 +291,6 @@ def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command]
     )
 
 
-def missing_option(policies: Iterable[str], by: str = "") -> Callable[[Command], Command]:
-    return one_of("--missing", policies, f"Where a system has no score{by}.")
-
-
-def resamples_option(default: int, of: str = "", **more: Any) -> Callable[[Command], Command]:
-    return option(
-        "--resamples",
-        type=click.IntRange(1),
-        default=default,
-        show_default=True,
-        help=f"Random samples{of}.",
-        **more,
-    )
-
-
-def seed_option(text: str, **more: Any) -> Callable[[Command], Command]:
-    return option("--seed", type=click.IntRange(0), default=0, show_default=True, help=text, **more)
-
-
 (max_grade_option,) = options_of("cranfield.judge", "max_grade")
 
 rel_option = option(

@@ -21,12 +21,12 @@ from cranfield.cli.options.declaring import (
     settings,
 )
 from cranfield.cli.options.judging import (
-    JUDGING_SETTINGS,
+    DOCUMENT_JUDGING_SETTINGS,
     OF_DOCUMENTS,
     POLICIES,
     WORK,
     Reading,
-    judging_options,
+    document_judging_options,
     measures_option,
     names_of_columns,
     one_of,
@@ -291,7 +291,7 @@ RANKED = ("--runs", "--own-runs")
     epilog=JUDGES_EPILOG,
     first="cut scale runs own-runs kin correct measure confidence format table output rel",
 )
-@settings(JUDGING_SETTINGS)
+@settings(DOCUMENT_JUDGING_SETTINGS)
 @click.argument("qrels", metavar="QRELS", type=READ)
 @click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=READ)
 @options_from("cranfield.assess.compare_judges", "cut scale level", scale={"metavar": "LOW..HIGH"})
@@ -331,7 +331,7 @@ RANKED = ("--runs", "--own-runs")
 @result_options(JUDGE_TABLES)
 @going_with(("--runs",), ("system", "lower", "bad_runs"))
 @going_with(RANKED, (*POLICIES, *OF_DOCUMENTS, *WORK))
-@judging_options
+@document_judging_options
 def judges(
     qrels: str,
     judges: tuple[str, ...],
@@ -369,7 +369,6 @@ def judges(
     }
     written.check(name for name in JUDGE_TABLES if not lacking.get(name))
     wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
-    refuse_given(("subtopics",), "cannot be combined with judges, who grade documents")
     reading = Reading.of(judging)
     people, labels = reading.with_judges(qrels, judges, label_format, runs=ranked)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}

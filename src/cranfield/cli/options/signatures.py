@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -37,41 +37,58 @@ class Declared:
 
 
 def declared(function: str, parameter: str) -> Declared:
-    """Read a parameter of a public function such as `cranfield.meta.pooling`.
+    """Read a parameter of a function, or a field of a dataclass.
+
+    A function is named by its public path, such as `cranfield.meta.pooling`, or by its module.
 
     Examples
     --------
     >>> declared("cranfield.meta.pooling", "repeats").default
     10
     """
-    made, module = _source(function)
-    arguments = made.args
+    source, module = _source(function)
+    for name, annotation, default in _parameters(source):
+        if name == parameter:
+            hint = "Any" if annotation is None else ast.unparse(annotation)
+            value = None if default is None else _value(ast.unparse(default), module)
+            return Declared(_value(hint, module), value, _about(function, parameter))
+    raise LookupError(f"{function} has no parameter {parameter}")
+
+
+def _parameters(
+    source: ast.FunctionDef | ast.ClassDef,
+) -> Iterator[tuple[str, ast.expr | None, ast.expr | None]]:
+    """Yield name, annotation and default of each parameter, or of each field of a dataclass."""
+    if isinstance(source, ast.ClassDef):
+        for field in source.body:
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                yield field.target.id, field.annotation, field.value
+        return
+    arguments = source.args
     plain = [*arguments.posonlyargs, *arguments.args]
     defaults: list[ast.expr | None] = [None] * (len(plain) - len(arguments.defaults))
     pairs = [*zip(plain, [*defaults, *arguments.defaults], strict=True)]
     pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    for one, default in pairs:
-        if one.arg == parameter:
-            annotation = "Any" if one.annotation is None else ast.unparse(one.annotation)
-            value = None if default is None else _value(ast.unparse(default), module)
-            return Declared(_value(annotation, module), value, _about(function, parameter))
-    raise LookupError(f"{function} has no parameter {parameter}")
+    for argument, default in pairs:
+        yield argument.arg, argument.annotation, default
 
 
 @cache
-def _source(function: str) -> tuple[ast.FunctionDef, str]:
-    """Return a public function, and the text of the module that has it."""
+def _source(function: str) -> tuple[ast.FunctionDef | ast.ClassDef, str]:
+    """Return a function or a dataclass, and the text of the module that has it."""
     package, _, name = function.rpartition(".")
     text = _home(ROOT.joinpath(*package.split(".")[1:]), name).read_text(encoding="utf-8")
-    found = re.search(rf"^def {name}\(.*?(?=^[\w@]|\Z)", text, _LINES)
+    found = re.search(rf"^(?:def {name}\(|class {name}\b).*?(?=^[\w@]|\Z)", text, _LINES)
     assert found is not None, function
-    [made] = ast.parse(found[0]).body
-    assert isinstance(made, ast.FunctionDef)
-    return made, text
+    [source] = ast.parse(found[0]).body
+    assert isinstance(source, (ast.FunctionDef, ast.ClassDef))
+    return source, text
 
 
 def _home(folder: Path, name: str) -> Path:
-    """Find the module of a public function: the stub of its package says it."""
+    """Find the module of a function: the one that is named, or what the stub of a package says."""
+    if (module := folder.with_suffix(".py")).is_file():
+        return module
     stub = (folder / "__init__.pyi").read_text(encoding="utf-8")
     found = re.search(rf"^from \.([\w.]+) import [^.]*?\b{name} as", stub, re.MULTILINE)
     if found is None:
@@ -139,8 +156,8 @@ def _constant(name: str, module: str) -> Any:
 def _described(function: str) -> dict[str, str]:
     """Return what a docstring says of each parameter."""
     docstring = ast.get_docstring(_source(function)[0]) or ""
-    section = docstring.partition("Parameters\n----------\n")[2]
-    section = re.split(r"\n\n\w[\w ]*\n-+\n", section)[0]
+    _, *sections = re.split(r"^(?:Parameters|Attributes)\n-+\n", docstring, flags=re.MULTILINE)
+    section = re.split(r"\n\n\w[\w ]*\n-+\n", "".join(sections))[0]
     found = re.findall(r"^(\w[\w, ]*)\n((?: .*\n?|\n)*)", section, re.MULTILINE)
     return {name: " ".join(body.split()) for names, body in found for name in names.split(", ")}
 
@@ -151,7 +168,7 @@ def _about(function: str, parameter: str) -> str:
         about = _described(function).get(parameter, "")
     except LookupError:
         return ""
-    other = re.match(r"As for :func:`([\w.]+)`", about)
+    other = re.match(r"As for :func:`~?([\w.]+)`", about)
     if other is None:
         return about
     # A bare name is of the same package, or of the top one.
@@ -241,15 +258,17 @@ def _option(function: str, name: str, flag: str = "", **more: Any) -> Callable[[
     if flag and flag != usual:
         given["stands_for"] = name
     flag = flag or usual
-    if given["type"] is bool and default is None:
+    if given["type"] is bool and default is not False:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
-        given["default"] = None
+        given |= {"default": default, "show_default": default is not None}
     elif given["type"] is bool:
         given |= {"is_flag": True, "default": False}
     elif isinstance(default, (tuple, list)):
-        given |= {"default": ",".join(map(str, default)), "show_default": True}
+        if not more.get("multiple"):
+            default = ",".join(map(str, default))
+        given |= {"default": default, "show_default": bool(default)}
     elif default is not None:
-        given |= {"default": default, "show_default": True}
+        given |= {"default": default, "show_default": default != ""}
     if given["type"] is bool:
         del given["type"]
     return option(*flag.split(), **given | more)

@@ -207,7 +207,7 @@ BASES = {
     "fuse": "fuse a.run b.run c.run",
     "judges": "judges q.txt j.txt --runs a.run --runs b.run --runs c.run -m AP",
     "labels": "labels labels.csv",
-    "measures": "measures",
+    "measures": "measures nDCG@3",
     "online assign": "online assign units.csv --name e",
     "online experiment": "online experiment users.csv --metric m",
     "online interleave": "online interleave a.run b.run --impressions 2",
@@ -217,7 +217,6 @@ BASES = {
     "plot": f"plot box {TWO} -o out.json",
     "pool": "pool a.run b.run c.run --judged q.txt",
     "report": f"report {TWO} -m AP --resamples 100",
-    "scale": "scale nDCG@3 --length 3",
     "sessions": "sessions q.txt sessions.csv",
     "study collection": f"study collection {TWO} {FEW} --pool-depth 3",
     "study interleaving": f"study interleaving {TWO} --rel 1 --impressions 10 --methods Balanced,TeamDraft"
@@ -431,7 +430,6 @@ labels --table: --table workers
 labels --tie: --qrels out.q :: --tie high
 labels --tie: --method dawid-skene :: --tie high
 measures --family: --family diversity
-measures --json: --json
 measures --long: --long
 measures --needs: --needs lengths
 online assign --check: --check

@@ -98,7 +98,7 @@ def check_here(
     What depends on the team is checked where a team is given, and only then.
     """
     rules = opened.rules.task(task)
-    declaration = Declared(**{"team": "", **declared})
+    declaration = Declared(**declared)
     with checked_copy(opened, run, rules, declaration) as copy:
         if not declaration.team:
             return copy.report

@@ -274,6 +274,18 @@ LETTERS = {
 }
 """What a letter stands for, in every command that has the option; there are no other letters."""
 
+METAVARS = {
+    "--anonymous-until": "DAY",
+    "--date": "DAY",
+    "--judgments": "VERSION",
+    "--measure": "MEASURE",
+    "--received": "TIME",
+    "--tag": "TAG",
+    "--task": "NAME",
+    "--team": "ID",
+}
+"""What stands in help for the text of an option, in every command that has the option."""
+
 OF_OUTPUT = ("--format", "--output", "--table")
 """Options whose group in help is that of the output, in every command."""
 
@@ -309,6 +321,8 @@ class Option(click.Option):
         **rest: Any,
     ) -> None:
         letters = [LETTERS[name] for name in names if name in LETTERS]
+        if rest.get("type", str) is str:
+            rest.setdefault("metavar", next((METAVARS[n] for n in names if n in METAVARS), None))
         super().__init__([*names, *letters], **rest)
         self.group = group or ("Output" if {*OF_OUTPUT} & {*names} else "")
         self.detail = detail

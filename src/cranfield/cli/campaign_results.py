@@ -266,7 +266,7 @@ Examples:
 
 
 @command(epilog=HISTORY_EPILOG)
-@settings("column own lower-is-better")
+@settings("own lower-is-better")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=READ)
 @options_from(
     f"{CAMPAIGN}.history",

@@ -139,11 +139,8 @@ def _instant(text: str) -> Any:
     return instant(text)
 
 
-@run.command(
-    epilog=SUBMIT_EPILOG,
-    first="team task tag type priority answer description received from add-teams all-or-none",
-)
-@settings("column jobs")
+@run.command(epilog=SUBMIT_EPILOG)
+@settings("all-or-none jobs")
 @on_campaign
 @click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
 @options_from(DECLARED, "team tag")

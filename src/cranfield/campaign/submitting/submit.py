@@ -47,7 +47,7 @@ class Submitted:
         return self.submission.state == ACCEPTED
 
     def __repr__(self) -> str:
-        state = "already handed in" if self.again else self.submission.state
+        state = "already submitted" if self.again else self.submission.state
         return f"Submitted({self.submission.tag!r}, {state})"
 
 

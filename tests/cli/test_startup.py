@@ -119,8 +119,8 @@ def test_options_are_those_of_the_function(name: str) -> None:
     if own is inspect.Parameter.empty:
         own = None
     if option.multiple:
-        made = option.default if isinstance(option.default, (list, tuple)) else ()
-        assert tuple(made) == tuple(own or ())
+        several = option.default if isinstance(option.default, (list, tuple)) else ()
+        assert tuple(several) == tuple(own or ())
         return
     if isinstance(own, (tuple, list)):
         own = ",".join(map(str, own))

@@ -17,7 +17,7 @@ import click
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted, plain
-from cranfield.cli.options.declaring import READ, WRITTEN, command, keep_inputs, option
+from cranfield.cli.options.declaring import READ, WRITTEN, command, examples, keep_inputs, option
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import output_option, with_options, write
 from cranfield.cli.options.signatures import options_from, options_of
@@ -49,7 +49,7 @@ def on_campaign(function: Callable[..., int | None]) -> Callable[..., int]:
 
         opened = campaign.open(folder)
         status = function(opened, **options)
-        return bool(opened.unreadable) if status is None else status
+        return int(bool(opened.unreadable)) if status is None else status
 
     made: Callable[..., int] = click.argument("folder", type=READ)(with_folder)
     return made
@@ -91,19 +91,9 @@ def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
     return found
 
 
-INIT_EPILOG = """\b
-Examples:
-  cranfield campaign init news-2026
-  cranfield campaign init news-2026 --rules campaign.toml
-"""
-
-PACK_EPILOG = """\b
-Example:
-  cranfield campaign pack news-2026 -o news-2026-pack
-"""
-
-
-@command(epilog=INIT_EPILOG)
+@command(
+    epilog=examples("campaign init news-2026", "campaign init news-2026 --rules campaign.toml")
+)
 @click.argument("folder", type=READ)
 @options_from(f"{CAMPAIGN}.create", "rules", rules={"metavar": "FILE", "type": READ})
 def init(folder: str, rules: str | None) -> None:
@@ -120,7 +110,7 @@ def init(folder: str, rules: str | None) -> None:
         print(f"next: edit {Path(folder) / 'campaign.toml'}")
 
 
-@command(epilog=PACK_EPILOG)
+@command(epilog=examples("campaign pack news-2026 -o news-2026-pack"))
 @on_campaign
 @output_to("FOLDER", "Folder to make.")
 def pack(opened: Campaign, output: str) -> None:

@@ -28,6 +28,7 @@ from cranfield.cli.options.declaring import (
     WRITTEN,
     CommandGroup,
     command,
+    examples,
     option,
     settings,
 )
@@ -45,15 +46,14 @@ if TYPE_CHECKING:
 LISTED = ("--output", "--unjudged")
 """Options with which documents are listed."""
 
-POOL_EPILOG = """\b
-Examples:
-  cranfield campaign pool news --task adhoc -o to-judge.tsv
-  cranfield campaign pool news --mark --assessors ann,bob -o "sheet-{}.tsv"
-  cranfield campaign pool news --depth 10 --unjudged -o more.tsv
-"""
 
-
-@command(epilog=POOL_EPILOG)
+@command(
+    epilog=examples(
+        "campaign pool news --task adhoc -o to-judge.tsv",
+        'campaign pool news --mark --assessors ann,bob -o "sheet-{}.tsv"',
+        "campaign pool news --depth 10 --unjudged -o more.tsv",
+    )
+)
 @settings("arranged by overlap seed")
 @on_campaign
 @task_option
@@ -162,13 +162,6 @@ def judgments(
     print(f"{rules.name}: version {quoted(record.version)} of the judgments, {rows}")
 
 
-SCORE_EPILOG = """\b
-Examples:
-  cranfield campaign score news --task adhoc
-  cranfield campaign score news -m AP -m P@10 --format csv -o board.csv
-  cranfield campaign score news --judgments 1 --topic-scores scores.parquet
-"""
-
 SHOWN = 200
 """Runs of a board that the text shows, unless all are requested."""
 
@@ -184,7 +177,13 @@ def _one_table(found: Result, name: str, table: Table) -> ResultSet:
     return replace(results, tables=[table], frames=frames, first=())
 
 
-@command(epilog=SCORE_EPILOG)
+@command(
+    epilog=examples(
+        "campaign score news --task adhoc",
+        "campaign score news -m AP -m P@10 --format csv -o board.csv",
+        "campaign score news --judgments 1 --topic-scores scores.parquet",
+    )
+)
 @on_campaign
 @task_option
 @options_from(
@@ -228,15 +227,13 @@ def score(
     write_results(_one_table(board, board.name, board.tables(most=most)[0]), format, None, output)
 
 
-STANDING_EPILOG = """\b
-Examples:
-  cranfield campaign standing news new.run
-  cranfield campaign standing news new.run -m nDCG@10 --baseline bm25
-  cranfield campaign standing news new.run --baseline old.run --format json
-"""
-
-
-@command(epilog=STANDING_EPILOG)
+@command(
+    epilog=examples(
+        "campaign standing news new.run",
+        "campaign standing news new.run -m nDCG@10 --baseline bm25",
+        "campaign standing news new.run --baseline old.run --format json",
+    )
+)
 @settings("type alpha pooling")
 @on_campaign
 @click.argument("run", type=READ)
@@ -257,15 +254,13 @@ def standing(opened: Campaign, run: str, format: str, output: str | None, **opti
     write_results(together(opened.standing(run, **options)), format, ALL, output)
 
 
-HISTORY_EPILOG = """\b
-Examples:
-  cranfield campaign history news -m nDCG@10
-  cranfield campaign history "releases/*" -m AP --standardised
-  cranfield campaign history board.csv -m "MRR@100 (Eval)" --all
-"""
-
-
-@command(epilog=HISTORY_EPILOG)
+@command(
+    epilog=examples(
+        "campaign history news -m nDCG@10",
+        'campaign history "releases/*" -m AP --standardised',
+        'campaign history board.csv -m "MRR@100 (Eval)" --all',
+    )
+)
 @settings("own lower-is-better")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=READ)
 @options_from(
@@ -302,14 +297,12 @@ def release() -> None:
     """Write sheets, packets, the overview, releases and the site."""
 
 
-SHEETS_EPILOG = """\b
-Examples:
-  cranfield campaign release sheets news -o sheets/
-  cranfield campaign release sheets news --task adhoc --others hidden -o sheets/
-"""
-
-
-@release.command(epilog=SHEETS_EPILOG)
+@release.command(
+    epilog=examples(
+        "campaign release sheets news -o sheets/",
+        "campaign release sheets news --task adhoc --others hidden -o sheets/",
+    )
+)
 @on_campaign
 @task_option
 @options_from(
@@ -345,14 +338,12 @@ def overview(opened: Campaign, task: str | None, output: str, **options: Any) ->
     _print_number(opened.overview(task, output, **options), output)
 
 
-PACKET_EPILOG = """\b
-Examples:
-  cranfield campaign release packet news --team padua -o padua.zip
-  cranfield campaign release packet news --all -o packets/
-"""
-
-
-@release.command(epilog=PACKET_EPILOG)
+@release.command(
+    epilog=examples(
+        "campaign release packet news --team padua -o padua.zip",
+        "campaign release packet news --all -o packets/",
+    )
+)
 @on_campaign
 @option("--team", help="The team that it is for.")
 @option("--all", "every", is_flag=True, help="One for each team with accepted runs.")
@@ -379,16 +370,14 @@ def _print_number(files: Sequence[Path], folder: str) -> None:
     print(f"{counted(len(files), 'file')} in {folder}")
 
 
-MAKE_EPILOG = """\b
-Examples:
-  cranfield campaign release make news
-  cranfield campaign release make news --task adhoc --date 2026-11-20
-  cranfield campaign release make news --anonymous --seed 7
-  cranfield campaign release make news --scores-only --judgments 1
-"""
-
-
-@release.command(epilog=MAKE_EPILOG)
+@release.command(
+    epilog=examples(
+        "campaign release make news",
+        "campaign release make news --task adhoc --date 2026-11-20",
+        "campaign release make news --anonymous --seed 7",
+        "campaign release make news --scores-only --judgments 1",
+    )
+)
 @on_campaign
 @options_from(
     f"{CAMPAIGN}.publishing.releasing.release",
@@ -407,13 +396,11 @@ def make(opened: Campaign, **options: Any) -> None:
         print(f"not in it: {sentence}")
 
 
-RETRACT_EPILOG = """\b
-Example:
-  cranfield campaign release retract news adhoc-1 --reason "Topics 12 and 21 were exchanged."
-"""
-
-
-@release.command(epilog=RETRACT_EPILOG)
+@release.command(
+    epilog=examples(
+        'campaign release retract news adhoc-1 --reason "Topics 12 and 21 were exchanged."'
+    )
+)
 @on_campaign
 @click.argument("release", metavar="RELEASE")
 @reason_option
@@ -426,14 +413,11 @@ def retract(opened: Campaign, release: str, reason: str) -> None:
     print(plain(f"{release} is retracted: releases/{release}.retracted.json says why"))
 
 
-SITE_EPILOG = """\b
-Examples:
-  cranfield campaign release site news -o public
-  cranfield campaign release site news/releases -o public
-"""
-
-
-@release.command(epilog=SITE_EPILOG)
+@release.command(
+    epilog=examples(
+        "campaign release site news -o public", "campaign release site news/releases -o public"
+    )
+)
 @click.argument("folder", type=READ)
 @output_to("FOLDER", "Folder to write, whole or not at all; an older site there is replaced.")
 def site(folder: str, output: str) -> None:

@@ -21,7 +21,7 @@ from cranfield.cli.campaign_folder import (
     task_option,
     write_listing,
 )
-from cranfield.cli.options.declaring import READ, CommandGroup, option, settings
+from cranfield.cli.options.declaring import READ, CommandGroup, examples, option, settings
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import output_option, with_options, write
 from cranfield.cli.options.signatures import options_from, options_of
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from cranfield.campaign.submitting.submit import Submitted
 
 
-TEAMS_EPILOG = """\b
-Examples:
-  cranfield campaign team add news padua --name "University of Padua" --contact ir@example.org
-  cranfield campaign team change news padua --anonymous-until 2027-01-31
-  cranfield campaign team list news --contacts
-"""
-
-
-@click.group(cls=CommandGroup, in_order=True, epilog=TEAMS_EPILOG)
+@click.group(
+    cls=CommandGroup,
+    in_order=True,
+    epilog=examples(
+        'campaign team add news padua --name "University of Padua" --contact ir@example.org',
+        "campaign team change news padua --anonymous-until 2027-01-31",
+        "campaign team list news --contacts",
+    ),
+)
 def team() -> None:
     """Add teams, change what is known of them, and list them."""
 
@@ -105,13 +105,6 @@ def run() -> None:
     """Submit runs, replace or withdraw them, and list them."""
 
 
-SUBMIT_EPILOG = """\b
-Examples:
-  cranfield campaign run submit news bm25.run --team padua --type automatic --priority 1
-  cranfield campaign run submit news bm25.run --team padua --answer fields=title
-  cranfield campaign run submit news runs/ --from runs.csv --add-teams
-"""
-
 DECLARED = f"{CAMPAIGN}.submitting.entering.Declared"
 _OF_RUN = (
     *options_of(DECLARED, "type priority"),
@@ -139,7 +132,13 @@ def _instant(text: str) -> Any:
     return instant(text)
 
 
-@run.command(epilog=SUBMIT_EPILOG)
+@run.command(
+    epilog=examples(
+        "campaign run submit news bm25.run --team padua --type automatic --priority 1",
+        "campaign run submit news bm25.run --team padua --answer fields=title",
+        "campaign run submit news runs/ --from runs.csv --add-teams",
+    )
+)
 @settings("all-or-none jobs")
 @on_campaign
 @click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
@@ -206,7 +205,7 @@ def submit(
     for outcome in submit_archive(opened, listed, **options):
         outcomes.append(outcome)
         if outcome.submitted is not None:
-            _print_submitted(outcome.submitted)
+            print(outcome.submitted)
         else:
             about = "" if table is None else f"run {quoted(outcome.row.declared.tag)}: "
             print(f"cranfield: error: {plain(about + outcome.wrong)}", file=sys.stderr)
@@ -237,7 +236,7 @@ def replace(opened: Campaign, tag: str, run: str, **declared: Any) -> int:
     for name in ("type", "priority", "answers", "description"):
         declared[name] = declared[name] or getattr(old, name)
     submitted = opened.submit(run, old.task, team=old.team, replaces=old.tag, **declared)
-    _print_submitted(submitted)
+    print(submitted)
     if submitted.accepted and not submitted.again:
         print(f"replaced: {plain(old.tag)}, submitted at {old.received}")
     _print_feedback(opened, [submitted])
@@ -272,22 +271,6 @@ def purge(opened: Campaign, tag: str, reason: str) -> None:
     there = path(opened.folder, run.object).exists()
     what = "its bytes stay, since something else is these bytes too" if there else "bytes removed"
     print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {what}")
-
-
-def _print_submitted(submitted: Submitted) -> None:
-    """Print the faults of a run, and whether it is accepted."""
-    report, run = submitted.report, submitted.submission
-    for fault in report.faults:
-        print(fault.text(report.source))
-    tag = plain(run.tag) or plain(report.source)
-    if submitted.again:
-        print(f"already submitted: {tag} (sha256 {run.object})")
-    elif submitted.accepted:
-        late = ", late" if run.late else ""
-        counts = report.outcome.removeprefix("accepted").replace(": ", ", ")
-        print(f"accepted as {tag}{late}{counts} (sha256 {run.object})")
-    else:
-        print(f"{report.outcome}, {tag}")
 
 
 def _print_feedback(opened: Campaign, submitted: Sequence[Submitted]) -> None:

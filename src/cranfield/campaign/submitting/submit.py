@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any
 
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.text import plain
 from cranfield.campaign.checks.report import CheckReport
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, WITHDRAWN, Submission
@@ -45,6 +46,20 @@ class Submitted:
     def accepted(self) -> bool:
         """Whether the run is one of the campaign's."""
         return self.submission.state == ACCEPTED
+
+    def __str__(self) -> str:
+        report, run = self.report, self.submission
+        lines = [fault.text(report.source) for fault in report.faults]
+        tag = plain(run.tag) or plain(report.source)
+        if self.again:
+            lines.append(f"already submitted: {tag} (sha256 {run.object})")
+        elif self.accepted:
+            late = ", late" if run.late else ""
+            counts = report.outcome.removeprefix("accepted").replace(": ", ", ")
+            lines.append(f"accepted as {tag}{late}{counts} (sha256 {run.object})")
+        else:
+            lines.append(f"{report.outcome}, {tag}")
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         state = "already submitted" if self.again else self.submission.state

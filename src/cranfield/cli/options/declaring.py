@@ -573,6 +573,18 @@ def command(name: str | None = None, **declared: Any) -> Callable[[Any], Any]:
     return click.command(name, **{"cls": Command, **declared})
 
 
+def examples(*lines: str) -> str:
+    """Return the examples that end the help of a command, each without the name of the program.
+
+    Examples
+    --------
+    >>> examples("campaign init news")
+    '\\x08\\nExample:\\n  cranfield campaign init news\\n'
+    """
+    head = "Example" if len(lines) == 1 else "Examples"
+    return f"\b\n{head}:\n" + "".join(f"  cranfield {line}\n" for line in lines)
+
+
 def _show_all(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
     if asked and not ctx.resilient_parsing:
         ctx.meta[_ALL] = True

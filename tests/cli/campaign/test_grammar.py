@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import pytest
 
 from cranfield.cli.main import CAMPAIGN_COMMANDS, campaign
+from tests.cli.running import cranfield
 
 WITHOUT_FOLDER = {"history": "sources"}
 """Commands that name something else first: boards need no folder."""
@@ -54,3 +57,9 @@ def test_help_lists_commands_in_the_order_of_a_campaign_and_whole() -> None:
     listed = text.partition("Commands:\n")[2].splitlines()
     assert [line.split()[0] for line in listed] == list(CAMPAIGN_COMMANDS)
     assert not [line for line in listed if line.endswith("...")]
+
+
+def test_a_command_of_a_group_is_named_where_it_is_missed(tmp_path: Path) -> None:
+    for name, place in (("submit", "run submit"), ("list", "team list or run list")):
+        _, err = cranfield(tmp_path, "campaign", name, "news", status=2)
+        assert err == f"cranfield: error: there is no command '{name}'; did you mean {place}?\n"

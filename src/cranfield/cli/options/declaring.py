@@ -678,7 +678,13 @@ class CommandGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = nearest(called, self.list_commands(ctx), 1)
+            names = self.list_commands(ctx)
+            groups = {name: self.get_command(ctx, name) for name in names}
+            near = [
+                f"{name} {called}"
+                for name, group in groups.items()
+                if isinstance(group, click.Group) and called in group.list_commands(ctx)
+            ] or nearest(called, names, 1)
             if not near or near[0] in error.message:
                 raise
-            ctx.fail(f"there is no command '{called}'; did you mean {near[0]}?")
+            ctx.fail(f"there is no command '{called}'; did you mean {' or '.join(near)}?")

@@ -7,7 +7,7 @@ import io
 from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
@@ -187,12 +187,12 @@ def columns_of_frame(data: Any, source: str) -> Columns:
     def cells(k: int) -> Cells:
         # By name, which may be a number in pandas.
         series: Any = frame.get_column(names[k])
+        if isinstance(native := series.to_native(), pl.Series) and native.dtype != pl.Object:
+            return native
         # An object column may hide anything; through Python each value is seen as it is. What Arrow
         # has no type for (complex numbers, wide integers) Python can still show.
         if series.dtype == nw.Object or series.dtype.is_temporal():
             return list(series.to_list())
-        if isinstance(native := series.to_native(), pl.Series):
-            return native
         try:
             return pl.Series(series.to_arrow())
         except Exception:
@@ -289,7 +289,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
             source=source.name,
         )
     raw, name = source.read(), source.name
-    if not raw.strip():
+    if not raw.removeprefix(BOM_UTF8).strip():
         raise schema.empty(name)
     if not form and schema.lines is not None:
         return _columns_of_lines(decoded(raw, name), schema.lines, schema.things, name)
@@ -299,7 +299,8 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     if form in {"csv", "tsv"}:
         separator = "\t" if form == "tsv" else ","
         if not schema.numbered:
-            return columns_of_frame(csv_frame(raw, name, separator, schema.readable or form), name)
+            frame = csv_frame(raw, name, separator, schema.readable or form)
+            return replace(columns_of_frame(frame, name), lines=lines_of_rows(raw, frame.height, 1))
         rows, lines = separated(text, name, separator)
         if len(rows) < 2:
             raise schema.empty(name)
@@ -315,6 +316,17 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         return columns_of_records(parsed, schema, name, words=_OF_JSON)
     what = "neither an object nor an array" if schema.mapping else f"no array of {schema.things}"
     raise InputError(f"holds {what}", source=name)
+
+
+def lines_of_rows(raw: bytes, rows: int, head: int = 0) -> Sequence[int] | None:
+    """Return the line of each row below a header; None where a row may not be one line."""
+    lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
+    if lines == rows + head:
+        return range(head + 1, head + 1 + rows)
+    if head or rows > 1_000_000:
+        return None
+    filled = [k for k, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
+    return filled if len(filled) == rows else None
 
 
 def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.DataFrame:
@@ -571,6 +583,11 @@ class Table:
     def wrong(self, row: int, reason: str, topic: str | None = None) -> InputError:
         return wrong_row(row, reason, self.source, self.lines, topic)
 
+    def gather(self, rows: pl.Series | NDArray[np.int64]) -> Table:
+        """Return some rows, by their places, with their lines."""
+        lines = None if self.lines is None else np.asarray(self.lines)[np.asarray(rows)]
+        return replace(self, frame=self.frame[rows], lines=lines)
+
 
 def wrong_row(
     row: int,
@@ -615,9 +632,14 @@ def fitted(
     cells: Mapping[str, Cells],
     schema: Schema,
     source: str,
-    lines: Sequence[int] | None = None,
+    lines: Sequence[int] | NDArray[np.int64] | None = None,
+    *,
+    empty: bool = False,
 ) -> Table:
-    """Make each column what the schema says, or name the first row that does not fit."""
+    """Make each column what the schema says, or name the first row that does not fit.
+
+    empty: whether there may be no rows.
+    """
     made = {}
     for column in schema.columns:
         if column.name in cells:
@@ -634,7 +656,7 @@ def fitted(
                 )
             _warn_of_written_gaps(made[column.name], column.called or column.name, source)
     height = max((len(series) for series in made.values()), default=0)
-    if not height:
+    if not height and not empty:
         raise schema.empty(source)
     missing = {
         column.name: pl.Series([None], dtype=column.kind.dtype).new_from_index(0, height)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike, fspath
@@ -76,7 +77,7 @@ def parted(table: Table, clicks: bool = False) -> Parts:
         table.refuse(~shown & ranked, lambda row: "has a rank, and no document")
         table.refuse(shown & ~ranked, lambda row: "has no rank")
     results = replace(
-        cells.rows_of(table, shown.arg_true()),
+        table.gather(shown.arg_true()),
         names=tuple(name for name in RESULTS if name in table.names),
     )
     number = _number(table, shown)
@@ -545,7 +546,7 @@ _SIGNS = (
 def _form_of_text(source: Source) -> str:
     """Return the format of a file by its first lines; empty if it may be a table."""
     with source.open() as stream:
-        head = stream.read(1 << 16).removeprefix(cells.BOM).decode(errors="replace")
+        head = stream.read(1 << 16).removeprefix(BOM_UTF8).decode(errors="replace")
     if head.lstrip().startswith("{"):
         keys = {spelt(key) for key in re.findall(r'"([^"\\]{1,40})"\s*:', head)}
         if {"ranking", "qid"} <= keys:

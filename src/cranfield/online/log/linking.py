@@ -10,7 +10,6 @@ import polars as pl
 
 from cranfield.base.errors import InputError, check_choice, check_whole, quoted, warn
 from cranfield.base.text import counted
-from cranfield.online.log.cells import rows_of
 from cranfield.online.log.query_log import (
     CLICKS,
     PAGES,
@@ -75,7 +74,7 @@ def first_records(
         ("results of a repeated record of their page", repeated),
     ):
         anomalies.add(what, int(rows.sum()), "left out", table.source)
-    return rows_of(table, (~(repeated | doubled)).arg_true())
+    return table.gather((~(repeated | doubled)).arg_true())
 
 
 def _repeats(frame: pl.DataFrame) -> bool:
@@ -300,7 +299,7 @@ def _each_click(table: Table) -> Table:
     row = pl.int_range(table.frame.height, eager=True).repeat_by(table.frame["clicks"].fill_null(0))
     row = row.explode().drop_nulls()
     own = [name for name in ("time", "end", "dwell", "censored") if name in table.frame.columns]
-    every = rows_of(table, row)
+    every = table.gather(row)
     # The time and the dwell of a row are those of its first click.
     frame = every.frame.with_columns(pl.when(row.is_first_distinct()).then(pl.col(own)))
     return replace(every, frame=frame)

@@ -11,7 +11,7 @@ import polars as pl
 
 from cranfield.base.errors import check_several
 from cranfield.online.log.forms import parts_of
-from cranfield.online.log.linking import Anomalies, Policies, linked
+from cranfield.online.log.linking import Policies, linked
 from cranfield.online.log.query_log import QueryLog
 
 
@@ -90,8 +90,7 @@ def read_log(
     """
     check_several("click_actions", click_actions)
     policies = Policies(format, odd, max_queries, click_actions)
-    anomalies = Anomalies()
-    return linked(*parts_of(source, results, clicks, policies, anomalies), anomalies, policies)
+    return linked(parts_of(source, results, clicks, policies), policies)
 
 
 def read_pages_and(
@@ -105,8 +104,7 @@ def read_pages_and(
 ) -> QueryLog:
     """Read pages and a table of results or clicks, detected by its columns, as :func:`read_log`."""
     policies = Policies(format, odd, max_queries, click_actions)
-    anomalies = Anomalies()
-    return linked(*parts_of(pages, None, None, policies, anomalies, other), anomalies, policies)
+    return linked(parts_of(pages, None, None, policies, other), policies)
 
 
 _FILE = Path(__file__).parents[2] / "data" / "simulated_log.parquet"

@@ -33,6 +33,7 @@ READERS = {
     "Nuggets": ("cranfield.texts.gold:NUGGETS", "answers.md"),
     "Citations": ("cranfield.texts.citations:_CITATIONS", "answers.md"),
     "Texts and references": ("cranfield.texts.summaries:_TEXTS", "answers.md"),
+    "Scores": ("cranfield.evaluation.scorefiles.cells:SCORES", "scores.md"),
     "Sessions": ("cranfield.sessions.reading:_SESSIONS", "sessions.md"),
     "Clicks of sessions": ("cranfield.sessions.reading:CLICK_COLUMNS", "sessions.md"),
     "Topics of sessions": ("cranfield.sessions.reading:TOPICS", "sessions.md"),

@@ -59,6 +59,12 @@ class Columns:
         self.tell_unused(schema, [*places.values()])
         return {name: self.cells(k) for name, k in places.items()}
 
+    def table(
+        self, schema: Schema, called: Mapping[str, str] = AS_USUAL, *, empty: bool = False
+    ) -> Table:
+        """Take the columns of a schema, as :meth:`matched` does, and make each what it says."""
+        return fitted(self.matched(schema, called), schema, self.source, self.lines, empty=empty)
+
     def tell_unused(self, schema: Schema, used: Collection[int]) -> None:
         """Warn of columns that nothing reads; refuse those that change what rows mean.
 
@@ -225,7 +231,7 @@ class Words:
 _OF_PYTHON = Words()
 _JSON = {"dict": "an object", "list": "an array", "str": "text", "NoneType": "null"}
 _JSON |= {"int": "a number", "float": "a number", "bool": "true or false"}
-_OF_JSON = Words("an object", "an array", "an object", "objects and arrays", _JSON)
+OF_JSON = Words("an object", "an array", "an object", "objects and arrays", _JSON)
 
 
 def columns_of_records(
@@ -257,6 +263,8 @@ def columns_of_records(
     if not alike and (other := next((k for k, row in enumerate(rows) if _shape(row) != shape), 0)):
         like = words.mapping if shape is Mapping else kind
         like = f"{words.plain} of {size} values" if plain else like
+        if lines is not None:
+            raise InputError(f"is not {like}", source=source, line=int(lines[other]))
         raise InputError(f"row {other + 1} is not {like}", source=source)
     if plain:
         return Columns.of_rows(tuples[:size], rows, source, lines)
@@ -308,12 +316,12 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         return Columns.of_rows(rows[0], rows[1:], name, lines[1:])
     if form == "jsonl":
         records, lines = json_lines(text, name)
-        return columns_of_records(records, schema, name, lines, _OF_JSON)
+        return columns_of_records(records, schema, name, lines, OF_JSON)
     parsed = parsed_json(text, name)
     if isinstance(parsed, Mapping) and schema.mapping is not None:
         return Columns.of(schema.mapping(parsed, name), name)
     if isinstance(parsed, list):
-        return columns_of_records(parsed, schema, name, words=_OF_JSON)
+        return columns_of_records(parsed, schema, name, words=OF_JSON)
     what = "neither an object nor an array" if schema.mapping else f"no array of {schema.things}"
     raise InputError(f"holds {what}", source=name)
 
@@ -539,6 +547,26 @@ def two_columns(*names: str) -> Callable[[Mapping[Any, Any], str], dict[str, lis
     return lambda data, source: dict(zip(names, (list(data), list(data.values())), strict=True))
 
 
+def columns_of_mapping(kind: str) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
+    """Make a function that takes the values of a mapping as columns of a kind of table."""
+
+    def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+        for values in data.values():
+            if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
+                raise InputError(
+                    f"a mapping is a {kind} when its values are columns", source=source
+                )
+        listed = {
+            str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
+            for name, values in data.items()
+        }
+        if len({len(values) for values in listed.values()}) > 1:
+            raise InputError("columns are of different lengths", source=source)
+        return listed
+
+    return columns
+
+
 def pairs_of(
     data: Mapping[Any, Any], outer: str, inside: str, source: str
 ) -> Iterator[tuple[Any, Mapping[Any, Any]]]:
@@ -604,8 +632,7 @@ def wrong_row(
 
 def read_table(data: Any, schema: Schema) -> Table:
     """Read a table of some kind from a file, a data frame, rows, or what a mapping says."""
-    columns = read_columns(data, schema)
-    return fitted(columns.matched(schema), schema, columns.source, columns.lines)
+    return read_columns(data, schema).table(schema)
 
 
 def _cell(cells: Cells, row: int) -> Any:

@@ -352,6 +352,12 @@ class Schema:
                 raise InputError(reason, source=source)
         return found
 
+    def column_of(self, name: object) -> str | None:
+        """Return the column of which this is a usual name; None if it is of none."""
+        word = spelt(name)
+        known = (one.name for one in self.columns if word in map(spelt, one.names))
+        return next(known, None)
+
     @staticmethod
     def describes(name: object) -> bool:
         """Tell whether a column only describes what rows are about, by its name."""

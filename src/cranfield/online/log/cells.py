@@ -14,12 +14,12 @@ from typing import Any
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.sessions.reading import columns_of_mapping
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import (
     Columns,
     Table,
     columns_of_frame,
+    columns_of_mapping,
     fitted,
     lines_of_rows,
     read_columns,
@@ -427,8 +427,7 @@ def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
     """Read a table of a log, perhaps one without rows."""
     if empty and is_blank_file(data):
         return table_of(pl.DataFrame(schema=["page", "rank", "doc"]), schema, fspath(data))
-    columns = columns_of(data, schema)
-    return fitted(columns.matched(schema), schema, columns.source, columns.lines, empty=empty)
+    return columns_of(data, schema).table(schema, empty=empty)
 
 
 def table_of(frame: pl.DataFrame, schema: Schema, source: str, empty: bool = True) -> Table:

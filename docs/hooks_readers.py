@@ -30,6 +30,7 @@ READERS = {
     "Teams": ("cranfield.meta.of_collections.rankings:_TEAMS", "testing-collections.md"),
     "Preferences": ("cranfield.meta.of_measures.predictive:_PREFERENCES", "testing-measures.md"),
     "Answers": ("cranfield.texts.answers:ANSWERS", "answers.md"),
+    "Nugget assignments": ("cranfield.texts.answers:ASSIGNMENTS", "answers.md"),
     "Nuggets": ("cranfield.texts.gold:NUGGETS", "answers.md"),
     "Citations": ("cranfield.texts.citations:_CITATIONS", "answers.md"),
     "Texts and references": ("cranfield.texts.summaries:_TEXTS", "answers.md"),

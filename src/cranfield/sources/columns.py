@@ -247,10 +247,7 @@ def columns_of_records(
     kind, shape, tuples = words.kind(rows[0]), _shape(rows[0]), schema.tuples or ()
     plain = shape is None or isinstance(shape, int)
     if plain and not tuples:
-        raise InputError(
-            f"row 1 is {kind}; a row of a {schema.kind} is {words.named}",
-            source=source,
-        )
+        raise _wrong_kind(0, f"is {kind}; a row of a {schema.kind} is {words.named}", source, lines)
     size = shape if isinstance(shape, int) else 0
     if size and size == len(schema.lines_as_rows):
         tuples = schema.lines_as_rows
@@ -263,9 +260,7 @@ def columns_of_records(
     if not alike and (other := next((k for k, row in enumerate(rows) if _shape(row) != shape), 0)):
         like = words.mapping if shape is Mapping else kind
         like = f"{words.plain} of {size} values" if plain else like
-        if lines is not None:
-            raise InputError(f"is not {like}", source=source, line=int(lines[other]))
-        raise InputError(f"row {other + 1} is not {like}", source=source)
+        raise _wrong_kind(other, f"is not {like}", source, lines)
     if plain:
         return Columns.of_rows(tuples[:size], rows, source, lines)
     if isinstance(shape, tuple):
@@ -273,6 +268,13 @@ def columns_of_records(
         return Columns.of(fields, source, lines)
     names = dict.fromkeys(name for row in rows for name in row)
     return Columns.of({name: [row.get(name) for row in rows] for name in names}, source, lines)
+
+
+def _wrong_kind(row: int, reason: str, source: str, lines: Sequence[int] | None) -> InputError:
+    """Make the error of a row that is of another kind than rows are."""
+    if lines is None:
+        return InputError(f"row {row + 1} {reason}", source=source)
+    return InputError(reason, source=source, line=int(lines[row]))
 
 
 def _shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:

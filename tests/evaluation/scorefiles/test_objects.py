@@ -33,7 +33,10 @@ def read(text: str, folder: Path, name: str = "s.json", **options: Any) -> cf.Sc
         (f'{{"a": {{"q1": 1{"0" * 400}}}}}', "is not a finite number"),
         ('{"a": {"q1": [1]}}', r"score '\[1\]' is not a finite number"),
         ('{"a": {" ": 1}}', "has no topic"),
-        ('{"topic": {"0": "q1"}, "a": {"0": 1}}', "is a table of scores when its values are columns"),
+        (
+            '{"topic": {"0": "q1"}, "a": {"0": 1}}',
+            "when its values are columns",
+        ),
         ('{"topic": ["q1", "q2"], "a": [1]}', "columns are of different lengths"),
         ('[{"topic": "q1", "a": 1}, 7]', "row 2 is not an object"),
         ('{"a":\n {"q1": }}', ":2: is no valid JSON: Expecting value"),

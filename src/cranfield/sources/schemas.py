@@ -9,13 +9,13 @@ with two names of one group is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import some_of
 from cranfield.sources.values import Cells, Kind, is_number
 
@@ -357,6 +357,23 @@ class Schema:
         word = spelt(name)
         known = (one.name for one in self.columns if word in map(spelt, one.names))
         return next(known, None)
+
+    def columns_of(self, names: Iterable[object]) -> list[str]:
+        """Return the columns of which these are usual names, each of another one."""
+        columns: list[str] = []
+        for name in names:
+            column = self.column_of(name)
+            if column is None or column in columns:
+                expected = ", ".join(one.name for one in self.columns)
+                reason = f"expected one of: {expected}" if column is None else f"a second {column}"
+                raise PolicyError(f"unknown column {quoted(name)} in columns; {reason}")
+            columns.append(column)
+        return columns
+
+    def own_names(self, columns: Mapping[str, str] | None) -> dict[str, str]:
+        """Return what columns are called in a table, where a user says so by any usual name."""
+        names = columns or {}
+        return dict(zip(self.columns_of(names), map(str, names.values()), strict=True))
 
     @staticmethod
     def describes(name: object) -> bool:

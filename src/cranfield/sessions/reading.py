@@ -72,7 +72,6 @@ _SESSIONS = Schema(
     ),
     formats=FRAMES,
     mapping=columns_of_mapping("table of sessions"),
-    readable="table",
 )
 CLICK_COLUMNS = Schema(
     "table of clicks",
@@ -83,7 +82,6 @@ CLICK_COLUMNS = Schema(
     ),
     formats=FRAMES,
     mapping=columns_of_mapping("table of clicks"),
-    readable="table",
 )
 TOPICS = Schema(
     "table of session topics",
@@ -91,7 +89,6 @@ TOPICS = Schema(
     formats=FRAMES,
     lines=Lines(("session", "topic"), 2, cut=lambda line: between_tabs(line, {2}) or line.split()),
     mapping=_topics,
-    readable="table",
 )
 
 

@@ -272,9 +272,8 @@ class Lines:
 class Schema:
     """A kind of table.
 
-    kind, called, readable, lacks, hint: words for messages: what a table is, what something is to
-        be read as, what a damaged file is none of (by default its format), what a missing column
-        is, and what helps, where nothing else seems to be wrong.
+    kind, called, hint: words for messages: what a table is, what something is to be read as, and
+        what helps, where nothing else seems to be wrong.
     columns: its columns; a note names the other ones of a table.
     asked: whether the user named the columns, so that others are not worth a note.
     decisive: kinds of columns, of `DECISIVE`, that change what a row means and that it cannot
@@ -297,9 +296,7 @@ class Schema:
     tuples: tuple[str, ...] | None = ()
     lines_as_rows: tuple[str, ...] = ()
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]] | None = None
-    readable: str = ""
     numbered: bool = False
-    lacks: str = "has no {name} column (usual names: {names}); columns: {have}"
     hint: str = ""
     decisive: tuple[str, ...] = ("status",)
     asked: bool = False
@@ -340,16 +337,7 @@ class Schema:
             elif column.required:
                 if any(isinstance(name, str) and is_number(name) for name in names):
                     raise InputError(self._headless(names), source=source)
-                have = [quoted(name) for name in names[:12]]
-                usual = [*dict.fromkeys((column.name, *column.names))]
-                reason = (self.lacks + (self._of_head(names) or self.hint)).format(
-                    name=column.name,
-                    names=some_of(usual, 10),
-                    either=" or ".join(usual[:2]),
-                    have=", ".join(have),
-                    plain=", ".join(map(str, names)) or "none",
-                )
-                raise InputError(reason, source=source)
+                raise InputError(self._lacks(column, names), source=source)
         return found
 
     def column_of(self, name: object) -> str | None:
@@ -406,6 +394,12 @@ class Schema:
             and not (NO_NAME.fullmatch(name) and (name or not k))
         ]
         return noted, others, decisive
+
+    def _lacks(self, column: Column, names: Sequence[object]) -> str:
+        usual = some_of(dict.fromkeys((column.name, *column.names)), 10)
+        have = ", ".join(quoted(name) for name in names[:12]) or "none"
+        hint = self._of_head(names) or self.hint.format(name=column.name)
+        return f"has no {column.name} column (usual names: {usual}); columns: {have}{hint}"
 
     def _headless(self, names: Sequence[object]) -> str:
         """Say that a table does not name its columns, and which names may be wanted."""

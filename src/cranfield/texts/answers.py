@@ -31,7 +31,6 @@ from cranfield.sources.values import LABEL, NAME, Kind, absent, anything
 from cranfield.texts.gold import (
     AMOUNT,
     IMPORTANCE,
-    LACKS,
     NUGGET,
     NUGGETS,
     SUPPORT,
@@ -65,8 +64,6 @@ ANSWERS = Schema(
     lines=Lines(_NTCIR, 2, loose=True),
     tuples=_NTCIR,
     numbered=True,
-    readable="Parquet",
-    lacks=LACKS,
 )
 
 
@@ -334,7 +331,6 @@ ASSIGNMENTS = Schema(
     otherwise="jsonl",
     decisive=(),
     numbered=True,
-    lacks="has no {name}",
 )
 
 

@@ -17,7 +17,6 @@ from cranfield.sources.columns import Table, pairs_of, read_table
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.values import LABEL, NAME
 from cranfield.texts.gold import (
-    LACKS,
     SUPPORT,
     SYSTEM,
     TOPIC,
@@ -39,8 +38,6 @@ _CITATIONS = Schema(
     called="citations",
     otherwise="csv",
     numbered=True,
-    readable="Parquet",
-    lacks=LACKS,
 )
 
 

@@ -91,8 +91,6 @@ def check_systems(table: Table) -> None:
         table.refuse(unnamed, lambda _: "has no system, and others have")
 
 
-LACKS = "has no column {name}; columns: {have}"
-
 TOPIC = Column("topic", LABEL)
 NUGGET = Column("nugget", LABEL)
 SYSTEM = optional("system", NAME)
@@ -146,8 +144,6 @@ NUGGETS = Schema(
     lines=Lines(_NTCIR, 4, loose=True),
     tuples=_NTCIR,
     numbered=True,
-    readable="Parquet",
-    lacks=LACKS,
 )
 
 

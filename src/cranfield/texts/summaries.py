@@ -17,7 +17,6 @@ from cranfield.collection.judged.coverage import Scorable
 from cranfield.sources.columns import read_table, three_columns
 from cranfield.sources.schemas import Column, Schema
 from cranfield.texts.gold import (
-    LACKS,
     SYSTEM,
     TEXT,
     TOPIC,
@@ -56,8 +55,6 @@ _TEXTS = Schema(
     otherwise="csv",
     mapping=_by_system,
     numbered=True,
-    readable="Parquet",
-    lacks=LACKS,
 )
 _REFERENCES = replace(_TEXTS, called="references", mapping=_by_topic)
 

@@ -38,7 +38,10 @@ def read(text: str, folder: Path, name: str = "s.json", **options: Any) -> cf.Sc
             "when its values are columns",
         ),
         ('{"topic": ["q1", "q2"], "a": [1]}', "columns are of different lengths"),
-        ('[{"topic": "q1", "a": 1}, 7]', "row 2 is not an object"),
+        (
+            '[{"topic": "q1", "a": 1}, 7]',
+            "row 2: expected a record as in the first row",
+        ),
         ('{"a":\n {"q1": }}', ":2: is no valid JSON: Expecting value"),
         ('{"a": {}}', "has no scores by topic"),
     ],

@@ -44,7 +44,7 @@ _BOARD = Schema(
         optional("mark", TAG),
     ),
     numbered=True,
-    lacks="has no column of the {name}; columns: {have}; columns={{'{name}': ...}} names it",
+    hint="; columns={{'{name}': ...}} names it",
 )
 
 OWN = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes", "true", "1")

@@ -38,7 +38,6 @@ _TABLE = Schema(
     _COLUMNS,
     formats=frozenset({"csv", "tsv", "json"}),
     numbered=True,
-    lacks="has no column {name}; columns: {have}",
 )
 
 _PACKED = {".gz", ".bz2", ".xz", ".zst"}

@@ -34,7 +34,6 @@ from cranfield.evaluation.scorefiles.cells import (
 )
 from cranfield.scores import Scores
 from cranfield.sources.columns import (
-    OF_JSON,
     Columns,
     columns_of_frame,
     columns_of_mapping,
@@ -387,13 +386,13 @@ def from_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
         records, numbers = json_lines(text, source.name)
         if len(records) == 1 and _holds_systems(records[0]):
             return from_mapping(records[0], source)
-        columns = columns_of_records(records, SCORES, source.name, numbers, OF_JSON)
+        columns = columns_of_records(records, SCORES, source.name, numbers)
         return from_table(ScoreTable(source, columns))
     parsed = parsed_json(text, source.name)
     if isinstance(parsed, Mapping):
         return from_mapping(parsed, source)
     if isinstance(parsed, list) and any(isinstance(row, Mapping) for row in parsed):
-        columns = columns_of_records(parsed, SCORES, source.name, words=OF_JSON)
+        columns = columns_of_records(parsed, SCORES, source.name)
         return from_table(ScoreTable(source, columns))
     raise InputError("holds neither an object nor an array of objects")
 
@@ -559,8 +558,8 @@ def from_frame(data: Any, source: ScoreSource) -> ScoreTable:
 
 def from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
     """Read Parquet; what pandas wrote as its index, last, is treated as its index."""
-    frame = parquet_frame(raw, source.name, "Parquet")
-    with reading_parquet(source.name, "Parquet"):
+    frame = parquet_frame(raw, source.name)
+    with reading_parquet(source.name):
         metadata = pl.read_parquet_metadata(io.BytesIO(raw))
     index = _index_columns(metadata.get("pandas", ""))
     index = [name for name in index if name in frame.columns]

@@ -39,9 +39,7 @@ _PREFERENCES = Schema(
     formats=FRAMES,
     otherwise="csv",
     tuples=("topic", "first", "second", "preferred", "assessor"),
-    readable="table",
     numbered=True,
-    lacks="lacks a column {name}; there are {plain}",
 )
 
 WORDS = {

@@ -358,7 +358,6 @@ _PAGES = Schema(
     called="the pages",
     formats=FRAMES,
     otherwise="csv",
-    readable="table of pages and queries",
     tuples=("page", "query"),
 )
 

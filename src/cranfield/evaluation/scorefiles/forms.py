@@ -211,6 +211,10 @@ def from_table(table: ScoreTable) -> ScorePart:
         names = [table.names[k] for k in others if not _is_text(table, k)]
         if _holds_scores(table, place["system"]) and not _are_measures(table, names):
             others = sorted([*others, place.pop("system")])
+    first = place.get("topic", -1)
+    if first >= 0 and spelt(table.names[first]) == "q" and _fractions(table, first):
+        # The letter is the name of a system.
+        others = [place.pop("topic"), *others]
     topics = _topics(table, place, others)
     if "topic" not in place and topics is not None:
         others = others[1:]
@@ -278,12 +282,10 @@ def _is_text(table: ScoreTable, k: int) -> bool:
 _NUMBER_LIKE = re.compile(r"[-+−]?[.,]?\d|[-+−]?inf", re.IGNORECASE)
 
 
-def _topics(table: ScoreTable, place: dict[str, int], others: list[int]) -> list[str] | None:
+def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) -> list[str] | None:
     """Return the topic of each row; None where there are none, and rows are to be numbered."""
     if "topic" in place:
-        if spelt(table.names[place["topic"]]) != "q" or not _fractions(table, place["topic"]):
-            return table.labels(place["topic"], "topic")
-        others.insert(0, place.pop("topic"))
+        return table.labels(place["topic"], "topic")
     named = [role for role in ("system", "measure", "shard") if role in place]
     if named and not (others and others[0] == 0 and not table.names[0]):
         raise InputError(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import nan
 from os import PathLike, fspath
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from cranfield.base.errors import CranfieldWarning, InputError, check_choice, quoted, warn
@@ -19,7 +18,7 @@ from cranfield.collection.files.named_columns import DOC, SCORE
 from cranfield.sessions.concatenating import Sessions
 from cranfield.sessions.log import CLICKS, LISTS, LOG, QUERIES, RESULTS, first_of_each
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Table, read_table, two_columns
+from cranfield.sources.columns import Table, columns_of_mapping, read_table, two_columns
 from cranfield.sources.schemas import FRAMES, Column, Lines, Schema, between_tabs, optional
 from cranfield.sources.text import XmlReader
 from cranfield.sources.values import GRADE, ID, Kind, absent, anything, finite
@@ -56,28 +55,6 @@ QUERY = Column("query", replace(ID, read=_query, exact=None), "query of session"
 RANK = Column("rank", WHOLE, "clicked rank")
 
 
-def columns_of_mapping(
-    kind: str,
-) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
-    """Make a function that takes the values of a mapping as columns of a kind of table."""
-
-    def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-        for values in data.values():
-            if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
-                raise InputError(
-                    f"a mapping is a {kind} when its values are columns", source=source
-                )
-        listed = {
-            str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
-            for name, values in data.items()
-        }
-        if len({len(values) for values in listed.values()}) > 1:
-            raise InputError("columns are of different lengths", source=source)
-        return listed
-
-    return columns
-
-
 def _topics(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     if all(isinstance(topic, (str, int)) for topic in data.values()):
         return two_columns("session", "topic")(data, source)
@@ -95,7 +72,6 @@ _SESSIONS = Schema(
     ),
     formats=FRAMES,
     mapping=columns_of_mapping("table of sessions"),
-    readable="table",
 )
 CLICK_COLUMNS = Schema(
     "table of clicks",
@@ -106,7 +82,6 @@ CLICK_COLUMNS = Schema(
     ),
     formats=FRAMES,
     mapping=columns_of_mapping("table of clicks"),
-    readable="table",
 )
 TOPICS = Schema(
     "table of session topics",
@@ -114,7 +89,6 @@ TOPICS = Schema(
     formats=FRAMES,
     lines=Lines(("session", "topic"), 2, cut=lambda line: between_tabs(line, {2}) or line.split()),
     mapping=_topics,
-    readable="table",
 )
 
 

@@ -28,7 +28,6 @@ _FAMILIES = Schema(
     called="the families",
     formats=FRAMES,
     otherwise="csv",
-    readable="table of names and families",
     tuples=("name", "family"),
 )
 

@@ -23,7 +23,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.policies import DUPLICATES, FORMATS
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
-from cranfield.sources.columns import columns_of_file, fitted, is_frame, read_columns
+from cranfield.sources.columns import columns_of_file, is_frame, read_columns
 from cranfield.sources.schemas import NAMED, optional, spelt
 from cranfield.sources.values import GRADE_OR_NONE
 
@@ -192,7 +192,7 @@ def _read(
     else:
         columns = read_columns(data, _LABELS)
     own_names = {} if names_of is None else names_of.of(columns.names)
-    table = fitted(columns.matched(_LABELS, own_names), _LABELS, columns.source, columns.lines)
+    table = columns.table(_LABELS, own_names)
     parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
     rows = table.frame.select(parsed.arg_true()).to_series().to_numpy()
     answers = table.frame.height

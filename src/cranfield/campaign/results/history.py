@@ -31,7 +31,7 @@ from cranfield.measures import parse_measure
 from cranfield.scores import Scores
 from cranfield.sources.archives import matches
 from cranfield.sources.chunks import Source
-from cranfield.sources.columns import Table, columns_of_file, fitted, parquet_frame
+from cranfield.sources.columns import Table, columns_of_file, parquet_frame
 from cranfield.sources.schemas import Column, Schema, optional, spelt
 from cranfield.sources.values import NUMBER, TAG, absent
 
@@ -44,7 +44,7 @@ _BOARD = Schema(
         optional("mark", TAG),
     ),
     numbered=True,
-    lacks="has no column of the {name}; columns: {have}; columns={{'{name}': ...}} names it",
+    hint="; columns={{'{name}': ...}} names it",
 )
 
 OWN = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes", "true", "1")
@@ -180,7 +180,7 @@ class _Entries:
             for name in dict.fromkeys(wanted.values())
         )
         schema = replace(_BOARD, columns=columns, decisive=(), asked=True)
-        table = fitted(given.matched(schema), schema, given.source, given.lines)
+        table = given.table(schema)
         read = {what: table.frame[name] for what, name in wanted.items()}
         nothing = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
         marks = read.get("mark", nothing).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()

@@ -285,10 +285,9 @@ def _meant(asked: object) -> list[tuple[str, str]]:
     """Find what a name of a column stands for: kinds of tables, and the column there."""
     of, _, name = str(asked).rpartition(".")
     found = [
-        (kind, column.name)
+        (kind, column)
         for kind in _PREFIXES.get(of, ())
-        for column in SCHEMAS[kind].columns
-        if spelt(name) in map(spelt, column.names)
+        if (column := SCHEMAS[kind].column_of(name)) is not None
         and not (kind == "qrels" and spelt(name) == "score")
     ]
     if not found:

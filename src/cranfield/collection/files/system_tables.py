@@ -83,9 +83,7 @@ class SystemTable:
         return [(name, self._rows(np.array(rows))) for name, rows in of_each.iter_rows()]
 
     def _rows(self, rows: Indices) -> SystemTable:
-        lines = None if self.table.lines is None else np.asarray(self.table.lines)[rows]
-        table = replace(self.table, frame=self.table.frame[rows], lines=lines)
-        return replace(self, table=table, rows=rows)
+        return replace(self, table=self.table.gather(rows), rows=rows)
 
     def _few_valued(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
         """Go through the columns of few values that are not read, with their values."""

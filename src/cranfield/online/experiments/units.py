@@ -17,8 +17,7 @@ from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
 from cranfield.online.units import UnitSums, check_rows
-from cranfield.sessions.reading import columns_of_mapping
-from cranfield.sources.columns import Table, fitted, read_columns
+from cranfield.sources.columns import Table, columns_of_mapping, read_columns
 from cranfield.sources.schemas import Column, Schema, spelt
 from cranfield.sources.values import ID, NUMBER, TAG, Kind, absent, finite
 
@@ -180,7 +179,7 @@ def _read(
     elif unit is None:
         metrics = [name for name, kind in kinds.items() if kind is _MEASURED]
         check_rows(columns, schema, variant, metrics, below)
-    return fitted(columns.matched(schema), schema, columns.source, columns.lines), unit
+    return columns.table(schema), unit
 
 
 def _check_uses(alone: list[str | None], others: list[str | None], variant: str | None) -> None:

@@ -365,7 +365,6 @@ _PAGES = Schema(
     called="the pages",
     formats=FRAMES,
     otherwise="csv",
-    readable="table of pages and queries",
     tuples=("page", "query"),
 )
 

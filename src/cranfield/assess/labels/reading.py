@@ -47,9 +47,10 @@ LABELS = Schema(
     decisive=("status", "count", "weight"),
     tuples=("topic", "doc", "worker", "grade", "order"),
     numbered=True,
-    hint="; columns={{'{name}': ...}} says which it is (a row is one label; a file of one worker is"
-    " given as NAME=FILE; a table with a column for each worker must be unpivoted first; of votes"
-    " by unknown workers, number those of each document in a column worker)",
+    hint="; expected a row for each label: a table with a column for each worker must be unpivoted"
+    " first; a file of one worker is given as NAME=FILE; of votes by unknown workers, number those"
+    " of each document in a column worker; if another column is meant, columns={{'{name}': ...}}"
+    " names it",
 )
 
 OF_WORKER = replace(
@@ -97,7 +98,7 @@ def of_lines(source: Source, columns: str | Sequence[str] | None, encoding: str)
     if columns is None and frame["doc"].is_in(ITERATIONS).all():
         name = source.name
         raise InputError(
-            f"looks like judgments; name the assessor: NAME={name}, in Python {{'NAME': '{name}'}};"
+            f"looks like judgments; name the assessor: NAME={name} (a mapping of names to files);"
             f" or, if these are labels, say columns='{fields}'",
             source=name,
         )

@@ -446,7 +446,7 @@ def _corrected(
     runs: Any, people: Any, labels: tuple[Judge, ...], wanted: Any, options: dict[str, Any]
 ) -> list[Any]:
     """Correct the scores by each judge and measure."""
-    from cranfield.assess.estimates.corrected import corrected_scores
+    from cranfield.assess.estimates.scores import corrected_scores
 
     return [
         corrected_scores(runs, people, judge, measure, **options)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.collection.keys import ids_of
 from cranfield.fusion import fusing
-from cranfield.fusion.names import METHODS, NORMS
+from cranfield.fusion.methods import FUSIONS, NORMS
 from cranfield.fusion.rankings import Rankings
 from tests.cli.running import cranfield
 
@@ -121,7 +121,7 @@ RUNS = st.lists(
 ).filter(lambda runs: all(any(one.values()) for one in runs))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FUSIONS)
 @settings(max_examples=40, deadline=None)
 @given(runs=RUNS, norm=st.sampled_from([one for one in NORMS if one != "max"]))
 def test_the_definitions(method: str, runs: list[Scores], norm: str) -> None:
@@ -151,9 +151,9 @@ def test_sums_that_are_equal_are_tied() -> None:
 
 
 def test_blocks_of_topics_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = [fused(RANX["runs"], method) for method in METHODS]
+    whole = [fused(RANX["runs"], method) for method in FUSIONS]
     monkeypatch.setattr(fusing, "_TOGETHER", 1)
-    assert [fused(RANX["runs"], method) for method in METHODS] == whole
+    assert [fused(RANX["runs"], method) for method in FUSIONS] == whole
 
 
 def plain(runs: Runs, method: str, topic: str) -> dict[str, float]:
@@ -311,7 +311,7 @@ def test_the_largest_scores_are_fused_or_refused(norm: str) -> None:
         "a": {"1": {"x": 1.7e308, "y": 1.0}, "2": {"x": 1.0}},
         "b": {"1": {"x": 1.7e308, "y": -1.7e308}, "2": {"x": 1.7e308, "y": 1.7e308}},
     }
-    for method in METHODS:
+    for method in FUSIONS:
         for weights in (None, [1e308, 1e308]):
             try:
                 found = cf.fuse(runs, method, norm=norm, weights=weights).scores

@@ -32,8 +32,7 @@ from cranfield.collection.keys import Codes, Words, ids_of, taken
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.policies import TIES, Ties
 from cranfield.collection.run import PackedRun, Run, run_of
-from cranfield.fusion.methods import FUSIONS, Fusion, finite
-from cranfield.fusion.names import NORMS
+from cranfield.fusion.methods import FUSIONS, NORMS, Fusion, finite
 from cranfield.fusion.rankings import PackedRankings, Top, all_topics, among, concatenated, top_of
 from cranfield.sources.chunks import Origin
 
@@ -59,7 +58,7 @@ def fuse(
     runs: Any,
     method: str | Fusion = DEFAULT,
     *,
-    norm: Annotated[str | None, OneOf(NORMS)] = None,
+    norm: Annotated[str | None, OneOf(tuple(NORMS))] = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
     depth: Annotated[int | None, Whole(1)] = None,
     limit: Annotated[int | None, Whole(1)] = DEPTH,

@@ -23,7 +23,6 @@ from cranfield.base.spec import (
     parameter,
 )
 from cranfield.collection.judged.rows import ratio
-from cranfield.fusion.names import LISTED, NORMS
 from cranfield.fusion.rankings import Rankings
 
 
@@ -251,14 +250,16 @@ def borda(given: Rankings) -> Floats:
     return np.asarray(1 - (given.rank - 1) / size)
 
 
-BY_NORM: dict[str, Callable[[Rankings], Floats]] = dict(
-    zip(
-        NORMS,
-        (min_max, by_max, by_sum, z_score, by_rank, borda, lambda given: given.scores),
-        strict=True,
-    )
-)
-"""Ways to normalise the scores of a run for a topic."""
+NORMS: dict[str, Callable[[Rankings], Floats]] = {
+    "min-max": min_max,
+    "max": by_max,
+    "sum": by_sum,
+    "z-score": z_score,
+    "rank": by_rank,
+    "borda": borda,
+    "none": lambda rankings: rankings.scores,
+}
+"""Normalisations of the scores of a run for a topic, by name."""
 
 
 def absent(given: Rankings, norm: str) -> Floats | None:
@@ -311,7 +312,7 @@ class Combination(Fusion):
     def values(self, given: Rankings, weights: Floats, norm: str) -> Floats:
         if not given.size:
             return np.zeros(0)
-        each = finite(BY_NORM[norm](given) * weights[given.system])
+        each = finite(NORMS[norm](given) * weights[given.system])
         if (missing := absent(given, norm)) is None:
             sizes, values = given.holders, given.ascending(each)
         else:
@@ -437,5 +438,14 @@ class CombMin(Combination):
 
 
 FUSIONS: Registry[type[Fusion]] = Registry(
-    "fusion method", LISTED, package="cranfield.fusion", base=Fusion
+    "fusion method",
+    """
+    methods: RRF=reciprocal-rank-fusion
+    methods: CombSUM=linear=interpolation=sum=wsum CombMNZ=mnz CombGMNZ=gmnz CombMAX=max
+      CombMIN=min CombMED=med=median CombANZ=anz=mean
+    methods: Borda=bordafuse=Borda-count Condorcet=Condorcet-fuse=Copeland
+      ISR=inverse-square-rank LogISR=logn-ISR RBC=rank-biased-centroid
+    """,
+    package="cranfield.fusion",
+    base=Fusion,
 )

@@ -98,7 +98,7 @@ def test_the_highest_grade_is_that_of_the_scale(campaign: Campaign) -> None:
     low = {t: {d: min(g, 1) for d, g in docs.items()} for t, docs in people.items()}
     found = cf.assess.judge_rankings(runs, people, {"low": low}, "ERR@10")
     alone = cf.evaluate(runs, low, "ERR(max_grade=2)@10")
-    assert found.by_judge[0, 0] == pytest.approx(alone.by_system()[:, 1].to_numpy())
+    assert found.means["by judge"].to_numpy() == pytest.approx(alone.by_system()[:, 1].to_numpy())
 
 
 def test_the_order_of_runs_changes_no_bit(campaign: Campaign) -> None:
@@ -126,8 +126,9 @@ def test_limits_are_those_of_the_jackknife(campaign: Campaign) -> None:
         ]
         error = np.sqrt((n - 1) / n * ((np.array(without) - np.mean(without)) ** 2).sum())
         half = stats.t.ppf(0.95, n - 1) * error
-        wanted = [max(found.tau[0, j] - half, -1), min(found.tau[0, j] + half, 1)]
-        assert found.tau_limits[0, j] == pytest.approx(wanted, abs=1e-12)
+        tau, *limits = found.to_polars().select("tau", "tau low", "tau high").row(j)
+        wanted = [max(tau - half, -1), min(tau + half, 1)]
+        assert limits == pytest.approx(wanted, abs=1e-12)
 
 
 def test_overall_scores_of_any_kind(campaign: Campaign) -> None:
@@ -135,14 +136,15 @@ def test_overall_scores_of_any_kind(campaign: Campaign) -> None:
     runs, people, label_sets = campaign
     wanted = ["EC(RBP)", "GMAP"]
     found = cf.assess.judge_rankings(runs, people, label_sets, wanted)
-    for j, judge in enumerate(label_sets):
-        for k, (measure, overall) in enumerate(
-            zip(found.measures, (lambda v: -v.mean(axis=0), stats.gmean), strict=True)
+    for judge in label_sets:
+        for measure, overall in zip(
+            found.measures, (lambda v: -v.mean(axis=0), stats.gmean), strict=True
         ):
-            for mine, values in zip(
-                (found.by_people, found.by_judge), by_hand(campaign, judge, measure), strict=True
+            means = found.means.filter(measure=measure, judge=judge)
+            for side, values in zip(
+                ("by people", "by judge"), by_hand(campaign, judge, measure), strict=True
             ):
-                assert mine[k, j].argsort().tolist() == overall(values).argsort().tolist()
+                assert means[side].arg_sort().to_list() == overall(values).argsort().tolist()
 
 
 def test_kin_bias_by_hand(campaign: Campaign) -> None:

@@ -207,7 +207,7 @@ class Combination(Method):
         above = np.add.reduceat(values > 0, starts, dtype=np.int64)
         runs = pool.runs_of_topic[pool.topic]
         method = cast("fusion.Combination", fusion.FUSIONS[self.name]())
-        return method.combined(values, starts, pool.holders, above, runs)
+        return method.combine(fusion.Groups(values, starts, pool.holders, above, runs))
 
 
 def _combination(name: str, summary: str) -> Any:

@@ -14,7 +14,7 @@ from cranfield.collection.policies import Compat, Negative, Ties, Topics, Unjudg
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.sessions.concatenating import concatenated
+from cranfield.sessions.log import concatenated
 from cranfield.sessions.reading import read_sessions
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from cranfield.online.log import cells
 from cranfield.online.log.cells import is_blank, numbered_records
 from cranfield.online.log.linking import Anomalies, Policies, first_records, placed
 from cranfield.online.log.query_log import PAGES, RESULTS
-from cranfield.sessions.log import SessionLog
+from cranfield.sessions.log import Sessions
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Table
@@ -162,7 +162,7 @@ _LATEST = 1e11
 """Seconds beyond which Python has no dates, roughly."""
 
 
-def read_sessions_as_log(sessions: SessionLog) -> Parts:
+def read_sessions_as_log(sessions: Sessions) -> Parts:
     """Convert sessions, whose clocks start in 1970, to pages, results and clicks.
 
     Pages are named by session and query, such as `3-1`. A query without text has that of its topic.
@@ -475,7 +475,7 @@ def _parts_of_one(
         table = cells.opened(source, cells.FLAT)
         return parted(first_records(table, policies.odd, anomalies, drop_doubled=False))
     if form == "sessions":
-        sessions = source if isinstance(source, SessionLog) else read_sessions(source)
+        sessions = source if isinstance(source, Sessions) else read_sessions(source)
         parts = read_sessions_as_log(sessions)
         anomalies.add("clicks on no result", sessions.lost_clicks, "left out", sessions.source)
         return parts
@@ -525,7 +525,7 @@ def _file(folder: Path, name: str) -> str | None:
 
 
 def _form(source: Any, results: Any, clicks: Any) -> str:
-    if isinstance(source, SessionLog):
+    if isinstance(source, Sessions):
         return "sessions"
     if isinstance(source, (str, PathLike)):
         file = Source(fspath(source))

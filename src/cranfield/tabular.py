@@ -6,9 +6,11 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import PolicyError, check_several, optional_module, quoted
+from cranfield.base.files import whole_file
 from cranfield.base.text import capitalised, counted, html, latex, markdown, plain
 
 if TYPE_CHECKING:
@@ -328,6 +330,16 @@ class Framed:
         """Return the table of `to_polars` as a pandas data frame."""
         optional_module("pandas")
         return self.to_polars().to_pandas()
+
+    def write_csv(self, path: str | PathLike[str]) -> None:
+        """Write the table of `to_polars` as CSV."""
+        with whole_file(path) as out:
+            self.to_polars().write_csv(out)
+
+    def write_parquet(self, path: str | PathLike[str]) -> None:
+        """Write the table of `to_polars` as Parquet."""
+        with whole_file(path) as out:
+            self.to_polars().write_parquet(out)
 
     def _repr_html_(self) -> str:
         return frame_html(self.to_polars(), str(self).split("\n", 1)[0])

@@ -250,8 +250,8 @@ class Spec:
 
     @classmethod
     def called(cls) -> str:
-        """Return the name without parameters."""
-        raise NotImplementedError
+        """Return the name without parameters: by default the class attribute `name`."""
+        return str(cls.name)  # type: ignore[attr-defined]
 
     def _set(self, name: str, value: Any) -> None:
         check = self.parameters[name].check

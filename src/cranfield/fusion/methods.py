@@ -50,10 +50,6 @@ class Fusion(Spec):
     weighs: ClassVar[bool] = True
     """Whether runs may have weights."""
 
-    @classmethod
-    def called(cls) -> str:
-        return cls.name
-
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         """Score the documents, higher is better; shape (documents,).
 

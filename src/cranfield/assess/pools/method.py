@@ -87,10 +87,6 @@ class Method(Spec):
         """Whether the order depends on a seed."""
         return self.draws or getattr(self, "ties", "") == "random"
 
-    @classmethod
-    def called(cls) -> str:
-        return cls.name
-
     def ranking(self, pool: Pool) -> Indices:
         """Order the documents of each topic, one topic after the other."""
         return best_first(pool, self.scores(pool)) if len(pool) else np.zeros(0, dtype=np.intp)

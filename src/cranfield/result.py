@@ -149,7 +149,7 @@ class Result(Plotted):
         # Results of several measures that stand together say which one a note is of.
         label = f"{measure}: " if isinstance(measure, str) and measure else ""
         notes = getattr(self, "notes", ())
-        return [f"note: {'' if measure in note else label}{note}" for note in notes]
+        return [f"note: {label if label and measure not in note else ''}{note}" for note in notes]
 
     @property
     def verdict(self) -> str | tuple[str, ...]:

@@ -8,6 +8,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.assess.agreement.coefficients import COEFFICIENTS
+from cranfield.assess.labels import CROWD_MODELS
 from cranfield.assess.pools.method import METHODS as POOLING
 from cranfield.assess.sampling_designs import DESIGNS
 from cranfield.assess.stops import RULES
@@ -25,7 +26,7 @@ from cranfield.significance.effects import KINDS as EFFECTS
 from cranfield.significance.pairwise.catalogue import TESTS
 
 SPECS = (POOLING, RULES, FUSIONS, MODELS, SEQUENTIAL, INTERLEAVING, ONLINE)
-OTHERS = (COEFFICIENTS, DESIGNS, STUDIES, CHARTS, NEEDED, CORRECTIONS, EFFECTS, TESTS)
+OTHERS = (COEFFICIENTS, CROWD_MODELS, DESIGNS, STUDIES, CHARTS, NEEDED, CORRECTIONS, EFFECTS, TESTS)
 """All registries but that of measures, whose grammar tells upper and lower case apart."""
 
 

@@ -151,7 +151,7 @@ def test_scores_can_be_compared(texts: Path) -> None:
         (("--nuggets", "nuggets.csv", "nowhere.csv"), "nowhere.csv: cannot be read: no such file"),
         (("--nuggets", "-", "-"), "standard input cannot be two files"),
         (("--nuggets", "citations.csv", "answers.csv"), "has no nugget column"),
-        (("--citations", "citations.csv", "-m", "AllScore"), "what there is allows CitationPreci"),
+        (("--citations", "citations.csv", "-m", "AllScore"), "valid measures: CitationPreci"),
         (("--citations", "citations.csv", "-m", "nDCG"), "unknown measure of texts 'nDCG'"),
         (("--citations", "citations.csv", "--tokeniser", "whitespace"), "goes with --references"),
         (("--citations", "citations.csv", "-f", "parquet"), "--format parquet needs --output"),

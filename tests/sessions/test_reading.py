@@ -110,7 +110,7 @@ def test_odd_things_are_counted_and_said(tmp_path: Path) -> None:
     with pytest.warns(CranfieldWarning) as warned:
         sessions = read_sessions(written(tmp_path, text))
     said = " ".join(str(one.message) for one in warned)
-    assert "1 click on ranks that do not exist, left out" in said
+    assert "1 click on ranks that do not exist, excluded" in said
     assert "1 document twice in one list" in said
     assert "1 session without queries, such as '2'" in said
     counts = sessions.counts

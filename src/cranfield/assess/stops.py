@@ -65,10 +65,6 @@ class Rule(Spec):
     words: ClassVar[str] = ""
     """Explanation of value and bound, with fields for both."""
 
-    @classmethod
-    def called(cls) -> str:
-        return cls.name
-
     def looks(self, seen: Seen, after: Ints) -> Looks:
         """Apply the rule after each number of judgments."""
         raise NotImplementedError

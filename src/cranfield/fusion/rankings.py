@@ -1,4 +1,4 @@
-"""Rankings of several runs side by side: which document each has at each rank, topic by topic."""
+"""Rankings of several runs side by side: the document at each rank, by topic and run."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from cranfield.collection.run import PackedRun, Run
 
 @dataclass(frozen=True, eq=False)
 class Top:
-    """The first documents of a run, in order of topic and rank; topics by their place among all.
+    """The first documents of a run, in order of topic and rank; topics are those of all runs.
 
-    starts: where the rows of each topic begin; shape (topics + 1,).
+    starts: start of the rows of each topic; shape (topics + 1,).
     docs: the documents as words.
-    scores: of each row; none where nobody asks for them.
+    scores: score of each row; empty if not needed.
     """
 
     starts: Ints
@@ -43,7 +43,7 @@ class Top:
     scores: Floats
 
     def of_topics(self, first: int, after: int) -> Top:
-        """Return the part of some topics, which are numbered from 0 then."""
+        """Return the rows of a range of topics."""
         starts = self.starts[first : after + 1]
         rows = slice(int(starts[0]), int(starts[-1]))
         return Top(starts - starts[0], taken(self.docs, rows), self.scores[rows])
@@ -51,7 +51,7 @@ class Top:
 
 @dataclass(frozen=True, eq=False)
 class NamedTop:
-    """The first documents of a run, topics as in the run, and what the run is called."""
+    """The first documents of a run with its own topics and its name."""
 
     name: str
     stem: str | None
@@ -64,7 +64,7 @@ class NamedTop:
 def top_of(
     run: Run, stem: str | None, *, depth: int | None, ties: str, scored: bool = True
 ) -> NamedTop:
-    """Take the first documents of each topic, or all; with their scores, if they are asked for."""
+    """Return the first documents of each topic, or all; with their scores if `scored`."""
     order = order_of(run, ties)
     rows, sizes = order.rows, order.counts
     if depth is not None:
@@ -75,7 +75,7 @@ def top_of(
 
 
 def _docs(run: Run, rows: Indices) -> Words | pl.Series:
-    """Documents as words, or as text where they are too long for that."""
+    """Return documents as words, or as text if they are too long for that."""
     if isinstance(run, PackedRun):
         return taken(run.words, rows)
     blocks = [
@@ -83,44 +83,44 @@ def _docs(run: Run, rows: Indices) -> Words | pl.Series:
         for start in range(0, max(1, rows.size), _BLOCK)
     ]
     words = [block for block in blocks if block is not None]
-    return concatenated(words) if len(words) == len(blocks) else run.ids(rows)
+    return concatenate(words) if len(words) == len(blocks) else run.ids(rows)
 
 
 def all_topics(tops: Iterable[NamedTop]) -> list[str]:
-    """List the topics that some run has, in order."""
+    """List the topics of all runs, in order."""
     return topic_order(list({name for top in tops for name in top.topics}))
 
 
-def among(
+def number_topics(
     tops: list[NamedTop], topics: Sequence[str]
 ) -> tuple[list[Top], Callable[[Words], pl.Series]]:
-    """Number the topics by their place among all; with what makes text of documents again.
+    """Number the topics of all runs alike; also return the function from words to document ids.
 
-    The list is emptied meanwhile, so that no document is held twice.
+    The list is emptied, so that no document is held twice.
     """
     text = ids_of
     if any(isinstance(top.docs, pl.Series) for top in tops):
-        # What is no word is a number: its place in the order by bytes, first byte lowest.
+        # Ids too long for words are numbered in the order of their bytes, first byte lowest.
         texts = [top.docs if isinstance(top.docs, pl.Series) else ids_of(top.docs) for top in tops]
         names = pl.concat(texts).unique().sort()
         numbers = pl.DataFrame({"doc": names, "number": np.arange(len(names), dtype=np.uint64)})
 
         def words_of(docs: pl.Series) -> Words:
-            found = docs.to_frame("doc").join(numbers, on="doc", maintain_order="left")
-            return (found["number"].to_numpy().byteswap(),)
+            rows = docs.to_frame("doc").join(numbers, on="doc", maintain_order="left")
+            return (rows["number"].to_numpy().byteswap(),)
 
         def text(words: Words) -> pl.Series:
             return names.gather(words[0].byteswap()).rename("doc")
 
         tops[:] = [replace(top, docs=words_of(docs)) for top, docs in zip(tops, texts, strict=True)]
     place = {name: i for i, name in enumerate(topics)}
-    found = []
+    out = []
     while tops:
-        found.append(_placed(tops.pop(0), place))
-    return found, text
+        out.append(_with_all_topics(tops.pop(0), place))
+    return out, text
 
 
-def _placed(top: NamedTop, place: Mapping[str, int]) -> Top:
+def _with_all_topics(top: NamedTop, place: Mapping[str, int]) -> Top:
     assert isinstance(top.docs, tuple)
     places = np.array([place[name] for name in top.topics], dtype=np.intp)
     sizes = np.zeros(len(place), dtype=np.int64)
@@ -134,32 +134,32 @@ def _placed(top: NamedTop, place: Mapping[str, int]) -> Top:
     return Top(starts, taken(top.docs, rows), top.scores[rows] if top.scores.size else top.scores)
 
 
-def concatenated(words: Sequence[Words]) -> Words:
-    """Put texts one after the other; shorter ones have zeros in the last words."""
+def concatenate(words: Sequence[Words]) -> Words:
+    """Concatenate texts as words; shorter texts have zeros in the last words."""
     widest = max(map(len, words))
     return tuple(
-        np.concatenate([one[place] if place < len(one) else np.zeros_like(one[0]) for one in words])
+        np.concatenate(
+            [text[place] if place < len(text) else np.zeros_like(text[0]) for text in words]
+        )
         for place in range(widest)
     )
 
 
 def _spans(first: Ints, sizes: Ints) -> Ints:
-    """Rows of some spans, one after the other, given where each begins."""
+    """Return the rows of spans, one after the other."""
     ends = np.cumsum(sizes)
     return np.asarray(np.repeat(first - (ends - sizes), sizes) + np.arange(int(sizes.sum())))
 
 
 def _within(sizes: Ints) -> Ints:
-    """Place of each row within its span, from 0."""
+    """Return the place of each row within its span, from 0."""
     return _spans(np.zeros_like(sizes), sizes)
 
 
-def numbered(docs: Words, codes: Codes, topics: int) -> tuple[Indices, Indices]:
-    """Return the row in which each (topic, document) first stands, in order, and each row's number.
-
-    Rows meet in a table by their keys. The first one of each place takes those with it that are
-    its equals; the others meet again, by other bits.
-    """
+def number_documents(docs: Words, codes: Codes, topics: int) -> tuple[Indices, Indices]:
+    """Return the first row of each (topic, document), in order, and the number of each row's."""
+    # Rows meet in a hash table by their keys. The first row of each slot takes its equals with it;
+    # the others meet again, by other bits.
     first_of = np.empty(codes.size, dtype=np.intp)
     rows: Indices = np.arange(codes.size)
     keys = word_keys(docs, codes, (np.arange(topics, dtype=np.uint64),))
@@ -168,22 +168,22 @@ def numbered(docs: Words, codes: Codes, topics: int) -> tuple[Indices, Indices]:
         slots = (keys >> np.uint64(64 - bits)).view(np.int64)
         table = np.empty(1 << bits, dtype=np.int32)
         table[slots[::-1]] = rows[::-1]
-        found = table[slots].astype(np.intp)
-        same = (codes[found] == codes[rows]) & equal(taken(docs, found), taken(docs, rows))
-        first_of[rows[same]] = found[same]
+        others = table[slots].astype(np.intp)
+        same = (codes[others] == codes[rows]) & equal(taken(docs, others), taken(docs, rows))
+        first_of[rows[same]] = others[same]
         rows, keys = rows[~same], keys[~same] * ODD
     first = first_of == np.arange(codes.size)
     return np.flatnonzero(first), (np.cumsum(first) - 1)[first_of]
 
 
 _BLOCK = 1 << 16
-"""Ids that are text of Python at a time."""
+"""Ids held as Python strings at a time."""
 
 _SPARE = 2
-"""Bits of a table's size more than its rows need: few different rows meet in one place then."""
+"""Bits of a hash table's size beyond those of its rows, so that few rows collide."""
 
 _DENSE = 4
-"""Values are sorted in a table of documents by systems that has at most so many cells a value."""
+"""Maximum cells per value of a table of documents by systems in which values are sorted."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,20 +199,19 @@ class Rankings(Pairs):
     depth
         Ranks of each ranking that count.
     docs
-        Document ids, a polars string column, by topic. Whatever is said of documents elsewhere
-        goes by their index here.
+        Document ids, a polars string column, by topic. Other arrays hold indices into it.
     starts
-        Where the documents of each topic begin: those of topic t are `starts[t]:starts[t + 1]`;
+        Start of the documents of each topic: those of topic t are `starts[t]:starts[t + 1]`;
         shape (topics + 1,).
     ranked
         All rankings, one after the other: the document, an index into `docs`, at each rank.
         In order of topic, system and rank; shape (rows,).
     lists
-        Where each ranking begins: `ranked[lists[i]:lists[i + 1]]` with
+        Start of each ranking: `ranked[lists[i]:lists[i + 1]]` with
         `i = topic * len(systems) + system` is that of a system for a topic, the best document
         first; shape (topics * systems + 1,).
     scores
-        The score of each row of `ranked`, as the run gives it; shape (rows,).
+        The score of each row of `ranked`; shape (rows,).
     """
 
     topics: tuple[str, ...]
@@ -236,7 +235,7 @@ class Rankings(Pairs):
 
     @property
     def codes(self) -> Codes:  # type: ignore[override]
-        """The same, as other tables call it."""
+        """The same, by the name that other tables use."""
         return self.topic
 
     @cached_property
@@ -269,7 +268,7 @@ class Rankings(Pairs):
 
     @cached_property
     def held(self) -> Ints:
-        """Where the rows of each document begin in `by_document`; shape (documents + 1,)."""
+        """Start of the rows of each document in `by_document`; shape (documents + 1,)."""
         return np.asarray(np.r_[0, np.cumsum(self.holders)])
 
     @cached_property
@@ -292,8 +291,8 @@ class Rankings(Pairs):
         text: Callable[[Words], pl.Series],
     ) -> Self:
         """Put the first documents of runs side by side, documents of a topic by their bytes."""
-        if not all(isinstance(one, str) for one in topics):
-            raise PolicyError("topics of rankings are texts")
+        if not all(isinstance(topic, str) for topic in topics):
+            raise PolicyError("topics of rankings must be strings")
         check_whole("depth", depth, 0, np.iinfo(np.int32).max)
         starts, words, ranked, lists, scores = _side_by_side(tops)
         topic = np.repeat(np.arange(len(topics)), np.diff(starts))
@@ -305,9 +304,9 @@ class Rankings(Pairs):
         return cls(tuple(topics), tuple(systems), depth, docs, starts, place[ranked], lists, scores)
 
     def ascending(self, values: Floats) -> Floats:
-        """Put a value of each row of `ranked` in order of document, and of value, ascending.
+        """Return a value of each row in order of document, and of value, ascending.
 
-        Sums of equal values are equal then, whatever the names of the runs.
+        So sums of equal values are equal, whatever the names of the runs.
         """
         cells = self.size * len(self.systems)
         if cells > _DENSE * values.size:
@@ -319,10 +318,7 @@ class Rankings(Pairs):
 
 
 class PackedRankings(Rankings):
-    """Rankings whose documents are words, those of a topic in any order.
-
-    words: the documents.
-    """
+    """Rankings whose documents are words, those of a topic in any order."""
 
     words: Words
 
@@ -335,10 +331,10 @@ class PackedRankings(Rankings):
     def side_by_side(
         cls, tops: Sequence[Top], systems: Sequence[str], topics: Sequence[str]
     ) -> Self:
-        """Put documents of runs side by side as they are."""
+        """Put the first documents of runs side by side, documents as words."""
         starts, words, ranked, lists, scores = _side_by_side(tops)
-        made = object.__new__(cls)
-        made.__dict__.update(
+        rankings = object.__new__(cls)
+        rankings.__dict__.update(
             topics=tuple(topics),
             systems=tuple(systems),
             depth=0,
@@ -348,24 +344,20 @@ class PackedRankings(Rankings):
             lists=lists,
             scores=scores,
         )
-        return made
+        return rankings
 
 
 def _side_by_side(tops: Sequence[Top]) -> tuple[Ints, Words, NDArray[np.int32], Ints, Floats]:
-    """Put rankings in order of topic and system, and number their documents.
-
-    Return where the documents of each topic begin, these, the document of each row, where each
-    ranking begins, and the scores of the rows.
-    """
+    """Return starts of topics, documents, document of each row, starts of rankings, and scores."""
     sizes = np.stack([np.diff(top.starts) for top in tops], axis=1)
     topics = sizes.shape[0]
     before = np.cumsum([0, *(top.starts[-1] for top in tops[:-1])])
     first = np.stack([top.starts[:-1] for top in tops], axis=1) + before
     rows = _spans(first.ravel(), sizes.ravel())
-    docs = taken(concatenated([top.docs for top in tops]), rows)
+    docs = taken(concatenate([top.docs for top in tops]), rows)
     scores = np.concatenate([top.scores for top in tops])
     codes = np.repeat(np.arange(topics, dtype=np.int32), sizes.sum(axis=1))
-    new, number = numbered(docs, codes, topics)
+    new, number = number_documents(docs, codes, topics)
     return (
         np.r_[0, np.cumsum(np.bincount(codes[new], minlength=topics))],
         taken(docs, new),

@@ -18,7 +18,7 @@ from cranfield.online.log import cells
 from cranfield.online.log.cells import is_blank, numbered_records
 from cranfield.online.log.linking import Anomaly, Parts, Policies, first_records, placed
 from cranfield.online.log.query_log import PAGES, RESULTS
-from cranfield.sessions.log import SessionLog
+from cranfield.sessions.log import Sessions
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Table
@@ -160,7 +160,7 @@ _LATEST = 1e11
 """Seconds beyond which Python has no dates, roughly."""
 
 
-def read_sessions_as_log(sessions: SessionLog) -> Parts:
+def read_sessions_as_log(sessions: Sessions) -> Parts:
     """Convert sessions, whose clocks start in 1970, to pages, results and clicks.
 
     Pages are named by session and query, such as `3-1`. A query without text has that of its topic.
@@ -475,7 +475,7 @@ def _parts_of_one(source: Any, clicks: Any, form: str, policies: Policies) -> Pa
         first, anomalies = first_records(table, policies.odd, drop_doubled=False)
         return parted(first)._replace(anomalies=(*anomalies,))
     if form == "sessions":
-        sessions = source if isinstance(source, SessionLog) else read_sessions(source)
+        sessions = source if isinstance(source, Sessions) else read_sessions(source)
         return read_sessions_as_log(sessions)
     raw = _raw(source, form)
     if form == "ubi":
@@ -523,7 +523,7 @@ def _file(folder: Path, name: str) -> str | None:
 
 
 def _form(source: Any, results: Any, clicks: Any) -> str:
-    if isinstance(source, SessionLog):
+    if isinstance(source, Sessions):
         return "sessions"
     if isinstance(source, (str, PathLike)):
         file = Source(fspath(source))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
-from cranfield.assess.estimates.by_document import worth
+from cranfield.assess.estimates.documents import contributions
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import (
     InputError,
@@ -497,7 +497,7 @@ def _worths(law: Measure, deepest: int) -> Floats:
         ranks = ranks[: law.cutoff]
     judged = judge({"t": {"d": 1.0}}, {"t": {"d": 1}})
     values = np.zeros(deepest + 1)
-    values[ranks] = worth(law, judged, ranks, np.ones(ranks.size, dtype=np.int64))
+    values[ranks] = contributions(law, judged, ranks, np.ones(ranks.size, dtype=np.int64))
     return values
 
 

@@ -27,14 +27,13 @@ from cranfield.base.spec import parameters_of, summary_of
 from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, of_each
-from cranfield.collection.judged.ranking import order_of
-from cranfield.collection.keys import Codes, Words, ids_of, taken
+from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.policies import TIES, Ties
-from cranfield.collection.run import PackedRun, Run, run_of
+from cranfield.collection.run import Run
 from cranfield.fusion.methods import FUSIONS, Fusion, finite
 from cranfield.fusion.names import NORMS
-from cranfield.fusion.rankings import PackedRankings, Top, all_topics, among, concatenated, top_of
+from cranfield.fusion.rankings import Rankings, Top, all_topics, among, top_of
 from cranfield.sources.chunks import Origin
 
 DEFAULT = "RRF"
@@ -44,15 +43,8 @@ DEPTH = 1000
 _TOGETHER = 1 << 17
 """Rows that are fused at a time: few enough to stay in the processor's cache."""
 
-_Fused = tuple[Codes, Words, Floats, NDArray[np.int32]]
+_Fused = tuple[Codes, pl.Series, Floats, NDArray[np.int32]]
 """Rows of a run: topics, documents, scores, ranks."""
-
-_NOTHING: _Fused = (
-    np.zeros(0, dtype=np.int32),
-    (np.zeros(0, dtype=np.uint64),),
-    np.zeros(0),
-    np.zeros(0, dtype=np.int32),
-)
 
 
 def fuse(
@@ -156,23 +148,21 @@ def fuse(
     names = distinct_names([one.name for one in tops], [one.stem for one in tops])
     of_runs = _weights(weights, names)
     topics = all_topics(tops)
-    given, text = among(tops, topics)
+    given, ids = among(tops, topics)
     called = name or str(chosen).replace(" ", "")
-    fused = partial(_fused, method=chosen, weights=of_runs, norm=norm or NORM, limit=limit)
+    fused = partial(_fused, ids=ids, method=chosen, weights=of_runs, norm=norm or NORM, limit=limit)
     blocks = (
         (first, [one.of_topics(first, after) for one in given], names, topics[first:after])
         for first, after in _bounds(given, len(topics))
     )
     parts = list(as_they_come(fused, blocks, jobs or own_threads()))
     del given
-    codes, docs, scores, ranks = zip(*(parts or [_NOTHING]), strict=True)
-    words = concatenated(docs)
-    return run_of(
-        words if text is ids_of else text(words),
-        None,
+    codes, docs, scores, ranks = zip(*parts, strict=True)
+    return Run(
         name=called,
         topics=tuple(topics),
         codes=np.concatenate(codes),
+        docs=pl.concat(docs),
         scores=np.concatenate(scores),
         ranks=np.concatenate(ranks),
         origin=Origin(called),
@@ -248,6 +238,7 @@ def _bounds(given: Sequence[Top], topics: int) -> Iterator[tuple[int, int]]:
 def _fused(
     block: tuple[int, list[Top], Sequence[str], Sequence[str]],
     *,
+    ids: pl.Series,
     method: Fusion,
     weights: Floats,
     norm: str,
@@ -255,20 +246,16 @@ def _fused(
 ) -> _Fused:
     """Rank the documents of some topics by their fused scores."""
     first, tops, systems, topics = block
-    given = PackedRankings.side_by_side(tops, systems, topics)
+    given = Rankings.of(tops, systems, topics, 0, ids)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = without_noise(finite(method.values(given, weights, norm)))
-    fused = object.__new__(PackedRun)
-    # No document stands twice in the rankings put together.
-    fused.__dict__.update(
-        name="", topics=given.topics, codes=given.topic, words=given.words, scores=scores
-    )
-    order = order_of(fused, "trec")
-    rank = np.arange(len(fused)) - np.repeat(order.starts, order.counts) + 1
-    kept = slice(None) if limit is None else rank <= limit
-    rows = order.rows[kept]
+    # Documents of a topic are in the order of their bytes: of tied ones the last is the first.
+    rows = scores.size - 1 - np.lexsort((-scores[::-1], given.topic[::-1]))
+    rank = np.arange(scores.size) - given.starts[given.topic] + 1
+    if limit is not None:
+        rows, rank = rows[rank <= limit], rank[rank <= limit]
     codes = given.topic[rows] + np.int32(first)
-    return codes, taken(given.words, rows), scores[rows], rank[kept].astype(np.int32)
+    return codes, given.docs[rows], scores[rows], rank.astype(np.int32)
 
 
 def _described(

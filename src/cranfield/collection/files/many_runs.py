@@ -113,17 +113,6 @@ class Runs(Sequence[Run]):
         tags = [self[i].name if given is None else given for i, given in enumerate(names)]
         return place_of(name, distinct_names(tags, [*map(self.stem, range(len(self)))]), "run")
 
-    def for_now(self, index: int) -> Run:
-        """Read a run that is not kept: it may hold dicts that their owner changes later."""
-        name, data = self._items[index]
-        if isinstance(data, dict) and self._options.items() <= _USUAL.items():
-            from cranfield.collection.files.named_columns import run_of_dicts
-
-            run = run_of_dicts(data, "run" if name is None else name, None)
-            if run is not None:
-                return run
-        return self[index]
-
     def __iter__(self) -> Iterator[Run]:
         with self.skipping() as skip:
             for i in range(len(self)):
@@ -189,7 +178,7 @@ class Runs(Sequence[Run]):
         """Return one of the runs so that it can be sent: as its path, or else as it was read."""
         name, path = self._items[index][0], self.path(index)
         if path is None or path == "-":
-            return Runs([(None, self.for_now(index))])
+            return Runs([(None, self[index])])
         file = path if path.startswith("irds:") else Source(path, folder=str(Path.cwd()))
         sent = self._of([(name, file)])
         sent._stems = [self.stem(index)]

@@ -32,7 +32,7 @@ from cranfield.base.parallel import (
 from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names, read_runs
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
-from cranfield.collection.judged.rows import Groups, Judgments, Later, Rows
+from cranfield.collection.judged.rows import Groups, Judgments, Rows
 from cranfield.collection.policies import Policies
 from cranfield.collection.qrels import Qrels, topic_order
 from cranfield.collection.run import Run
@@ -56,7 +56,7 @@ class JudgedRun:
     extra: dict[str, int]
     tied: int
     contradictions: int
-    source: Ints | Later
+    source: Ints
     beside: Mapping[str, Beside]
     ties: Ints
 
@@ -85,8 +85,7 @@ class Beside:
 
 def _narrow(part: Any) -> dict[str, Any]:
     """Return the state of a part as workers send it: each column in the least bytes it fits in."""
-    found = {name: one.found() for name, one in vars(part).items() if isinstance(one, Later)}
-    state: dict[str, Any] = vars(part) | found
+    state = dict(vars(part))
     for name, column in state.items():
         if isinstance(column, np.ndarray) and column.dtype == np.int64 and column.size:
             least = np.min_scalar_type(column.min()), np.min_scalar_type(column.max())
@@ -167,7 +166,7 @@ def assembled(
     row = row[np.argsort((topic[row] << 32) - grade[row], kind="stable")]
     low = 0 if chosen.negative == "unjudged" else -(2**31)
     cell, rank, graded = np.concatenate(cells), np.concatenate(ranks), np.concatenate(grades)
-    source = _of_all(sources, row, len(qrels))
+    source = _numbers(row, len(qrels))[np.concatenate(sources)]
     if (cell[1:] < cell[:-1]).any():
         # Topics without judgments can change the order of the others.
         by_cell = np.lexsort((rank, cell))
@@ -193,16 +192,6 @@ def assembled(
         annotations=_annotations(parts, known, new, labels, row, qrels),
         ties=np.concatenate(tied, axis=1),
     )
-
-
-def _of_all(sources: Sequence[Ints | Later], row: Ints, size: int) -> Ints | Later:
-    """Number the judgments of all parts; later, where those of some part are."""
-
-    def found() -> Ints:
-        one = [part.found() if isinstance(part, Later) else part for part in sources]
-        return _numbers(row, size)[np.concatenate(one)]
-
-    return Later(found) if any(isinstance(part, Later) for part in sources) else found()
 
 
 def _numbers(row: Ints, size: int) -> Ints:
@@ -346,7 +335,7 @@ def judge_each(
     if len(many) > 1:
         # What all threads share is made before they start.
         for one in judgments:
-            one.packed if many.path(0) else one.index, one.place
+            one.index, one.place  # noqa: B018
     found = list(of_each(many, of_run, progress, **where))
     parts = [part for part, _ in found]
     names = [part.name for part in parts]
@@ -414,7 +403,7 @@ def _in_threads(
     workers = jobs or min(_MOST, max(2, processors()), _fitting(runs, _IN_FLIGHT))
 
     def one(i: int) -> _Outcome[Found]:
-        return _Outcome.of(lambda: of_run(runs.for_now(i), runs.stem(i)))
+        return _Outcome.of(lambda: of_run(runs[i], runs.stem(i)))
 
     def in_turn(i: int) -> _Outcome[Found]:
         if jobs is not None:
@@ -482,5 +471,5 @@ def _judged(of_run: OfRun[Found], sent: _Outcome[Runs]) -> _Outcome[Found]:
         return _Outcome(None, sent.error, sent.told)
     # Who wants more on a machine has more workers on it.
     with at_most(1):
-        done = _Outcome.of(lambda: of_run(runs.for_now(0), runs.stem(0)))
+        done = _Outcome.of(lambda: of_run(runs[0], runs.stem(0)))
     return replace(done, told=sent.told + done.told)

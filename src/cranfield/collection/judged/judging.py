@@ -26,7 +26,7 @@ from cranfield.collection.judged.each_run import (
     judge_each,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.ranking import Order, hits_of, order_of
+from cranfield.collection.judged.ranking import Order, order_of
 from cranfield.collection.judged.rows import NO_TIES
 from cranfield.collection.policies import (
     DUPLICATES,
@@ -400,7 +400,9 @@ def judge_one(
     """Judge one run, and look its documents up in tables; its order may be known already."""
     order = order_of(run, chosen.ties) if order is None else order
     to_qrels = qrels.codes_of(run.topics)
-    rank, topic, grade, found = hits_of(run, qrels, order)
+    rows, source = run.found_in(qrels)
+    rank, topic = order.ranks_of(rows), qrels.codes[source].astype(np.int64)
+    grade = qrels.grades[source].astype(np.int64)
     known = to_qrels >= 0
     ties = NO_TIES
     if order.tied:
@@ -412,11 +414,11 @@ def judge_one(
     if chosen.depth is not None:
         counts = np.minimum(counts, chosen.depth)
         kept = rank <= chosen.depth
-        rank, topic, grade, found = rank[kept], topic[kept], grade[kept], found[kept]
+        rank, topic, grade, source = rank[kept], topic[kept], grade[kept], source[kept]
     # In the order of the table that the parts will make, while other runs are still being read.
     order_in_table = np.argsort((qrels.place[topic] << 32) | rank)
     topic, rank, grade = topic[order_in_table], rank[order_in_table], grade[order_in_table]
-    found = found[order_in_table]
+    source = source[order_in_table]
     retrieved = np.zeros(len(qrels.topics), dtype=np.int64)
     retrieved[to_qrels[known]] = counts[known]
     return JudgedRun(
@@ -430,7 +432,7 @@ def judge_one(
         extra={run.topics[i]: int(counts[i]) for i in np.flatnonzero(~known)},
         tied=order.tied,
         contradictions=order.contradictions,
-        source=found,
+        source=source,
         beside={
             name: _beside(run, order, to_qrels, table, chosen.depth)
             for name, table in (tables or {}).items()

@@ -58,20 +58,6 @@ _EXACT = 2.0**52
 
 
 @dataclass(frozen=True, eq=False)
-class Later:
-    """Numbers that are found out when somebody asks for them, which hardly anybody does."""
-
-    found: Callable[[], Ints]
-
-    def __getitem__(self, rows: Any) -> Later:
-        return Later(lambda: self.found()[rows])
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # What is sent or kept is small, and the same as if they had been known.
-        return np.asarray, (self.found(),)
-
-
-@dataclass(frozen=True, eq=False)
 class Rows:
     """Some rows of a table of judged documents, in order of cell and rank.
 
@@ -97,7 +83,7 @@ class Rows:
     grade: Ints
     shape: tuple[int, int]
     gains: Floats = field(default_factory=lambda: np.empty(0))
-    source: Ints | Later | tuple[Rows, Ints | None] | None = None
+    source: Ints | tuple[Rows, Ints | None] | None = None
 
     @cached_property
     def judgment(self) -> Ints:
@@ -107,8 +93,6 @@ class Rows:
         """
         if self.source is None:
             raise CranfieldError("these judged runs do not say which judgment a row comes from")
-        if isinstance(self.source, Later):
-            return self.source.found()
         if not isinstance(self.source, tuple):
             return self.source
         rows, chosen = self.source

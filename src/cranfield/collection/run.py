@@ -30,7 +30,7 @@ class Run(Pairs, Framed):
     Attributes
     ----------
     name
-        The system's name: the run tag, or the file's name where there is no tag.
+        Name of the system: the run tag, or the file name without one.
     topics
         The topics' ids, by code, in order of appearance.
     codes
@@ -40,11 +40,11 @@ class Run(Pairs, Framed):
     scores
         Retrieval score of each row, finite; higher is better.
     ranks
-        The rank column of the file, 0 where it held no integer; None where there was none.
+        The rank column of the file, 0 for what is not an integer; None without such a column.
     origin
-        Where the rows came from, for messages.
+        Source of the rows, for messages.
     described
-        Where its metadata are; :attr:`metadata` reads them.
+        Place of its metadata, which :attr:`metadata` reads.
 
     Examples
     --------
@@ -72,14 +72,12 @@ class Run(Pairs, Framed):
 
     @cached_property
     def metadata(self) -> Metadata | None:
-        """What the run says of itself, in its header or a file beside it; None where it does not.
-
-        Read when it is asked for.
+        """The metadata of the run, read on access from its header or a file beside it, or None.
 
         Raises
         ------
         InputError
-            For metadata that cannot be read; the run can.
+            If the metadata cannot be read.
         """
         return None if self.described is None else self.described.read()
 
@@ -98,14 +96,12 @@ class Run(Pairs, Framed):
         if not isinstance(name, str):
             raise PolicyError(f"the name of a run is text, not a {type(name).__name__}")
         copy = object.__new__(type(self))
-        # The rows are known to be free of repeats, so they are not checked again.
+        # Made without __post_init__: the rows were checked for repeats before.
         copy.__dict__.update(self.__dict__, name=name)
         return copy
 
     def restricted(self, kept: NDArray[np.bool_]) -> Run:
-        """Return the run with some of its rows only, in the same order.
-
-        Topics that keep no row are gone.
+        """Return the run with some of its rows, in the same order, and the topics of these.
 
         Parameters
         ----------
@@ -133,7 +129,7 @@ class Run(Pairs, Framed):
         code_of = np.zeros(len(self.topics), dtype=np.int32)
         code_of[by_first] = np.arange(by_first.size)
         copy = object.__new__(Run)
-        # Rows without repeats have none after some are gone, so they are not checked again.
+        # Made without __post_init__: a part of rows without repeats has none.
         copy.__dict__.update(
             name=self.name,
             topics=tuple(self.topics[code] for code in by_first.tolist()),
@@ -149,7 +145,7 @@ class Run(Pairs, Framed):
         return copy
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the rows as a data frame: topic, doc, score and, where there is one, rank."""
+        """Return the rows as a data frame: topic, doc, score, and rank if the run has ranks."""
         frame = pl.DataFrame(
             {
                 "topic": pl.Series(self.topics, dtype=pl.String).gather(self.codes),
@@ -177,7 +173,7 @@ def repeated(
     docs: pl.Series,
     what: str = "document",
 ) -> InputError:
-    """Build the error for a document that stands twice in one topic."""
+    """Return the error for a document that occurs twice in one topic."""
     first, again = rows
     line = origin.line(first)
     reason = f"{what} twice in one topic" + (f", first in line {line}" if line else "")

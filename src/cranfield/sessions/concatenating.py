@@ -273,7 +273,7 @@ def clicks_of(
     clicks = clicks[order]
     length: Floats = np.full(clicks.height, np.nan)
     if lengths is not None:
-        asked, rows = lengths.found(clicks["doc"])
+        asked, rows = lengths.rows_of(clicks["doc"])
         length[asked] = lengths.values[rows]
     return Clicks(
         cell[order],

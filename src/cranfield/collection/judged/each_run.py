@@ -237,7 +237,7 @@ def _annotations(
     groups = None
     if "groups" in known.tables:
         table = known.tables["groups"]
-        asked, rows = table.found(qrels.docs)
+        asked, rows = table.rows_of(qrels.docs)
         judgment = _numbers(row, len(qrels))[asked]
         asked, rows = judgment[judgment >= 0], rows[judgment >= 0]
         order = np.lexsort((table.codes[rows], asked))

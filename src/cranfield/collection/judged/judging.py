@@ -444,7 +444,7 @@ def judge_one(
 def _beside(
     run: Run, order: Order, to_qrels: Ints, table: DocumentTable, depth: int | None
 ) -> Beside:
-    asked, found = table.found(run.docs)
+    asked, found = table.rows_of(run.docs)
     topic, rank = to_qrels[run.codes[asked]], order.ranks_of(asked)
     kept = topic >= 0
     if depth is not None:

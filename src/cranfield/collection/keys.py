@@ -20,9 +20,6 @@ from cranfield.base.parallel import fields_alone
 Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]
 
-_BLOCK = 1 << 16
-"""Keys looked up at a time: as many as the processor's cache holds."""
-
 ODD = np.uint64(0x9E3779B97F4A7C15)
 """Multiplier that spreads keys: the odd number next to 2^64 / golden ratio."""
 
@@ -85,7 +82,7 @@ def first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices:
 
 
 class KeyIndex:
-    """Look up keys among a sorted set of them by their leading bits; most are absent."""
+    """Look up keys in a sorted set of keys by their leading bits; most are absent."""
 
     def __init__(self, keys: Keys) -> None:
         self._order: Indices = np.argsort(keys, kind="stable")
@@ -94,48 +91,36 @@ class KeyIndex:
         # 8 places a key: small enough for the cache, and few absent keys get through.
         bits = min(22, max(10, int(np.ceil(np.log2(max(1, keys.size)))) + 3))
         self._shift = np.uint64(64 - bits)
-        self._begin = np.full(1 << bits, -1, dtype=np.int32)
+        self._first = np.full(1 << bits, -1, dtype=np.int32)
         # Of keys that begin alike the last one assigned counts, which is the first one here.
-        backwards = np.arange(keys.size, dtype=np.int32)[::-1]
-        self._begin[ordered[::-1] >> self._shift] = backwards
-        # It takes a quarter of the memory to know that there are none, of most keys.
-        self._any = self._begin >= 0
+        self._first[ordered[::-1] >> self._shift] = np.arange(keys.size, dtype=np.int32)[::-1]
         # One more at the end stops every step forward.
         self._sorted: Keys = np.append(ordered, ~np.uint64(0))
 
     def candidates(self, keys: Keys) -> tuple[Indices, Indices]:
-        """Pairs (row asked, row of the index) whose keys are equal, in no order."""
-        maybe, at = self._maybe(keys)
-        wanted = keys[maybe]
-        before = np.flatnonzero(self._sorted[at] < wanted)
+        """Return pairs (row, row of the index) of equal keys, in no order."""
+        first = self._first[(keys >> self._shift).view(np.int64)]
+        rows = np.flatnonzero(first >= 0)
+        at, keys = first[rows].astype(np.intp), keys[rows]
+        before = np.flatnonzero(self._sorted[at] < keys)
         while before.size:
             at[before] += 1
-            before = before[self._sorted[at[before]] < wanted[before]]
-        equal = np.flatnonzero((self._sorted[at] == wanted) & (at < self._order.size))
-        asked, left = maybe[equal], at[equal]
+            before = before[self._sorted[at[before]] < keys[before]]
+        equal = np.flatnonzero((self._sorted[at] == keys) & (at < self._order.size))
+        rows, at = rows[equal], at[equal]
         if not self._unique:
-            counts = np.searchsorted(self._sorted[:-1], wanted[equal], "right") - left
-            asked, left = spread(asked, left, counts)
-        return asked, self._order[left]
-
-    def _maybe(self, keys: Keys) -> tuple[Indices, Indices]:
-        """Rows whose keys begin like one of the index, and where it has those."""
-        rows, at = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
-        for start in range(0, keys.size, _BLOCK):
-            begin = (keys[start : start + _BLOCK] >> self._shift).view(np.int64)
-            some = np.flatnonzero(self._any.take(begin, mode="clip"))
-            rows.append(some + start)
-            at.append(self._begin[begin[some]].astype(np.intp))
-        return np.concatenate(rows), np.concatenate(at)
+            counts = np.searchsorted(self._sorted[:-1], keys[equal], "right") - at
+            rows, at = spread(rows, at, counts)
+        return rows, self._order[at]
 
 
 class Indexed:
-    """Documents with something known of each, which are looked up; their index is not sent."""
+    """A table of documents that are looked up; workers receive it without its index."""
 
     docs: pl.Series
 
     def __post_init__(self) -> None:
-        # It is made before threads share it.
+        # Made before threads share it.
         self._index  # noqa: B018
 
     def __getstate__(self) -> dict[str, Any]:
@@ -154,14 +139,14 @@ class DocIndex:
         self._index = KeyIndex(docs.hash().to_numpy())
 
     def pairs(self, docs: pl.Series) -> tuple[Indices, Indices]:
-        """Pairs (row asked, row of the index) of the same document, in no order."""
+        """Return pairs (row, row of the index) of the same document, in no order."""
         asked, rows = self._index.candidates(docs.hash().to_numpy())
         # Equal keys are only a claim; the documents decide.
         true = (docs[asked] == self._docs[rows]).to_numpy()
         return asked[true], rows[true]
 
 
-def spread(asked: Indices, left: Indices, counts: Indices) -> tuple[Indices, Indices]:
-    """Repeat each asked row for every equal key of the index."""
+def spread(rows: Indices, first: Indices, counts: Indices) -> tuple[Indices, Indices]:
+    """Repeat each row as often as counted, beside as many integers from the first on."""
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(asked, counts), np.repeat(left, counts) + within
+    return np.repeat(rows, counts), np.repeat(first, counts) + within

@@ -10,12 +10,12 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.collection.keys import ids_of
 from cranfield.fusion import fusing
 from cranfield.fusion.methods import FUSIONS, NORMS
 from cranfield.fusion.rankings import Rankings
@@ -209,32 +209,6 @@ def test_ids_of_any_length(method: str, kind: str, tmp_path: Path) -> None:
             assert list(made[topic]) == order
 
 
-def test_rows_are_numbered_by_topic_and_document() -> None:
-    from cranfield.collection.keys import words_of_ids
-    from cranfield.fusion.rankings import number_documents
-
-    numbers = np.random.default_rng(3)
-    codes = np.sort(numbers.integers(0, 5, 2000)).astype(np.int32)
-    ids = [f"document-{number}" for number in numbers.integers(0, 300, 2000)]
-    words = words_of_ids(ids)
-    assert words is not None
-    first, number = number_documents(words, codes, 5)
-    seen: dict[tuple[int, str], int] = {}
-    pairs = list(zip(codes.tolist(), ids, strict=True))
-    assert number.tolist() == [seen.setdefault(pair, len(seen)) for pair in pairs]
-    assert [pairs[row] for row in first.tolist()] == list(seen)
-
-
-def test_keys_that_collide(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cranfield.fusion import rankings
-
-    whole = fused(RANX["runs"])
-    monkeypatch.setattr(
-        rankings, "word_keys", lambda docs, *_: np.zeros(docs[0].size, dtype=np.uint64)
-    )
-    assert fused(RANX["runs"]) == whole
-
-
 def test_a_fused_run_is_a_run(tmp_path: Path) -> None:
     run = cf.fuse(RANX["runs"], "RRF(k=10)", limit=4)
     assert run.name == "RRF(k=10)" and len(run) == 12
@@ -330,9 +304,9 @@ def test_the_largest_scores_are_fused_or_refused(norm: str) -> None:
 
 def test_topics_of_rankings_are_texts() -> None:
     with pytest.raises(cf.PolicyError, match="topics of rankings must be strings"):
-        Rankings.of([], ["x"], memoryview(b"x"), 1, ids_of)
+        Rankings.of([], ["x"], memoryview(b"x"), 1, pl.Series())
     with pytest.raises(cf.PolicyError, match="depth must be an integer from 0"):
-        Rankings.of([], ["x"], ["1"], np.bytes_(b"x"), ids_of)  # type: ignore[arg-type]
+        Rankings.of([], ["x"], ["1"], np.bytes_(b"x"), pl.Series())  # type: ignore[arg-type]
 
 
 def test_topics_that_are_no_words_are_fused() -> None:

@@ -26,20 +26,12 @@ from cranfield.base.parallel import as_they_come, own_threads
 from cranfield.base.spec import parameters_of, summary_of
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, of_each
-from cranfield.collection.judged.ranking import order_of
-from cranfield.collection.keys import Codes, Words, ids_of, taken
+from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.policies import TIES, Ties
-from cranfield.collection.run import PackedRun, Run, run_of
+from cranfield.collection.run import Run
 from cranfield.fusion.methods import FUSIONS, NORMS, Fusion, finite
-from cranfield.fusion.rankings import (
-    PackedRankings,
-    Top,
-    all_topics,
-    concatenate,
-    number_topics,
-    top_of,
-)
+from cranfield.fusion.rankings import Rankings, Top, all_topics, number_alike, top_of
 from cranfield.sources.chunks import Origin
 
 DEFAULT = "RRF"
@@ -49,15 +41,8 @@ DEPTH = 1000
 _TOGETHER = 1 << 17
 """Rows fused at a time: few enough to stay in the processor's cache."""
 
-_Rows = tuple[Codes, Words, Floats, NDArray[np.int32]]
+_Fused = tuple[Codes, pl.Series, Floats, NDArray[np.int32]]
 """Rows of a run: topics, documents, scores, ranks."""
-
-_NO_ROWS: _Rows = (
-    np.zeros(0, dtype=np.int32),
-    (np.zeros(0, dtype=np.uint64),),
-    np.zeros(0),
-    np.zeros(0, dtype=np.int32),
-)
 
 
 def fuse(
@@ -161,23 +146,21 @@ def fuse(
     names = distinct_names([run.name for run in tops], [run.stem for run in tops])
     of_runs = _weights(weights, names)
     topics = all_topics(tops)
-    numbered, text = number_topics(tops, topics)
+    numbered, ids = number_alike(tops, topics)
     name = name or str(chosen).replace(" ", "")
-    fused = partial(_fused, method=chosen, weights=of_runs, norm=norm or NORM, limit=limit)
+    fused = partial(_fused, ids=ids, method=chosen, weights=of_runs, norm=norm or NORM, limit=limit)
     blocks = (
         (first, [run.of_topics(first, after) for run in numbered], names, topics[first:after])
         for first, after in _bounds(numbered, len(topics))
     )
     parts = list(as_they_come(fused, blocks, jobs or own_threads()))
     del numbered
-    codes, docs, scores, ranks = zip(*(parts or [_NO_ROWS]), strict=True)
-    words = concatenate(docs)
-    return run_of(
-        words if text is ids_of else text(words),
-        None,
+    codes, docs, scores, ranks = zip(*parts, strict=True)
+    return Run(
         name=name,
         topics=tuple(topics),
         codes=np.concatenate(codes),
+        docs=pl.concat(docs),
         scores=np.concatenate(scores),
         ranks=np.concatenate(ranks),
         origin=Origin(name),
@@ -250,27 +233,24 @@ def _bounds(tops: Sequence[Top], topics: int) -> Iterator[tuple[int, int]]:
 def _fused(
     block: tuple[int, list[Top], Sequence[str], Sequence[str]],
     *,
+    ids: pl.Series,
     method: Fusion,
     weights: Floats,
     norm: str,
     limit: int | None,
-) -> _Rows:
+) -> _Fused:
     """Rank the documents of some topics by their fused scores."""
     first, tops, systems, topics = block
-    rankings = PackedRankings.side_by_side(tops, systems, topics)
+    rankings = Rankings.of(tops, systems, topics, 0, ids)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = without_noise(finite(method.values(rankings, weights, norm)))
-    fused = object.__new__(PackedRun)
-    # Not checked again: each document is there once.
-    fused.__dict__.update(
-        name="", topics=rankings.topics, codes=rankings.topic, words=rankings.words, scores=scores
-    )
-    order = order_of(fused, "trec")
-    rank = np.arange(len(fused)) - np.repeat(order.starts, order.counts) + 1
-    top = slice(None) if limit is None else rank <= limit
-    rows = order.rows[top]
+    # Documents of a topic are in the order of their bytes: of tied ones the last is the first.
+    rows = scores.size - 1 - np.lexsort((-scores[::-1], rankings.topic[::-1]))
+    rank = np.arange(scores.size) - rankings.starts[rankings.topic] + 1
+    if limit is not None:
+        rows, rank = rows[rank <= limit], rank[rank <= limit]
     codes = rankings.topic[rows] + np.int32(first)
-    return codes, taken(rankings.words, rows), scores[rows], rank[top].astype(np.int32)
+    return codes, rankings.docs[rows], scores[rows], rank.astype(np.int32)
 
 
 def _described(

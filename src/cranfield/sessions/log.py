@@ -501,7 +501,7 @@ def clicks_of(
     clicks = clicks[order]
     length: Floats = np.full(clicks.height, np.nan)
     if lengths is not None:
-        known, rows = lengths.found(clicks["doc"])
+        known, rows = lengths.rows_of(clicks["doc"])
         length[known] = lengths.values[rows]
     return Clicks(
         cell[order],
@@ -657,7 +657,7 @@ def _answers(run: Run, place: dict[str, int], system: int, ties: str) -> pl.Data
             "system": np.full(rows.size, system, dtype=np.int64),
             "session": session,
             "rank": order.ranks_of(rows),
-            "doc": run.ids(rows),
+            "doc": run.docs[rows],
         }
     ).with_columns(title=pl.lit(None, pl.String), snippet=pl.lit(None, pl.String))
     return frame.filter(pl.Series(session >= 0))

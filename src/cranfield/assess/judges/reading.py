@@ -346,7 +346,7 @@ def with_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:
 def matched(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:
     """Return pairs by topic, grade by people and grade by the judge, and counts of labels."""
     people, labels = panel.human, judge.labels
-    rows, human_rows = people.find(labels)
+    rows, human_rows = labels.found_in(people)
     if not human_rows.size:
         raise InputError(
             f"{quoted(judge.name)} has no label for any pair that people judged",

@@ -23,9 +23,8 @@ from cranfield.base.errors import (
 )
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
-from cranfield.collection.files.blank_separated import read_parts
-from cranfield.collection.files.layouts import Layout
-from cranfield.collection.files.line_formats import layout_of, peeked
+from cranfield.collection.files.blank_separated import read_frames
+from cranfield.collection.files.layouts import Layout, layout_of, peeked
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
@@ -94,7 +93,7 @@ def of_lines(source: Source, columns: str | Sequence[str] | None, encoding: str)
     types = {name: _TYPES.get(name, pl.String) for name in read}
     layout = Layout("label", types, tuple(name for name in types if not name.startswith("-")))
     lines = LineMap()
-    frame = pl.concat(list(read_parts(source, layout, lines, lambda part: part.frame)))
+    frame = pl.concat(list(read_frames(source, layout, lines)))
     if columns is None and frame["doc"].is_in(ITERATIONS).all():
         name = source.name
         raise InputError(

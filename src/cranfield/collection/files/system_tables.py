@@ -15,7 +15,7 @@ import polars as pl
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, optional_module, quoted, warn
 from cranfield.base.text import some_of
-from cranfield.collection.files.blank_separated import read_parts
+from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.layouts import Layout
 from cranfield.collection.files.named_columns import (
     DOC,
@@ -293,7 +293,7 @@ def table_of_lines(source: Source, layout: Layout, called: Called) -> SystemTabl
     if spelt(called.names["tag"]) not in map(spelt, SYSTEM.names):
         called.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
     lines = LineMap()
-    frame = pl.concat(list(read_parts(source, layout, lines, lambda chunk: chunk.frame)))
+    frame = pl.concat(list(read_frames(source, layout, lines)))
     return SystemTable(Table(frame, source.name, (), lines.numbers()), {}, source.stem, source.path)
 
 

@@ -123,7 +123,7 @@ def repeated(values: Iterable[T]) -> list[T]:
 def ranked(run: Run, ties: str) -> dict[str, list[str]]:
     """Return the documents that a run has for each topic, best first."""
     order = order_of(run, ties)
-    docs = run.ids(order.rows)
+    docs = run.docs[order.rows]
     starts = order.starts.tolist()
     ends = [*starts[1:], len(docs)]
     places = zip(run.topics, starts, ends, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -299,7 +300,7 @@ def _report(
             raise CranfieldError(f"variant {quoted(name)} has fewer than two units")
     shares = None if weights is None else {name: weights[name] for name in units.variants}
     checks = sample_ratio(units.counts, shares)
-    by_level = _sample_ratios(units, checks.expected / checks.counts.sum())
+    by_level = _sample_ratios(units, checks.expected_share)
     stopped = srm == "stop" and (checks.alarm or bool((by_level["adjusted_p"] < ALARM).any()))
     by_arm = moments(units.columns, units.arm, (len(units.variants),))
     arms = {name: arm_means(by_arm, placed, options.theta) for name, placed in units.placed.items()}
@@ -319,35 +320,26 @@ def _report(
     mean_low, mean_high = arm_limits(units, arms, 1 - options.alpha)
     # Results that cannot be trusted are not shown.
     shown = np.nan if stopped else 1.0
-    tests = {row["test"] for row in rows}
-    # Names of metrics are any text, and only those of columns name a metric themselves.
-    listed = [metrics[name] if name in metrics else Metric(name) for name in arms]
+    if not {"bootstrap", "permutation"} & {row["test"] for row in rows}:
+        options = replace(options, resamples=0)
     return ExperimentReport(
         source=units.source,
         unit=units.kind,
         variants=units.variants,
         metrics=tuple(arms),
+        margins=tuple(metrics[name].margin if name in metrics else None for name in arms),
         sample_ratio=checks,
-        sample_ratios=by_level,
         units=by_arm.count.astype(np.intp),
         means=np.stack([means.value for means in arms.values()]),
         mean_low=mean_low * shown,
         mean_high=mean_high * shown,
         comparisons=_table(rows, metrics, options, stopped=stopped),
-        good=tuple(one.good or "up" for one in listed),
-        margins=tuple(one.margin for one in listed),
-        alpha=options.alpha,
-        correction=options.correction,
-        lift_method=options.lift,
-        errors=options.errors,
-        theta=options.theta,
-        sequential="" if options.sequential is None else str(options.sequential),
-        looks=None if stopped else looks,
+        sample_ratios=by_level,
         segments=by_segment,
         interactions=interactions,
+        looks=None if stopped else looks,
+        options=options,
         stopped=stopped,
-        resamples=options.resamples if {"bootstrap", "permutation"} & tests else 0,
-        seed=options.seed,
         notes=tuple(notes),
     )
 

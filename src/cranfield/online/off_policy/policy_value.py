@@ -22,7 +22,13 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.off_policy.value import FAR, LimitsBy, PolicyValue, WeightSummary, two_means
+from cranfield.online.off_policy.value import (
+    FAR,
+    PolicyValue,
+    WeightSummary,
+    check_interval,
+    two_means,
+)
 from cranfield.sources.columns import Table, read_table
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.values import ID, NUMBER, RANK, TAG, absent
@@ -399,7 +405,7 @@ def policy_value(
     """
     check_choice("estimator", estimator, ESTIMATORS)
     check_choice("depends", depends, DEPENDS)
-    how = LimitsBy(confidence, resamples, seed)
+    interval = check_interval(confidence, resamples, seed)
     check_clip(clip)
     if (estimator == "PI") != (candidates is not None):
         raise PolicyError("PI needs the number of candidates, and no other estimator does")
@@ -424,7 +430,7 @@ def policy_value(
             raise InputError("SNIPS has no weight above 0", source=read.source)
     totals = np.stack([np.bincount(code, weights=part) for part in (value, reward)], axis=1)
     unit_code, units = unit_codes(read.rows.filter(read.first), unit, read.source)
-    means = two_means(totals, np.stack([below, np.ones(lists)], axis=1), unit_code, units, how)
+    means = two_means(totals, np.stack([below, np.ones(lists)], axis=1), unit_code, units, interval)
     warnings = [*read.notes, *means.notes(units, unit)]
     summary = None
     if weights is not None:
@@ -446,7 +452,7 @@ def policy_value(
         unit=unit,
         weights=summary,
         unseen=read.unseen,
-        how=how,
+        interval=interval,
         warnings=tuple(warnings),
     )
 
@@ -487,7 +493,7 @@ def unit_codes(lists: pl.DataFrame, unit: str, source: str) -> tuple[Indices, in
 def _doubts_on_mean(weights: Floats, code: Indices, units: int) -> list[str]:
     """Return a warning if the mean weight differs from 1 by more than its error explains."""
     pairs = np.tile(weights[:, None], 2)
-    means = two_means(pairs, np.ones((weights.size, 2)), code, units, LimitsBy())
+    means = two_means(pairs, np.ones((weights.size, 2)), code, units)
     mean, error = means.estimate[0], means.standard_error[0]
     if not abs(mean - 1) > max(FAR * error, 1e-9):
         return []

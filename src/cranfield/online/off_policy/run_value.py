@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.estimates.by_document import worth
-from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import (
     InputError,
     MeasureError,
@@ -29,8 +29,14 @@ from cranfield.measures.base import Measure
 from cranfield.online.click_models.trained import train
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.off_policy.policy_value import check_clip, ranks_of, unit_codes
-from cranfield.online.off_policy.value import SAME, LimitsBy, PolicyValue, WeightSummary, two_means
-from cranfield.result import Column, Columns, Result
+from cranfield.online.off_policy.value import (
+    SAME,
+    PolicyValue,
+    WeightSummary,
+    check_interval,
+    two_means,
+)
+from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import t_limits
 
 STEPS = 100
@@ -185,16 +191,15 @@ METHODS = ("swaps", "AllPairs", "EM")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankPropensities(Result):
+class RankPropensities(TableResult):
     """Probability to examine a rank, relative to rank 1; made by :func:`rank_propensities`.
 
     Attributes
     ----------
+    rows
+        The table, a row a rank.
     method
         Method of estimation.
-    values, low, high
-        The propensities by rank from 1, and their confidence intervals; NaN if the log does not
-        determine them.
     pairs
         Pairs that it rests on: of two documents for `swaps`, of a document and two ranks for
         `AllPairs`; 0 for `EM`.
@@ -218,28 +223,14 @@ class RankPropensities(Result):
     }
 
     method: str
-    values: Floats
-    low: Floats
-    high: Floats
     pairs: int
     queries: int
     confidence: float
     notes: tuple[str, ...]
 
-    @property
-    def ranks(self) -> Ints:
-        """The ranks, from 1."""
-        return np.arange(1, self.values.size + 1)
-
-    def _frame(self) -> pl.DataFrame:
-        return pl.DataFrame(
-            {"rank": self.ranks, "propensity": self.values, "low": self.low, "high": self.high}
-        ).with_columns(pl.selectors.float().fill_nan(None))
-
     def heading(self) -> list[str]:
-        known = int((~np.isnan(self.values)).sum())
         rests = f", {counted(self.pairs, 'pair')}" if self.pairs else ""
-        return [f"{self.method}, {counted(known, 'rank')}{rests}"]
+        return [f"{self.method}, {counted(self.rows['propensity'].count(), 'rank')}{rests}"]
 
 
 def rank_propensities(
@@ -323,9 +314,10 @@ def rank_propensities(
     if np.isnan(value).any():
         missing = (np.flatnonzero(np.isnan(value)) + 1).tolist()
         notes.append(f"nothing links rank {', '.join(map(str, missing))} with rank 1")
-    return RankPropensities(
-        method, value, low, high, pairs, queries, float(confidence), tuple(notes)
-    )
+    columns = [np.arange(1, depth + 1), value, low, high]
+    rows = pl.DataFrame(dict(zip(RankPropensities.columns, columns, strict=True)))
+    rows = rows.with_columns(pl.selectors.float().fill_nan(None))
+    return RankPropensities(rows, method, pairs, queries, float(confidence), tuple(notes))
 
 
 def _log(value: Floats) -> Floats:
@@ -353,13 +345,8 @@ def _swaps(shown: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
     for (rank,), part in sums.sort("rank", "query").group_by("rank", maintain_order=True):
         clicks = part.select("below", "clicked").to_numpy()
         if clicks[:, 1].any():
-            made = two_means(
-                np.tile(clicks[:, :1], 2),
-                np.tile(clicks[:, 1:], 2),
-                np.arange(len(clicks)),
-                len(clicks),
-                LimitsBy(),
-            )
+            sums = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
+            made = two_means(*sums, np.arange(len(clicks)), len(clicks))
             value[int(rank) - 1] = made.estimate[0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 error[int(rank) - 1] = made.standard_error[0] / made.estimate[0]
@@ -433,7 +420,7 @@ def run_value(
     >>> run_value(log, run, "DCG@5", rank_propensities(log), unit="user")
     PolicyValue(DCG@5 by IPS of clicks: ..., 3,209 lists by user, 400 of them)
     """
-    how = LimitsBy(confidence, resamples, seed)
+    interval = check_interval(confidence, resamples, seed)
     check_clip(clip)
     law = parse_measure(measure) if isinstance(measure, str) else measure
     if law.info.inputs or not law.linear:
@@ -456,7 +443,7 @@ def run_value(
         [np.bincount(page, weights=used * part, minlength=number) for part in (new, was)], axis=1
     )
     code, units = unit_codes(log.pages, unit, log.source)
-    means = two_means(totals, np.ones((number, 2)), code, units, how)
+    means = two_means(totals, np.ones((number, 2)), code, units, interval)
     whole = ranks.with_columns(worth=of_rank[ranks["new"].to_numpy()])
     per_query = whole.group_by("query").agg(pl.col("worth").sum())
     queries = log.pages.select("query")
@@ -485,7 +472,7 @@ def run_value(
         unit=unit,
         weights=weights,
         unseen=unseen,
-        how=how,
+        interval=interval,
         warnings=(*warnings, *(weights.doubts() if weights else ("no click counts",))),
     )
 
@@ -510,9 +497,7 @@ def _examined(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]
         chance = pl.col("propensity")
     else:
         if isinstance(examination, RankPropensities):
-            by_rank = dict(
-                zip(examination.ranks.tolist(), examination.values.tolist(), strict=True)
-            )
+            by_rank = dict(examination.rows.select("rank", "propensity").drop_nulls().iter_rows())
         elif isinstance(examination, Mapping):
             by_rank = dict(examination)
         else:

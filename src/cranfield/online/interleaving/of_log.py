@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from scipy.special import bdtr, ndtri
 
-from cranfield.base.arrays import Floats, Indices
+from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import (
     InputError,
     PolicyError,
@@ -101,15 +101,13 @@ def teams_of(log: QueryLog) -> tuple[str, ...]:
     return tuple(sorted(names, key=str.encode))
 
 
-def interleaved_pages(log: QueryLog) -> pl.Series:
+def interleaved_pages(log: QueryLog) -> Bools:
     """Return which pages are interleaved: those with a method or a team; all if none has either."""
-    pages = log.pages
-    known = pl.Series([False]).new_from_index(0, pages.height)
-    if "method" in pages.columns:
-        known |= pages["method"].is_not_null()
+    known = np.zeros(log.pages.height, dtype=bool)
+    if "method" in log.pages.columns:
+        known |= log.pages["method"].is_not_null().to_numpy()
     if "team" in log.results.columns:
-        owned = log.results.filter(pl.col("team").is_not_null())["page"]
-        known |= pl.int_range(pages.height, eager=True).is_in(owned.unique().implode())
+        known[log.results.drop_nulls("team")["page"]] = True
     return known if known.any() else ~known
 
 
@@ -121,10 +119,10 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     part where it owns a result, as other pages may have interleaved other rankers.
     """
     names = teams_of(log)
-    owned, notes = with_weights(log, clicks, log.results.filter(pl.col("team").is_not_null()))
+    owned, notes = with_weights(log, clicks, log.results.drop_nulls("team"))
     each = owned.group_by("page", "team", maintain_order=True).agg(pl.col("weight").sum())
     each = each.with_columns(pl.col("team").replace_strict(names, range(len(names))))
-    pages = interleaved_pages(log).arg_true().to_numpy()
+    pages = np.flatnonzero(interleaved_pages(log))
     values = np.full((len(pages), len(names)), 0.0 if len(names) == 2 else np.nan)
     row = np.searchsorted(pages, each["page"].to_numpy())
     values[row, each["team"].to_numpy()] = each["weight"].to_numpy()
@@ -255,7 +253,7 @@ def outcomes_by_method(
         log.require("pages", "method", purpose="a preference by the method of each page")
     pages = log.pages.select("query", method="method" if method is None else pl.lit(method))
     pages = pages.with_columns(page=pl.int_range(pl.len(), dtype=pl.Int64))
-    pages = pages.filter(interleaved_pages(log))
+    pages = pages.filter(pl.Series(interleaved_pages(log)))
     used = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
     if used.is_empty():
         raise InputError("no page has both lists and a method", source=log.source)
@@ -292,14 +290,13 @@ def _of_query(
         doc = rows["doc"][int(np.argmax(known < 0))]
         raise InputError("a page shows a document that no ranker has", source=source, doc=doc)
     page, place = np.unique(rows["page"].to_numpy(), return_inverse=True)
-    rank = rows["rank"].to_numpy() - 1
+    cells = place, rows["rank"].to_numpy() - 1
     teams = {name: k for k, name in enumerate(made.rankers)}
-    owner = rows["team"].replace_strict(teams, default=-1, return_dtype=pl.Int64).to_numpy()
-    shape = len(page), length
-    codes, owners = np.full(shape, -1, dtype=np.intp), np.full(shape, -1, dtype=np.intp)
-    clicked = np.zeros(shape, dtype=bool)
-    codes[place, rank], owners[place, rank] = known, owner
-    clicked[place, rank] = (rows["weight"] > 0).to_numpy()
+    codes, owners = np.full((2, len(page), length), -1, dtype=np.intp)
+    codes[cells] = known
+    owners[cells] = rows["team"].replace_strict(teams, default=-1, return_dtype=pl.Int64)
+    clicked = np.zeros(codes.shape, dtype=bool)
+    clicked[cells] = rows["weight"] > 0
     if made.method.by_team:
         return page, made.credits(codes, clicked, owners)
     found = made.outcomes(codes, clicked, owners)
@@ -369,8 +366,7 @@ def preference(
     kind, code, notes = units_of(log, credits, unit)
     pair = _pair(credits.rankers if names is None else names)
     options = expected, confidence, resamples, seed
-    first, second = map(credits.of, pair)
-    return preference_between(first, second, code, pair, kind, notes, *options)
+    return preference_between(*map(credits.of, pair), code, pair, kind, notes, options)
 
 
 def preference_matrix(
@@ -409,4 +405,5 @@ def preference_matrix(
     if len(rankers) < 2:
         raise PolicyError("preferences are between two rankers or more")
     values = np.stack([credits.of(name) for name in rankers], axis=1)
-    return matrix_from(values, code, rankers, kind, notes, correction, confidence, resamples, seed)
+    options = 0.5, confidence, resamples, seed
+    return matrix_from(values, code, rankers, kind, notes, correction, options)

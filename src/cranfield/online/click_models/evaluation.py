@@ -15,8 +15,14 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_qrels
 from cranfield.evaluation.of_runs import evaluate
-from cranfield.online.click_models.model import Items, Model, Patterns, patterns_of, with_grades
-from cranfield.online.click_models.saved import parse_model
+from cranfield.online.click_models.model import (
+    Items,
+    Model,
+    Patterns,
+    parse_model,
+    patterns_of,
+    with_grades,
+)
 from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, Result, TableResult

@@ -32,10 +32,12 @@ from cranfield.online.click_models.model import (
     Model,
     Patterns,
     Tallies,
+    load,
+    parse_model,
     patterns_of,
+    save,
     with_grades,
 )
-from cranfield.online.click_models.saved import load, parse_model, save
 from cranfield.online.log.query_log import QueryLog, made_log
 from cranfield.result import Column, Columns, Result
 

@@ -34,7 +34,7 @@ from cranfield.online.experiments.metrics import ArmMeans, Metric, arm_means, mo
 from cranfield.online.experiments.report import ALARM, ExperimentReport, sample_ratio
 from cranfield.online.experiments.units import Units, directed, read_units, units_of_log
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.units import UnitSums
+from cranfield.online.measures.measuring import UnitSums
 from cranfield.significance.corrections.of_pvalues import adjusted
 from cranfield.significance.differences import t_quantile
 

@@ -25,8 +25,7 @@ from cranfield.online.experiments.estimates import Effects
 from cranfield.online.experiments.metrics import THETAS, Moments, arm_means, read_metrics
 from cranfield.online.experiments.units import Units, measures_of, read_units, units_of_sums
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.measures.measuring import sums_by_unit
-from cranfield.online.units import UnitSums
+from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_quantile
 

@@ -21,7 +21,6 @@ from cranfield.online.measures.online_measure import (
     parse_online_measure,
 )
 from cranfield.online.measures.page_table import LogTables, needs_of, page_table, tables_of
-from cranfield.online.units import UnitSums, means_of
 from cranfield.result import Column, Columns, TableResult, readable
 from cranfield.scores import Scores
 from cranfield.sources.columns import read_table, two_columns
@@ -29,6 +28,66 @@ from cranfield.sources.schemas import Column as ColumnOfFile
 from cranfield.sources.schemas import schema_of_lines
 from cranfield.sources.values import ID, NO_GRADE, absent
 from cranfield.tabular import Table
+
+
+def means_of(totals: Floats, numbers: Floats) -> Floats:
+    """Divide sums by numbers; NaN where there is no value."""
+    none = np.full(totals.shape, np.nan)
+    return np.asarray(np.divide(totals, numbers, out=none, where=numbers > 0))
+
+
+@dataclass(frozen=True, eq=False)
+class UnitSums:
+    """Sums of measures by unit, such as a user.
+
+    The mean of a measure over pages is the sum of `totals` over the sum of `numbers`. Where users
+    are assigned and pages are counted, that is a ratio of two random sums.
+
+    Attributes
+    ----------
+    kind
+        What a unit is: user, session, query or page.
+    units
+        Their ids, in order of UTF-8 bytes.
+    variant
+        Index of the variant of each unit, shape (units,); -1 where it has none.
+    variants
+        The variants, in order.
+    names
+        The measures.
+    totals
+        Sum of the values of each measure, shape (units, measures).
+    numbers
+        Number of values that there are, shape (units, measures).
+    pages, unassigned
+        Number of pages of the log, and of those that belong to no unit and are excluded.
+    """
+
+    kind: str
+    units: tuple[str, ...]
+    variant: Indices
+    variants: tuple[str, ...]
+    names: tuple[str, ...]
+    totals: Floats
+    numbers: Floats
+    pages: int = 0
+    unassigned: int = 0
+
+    @property
+    def means(self) -> Floats:
+        """Mean of each unit, shape (units, measures); NaN where there is no value."""
+        return means_of(self.totals, self.numbers)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table: the unit, its variant, and the mean of each measure."""
+        names = np.array([*self.variants, None], dtype=object)
+        return pl.DataFrame(
+            {
+                self.kind: pl.Series(self.units, dtype=pl.String),
+                "variant": pl.Series(names[self.variant], dtype=pl.String),
+                **dict(zip(self.names, self.means.T, strict=True)),
+            }
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

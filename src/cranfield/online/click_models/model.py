@@ -60,11 +60,9 @@ class Items:
 
     def codes(self, log: QueryLog) -> Indices:
         """Item of each result of a log, shape (results,); the number of items if it has none."""
-        numbered = self.frame.with_row_index("item")
-        rows = keyed(log, self.tied)
-        joined = rows.join(
-            numbered, on=rows.columns, how="left", nulls_equal=True, maintain_order="left"
-        )
+        rows, numbered = keyed(log, self.tied), self.frame.with_row_index("item")
+        options: Any = {"how": "left", "nulls_equal": True, "maintain_order": "left"}
+        joined = rows.join(numbered, on=rows.columns, **options)
         return joined["item"].fill_null(self.size).to_numpy().astype(np.intp)
 
 
@@ -264,9 +262,6 @@ class Tally:
     hits: Floats
     trials: Floats
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.hits + other.hits, self.trials + other.trials)
-
 
 Tallies = dict[str, Tally]
 
@@ -321,7 +316,7 @@ class Model(Spec):
         tallies = {}
         for name, counts in self.counts(pages).items():
             place = pages.places(self.by[name])
-            tallies[name] = Tally(*(sums(place, one, sizes[name]) for one in counts))
+            tallies[name] = Tally(*(sums(place, count, sizes[name]) for count in counts))
         return tallies, np.empty(0)
 
     def start(self, pages: int) -> Any:
@@ -381,10 +376,6 @@ class Model(Spec):
             raise self.error(f"{self.name} says nothing of documents")
         return np.asarray(np.prod(own, axis=0))
 
-    def prior_mean(self) -> float:
-        """Mean of the prior, the value of unseen items and ranks."""
-        return float(self.alpha / (self.alpha + self.beta))
-
     def error_of(self, tally: Tally) -> Floats:
         """Standard deviation of the posterior."""
         a, b = tally.hits + self.alpha, tally.trials - tally.hits + self.beta
@@ -396,29 +387,21 @@ class Model(Spec):
 
     def values(self, tallies: Tallies) -> dict[str, Floats]:
         """Return the modes of the posteriors, or the prior mean without trials; it comes last."""
-        held = self.held()
-        values = {}
+        held, values = self.held(), {}
+        prior_mean = float(self.alpha / (self.alpha + self.beta))
         for name, tally in tallies.items():
-            value = np.full(tally.hits.size + 1, held.get(name, self.prior_mean()))
+            value = np.full(tally.hits.size + 1, held.get(name, prior_mean))
             if name not in held:
-                np.divide(
-                    tally.hits + (self.alpha - 1),
-                    tally.trials + (self.alpha + self.beta - 2),
-                    out=value[:-1],
-                    where=tally.trials > 0,
-                )
+                hits = tally.hits + (self.alpha - 1)
+                trials = tally.trials + (self.alpha + self.beta - 2)
+                np.divide(hits, trials, out=value[:-1], where=tally.trials > 0)
             values[name] = np.clip(value, 0.0, 1.0)
         return values
 
     def sizes(self, items: int, ranks: int) -> dict[str, int]:
         """Return the number of values of each parameter."""
-        number = {
-            "item": items,
-            "rank": ranks,
-            "rank and last click": ranks * (ranks + 1) // 2,
-            "case": len(self.cases),
-            "": 1,
-        }
+        number = {"item": items, "rank": ranks, "rank and last click": ranks * (ranks + 1) // 2}
+        number |= {"case": len(self.cases), "": 1}
         return {name: number[by] for name, by in self.by.items()}
 
 
@@ -449,12 +432,11 @@ class Climbing(Model):
 
     def log_prior(self, values: Values) -> float:
         """Logarithm of the priors' densities, without their constants."""
-        total, held = 0.0, self.held()
-        for name, estimates in values.items():
-            if name not in held:
-                for weight, p in ((self.alpha, estimates[:-1]), (self.beta, 1 - estimates[:-1])):
-                    if weight > 1:
-                        total += (weight - 1) * float(np.log(np.maximum(p, TINY)).sum())
+        total = 0.0
+        for estimates in (values[name][:-1] for name in values if name not in self.held()):
+            for weight, p in ((self.alpha, estimates), (self.beta, 1 - estimates)):
+                if weight > 1:
+                    total += (weight - 1) * float(np.log(np.maximum(p, TINY)).sum())
         return total
 
 
@@ -520,8 +502,8 @@ def save(model: Any, path: str | PathLike[str]) -> None:
         "pages": model.pages,
         "items": model.items.frame.to_dict(as_series=False),
         "tallies": {
-            name: {"hits": one.hits.tolist(), "trials": one.trials.tolist()}
-            for name, one in model.tallies.items()
+            name: {part: values.tolist() for part, values in vars(tally).items()}
+            for name, tally in model.tallies.items()
         },
         "objective": model.objective.tolist(),
     }
@@ -579,11 +561,5 @@ def _fields(saved: Any) -> dict[str, Any]:
     objective = numbers(saved["objective"], "objective")
     if objective.ndim != 1 or not np.isfinite(objective).all():
         raise PolicyError("objective must be a list of finite numbers")
-    return {
-        "model": model,
-        "items": items,
-        "ranks": saved["ranks"],
-        "tallies": tallies,
-        "objective": objective,
-        "pages": saved["pages"],
-    }
+    sizes = {name: saved[name] for name in ("ranks", "pages")}
+    return {"model": model, "items": items, "tallies": tallies, "objective": objective, **sizes}

@@ -84,40 +84,34 @@ def _effects_by_segment(
                 effects = Effects.of(means, 0, k)
                 tested = ~(effects.is_few | effects.is_constant)
                 values = np.where(tested, effects.inference(critical, options.lift), np.nan)
+                keys = {"segment": by, "level": pl.Series(levels, dtype=pl.String)}
                 columns = {
-                    "segment": by,
-                    "level": pl.Series(levels, dtype=pl.String),
-                    "metric": name,
-                    "variant": variant,
+                    **{"metric": name, "variant": variant},
                     "units": effects.count.astype(np.int64),
-                    "difference": effects.difference,
-                    "lift": effects.lift,
+                    **{"difference": effects.difference, "lift": effects.lift},
                     **dict(zip(INFERENCE, values, strict=True)),
                 }
-                frames.append(pl.DataFrame(columns))
-                statistic, df = _heterogeneity(effects, tested)
-                p = float(chdtrc(df, statistic)) if df > 0 else np.nan
-                tests.append((by, name, variant, statistic, df, p))
+                frames.append(pl.DataFrame({**keys, **columns}))
+                tests.append((by, name, variant, *_heterogeneity(effects, tested)))
     schema: dict[str, Any] = dict.fromkeys(("segment", "metric", "variant"), pl.String)
     schema |= {"statistic": pl.Float64, "df": pl.Int64, "p": pl.Float64}
-    interactions = pl.DataFrame(tests, schema=schema, orient="row")
     by_segment, interactions = (
         frame.with_columns(
             pl.Series("adjusted p", adjusted(frame["p"].to_numpy(), options.correction))
         )
-        for frame in (pl.concat(frames), interactions)
+        for frame in (pl.concat(frames), pl.DataFrame(tests, schema=schema, orient="row"))
     )
     return by_segment.select(list(ExperimentReport.columns["segments"])), interactions
 
 
-def _heterogeneity(effects: Effects, tested: Bools) -> tuple[float, int]:
+def _heterogeneity(effects: Effects, tested: Bools) -> tuple[float, int, float]:
     known = np.isfinite(effects.error) & tested
     if known.sum() < 2:
-        return np.nan, 0
-    weight = 1 / effects.error[known] ** 2
-    difference = effects.difference[known]
+        return np.nan, 0, np.nan
+    weight, difference = 1 / effects.error[known] ** 2, effects.difference[known]
     mean = (weight * difference).sum() / weight.sum()
-    return float((weight * (difference - mean) ** 2).sum()), int(known.sum()) - 1
+    statistic, df = float((weight * (difference - mean) ** 2).sum()), int(known.sum()) - 1
+    return statistic, df, float(chdtrc(df, statistic))
 
 
 SRM = ("stop", "warn")
@@ -359,16 +353,15 @@ def _table(
     table = table.with_columns(pl.Series("adjusted p", corrected))
     table = table.with_columns(pl.col(unreliable) * shown)
     lower = {name for name, one in metrics.items() if one.good == "down"}
-    is_good = ((table["difference"] > 0) != table["metric"].is_in(lower)).to_numpy()
-    significant = table["adjusted p"].to_numpy() <= options.alpha
+    significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
+    is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(lower)
     # Two-sided limits of alpha are one-sided ones of half of it.
-    is_not_worse = table["p not worse"].to_numpy() <= options.alpha / 2
-    verdicts = np.select(
-        [np.full(table.height, stopped), significant & is_good, significant, is_not_worse],
-        ["no verdict", "better", "worse", "not worse"],
-        "undecided",
-    )
-    return table.with_columns(pl.Series("verdict", verdicts.tolist()))
+    is_not_worse = pl.col("p not worse").is_not_nan() & (pl.col("p not worse") <= options.alpha / 2)
+    verdict = pl.when(pl.lit(stopped)).then(pl.lit("no verdict"))
+    verdict = verdict.when(significant & is_good).then(pl.lit("better"))
+    verdict = verdict.when(significant).then(pl.lit("worse"))
+    verdict = verdict.when(is_not_worse).then(pl.lit("not worse"))
+    return table.with_columns(verdict=verdict.otherwise(pl.lit("undecided")))
 
 
 def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:

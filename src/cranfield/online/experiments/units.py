@@ -461,7 +461,9 @@ def _assigned(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]
     known = log.pages.filter(pl.col("variant").is_not_null())
     if without := log.pages.height - known.height:
         notes.append(f"{counted(without, 'page')} without a variant left out")
-    by_unit = known.drop_nulls(unit).group_by(unit).agg(pl.col("variant").n_unique())
+    by_unit = (
+        known.drop_nulls(unit).group_by(unit, maintain_order=True).agg(pl.col("variant").n_unique())
+    )
     several = by_unit.filter(pl.col("variant") > 1)[unit]
     if len(several):
         count = f"{len(several):,} {unit}s in more than one variant"

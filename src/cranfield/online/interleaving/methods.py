@@ -20,6 +20,7 @@ from cranfield.online.interleaving.method import (
     Distribution,
     InterleavingMethod,
     Options,
+    Pair,
     Rankings,
     Shown,
     Steps,
@@ -79,8 +80,7 @@ class Balanced(InterleavingMethod):
         depth = ranks[:, np.arange(len(lists)), last].min(axis=0)
         # A document that a ranking lacks is in none of its tops, even at the rank behind its last.
         within = (ranks <= depth[:, None]) & ~rankings.lacks[:, lists]
-        credits: Floats = (within & clicks).sum(axis=2, dtype=np.float64).T
-        return credits
+        return np.asarray((within & clicks).sum(axis=2, dtype=np.float64).T)
 
 
 def _merged(rankings: Rankings, coin: int, length: int) -> list[int]:
@@ -316,27 +316,20 @@ class Probabilistic(InterleavingMethod):
         return count_of_each(probabilities, clicks, lists >= 0, self.replace)
 
     def outcomes(
-        self,
-        rankings: Rankings,
-        lists: Indices,
-        clicks: Bools,
-        teams: Indices,
-        pair: tuple[int, int],
+        self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices, pair: Pair
     ) -> Floats:
         if self.outcome == "difference" or self.by_team:
             return super().outcomes(rankings, lists, clicks, teams, pair)
         probabilities = self.probabilities(rankings, lists)
         law = difference_of_counts(probabilities, clicks, lists >= 0, self.replace, pair)
         middle = law.shape[1] // 2
-        outcomes: Floats = law[:, middle + 1 :].sum(axis=1) - law[:, :middle].sum(axis=1)
-        return outcomes
+        return np.asarray(law[:, middle + 1 :].sum(axis=1) - law[:, :middle].sum(axis=1))
 
 
 def _summed(which: Bools, weights: Floats) -> Floats:
     """Sum the weights of some documents of each list by ranker, shape (lists, rankers)."""
     # Not by a product of matrices, whose last bits depend on how many rows there are.
-    sums: Floats = np.einsum("ld,rd->lr", which.astype(np.float64), weights)
-    return sums
+    return np.asarray(np.einsum("ld,rd->lr", which.astype(np.float64), weights))
 
 
 class PairwisePreference(InterleavingMethod):

@@ -136,8 +136,7 @@ class _Optimising(InterleavingMethod):
         else:
             costs = [list_cost + self.slack * unit * bias_cost, ties]
         p = minimised(costs, matrix, np.r_[1.0, np.zeros(2 * rows)])[:lists]
-        probabilities: Floats = p / p.sum()
-        return probabilities
+        return np.asarray(p / p.sum())
 
     def _allowed(self, rankings: Rankings, length: int) -> Indices:
         """Return lists whose prefixes are unions of prefixes of the rankings, sorted by codes."""
@@ -152,8 +151,7 @@ class _Optimising(InterleavingMethod):
         return np.unique(np.concatenate([own[rankings.sizes >= length], drawn]), axis=0)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
-        credits: Floats = np.where(clicks, self.credit_of(rankings)[:, lists], 0.0).sum(axis=2).T
-        return credits
+        return np.where(clicks, self.credit_of(rankings)[:, lists], 0.0).sum(axis=2).T
 
 
 def _prefixes(rankings: Rankings, shown: Shown) -> Options:
@@ -191,8 +189,7 @@ class Optimised(_Optimising):
         either = first + second
         share = divided(first, either, 0.0)
         p = np.clip([share, 1 - share], 1e-300, 1)
-        negative: Floats = either * (p * np.log(p)).sum(axis=0)
-        return negative
+        return np.asarray(either * (p * np.log(p)).sum(axis=0))
 
 
 class OptimisedMultileaving(_Optimising):
@@ -209,5 +206,4 @@ class OptimisedMultileaving(_Optimising):
 
     def cost(self, credits: Floats) -> Floats:
         weighted = credits @ (1 / np.arange(1.0, credits.shape[2] + 1))
-        variance: Floats = ((weighted - weighted.mean(axis=0)) ** 2).sum(axis=0)
-        return variance
+        return np.asarray(((weighted - weighted.mean(axis=0)) ** 2).sum(axis=0))

@@ -207,9 +207,8 @@ def permuted_moments(
     apart = columns - centre
     first, second = np.triu_indices(width)
     products = apart.T[first] * apart.T[second]
-    integers, scales = zip(
-        *(as_integers(part, units) for part in (*apart.T, *products)), strict=True
-    )
+    scaled = [as_integers(part, units) for part in (*apart.T, *products)]
+    integers, scales = zip(*scaled, strict=True)
     features, scale = np.stack(integers, axis=1), np.array(scales)
     # Only units of the smaller variant are drawn; the others follow from the total.
     swapped = treated.sum() * 2 > units

@@ -81,16 +81,8 @@ class Replays(Result):
             float(kstest(row, "uniform").pvalue) if np.unique(row).size > number / 2 else np.nan
             for row in self.pvalues
         ]
-        return pl.DataFrame(
-            {
-                "test": pl.Series(self.names, dtype=pl.String),
-                "replays": [number] * len(self.names),
-                "rejected": share,
-                "low": low,
-                "high": high,
-                "uniform p": uniform,
-            }
-        )
+        columns = [[*self.names], [number] * len(share), share, low, high, uniform]
+        return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 
     def heading(self) -> list[str]:
         replays = counted(self.pvalues.shape[1], "replay")

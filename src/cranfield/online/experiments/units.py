@@ -120,11 +120,9 @@ def read_units(
         frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
     gaps = {name: number for name in names if (number := frame[name].null_count())}
     for name, number in gaps.items() if missing == "error" else ():
-        raise InputError(
-            f"column {quoted(name)} has no value in {counted(number, 'row')}; missing='drop'"
-            " leaves them out of its means, missing='zero' takes 0",
-            source=table.source,
-        )
+        reason = f"column {quoted(name)} has no value in {counted(number, 'row')}"
+        remedy = "missing='drop' leaves them out of its means, missing='zero' takes 0"
+        raise InputError(f"{reason}; {remedy}", source=table.source)
     if gaps and missing == "zero":
         notes.append(f"{counted(sum(gaps.values()), 'missing value')} taken for 0")
         frame = frame.with_columns(pl.col(names).fill_null(0.0))
@@ -134,8 +132,9 @@ def read_units(
         frame = frame.sort(TIME, nulls_last=True, maintain_order=True)
         labels = [TIME, *(name for name in labels if name != time or name in segments)]
     if unit:
-        frame, more = _by_unit(frame, unit, variant, names, labels, mixed, table.source)
-        notes += more
+        frame, more = _by_unit(frame, unit, variant, names, labels)
+        frame, mixed_note = _of_one_variant(frame, unit, mixed, table.source)
+        notes += more + mixed_note
     if without := frame[variant].null_count():
         notes.append(f"{counted(without, unit or 'row')} without a variant left out")
         frame = frame.filter(pl.col(variant).is_not_null())
@@ -149,16 +148,9 @@ def read_units(
             raise InputError(f"column {quoted(time)} has no time in a row", source=table.source)
         if frame[TIME].dtype == pl.String:
             levels.setdefault("day", _levels(frame[TIME].str.slice(0, 10)))
+    ids, codes = frame[unit] if unit else None, _codes(frame[variant], arms)
     return Units(
-        source=table.source,
-        kind=unit or "unit",
-        ids=frame[unit] if unit else None,
-        variants=arms,
-        arm=_codes(frame[variant], arms),
-        columns=values,
-        placed=placed,
-        segments=levels,
-        notes=tuple(notes),
+        table.source, unit or "unit", ids, arms, codes, values, placed, levels, tuple(notes)
     )
 
 
@@ -297,13 +289,7 @@ def _in_time(times: pl.Series, source: str) -> pl.Series:
 
 
 def _by_unit(
-    frame: pl.DataFrame,
-    unit: str,
-    variant: str,
-    names: list[str],
-    labels: list[str],
-    mixed: str,
-    source: str,
+    frame: pl.DataFrame, unit: str, variant: str, names: list[str], labels: list[str]
 ) -> tuple[pl.DataFrame, list[str]]:
     """Sum the rows of each unit."""
     notes = []
@@ -328,17 +314,24 @@ def _by_unit(
             row = "earliest" if TIME in labels else "first"
             many = counted(number, "unit")
             notes.append(f"{many} with several values of {name}: that of the {row} row is used")
-    several = grouped.filter(pl.col("(variants)") > 1)
-    if several.height:
-        count = f"{counted(several.height, 'unit')} in more than one variant"
-        example = f"such as {quoted(several[unit][0])}"
-        if mixed == "error":
-            raise InputError(f"{count}, {example}", source=source)
-        if several.height == grouped.height:
-            reason = f"expected a unit that was randomised, got {unit!r}: all {count}, {example}"
-            raise InputError(reason, source=source)
-        notes.append(f"{count} left out")
-    return grouped.filter(pl.col("(variants)") < 2).drop("(variants)"), notes
+    return grouped, notes
+
+
+def _of_one_variant(
+    units: pl.DataFrame, unit: str, mixed: str, source: str
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return the units that are in one variant, and a note on the others."""
+    several = units.filter(pl.col("(variants)") > 1)
+    if several.is_empty():
+        return units.drop("(variants)"), []
+    count = f"{counted(several.height, 'unit')} in more than one variant"
+    example = f"such as {quoted(several[unit][0])}"
+    if mixed == "error":
+        raise InputError(f"{count}, {example}", source=source)
+    if several.height == units.height:
+        reason = f"expected a unit that was randomised, got {unit!r}: all {count}, {example}"
+        raise InputError(reason, source=source)
+    return units.filter(pl.col("(variants)") < 2).drop("(variants)"), [f"{count} left out"]
 
 
 CONTROLS = ("control", "baseline", "old", "a", "0")
@@ -518,13 +511,5 @@ def units_of_sums(
             parts = (before.totals[past, j], before.numbers[past, j])
             covariate = put(*(np.where(past >= 0, part, 0.0) for part in parts))
         placed[name] = Placed(above, below, *covariate)
-    return Units(
-        source=source,
-        kind=sums.kind,
-        ids=ids,
-        variants=arms,
-        arm=_codes(labels, arms),
-        columns=np.column_stack(columns),
-        placed=placed,
-        notes=tuple(messages),
-    )
+    values, codes = np.column_stack(columns), _codes(labels, arms)
+    return Units(source, sums.kind, ids, arms, codes, values, placed, notes=tuple(messages))

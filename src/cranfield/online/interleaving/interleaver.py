@@ -43,7 +43,7 @@ _MOST_DRAWS = 100_000_000
 
 
 class Drawn(NamedTuple):
-    """Lists that were drawn, an impression a row, and their teams, as in a :class:`Distribution`."""
+    """Lists that were drawn, a row an impression, and their teams: see :class:`Distribution`."""
 
     lists: Indices
     teams: Indices

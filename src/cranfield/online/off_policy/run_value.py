@@ -71,16 +71,10 @@ def harvest(shown: pl.DataFrame) -> Harvest:
     pairs = cells.join(others, on=["query", "doc"], maintain_order="left_right")
     pairs = pairs.filter(pl.col("rank") != pl.col("other"))
     sums = pairs.group_by("query", "rank", "other").agg(pl.col("clicked").sum(), number=pl.len())
-    sums = sums.sort("query", "rank", "other")
+    sums = sums.sort("query", "rank", "other").with_columns(pl.col("query").rank("dense") - 1)
     clicked = sums["clicked"].to_numpy()
-    return Harvest(
-        (sums["query"].rank("dense").cast(pl.Int64) - 1).to_numpy().astype(np.intp),
-        sums["rank"].to_numpy().astype(np.intp),
-        sums["other"].to_numpy().astype(np.intp),
-        clicked,
-        sums["number"].to_numpy() - clicked,
-        pairs.height // 2,
-    )
+    indices = (sums[name].to_numpy().astype(np.intp) for name in ("query", "rank", "other"))
+    return Harvest(*indices, clicked, sums["number"].to_numpy() - clicked, pairs.height // 2)
 
 
 def all_pairs(found: Harvest, depth: int) -> tuple[Floats, Floats]:
@@ -115,20 +109,15 @@ def all_pairs(found: Harvest, depth: int) -> tuple[Floats, Floats]:
     place = of_rank[found.rank[used]]
     design[row[place >= 0], place[place >= 0]] = 1
     design[row, ranks.size + column] = 1
-    c, n = (
-        np.bincount(row, weights=part[used]).astype(np.float64)
-        for part in (found.clicked, found.not_clicked)
-    )
+    counts = found.clicked[used], found.not_clicked[used]
+    c, n = (np.bincount(row, weights=part).astype(np.float64) for part in counts)
     beta = _newton(design, c, n, ranks.size)
     n = np.maximum(n, SMALLEST[-1])
     odds, slope = _terms(design @ beta)
     queries = int(found.query.max()) + 1
     score = np.zeros((queries, cell.size))
-    np.add.at(
-        score,
-        (found.query[used], row),
-        found.clicked[used] - found.not_clicked[used] * odds[row],
-    )
+    excess = found.clicked[used] - found.not_clicked[used] * odds[row]
+    np.add.at(score, (found.query[used], row), excess)
     inverse = np.linalg.pinv(design.T @ (design * (n * slope)[:, None]))
     terms = score @ design @ inverse
     value[ranks - 1] = np.exp(beta[: ranks.size])
@@ -303,25 +292,22 @@ def rank_propensities(
             )
     same = (error <= SAME) & (np.arange(depth) > 0)
     if same.any():
-        ranks = ", ".join(map(str, (np.flatnonzero(same) + 1).tolist()))
+        ranks = ", ".join(map(str, np.flatnonzero(same) + 1))
         notes.append(f"rank {ranks}: the same in all queries: no interval can be computed")
         error = np.where(same, np.nan, error)
+    low = high = np.full(depth, np.nan)
     if queries > 1:
-        low, high = np.exp(t_limits(_log(value), error, queries - 1, confidence))
+        logarithm = np.log(np.where(value > 0, value, np.nan))
+        low, high = np.exp(t_limits(logarithm, error, queries - 1, confidence))
     else:
-        low = high = np.full(depth, np.nan)
         notes.append("one query: there are no limits")
     if np.isnan(value).any():
-        missing = (np.flatnonzero(np.isnan(value)) + 1).tolist()
-        notes.append(f"nothing links rank {', '.join(map(str, missing))} with rank 1")
+        missing = ", ".join(map(str, np.flatnonzero(np.isnan(value)) + 1))
+        notes.append(f"nothing links rank {missing} with rank 1")
     columns = [np.arange(1, depth + 1), value, low, high]
     rows = pl.DataFrame(dict(zip(RankPropensities.columns, columns, strict=True)))
     rows = rows.with_columns(pl.selectors.float().fill_nan(None))
     return RankPropensities(rows, method, pairs, queries, float(confidence), tuple(notes))
-
-
-def _log(value: Floats) -> Floats:
-    return np.log(np.where(value > 0, value, np.nan))
 
 
 def _swaps(shown: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
@@ -464,17 +450,9 @@ def run_value(
     warnings += means.notes(units, unit)
     counting = weight[clicked & known & (new > 0)]
     weights = WeightSummary.of(counting, clip) if counting.size else None
-    return PolicyValue(
-        estimator=f"{law} by IPS of clicks",
-        means=means,
-        lists=number,
-        units=units,
-        unit=unit,
-        weights=weights,
-        unseen=unseen,
-        interval=interval,
-        warnings=(*warnings, *(weights.doubts() if weights else ("no click counts",))),
-    )
+    warnings += weights.doubts() if weights else ["no click counts"]
+    sizes, name = (number, units, unit), f"{law} by IPS of clicks"
+    return PolicyValue(name, means, *sizes, weights, unseen, interval, tuple(warnings))
 
 
 def _worths(law: Measure, deepest: int) -> Floats:
@@ -518,11 +496,12 @@ def _examined(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]
             f" {value:g} at rank {rank}",
             source=log.source if examination is None else "examination",
         )
+    notes = []
     above = shown.filter(pl.col("chance") > 1).select("rank", "chance").unique().sort("rank")
-    if above.is_empty():
-        return shown, []
-    listed = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in above.rows())
-    return shown, [
-        f"users seem to look more than at rank 1: {listed} (relative, by {examination.method});"
-        " see the confidence intervals of these propensities"
-    ]
+    if above.height:
+        listed = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in above.rows())
+        notes.append(
+            f"users seem to look more than at rank 1: {listed} (relative, by"
+            f" {examination.method}); see the confidence intervals of these propensities"
+        )
+    return shown, notes

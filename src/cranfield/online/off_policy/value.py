@@ -253,8 +253,7 @@ class PolicyValue(Result):
         return frame.with_columns(pl.selectors.float().fill_nan(None))
 
     def facts(self) -> dict[str, Any]:
-        names = ("estimator", "lists", "units", "unit", "unseen", "warnings")
-        return {name: getattr(self, name) for name in names}
+        return {name: fact for name, fact in super().facts().items() if name != "interval"}
 
     def note_lines(self) -> list[str]:
         return [f"note: {warning}" for warning in self.warnings]

@@ -96,11 +96,11 @@ class ModelEvaluation(Result):
         return {"names": self.names, "clicks": self.clicks}
 
     def heading(self) -> list[str]:
-        likelihoods, numbers = self.models["log-likelihood"].to_numpy(), self.ranks["pages"]
-        pages = numbers[: len(numbers) // len(self.names)]
+        best = self.names[self.models["log-likelihood"].to_numpy().argmax()]
+        pages = self.ranks["pages"].head(self.ranks.height // len(self.names)).to_numpy()
         return [
-            f"{counted(len(self.names), 'model')}, likeliest {self.names[likelihoods.argmax()]}",
-            f"{counted(pages[0], 'page')}, {counted(pages.sum(), 'result')},"
+            f"{counted(len(self.names), 'model')}, likeliest {best}",
+            f"{counted(int(pages[0]), 'page')}, {counted(int(pages.sum()), 'result')},"
             f" {counted(self.clicks, 'click')}",
         ]
 

@@ -357,11 +357,10 @@ def _table(
     is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(lower)
     # Two-sided limits of alpha are one-sided ones of half of it.
     is_not_worse = pl.col("p not worse").is_not_nan() & (pl.col("p not worse") <= options.alpha / 2)
-    verdict = pl.when(pl.lit(stopped)).then(pl.lit("no verdict"))
-    verdict = verdict.when(significant & is_good).then(pl.lit("better"))
-    verdict = verdict.when(significant).then(pl.lit("worse"))
-    verdict = verdict.when(is_not_worse).then(pl.lit("not worse"))
-    return table.with_columns(verdict=verdict.otherwise(pl.lit("undecided")))
+    clear = pl.when(is_good).then(pl.lit("better")).otherwise(pl.lit("worse"))
+    unclear = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))
+    verdict = pl.when(significant).then(clear).otherwise(unclear)
+    return table.with_columns(verdict=pl.lit("no verdict") if stopped else verdict)
 
 
 def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:

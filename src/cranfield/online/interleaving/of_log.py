@@ -366,7 +366,8 @@ def preference(
     kind, code, notes = units_of(log, credits, unit)
     pair = _pair(credits.rankers if names is None else names)
     options = expected, confidence, resamples, seed
-    return preference_between(*map(credits.of, pair), code, pair, kind, notes, options)
+    first, second = map(credits.of, pair)
+    return preference_between(first, second, code, pair, kind, notes, options)
 
 
 def preference_matrix(

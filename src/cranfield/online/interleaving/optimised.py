@@ -151,7 +151,8 @@ class _Optimising(InterleavingMethod):
         return np.unique(np.concatenate([own[rankings.sizes >= length], drawn]), axis=0)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
-        return np.where(clicks, self.credit_of(rankings)[:, lists], 0.0).sum(axis=2).T
+        credit = np.where(clicks, self.credit_of(rankings)[:, lists], 0.0)
+        return np.asarray(credit.sum(axis=2).T)
 
 
 def _prefixes(rankings: Rankings, shown: Shown) -> Options:

@@ -315,7 +315,8 @@ def preference_by_credits(
         raise PolicyError("a preference is between two rankers: see preference_matrix_by_credits")
     code, kind = unit_codes(units, len(values)), "impression" if units is None else unit
     options = expected, confidence, resamples, seed
-    return preference_between(*values.T, code, names, kind, (), options)
+    first, second = values.T
+    return preference_between(first, second, code, names, kind, (), options)
 
 
 def checked_credits(credits: Any) -> Floats:

@@ -138,8 +138,10 @@ def _of_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     if not by_page:
         return frame.with_row_index("list"), table.source, ()
     twice = ~frame.select(pl.struct("page", "position").is_first_distinct()).to_series()
-    at = "position {position} is there twice in page {page}"
-    table.refuse(twice, lambda row: at.format(position=row["position"], page=quoted(row["page"])))
+    table.refuse(
+        twice,
+        lambda row: f"position {row['position']} is there twice in page {quoted(row['page'])}",
+    )
     codes = frame["page"].rank("dense").cast(pl.UInt32) - 1
     return frame.drop("page").with_columns(list=codes).sort("list", "position"), table.source, ()
 

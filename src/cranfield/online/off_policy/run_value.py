@@ -73,8 +73,9 @@ def harvest(shown: pl.DataFrame) -> Harvest:
     sums = pairs.group_by("query", "rank", "other").agg(pl.col("clicked").sum(), number=pl.len())
     sums = sums.sort("query", "rank", "other").with_columns(pl.col("query").rank("dense") - 1)
     clicked = sums["clicked"].to_numpy()
-    indices = (sums[name].to_numpy().astype(np.intp) for name in ("query", "rank", "other"))
-    return Harvest(*indices, clicked, sums["number"].to_numpy() - clicked, pairs.height // 2)
+    query, rank, other = sums.select("query", "rank", "other").to_numpy().T.astype(np.intp)
+    not_clicked = sums["number"].to_numpy() - clicked
+    return Harvest(query, rank, other, clicked, not_clicked, pairs.height // 2)
 
 
 def all_pairs(found: Harvest, depth: int) -> tuple[Floats, Floats]:
@@ -331,8 +332,8 @@ def _swaps(shown: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
     for (rank,), part in sums.sort("rank", "query").group_by("rank", maintain_order=True):
         clicks = part.select("below", "clicked").to_numpy()
         if clicks[:, 1].any():
-            sums = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
-            made = two_means(*sums, np.arange(len(clicks)), len(clicks))
+            at_rank, at_top = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
+            made = two_means(at_rank, at_top, np.arange(len(clicks)), len(clicks))
             value[int(rank) - 1] = made.estimate[0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 error[int(rank) - 1] = made.standard_error[0] / made.estimate[0]

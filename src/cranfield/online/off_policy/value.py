@@ -194,6 +194,8 @@ class PolicyValue(Result):
         The estimator.
     means
         The columns of the table, as arrays: of the policy, the log, and their difference.
+    estimate, standard_error, low, high
+        Of the policy: the mean over lists of the sum of rewards, with its confidence interval.
     lists, units, unit
         Number of lists that were averaged, number of independent units that they belong to, and
         name of the unit.
@@ -228,7 +230,6 @@ class PolicyValue(Result):
     warnings: tuple[str, ...]
 
     def __getattr__(self, name: str) -> float:
-        """Return the `estimate`, its `standard_error`, `low` or `high`, of the policy."""
         if name not in Means._fields:
             raise AttributeError(f"PolicyValue has no attribute {name!r}")
         return float(getattr(self.means, name)[0])

@@ -335,12 +335,11 @@ def perplexity_gain(
         return np.bincount(key, values, queries * ranks).reshape(shape).astype(np.float64)
 
     numbers = summed(None)
-    sums = np.stack(
-        [
-            summed(log_chances(one, pages, conditional=conditional)[pages.results_of(page, rank)])
-            for one, pages in pair
-        ]
-    )
+    logs = [
+        log_chances(one, pages, conditional=conditional)[pages.results_of(page, rank)]
+        for one, pages in pair
+    ]
+    sums = np.stack([summed(values) for values in logs])
 
     def gains(some: Floats, shown: Floats) -> tuple[Floats, Floats]:
         """Gains of the mean, and by rank; of draws whose pages lack a rank without it."""
@@ -352,14 +351,11 @@ def perplexity_gain(
     value, by_rank = gains(sums.sum(axis=1), numbers.sum(axis=0))
     low = high = np.nan
     if queries > 1 and np.isfinite(sums).all():
-        even = np.full(queries, 1 / queries)
-        drawn = [
-            gains(times @ sums, times @ numbers)[0]
-            for at in row_slices(resamples, queries, HELD)
-            for times in [
-                stream(seed, at.start).multinomial(queries, even, size=at.stop - at.start) * 1.0
-            ]
-        ]
+        even, drawn = np.full(queries, 1 / queries), []
+        for part in row_slices(resamples, queries, HELD):
+            size = part.stop - part.start
+            times = stream(seed, part.start).multinomial(queries, even, size=size) * 1.0
+            drawn.append(gains(times @ sums, times @ numbers)[0])
         tail = (1 - confidence) / 2
         gained = np.concatenate(drawn)
         # Queries that are all alike do not tell how much others would differ.
@@ -422,19 +418,11 @@ def predict_relevance(
     rows = []
     for model in listed:
         known = model.relevance_by_document().join(table, on=["query", "doc"], how="inner")
+        relevance, relevant = known["relevance"].to_numpy(), (known["grade"] >= rel).to_numpy()
+        area = area_under_curve(relevance, relevant, np.ones(known.height))
         scores = evaluate(model.as_run(), judged, list(measures))
-        rows.append(
-            {
-                "model": label(model),
-                "judged": known.height,
-                "AUC": area_under_curve(
-                    known["relevance"].to_numpy(),
-                    (known["grade"] >= rel).to_numpy(),
-                    np.ones(known.height),
-                ),
-                **{name: float(one.mean()[0]) for name, one in scores.items()},
-            }
-        )
+        means = {name: float(values.mean()[0]) for name, values in scores.items()}
+        rows.append({"model": label(model), "judged": known.height, "AUC": area, **means})
     return pl.DataFrame(rows)
 
 

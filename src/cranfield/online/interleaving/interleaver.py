@@ -448,7 +448,7 @@ class InterleavedRuns(Mapping[str, Interleaver]):
             raise table.wrong(row, f"page {quoted(pages[row])} twice")
         for row in (~topics.is_in([*self])).arg_true():
             raise table.wrong(row, f"topic {quoted(topics[row])} is not in all runs")
-        groups = table.frame.with_row_index("row").partition_by("query", maintain_order=True)
+        groups = table.frame.partition_by("query", maintain_order=True)
 
         def of(group: pl.DataFrame) -> pl.DataFrame:
             topic, keys = group["query"][0], group["page"].to_list()

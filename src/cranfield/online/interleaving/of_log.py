@@ -71,15 +71,13 @@ def with_weights(log: QueryLog, clicks: str, shown: pl.DataFrame) -> tuple[pl.Da
     elif clicks == "sat":
         log.require("clicks", "dwell", purpose="satisfied clicks")
         weight = (pl.col("dwell") >= SATISFIED).fill_null(False).cast(pl.Float64)
-        unknown = rows["dwell"].null_count()
-        if unknown:
+        if unknown := rows["dwell"].null_count():
             notes.append(f"{counted(unknown, 'click')} of unknown dwell taken for not satisfied")
     elif clicks != "all":
         numeric = [name for name, kind in rows.schema.items() if kind.is_numeric()]
         check_choice("clicks", clicks, ["all", "first", "last", "sat", *numeric[2:]])
         weight = pl.col(clicks).cast(pl.Float64).fill_null(0.0)
-        unknown = rows[clicks].null_count()
-        if unknown:
+        if unknown := rows[clicks].null_count():
             notes.append(f"{counted(unknown, 'click')} without {clicks} worth nothing")
     best = rows.group_by("page", "rank").agg(weight.max().alias("weight"))
     weighted = shown.join(best, on=["page", "rank"], how="left", maintain_order="left")
@@ -126,8 +124,7 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     values = np.full((len(pages), len(names)), 0.0 if len(names) == 2 else np.nan)
     row = np.searchsorted(pages, each["page"].to_numpy())
     values[row, each["team"].to_numpy()] = each["weight"].to_numpy()
-    without = log.pages.height - len(pages)
-    if without:
+    if without := log.pages.height - len(pages):
         notes.append(f"{counted(without, 'page')} without teams left aside")
     if "method" in log.pages.columns:
         method = log.pages["method"].drop_nulls()
@@ -264,16 +261,14 @@ def outcomes_by_method(
     pair = _pair(names or sorted({name for of in lists.values() for name in of}, key=str.encode))
     values = np.zeros((log.pages.height, 2))
     for (query, of), rows in shown.group_by("query", "method", maintain_order=True):
-        missing = [name for name in pair if name not in lists[query]]
-        if missing:
+        if missing := [name for name in pair if name not in lists[query]]:
             raise PolicyError(f"no list of {quoted(missing[0])} for the query {quoted(query)}")
         two = {name: lists[query][name] for name in pair}
-        page, found = _of_query(rows, two, str(of), log.source)
-        values[page] = found
+        page, credits = _of_query(rows, two, str(of), log.source)
+        values[page] = credits
     # A page without results has no clicks: a tie.
     kept = used["page"].to_numpy()
-    without = log.pages.height - len(kept)
-    if without:
+    if without := log.pages.height - len(kept):
         notes.append(f"{counted(without, 'page')} without lists or a method left aside")
     return LogCredits(pair, values[kept], kept, tuple(notes))
 

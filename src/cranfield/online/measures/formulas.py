@@ -474,14 +474,10 @@ class AbsenceTime(OnlineMeasure):
     :func:`survival`.
     """
 
-    name = "AbsenceTime"
+    name, level, of = "AbsenceTime", "user", "absence"
     formula = r"\frac{1}{|A|} \sum_{s \in A} (t_{s+1,1} - t_{s,\mathit{last}})"
     source = "Dupret and Lalmas (2013)"
-    unit = "seconds"
-    better = "lower"
-    level = "user"
-    of = "absence"
-    lasts = True
+    unit, better, lasts = "seconds", "lower", True
 
     def columns(self, *, until: bool = False) -> set[str]:
         return {"user", "session", "time", "last_click"}
@@ -489,10 +485,8 @@ class AbsenceTime(OnlineMeasure):
     def summands(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
         ends = pl.max_horizontal(TIME.max(), pl.col("last_click").max())
         others = [key for key in keys if key != "user"]
-        of_user = {
-            key: pl.when((pl.col(key).n_unique() == 1).over("user")).then(pl.col(key))
-            for key in others
-        }
+        single = {key: (pl.col(key).n_unique() == 1).over("user") for key in others}
+        of_user = {key: pl.when(one).then(pl.col(key)) for key, one in single.items()}
         sessions = (
             pages.drop_nulls(["user", "session"])
             .with_columns(**of_user)

@@ -360,7 +360,7 @@ METHODS: Registry[type[InterleavingMethod]] = Registry(
     methods: Balanced=BI
     methods: TeamDraft=TD=TDI=TDM=TeamDraftMultileaving
     methods: Probabilistic=PI=PM=ProbabilisticMultileaving
-    optimised: Optimised=OI=Optimized
+    methods: Optimised=OI=Optimized
       OptimisedMultileaving=OM=OptimizedMultileaving
     methods: SOSM=SampleOnlyScoredMultileaving
     methods: PairwisePreference=PPM=PairwisePreferenceMultileaving

@@ -96,6 +96,15 @@ def test_names_are_theirs() -> None:
     assert set(theirs.__all__) <= set(ours.__all__)
 
 
+@pytest.mark.parametrize("name", ["set_F", "set_F.2", "set_F_0.5"])
+def test_the_key_of_set_f_has_no_parameter(name: str) -> None:
+    judged, run = {"1": {"a": 1, "b": 0}}, {"1": {"a": 1.0, "b": 2.0}}
+    expected = theirs.RelevanceEvaluator(judged, {name}).evaluate(run)
+    found = ours.RelevanceEvaluator(judged, {name}).evaluate(run)
+    assert found == {"1": pytest.approx(expected["1"])}
+    assert [*found["1"]] == ["set_F"]
+
+
 def test_files_and_averages_are_theirs() -> None:
     import gzip
 

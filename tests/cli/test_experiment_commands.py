@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
@@ -17,12 +18,18 @@ USERS = str(Path(__file__).parents[1] / "data" / "online" / "users.csv")
 CSV, JSON = ("--format", "csv"), ("--format", "json")
 
 
+def ended(*arguments: str, status: int = 0) -> tuple[str, str]:
+    """Run a command in a folder of its own, where its settings are written."""
+    with TemporaryDirectory() as folder:
+        return cranfield(Path(folder), "online", *arguments, status=status)
+
+
 def said(*arguments: str) -> str:
-    return cranfield(Path(), "online", *arguments)[0]
+    return ended(*arguments)[0]
 
 
 def refused(*arguments: str) -> str:
-    out, error = cranfield(Path(), "online", *arguments, status=2)
+    out, error = ended(*arguments, status=2)
     assert not out
     assert error.count("\n") == 1
     return error
@@ -59,6 +66,9 @@ def test_a_log(tmp_path: Path) -> None:
     text = said("experiment", *paths, "-m", "CTR", "-m", "Abandonment", "--odd", "count")
     assert "control 164 : treatment 153" in text
     assert text.count("better") == 2
+    for option, value in (("--variant", "arm"), ("--missing", "drop"), ("--segments", "user")):
+        error = refused("experiment", *paths, "-m", "CTR", "--odd", "count", option, value)
+        assert f"{option[2:]} requires a table of units, got a log" in error
 
 
 def test_every_output_names_the_control(tmp_path: Path) -> None:
@@ -154,8 +164,8 @@ def test_a_skewed_metric_of_an_unequal_split(tmp_path: Path) -> None:
     assert "Welch's test by the delta method" in welch
     assert "skewness 6.9" in welch
     assert any(line.endswith("  worse") for line in welch.splitlines())
-    _, told = cranfield(Path(), "online", *command, "--errors", "delta", "--seed", "3")
-    assert "--seed has no effect" in told
+    _, told = ended(*command, "--errors", "delta", "--seed", "3")
+    assert "setting seed has no effect" in told
 
 
 def test_margins_are_absolute_or_in_percent(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import click
 import pytest
 
 import cranfield as cf
-from cranfield.cli.options.declaring import as_options, command, option
+from cranfield.cli.options.declaring import command, option
+from cranfield.cli.options.hints import as_options
 from tests.cli.running import cranfield
 
 TWICE = "q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n"

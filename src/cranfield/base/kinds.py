@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from inspect import signature
 from typing import Any, Protocol, get_args, get_type_hints
 
 from cranfield.base.errors import PolicyError, check_choice, check_several, check_share, check_whole
@@ -73,9 +74,20 @@ class Numbers:
 
 @cache
 def declared(function: Callable[..., Any]) -> Mapping[str, Kind]:
-    """Return the allowed values of the options of a study, by name."""
+    """Return the allowed values of the parameters of a function, by name."""
     hints = get_type_hints(function, include_extras=True)
     return {name: kind for name, hint in hints.items() if (kind := kind_of(hint)) is not None}
+
+
+def check_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Check the arguments of a function, its `locals()` at the start, by its annotations.
+
+    None is an allowed value of a parameter that has it as its default.
+    """
+    parameters = signature(function).parameters
+    for name, kind in declared(function).items():
+        if arguments[name] is not None or parameters[name].default is not None:
+            kind.check(name, arguments[name])
 
 
 def kind_of(hint: Any) -> Kind | None:

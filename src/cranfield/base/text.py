@@ -45,6 +45,13 @@ def names_or_count(names: Sequence[str], noun: str, most: int = 5) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
+LEAST_LIKENESS = 0.67
+"""Share of letters in common, in order, below which one name is not meant by another."""
+
+LESS_LIKE = 0.15
+"""How much less like the written name others may be than the one that is most like it."""
+
+
 def nearest(name: object, known: Iterable[str], most: int = 3) -> list[str]:
     """Find the names that may have been meant, the nearest one first, whatever their case.
 
@@ -54,10 +61,15 @@ def nearest(name: object, known: Iterable[str], most: int = 3) -> list[str]:
     ['nDCG']
     """
     # It is only needed when something is wrong.
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher
 
+    written = str(name).casefold()
+    # Of names that differ in case, the last one.
     by_case = {one.casefold(): one for one in known}
-    return [by_case[one] for one in get_close_matches(str(name).casefold(), by_case, most)]
+    likeness = {by_case[one]: SequenceMatcher(None, written, one).ratio() for one in by_case}
+    lowest = max(LEAST_LIKENESS, max(likeness.values(), default=0.0) - LESS_LIKE)
+    near = sorted((one for one in likeness if likeness[one] >= lowest), key=likeness.__getitem__)
+    return near[::-1][:most]
 
 
 def did_you_mean(

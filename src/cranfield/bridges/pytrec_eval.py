@@ -287,8 +287,13 @@ def _asked(
         if name not in constant
     ]
     found = parse_measures(texts, compat="trec_eval-9", rel=rel) if texts else []
-    of = {trec_name(one, rel): one for one in found}
+    of = {_key(trec_name(one, rel)): one for one in found}
     return constant, of, sorted([*of, *constant], key=lambda name: _ORDER.index(_split(name)[0]))
+
+
+def _key(name: str) -> str:
+    """Return the key of a result: pytrec_eval leaves the parameter of `set_F` out."""
+    return "set_F" if name.startswith("set_F_") else name
 
 
 def _split(name: str) -> tuple[str, list[str]]:

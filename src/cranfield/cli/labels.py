@@ -21,22 +21,22 @@ from cranfield.cli.options.declaring import (
     settings,
 )
 from cranfield.cli.options.judging import (
-    JUDGING_SETTINGS,
+    DOCUMENT_JUDGING_SETTINGS,
     OF_DOCUMENTS,
     POLICIES,
     WORK,
     Reading,
-    judging_options,
+    document_judging_options,
     measures_option,
     names_of_columns,
     one_of,
     wanted_measures,
     without_reading,
 )
-from cranfield.cli.options.output import output_option, write_results
+from cranfield.cli.options.output import ResultOutput, result_options
 from cranfield.cli.options.signatures import options_from
 from cranfield.collection.policies import FORMATS
-from cranfield.result import WRITERS, ResultSet, check_table, together
+from cranfield.result import ResultSet, together
 from cranfield.tabular import from_frame
 
 if TYPE_CHECKING:
@@ -128,9 +128,7 @@ COMPARED = 40
         "goes_with": ("--tie=random", "--interval=bootstrap", "--method=mace"),
     },
 )
-@one_of("--format", WRITERS, "How to write the tables.", "text")
-@option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
-@output_option
+@result_options(KEYS)
 def labels(
     labels: tuple[str, ...],
     columns: str | None,
@@ -144,9 +142,7 @@ def labels(
     fix_gold: bool,
     qrels: str | None,
     measures: tuple[str, ...],
-    format: str,
-    table: str | None,
-    output: str | None,
+    written: ResultOutput,
     **asked: Any,
 ) -> None:
     """Summarise annotations, measure agreement, and aggregate them into qrels.
@@ -156,10 +152,9 @@ def labels(
     """
     if [*labels, gold].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
-    if qrels is not None and qrels in {output or "-", "-"}:
+    if qrels is not None and qrels in {written.output or "-", "-"}:
         raise PolicyError("--qrels and the tables need two different files")
-    if table is not None:
-        check_table(table, [name for name in KEYS if gold is not None or name != "gold"])
+    written.check(name for name in KEYS if gold is not None or name != "gold")
     from cranfield import assess
     from cranfield.assess.judges.reading import read_scale
     from cranfield.assess.labels.reading import read_gold
@@ -214,11 +209,11 @@ def labels(
         {"method": method, "tie": tie, **asked, "notes": notes},
     )
     if qrels is None:
-        write_results(findings, format, table, output)
+        written.write(findings)
     else:
         from cranfield import write_qrels
 
-        write_results(findings, format, table, output, partial(write_qrels, found.qrels, qrels))
+        written.write(findings, partial(write_qrels, found.qrels, qrels))
 
 
 def _columns(columns: str | None) -> tuple[str | dict[str, str] | None, dict[str, str] | None]:
@@ -296,7 +291,7 @@ RANKED = ("--runs", "--own-runs")
     epilog=JUDGES_EPILOG,
     first="cut scale runs own-runs kin correct measure confidence format table output rel",
 )
-@settings(JUDGING_SETTINGS)
+@settings(DOCUMENT_JUDGING_SETTINGS)
 @click.argument("qrels", metavar="QRELS", type=READ)
 @click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=READ)
 @options_from("cranfield.assess.compare_judges", "cut scale level", scale={"metavar": "LOW..HIGH"})
@@ -333,12 +328,10 @@ RANKED = ("--runs", "--own-runs")
 )
 @measures_option(DEFAULT, goes_with=RANKED)
 @options_from("cranfield.assess.compare_judges", "confidence")
-@one_of("--format", WRITERS, "How to write the tables.", "text")
-@option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(JUDGE_TABLES)}.")
-@output_option
+@result_options(JUDGE_TABLES)
 @going_with(("--runs",), ("system", "lower", "bad_runs"))
 @going_with(RANKED, (*POLICIES, *OF_DOCUMENTS, *WORK))
-@judging_options
+@document_judging_options
 def judges(
     qrels: str,
     judges: tuple[str, ...],
@@ -353,9 +346,7 @@ def judges(
     fixed_topics: bool,
     asked: tuple[str, ...],
     confidence: float,
-    format: str,
-    table: str | None,
-    output: str | None,
+    written: ResultOutput,
     **judging: Any,
 ) -> None:
     """Compare the labels of judges, such as language models, with those of people.
@@ -376,10 +367,8 @@ def judges(
         "kin": kin is None,
         "corrected": not correct,
     }
-    if table is not None:
-        check_table(table, [name for name in JUDGE_TABLES if not lacking.get(name)])
+    written.check(name for name in JUDGE_TABLES if not lacking.get(name))
     wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
-    refuse_given(("subtopics",), "cannot be combined with judges, who grade documents")
     reading = Reading.of(judging)
     people, labels = reading.with_judges(qrels, judges, label_format, runs=ranked)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}
@@ -421,7 +410,7 @@ def judges(
     )
     if correct:
         findings = replace(findings, frames=_with_judges(findings.frames, results[1:]))
-    write_results(findings, format, table, output)
+    written.write(findings)
 
 
 def _ranked(

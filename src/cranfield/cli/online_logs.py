@@ -10,33 +10,22 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
-from cranfield.cli.options.declaring import READ, WRITTEN, command, in_group, option
-from cranfield.cli.options.judging import one_of, resamples_option
-from cranfield.cli.options.output import gathered, output_option, write_results
-from cranfield.result import WRITERS, ResultSet, check_table
+from cranfield.cli.options.declaring import READ, WRITTEN, command, in_group, option, settings
+from cranfield.cli.options.output import ResultOutput, gathered, result_options
+from cranfield.cli.options.signatures import options_from, options_of
+from cranfield.result import ResultSet
 from cranfield.tabular import from_frame
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from cranfield.online import ClickModel, QueryLog
+    from cranfield.online import QueryLog
     from cranfield.online.click_models.model import Model
     from cranfield.tabular import Table
 
 
-LOG_FORMATS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
-"""The forms of logs, as :func:`cranfield.online.read_log` has them."""
-
-ODD = ("refuse", "count")
-
-logs_argument = click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=READ)
-"""One log; or its pages, and results or clicks; or its pages, results and clicks."""
-
-_READ = ("LOG", "--measure")
-"""Where a log is read: an experiment may be of a table of units instead."""
-
-_NAMED = ("results", "clicks")
-_FORMS = "a log is one file; or PAGES RESULTS CLICKS; or PAGES and results=FILE or clicks=FILE"
+LOG_SETTINGS = "log-format odd max-queries session-timeout click-actions"
+"""Options of reading a log, which are settings of every command."""
 
 
 @dataclass(frozen=True)
@@ -47,39 +36,25 @@ class LogOptions:
     odd: str
     max_queries: int | None
     session_timeout: str | None
-    click_actions: str | None
+    click_actions: list[str] | None
 
     def read(self, files: tuple[str, ...]) -> QueryLog:
         """Read a log of one file or folder, of pages and one more table, or of the three."""
-        from cranfield import online
-        from cranfield.online.log.reading import read_pages_and
+        from cranfield.online import sessionise
+        from cranfield.online.log.reading import read_files
 
-        named = {
-            name: path
-            for name, sign, path in (one.partition("=") for one in files)
-            if sign and name in _NAMED
-        }
-        plain = [one for one in files if one.partition("=")[0] not in named]
-        if len(plain) not in ({1} if named else {1, 2, 3}) or len(plain) + len(named) < len(files):
-            raise PolicyError(_FORMS)
-        if [*plain, *named.values()].count("-") > 1:
-            raise PolicyError("standard input cannot be two files")
-        how: dict[str, Any] = {
-            **named,
-            "format": self.log_format,
-            "odd": self.odd,
-            "max_queries": self.max_queries,
-        }
-        if self.click_actions is not None:
-            how["click_actions"] = [name.strip() for name in self.click_actions.split(",")]
-        if len(plain) == 2:
-            log = read_pages_and(plain[0], plain[1], **how)
-        else:
-            log = online.read_log(plain[0], *plain[1:], **how)
-        if self.session_timeout is not None:
-            log = online.sessionise(log, self.session_timeout)
-        return log
+        log = read_files(
+            files,
+            format=self.log_format,
+            odd=self.odd,
+            max_queries=self.max_queries,
+            click_actions=self.click_actions,
+        )
+        return log if self.session_timeout is None else sessionise(log, self.session_timeout)
 
+
+# An experiment may be of a table of units instead of a log.
+_READ = ("LOG", "--measure")
 
 log_options = gathered(
     LogOptions,
@@ -87,32 +62,17 @@ log_options = gathered(
     in_group(
         "Log",
         (
-            one_of("--log-format", LOG_FORMATS, "Form of the log.", "auto", goes_with=_READ),
-            one_of(
-                "--odd",
-                ODD,
-                "Pages or results twice, clicks before their page.",
-                "refuse",
+            *options_of(
+                "cranfield.online.read_log",
+                "format odd max_queries click_actions",
                 goes_with=_READ,
+                format={"flag": "--log-format"},
             ),
-            option(
-                "--max-queries",
-                type=click.IntRange(1),
-                metavar="N",
-                help="Leave out users with more pages: robots.",
+            *options_of(
+                "cranfield.online.sessionise",
+                "timeout",
                 goes_with=_READ,
-            ),
-            option(
-                "--session-timeout",
-                metavar="TIME",
-                help="Cut sessions where a user did nothing for so long, such as 30m.",
-                goes_with=_READ,
-            ),
-            option(
-                "--click-actions",
-                metavar="NAMES",
-                help="Names of the UBI actions that are clicks, such as item_click,product_click.",
-                goes_with=_READ,
+                timeout={"flag": "--session-timeout", "default": None, "metavar": "TIME"},
             ),
         ),
     ),
@@ -129,122 +89,81 @@ Examples:
   cranfield online measure --list
 """
 
-BY = ("variant", "user", "query", "session", "page")
-TABLES = ("measures", "survival", "logrank")
+SURVIVAL = {
+    "survival": ("Times, as Kaplan and Meier estimate them", 2),
+    "logrank": ("Log-rank tests, holm", 3),
+}
+"""Titles of the tables of times, and how many columns say what a row is of."""
+
+TABLES = ("measures", *SURVIVAL)
 
 
 @command(epilog=EPILOG)
+@settings(LOG_SETTINGS)
 @click.argument("logs", metavar="LOG...", nargs=-1, type=READ)
-@option(
-    "--measure",
-    "asked",
-    multiple=True,
-    help="Such as CTR@3; may be given several times. By default all that the log allows.",
-)
-@option("--by", multiple=True, type=click.Choice(BY), help="A value of each; may be given twice.")
-@option(
-    "--labels",
-    metavar="FILE",
-    help="Labels of pages, for good abandonment: page, label.",
-    type=READ,
+@options_from(
+    "cranfield.online.measure",
+    "measures by labels",
+    measures={
+        "flag": "--measure measures",
+        "multiple": True,
+        "help": "An online measure, such as CTR@3; may be given several times. By default all that"
+        " the log has the columns for.",
+    },
+    by={"multiple": True},
+    labels={"type": READ, "metavar": "FILE"},
 )
 @option("--survival", is_flag=True, help="Kaplan-Meier and log-rank of the times among them.")
-@option("--list", "listed", is_flag=True, help="List the measures there are.")
+@option("--list", "listed", is_flag=True, help="List the online measures.")
 @log_options
-@one_of("--format", WRITERS, "How to write the tables.", "text")
-@option("--table", metavar="NAME", help=f"One table only: {', '.join(TABLES)}.")
-@output_option
+@result_options(TABLES)
 def measure(
     logs: tuple[str, ...],
-    asked: tuple[str, ...],
+    measures: tuple[str, ...],
     by: tuple[str, ...],
     labels: str | None,
     survival: bool,
     listed: bool,
     reading: LogOptions,
-    format: str,
-    table: str | None,
-    output: str | None,
+    written: ResultOutput,
 ) -> None:
     """Measure what users did: clicks, ranks, times, abandonment, sessions, loyalty.
 
-    LOG is one file or folder in any form that is known; or its tables PAGES RESULTS CLICKS; or
-    PAGES and one of these, which its columns tell, or clicks=FILE or results=FILE.
+    LOG is one file or folder in any known format; or its tables PAGES RESULTS CLICKS; or PAGES and
+    one of these, detected by its columns, or named by clicks=FILE or results=FILE.
     """
+    from cranfield import online
+    from cranfield.online.measures.survival import INDEPENDENT, survival_tables
+
     if listed:
-        write_results(_catalogue(), format, None, output)
+        every = online.catalogue()
+        shown = every.select("measure", "of", "parameters", "what it tells", "needs")
+        tables = [from_frame(shown, "Online measures")]
+        written.write(ResultSet([], tables, {"list": (every, ("measure",))}, {}))
         return
     if not logs:
         raise PolicyError("no LOG was given; --list lists the measures")
-    if table is not None:
-        check_table(table, TABLES if survival else TABLES[:1])
-    from cranfield import online
-    from cranfield.online.measures.survival import INDEPENDENT
-
-    wanted = [online.parse_online_measure(one) for one in asked] or None
+    written.check(TABLES if survival else TABLES[:1])
+    asked = [online.parse_online_measure(one) for one in measures] or None
     log = reading.read(logs)
-    found = online.measure(log, wanted, list(by), labels=labels)
-    units = found.to_polars()
-    shown = units if not by else found.wide()
-    heading = [repr(log)]
-    tables = [from_frame(shown.drop("total", "number", strict=False), _title(by))]
+    values = online.measure(log, asked, list(by), labels=labels)
+    units = values.to_polars()
+    wide = values.wide() if by else units.drop("total", "number")
+    tables = [from_frame(wide, f"Measures by {' and '.join(by)}" if by else "Measures")]
     frames: dict[str, tuple[pl.DataFrame, Any]] = {"measures": (units, (*by, "measure"))}
-    notes = found.notes
+    notes = values.notes
     if survival:
-        lasting = [one for one in found.measures if one.lasts]
-        if not lasting:
+        times = [one for one in values.measures if one.lasts]
+        if not times:
             raise PolicyError("--survival is for times, such as TimeToClick and AbsenceTime")
-        more, frames_of_times = _survival(log, lasting)
-        tables += more
-        frames |= frames_of_times
+        for name, frame in survival_tables(log, times).items():
+            title, keys = SURVIVAL[name]
+            tables.append(from_frame(frame, title))
+            frames[name] = frame, frame.columns[:keys]
         notes += [INDEPENDENT] if "logrank" in frames else []
-    heading += [f"note: {note}" for note in notes]
-    about = {"log": log.source, "by": list(by), "odd": log.odd, "notes": notes}
-    write_results(ResultSet(heading, tables, frames, about), format, table, output)
-
-
-def _title(by: tuple[str, ...]) -> str:
-    return f"Measures by {' and '.join(by)}" if by else "Measures"
-
-
-def _survival(log: QueryLog, measures: list[Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Estimate times of all pages, or of each variant where there are any."""
-    import polars as pl
-
-    from cranfield import online
-
-    by = "variant" if "variant" in log.pages.columns else None
-    found = [online.survival(log, one, by) for one in measures]
-    key = by or "log"
-    rows = [one.table.insert_column(0, pl.lit(one.measure).alias("measure")) for one in found]
-    # A column in which a part has nothing is of no type there.
-    times = pl.concat(
-        [
-            part.with_columns(horizon=pl.lit(one.horizon))
-            for part, one in zip(rows, found, strict=True)
-        ],
-        how="vertical_relaxed",
-    )
-    tests = pl.concat(
-        [one.tests.insert_column(0, pl.lit(one.measure).alias("measure")) for one in found],
-        how="vertical_relaxed",
-    )
-    tables = [from_frame(times, "Times, as Kaplan and Meier estimate them")]
-    frames: dict[str, Any] = {"survival": (times, ("measure", key))}
-    if tests.height:
-        tables.append(from_frame(tests, f"Log-rank tests, {found[0].correction}"))
-        frames["logrank"] = (tests, ("measure", "first", "second"))
-    return tables, frames
-
-
-def _catalogue() -> ResultSet:
-    from cranfield import online
-
-    every = online.catalogue()
-    shown = every.select("measure", "of", "parameters", "what it tells", "needs")
-    return ResultSet(
-        [], [from_frame(shown, "Online measures")], {"list": (every, ("measure",))}, {}
-    )
+    heading = [repr(log), *(f"note: {note}" for note in notes)]
+    facts = {"log": log.source, "by": list(by), "odd": log.odd, "notes": notes}
+    written.write(ResultSet(heading, tables, frames, facts))
 
 
 TRAIN_EPILOG = """\b
@@ -268,126 +187,111 @@ SHOWN = 12
 """Values of parameters that are printed; tables of numbers have all."""
 
 
-@command(
-    epilog=TRAIN_EPILOG,
-    first="model held-out tied qrels measure over log-format odd format table output",
-)
-@logs_argument
-@option(
-    "--model",
-    "models",
-    multiple=True,
-    default=("DBN",),
-    show_default="DBN",
-    help="A click model, such as UBM or DBN(gamma=0.9); several times; all is all ten.",
+@command(epilog=TRAIN_EPILOG)
+@settings(f"resamples seed {LOG_SETTINGS}")
+@click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=READ)
+@options_from(
+    "cranfield.online.train_models",
+    "models tied",
+    models={
+        "flag": "--model models",
+        "multiple": True,
+        "default": ("DBN",),
+        "help": "A click model, such as UBM or DBN(gamma=0.9), or all; may be given several times.",
+    },
 )
 @option(
     "--held-out",
     "test",
     metavar="LOG",
     multiple=True,
-    help="Pages to try the models on, not those trained on; several times for several tables.",
+    help="Another log to evaluate the models on; several times for several tables.",
     type=READ,
 )
-@one_of("--tied", ("none", "grade"), "What parameters of documents go by.", "none")
 @option(
     "--qrels",
     metavar="FILE",
     help="Judgments: grades to tie by, else to compare relevance with.",
     type=READ,
 )
-@option(
-    "--measure",
+@options_from(
+    "cranfield.online.predict_relevance",
     "measures",
-    multiple=True,
-    help="Of relevance; default nDCG@10.",
-    goes_with="--qrels --tied=none",
+    goes_with="--qrels !--tied=grade",
+    measures={"flag": "--measure measures", "multiple": True},
 )
 @option("--over", metavar="MODEL", help="Gain of perplexity over one of the models.")
-@resamples_option(2000, " of queries, with --over", goes_with="--over")
-@option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Of resamples.",
-    goes_with="--over",
-)
+@options_from("cranfield.online.perplexity_gain", "seed resamples", goes_with="--over")
 @log_options
-@one_of("--format", WRITERS, "How to write the tables.", "text")
-@option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
-@option("--output", metavar="FILE", help="Write the one model there, as JSON.", type=WRITTEN)
+@result_options(KEYS, output=None)
+@option("--output", "path", metavar="FILE", help="Write the model there, as JSON.", type=WRITTEN)
 def train(
     logs: tuple[str, ...],
     models: tuple[str, ...],
+    tied: str | None,
     test: tuple[str, ...],
-    tied: str,
     qrels: str | None,
     measures: tuple[str, ...],
     over: str | None,
-    resamples: int,
-    seed: int,
     reading: LogOptions,
-    format: str,
-    table: str | None,
-    output: str | None,
+    written: ResultOutput,
+    path: str | None,
+    **draws: int,
 ) -> None:
-    """Train click models on a query log, and say how well they foresee clicks.
+    """Train click models on a query log, and evaluate how well they predict clicks.
 
-    LOG is one file or folder in any form that is known, such as a table with a row a shown result
-    and whether it was clicked; or its tables PAGES RESULTS CLICKS.
+    LOG is one file or folder in any known format, such as a table with a row per shown result and
+    whether it was clicked; or its tables PAGES RESULTS CLICKS.
     """
-    compared = qrels is not None and tied == "none"
+    compared = qrels is not None and tied != "grade"
     if [*logs, *test, qrels].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
-    if table is not None:
-        wanted = {"gain": over is not None, "relevance": compared}
-        check_table(table, [name for name in KEYS if wanted.get(name, True)])
-    from cranfield import online
+    lacking = {"gain"} if over is None else set()
+    lacking |= set() if compared else {"relevance"}
+    written.check(name for name in KEYS if name not in lacking)
+    from cranfield import online, read_qrels
+    from cranfield.online.click_models.evaluation import parameters_of, perplexity_gains
 
-    known, base = _kinds(models, over, output)
+    known, base = _models(models, over, path)
     read = [reading.read(one) for one in (logs, test) if one]
     if tied == "grade" and qrels is not None:
-        from cranfield import read_qrels
-
         judged = read_qrels(qrels)
         read = [online.with_grades(one, judged) for one in read]
-    trained = online.train_models(read[0], known, tied=None if tied == "none" else tied)
-    found = online.evaluate_models(trained, read[-1])
-    parameters = _parameters(trained)
-    frames = {**found.frames(), "parameters": parameters}
-    tables = [*found.tables()[:1], _shown(parameters)]
+    trained = online.train_models(read[0], known, tied=tied)
+    evaluation = online.evaluate_models(trained, read[-1])
+    parameters = parameters_of(trained)
+    frames = {**evaluation.frames(), "parameters": parameters}
+    tables = [*evaluation.tables()[:1], _few(parameters)]
     if base is not None:
-        frames["gain"] = _gains(trained, trained[known.index(base)], read[-1], resamples, seed)
+        frames["gain"] = perplexity_gains(trained, base, read[-1], **draws)
         tables.append(from_frame(frames["gain"], f"Gain of perplexity over {base}, 95% limits"))
     if compared:
-        frames["relevance"] = _relevance(trained, qrels, measures)
+        of_documents = [one for one in trained if "item" in one.model.by.values()]
+        if not of_documents:
+            raise PolicyError("--qrels: the models say nothing of documents")
+        frames["relevance"] = online.predict_relevance(of_documents, qrels, measures)
         tables.append(from_frame(frames["relevance"], "Relevance, beside judgments"))
     notes = [repr(read[0])]
-    notes.append("tried on the pages trained on" if not test else f"tried on {read[1]!r}")
-    if output is not None:
-        notes.append(f"{trained[0].model} written to {output}")
-    findings = ResultSet(
-        notes,
-        tables,
-        {name: (frame, KEYS[name]) for name, frame in frames.items()},
-        {"models": list(map(str, known)), "tied": tied, "seed": seed, "resamples": resamples},
-    )
-    also = None if output is None else partial(trained[0].save, output)
-    write_results(findings, format, table, None, also)
+    notes.append(f"tried on {read[1]!r}" if test else "tried on the pages trained on")
+    if path is not None:
+        notes.append(f"{trained[0].model} written to {path}")
+    keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
+    facts = {"models": [str(one) for one in known], "tied": tied or "none", **draws}
+    save = None if path is None else partial(trained[0].save, path)
+    written.write(ResultSet(notes, tables, keyed, facts), save)
 
 
-def _kinds(
-    models: tuple[str, ...], over: str | None, output: str | None
+def _models(
+    models: tuple[str, ...], over: str | None, path: str | None
 ) -> tuple[list[Model], Model | None]:
-    """Read the text forms of models, and of the one that gains are over."""
+    """Read the text forms of models, and of the model that gains are over."""
     from cranfield import online
 
-    kinds = online.models()["model"].to_list() if models == ("all",) else models
-    known = [online.parse_model(one) for one in kinds]
+    names = online.models()["model"].to_list() if models == ("all",) else models
+    known = [online.parse_model(name) for name in names]
     if len(set(known)) < len(known):
         raise PolicyError("a model is there twice")
-    if output is not None and len(known) > 1:
+    if path is not None and len(known) > 1:
         raise PolicyError(f"--output is for one model; there are {len(known)}")
     base = None if over is None else online.parse_model(over)
     if base is not None and (base not in known or len(known) < 2):
@@ -395,59 +299,11 @@ def _kinds(
     return known, base
 
 
-def _parameters(models: tuple[ClickModel, ...]) -> pl.DataFrame:
-    """Put the parameters of models below each other, with what each value is of as text."""
-    import polars as pl
-
-    parts = []
-    for one in models:
-        for name, frame in one.parameters.items():
-            keys = [key for key in frame.columns if key not in ("value", "error", "hits", "trials")]
-            told = [
-                pl.format(f"{key} {{}}", pl.col(key).cast(pl.String).fill_null("unjudged"))
-                for key in keys
-            ]
-            parts.append(
-                frame.select(
-                    pl.lit(str(one.model)).alias("model"),
-                    pl.lit(name).alias("parameter"),
-                    (pl.concat_str(told, separator=", ") if told else pl.lit("")).alias("of"),
-                    *("value", "error", "hits", "trials"),
-                )
-            )
-    return pl.concat(parts)
-
-
-def _shown(parameters: pl.DataFrame) -> Table:
-    """Show the parameters of which there are few."""
+def _few(parameters: pl.DataFrame) -> Table:
+    """Show the parameters that have few values."""
     import polars as pl
 
     few = parameters.filter(pl.len().over("model", "parameter") <= SHOWN)
-    rest = parameters.height - few.height
-    beyond = f"; {counted(rest, 'value')} not shown" if rest else ""
+    hidden = parameters.height - few.height
+    beyond = f"; {counted(hidden, 'value')} not shown" if hidden else ""
     return from_frame(few, f"Parameters{beyond}", places={"hits": 1, "trials": 1})
-
-
-def _gains(
-    models: tuple[ClickModel, ...], over: ClickModel, log: QueryLog, resamples: int, seed: int
-) -> pl.DataFrame:
-    import polars as pl
-
-    from cranfield.online import perplexity_gain
-
-    return pl.concat(
-        perplexity_gain(one, over, log, resamples=resamples, seed=seed).to_polars()
-        for one in models
-        if one is not over
-    )
-
-
-def _relevance(
-    models: tuple[ClickModel, ...], qrels: str | None, measures: tuple[str, ...]
-) -> pl.DataFrame:
-    from cranfield.online import predict_relevance
-
-    documents = [one for one in models if "item" in one.model.by.values()]
-    if not documents:
-        raise PolicyError("--qrels: the models say nothing of documents")
-    return predict_relevance(documents, qrels, measures or ("nDCG@10",))

@@ -14,7 +14,6 @@ from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     judged_runs,
     measures_option,
-    missing_option,
     wanted_measures,
 )
 from cranfield.cli.options.scores import ScoreInput, score_input
@@ -22,6 +21,7 @@ from cranfield.cli.options.signatures import options_from
 from cranfield.cli.study_options import (
     StudyOptions,
     folder_name,
+    missing_option,
     refuse_resamples,
     study_options,
 )
@@ -65,7 +65,7 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 @options_from("cranfield.meta.predictive_power", "majority")
 @options_from("cranfield.meta.discriminative_power", "test resamples")
 @options_from("cranfield.compare", "correction alpha")
-@missing_option(("error", "drop", "zero"), " by one of the measures")
+@missing_option
 @options_from("cranfield.meta.swap_method", "sizes repeats bins", repeats={"default": 100})
 @options_from("cranfield.meta.correlate", "method", method={"flag": "--coefficient"})
 @study_options()

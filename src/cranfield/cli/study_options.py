@@ -12,10 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.cli.options.declaring import WRITTEN, in_group, option, refuse_given, settings
-from cranfield.cli.options.judging import JUDGING_SETTINGS, judging_options, missing_option, one_of
-from cranfield.cli.options.output import output_option, progress_bar, with_options, write_results
+from cranfield.cli.options.judging import JUDGING_SETTINGS, judging_options
+from cranfield.cli.options.output import (
+    ResultOutput,
+    progress_bar,
+    result_options,
+    with_options,
+)
 from cranfield.cli.options.signatures import options_of
-from cranfield.result import ALL, WRITERS, Result, check_table, together
+from cranfield.result import ALL, Result, together
 
 if TYPE_CHECKING:
     from cranfield.meta.of_tests.fast_tests import TestChoice
@@ -33,10 +38,14 @@ def refuse_resamples(choices: Collection[TestChoice]) -> None:
         refuse_given(("resamples",), f"requires a test that draws samples, got {tests}")
 
 
+(missing_option,) = options_of(
+    "cranfield.meta.stability", "missing", type=click.Choice(["error", "drop", "zero"])
+)
+
 tested_options = with_options(
     (
         *options_of("cranfield.compare", "alpha"),
-        missing_option(("error", "drop", "zero")),
+        missing_option,
         *options_of("cranfield.meta.stability", "resamples"),
     )
 )
@@ -54,24 +63,13 @@ _WORK = in_group(
         ),
     ),
 )
-_OUTPUT = in_group(
-    "Output",
-    (
-        one_of("--format", WRITERS, "How to write the tables.", "text"),
-        option(
-            "--table",
-            metavar="NAME",
-            help="One table of numbers only; all: every table for reading.",
-        ),
-        output_option,
-        option(
-            "--plot",
-            "chart",
-            help="Also draw a chart of the study to this file (.svg, .png, .pdf, .html, .json);"
-            " KIND=FILE where it has several (cranfield plot --list).",
-            type=WRITTEN,
-        ),
-    ),
+_PLOT = option(
+    "--plot",
+    "chart",
+    help="Also draw a chart of the study to this file (.svg, .png, .pdf, .html, .json); KIND=FILE"
+    " where it has several (cranfield plot --list).",
+    type=WRITTEN,
+    group="Output",
 )
 
 
@@ -84,9 +82,7 @@ class StudyOptions:
 
     seed: int
     resume: str | None
-    format: str
-    table: str | None
-    output: str | None
+    written: ResultOutput
     chart: str | None
     judging: Mapping[str, Any]
 
@@ -110,10 +106,9 @@ class StudyOptions:
             from cranfield.reporting.charts.catalogue import chart_to_draw
 
             chart_to_draw(self.chart, kinds)
-        if self.table is not None:
-            lacking = set(without)
-            names = (name for kind in kinds for name in kind.declared())
-            check_table(self.table, (name for name in names if name not in lacking))
+        lacking = set(without)
+        names = (name for kind in kinds for name in kind.declared())
+        self.written.check(name for name in names if name not in lacking)
 
     def show(self, *studies: Result, **options: Any) -> None:
         """Write the studies as it was asked for; see :func:`cranfield.result.together`."""
@@ -123,8 +118,9 @@ class StudyOptions:
 
             draw = functools.partial(draw_study, self.chart, studies)
         # With one table there is nothing to say of studies that do not have it.
-        shown = [study for study in studies if self.table in (None, ALL, *study.frames())]
-        write_results(together(*shown, **options), self.format, self.table, self.output, draw)
+        table = self.written.table
+        shown = [study for study in studies if table in (None, ALL, *study.frames())]
+        self.written.write(together(*shown, **options), draw)
 
 
 def study_options(
@@ -137,14 +133,20 @@ def study_options(
     The command gets them together as `options`, which is :class:`StudyOptions`. There is one
     `--jobs` for runs that are judged and for parts of the study.
     """
-    added = ((_SEED,) if seed else ()) + (_WORK if work else ()) + _OUTPUT
+    added = ((_SEED,) if seed else ()) + (_WORK if work else ())
+    added += (result_options(), _PLOT)
 
     def with_options(command: Command) -> Command:
         @functools.wraps(command)
-        def collected(seed: int = 0, resume: str | None = None, **rest: Any) -> Any:
-            output = {name: rest.pop(name) for name in ("format", "table", "output", "chart")}
+        def collected(
+            written: ResultOutput,
+            chart: str | None,
+            seed: int = 0,
+            resume: str | None = None,
+            **rest: Any,
+        ) -> Any:
             judging = {name: rest.pop(name) for name in JUDGING}
-            options = StudyOptions(seed, resume, judging=judging, **output)
+            options = StudyOptions(seed, resume, written, chart, judging)
             return command(options=options, **rest)
 
         wrapped: Any = judging_options(collected)

@@ -62,7 +62,7 @@ def parse_measure(text: str | Measure) -> Measure:
     >>> parse_measure("nDGC@10")
     Traceback (most recent call last):
         ...
-    cranfield.MeasureError: unknown measure 'nDGC'; did you mean nDCG or RnDCG or nsDCG?
+    cranfield.MeasureError: unknown measure 'nDGC'; did you mean nDCG?
     """
     measures = parse_measures(text)
     if len(measures) != 1:

@@ -14,7 +14,7 @@ from numbers import Integral
 from typing import Annotated, Any
 
 from cranfield.base.errors import PolicyError, check_whole, quoted
-from cranfield.base.kinds import Numbers, Share, Whole, declared
+from cranfield.base.kinds import Numbers, Share, Whole, check_arguments
 from cranfield.collection.policies import DEEPEST
 from cranfield.significance.registry import MOST_RESAMPLES
 
@@ -71,10 +71,7 @@ def check_options(
     """
     from cranfield.meta.work import Work
 
-    parameters = inspect.signature(function).parameters
-    for name, kind in declared(function).items():
-        if given[name] is not None or parameters[name].default is not None:
-            kind.check(name, given[name])
+    check_arguments(function, given)
     for name in given.get("work", ()):
         if name not in Work.__annotations__:
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")

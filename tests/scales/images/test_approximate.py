@@ -23,7 +23,7 @@ def approximated(name: str, length: int, grades: int = 1) -> Sums:
 
 
 @pytest.mark.parametrize(
-    ("name", "length", "grades"), [(PAPER, 26, 1), ("RBP(p=0.8)", 26, 1), ("nDCG", 12, 3)]
+    ("name", "length", "grades"), [(PAPER, 22, 1), ("RBP(p=0.8)", 22, 1), ("nDCG", 10, 3)]
 )
 def test_shares_are_those_that_are_counted(name: str, length: int, grades: int) -> None:
     runs = np.random.default_rng(0).integers(0, grades + 1, (200, length))

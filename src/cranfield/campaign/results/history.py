@@ -352,20 +352,19 @@ def history(
         Folders of campaigns, folders of releases, and tables of boards (CSV and other files with
         named columns); patterns such as `releases/*`.
     measure
-        A measure, such as `nDCG@10`; of tables the column that is called so, or the only one whose
-        name begins so.
+        Measure, such as `nDCG@10`, or a column of tables. A column may have a longer name if only
+        one begins so.
     task
-        Of campaigns with several tasks.
+        Name of the task, of campaigns with several.
     standardised
         Compare scores of different collections, standardised by the runs of each campaign
         (:func:`cranfield.significance.standardise`), which needs scores by topic: tables have none.
     columns
-        What columns of tables are called where that is not found: `score`, `date`, `entry`, `team`,
-        `mark`.
+        Columns of tables with score, date, entry, team or mark, where they have other names.
     own
         Marks of the organisers' own entries, in the column `mark`.
     lower_is_better
-        Whether a low score is the good one; of measures of campaigns and releases it is known.
+        Lower scores are better; of measures of campaigns and releases it is known.
     retracted
         Whether releases count that are retracted, by the note beside them.
 

@@ -7,11 +7,12 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import InputError, PolicyError, quoted, warn
+from cranfield.base.kinds import Whole
 from cranfield.base.parallel import one_by_one
-from cranfield.base.text import some_of
+from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.task_rules import Rules, instant
 from cranfield.campaign.submitting.entering import CheckedCopy, Declared, checked_copy, received_at
@@ -57,15 +58,10 @@ class Row:
 
 @dataclass(frozen=True)
 class ArchiveTable:
-    """A table of runs as it was read.
-
-    `unused` are columns that the campaign does not use, `unnamed` files without a row.
-    """
+    """A table of runs as it was read."""
 
     source: str
     rows: tuple[Row, ...]
-    unused: tuple[str, ...] = ()
-    unnamed: tuple[str, ...] = ()
 
 
 def read_archive_table(
@@ -93,12 +89,17 @@ def read_archive_table(
     task
         Task of the runs of which the table has none.
     columns
-        Names of columns in the table that have other names.
+        Columns of the table by the name of their values, where the table has other names.
 
     Raises
     ------
     InputError, PolicyError
         For a table that is none, that lacks a tag or a team, or that names a column twice.
+
+    Warns
+    -----
+    CranfieldWarning
+        For columns that the campaign does not use, and files without a row.
     """
     read = read_columns(table, replace(_TABLE, columns=()))
     names = [str(name) for name in read.names]
@@ -137,8 +138,12 @@ def read_archive_table(
                 f"{quoted(name)} must not be given, as the table says it of all runs; got"
                 f" {quoted(value)}"
             )
-    unused = tuple(name for k, name in enumerate(names) if k not in places.values())
-    return ArchiveTable(read.source, tuple(rows), unused, unnamed)
+    if unused := [quoted(name) for k, name in enumerate(names) if k not in places.values()]:
+        warn(f"columns that are not used: {', '.join(unused)}", stacklevel=2)
+    if unnamed:
+        files_without = f"{counted(len(unnamed), 'file')} without a row in the table"
+        warn(f"{files_without}: {some_of(map(quoted, unnamed), 5)}", stacklevel=2)
+    return ArchiveTable(read.source, tuple(rows))
 
 
 def _declared(row: Mapping[str, str], given: Declared) -> Declared:
@@ -221,7 +226,7 @@ def submit_archive(
     *,
     add_teams: bool = False,
     all_or_none: bool = False,
-    jobs: int | None = None,
+    jobs: Annotated[int | None, Whole(1)] = None,
 ) -> Iterator[Outcome]:
     """Submit the runs of a table, in its order; one that is refused does not stop the others.
 
@@ -232,11 +237,11 @@ def submit_archive(
     table
         The runs.
     add_teams
-        Whether teams that are not there yet are added, under their ids.
+        Add teams that are not there yet, under their ids.
     all_or_none
-        Whether nothing is entered at all where one run is refused: one transaction for all.
+        Enter nothing at all if one run is refused: one transaction for all.
     jobs
-        Runs that are checked at a time; by default one for each processor.
+        Number of runs checked at a time; by default one for each processor.
 
     Yields
     ------

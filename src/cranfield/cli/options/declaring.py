@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path, PurePath
@@ -13,118 +11,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
-from cranfield.base.text import did_you_mean, nearest
+from cranfield.base.text import nearest
+from cranfield.cli.options.hints import as_options, told
+from cranfield.cli.options.settings import read_settings
 from cranfield.sources.archives import asks, matches
-
-HABITS = {
-    **dict.fromkeys(("--metric", "--metrics"), ("--measure", "measures are given by -m")),
-    "--qrels": ("QRELS", "judgments are the first argument: QRELS RUN..."),
-    **dict.fromkeys(("--run", "--runs"), ("RUN", "runs are arguments, after the judgments")),
-    "-c": ("--topics", "all judged topics count unless --topics says otherwise"),
-    "-M": ("--depth", "--depth N cuts rankings"),
-    "-J": ("--unjudged", "--unjudged condensed leaves unjudged documents out"),
-    "--by_query": ("--by-topic", "-q, --by-topic shows each topic"),
-}
-"""What is said of an option that a command lacks, where it has the parameter that does this."""
-
-
-def told(error: click.NoSuchOption, command: click.Command) -> str:
-    """Say what stands for an option that there is not; empty where nothing is known of it."""
-    wanted, said = HABITS.get(error.option_name, ("", ""))
-    in_settings = (one for one in command.params if getattr(one, "in_file", False))
-    in_file = {name for one in in_settings for name in one.opts}
-    if (name := error.option_name) in in_file or wanted in in_file:
-        key = (name if name in in_file else wanted).removeprefix("--")
-        return f"{name} is a setting of this command: write {key}: ... into a file for --settings"
-    there = {name for one in command.params for name in one.opts}
-    there |= {one.human_readable_name.strip("[].") for one in command.params}
-    return f"there is no option {error.option_name}: {said}" if wanted in there else ""
-
-
-_HINT = re.compile(
-    r"""\w+\([^()]*\)"""  # A measure with its parameters, or a call of Python, stays as it is.
-    r"""|\b(?P<name>[a-z_]+)=(?:(?P<text>'[^']*'|"[^"]*"|\.\.\.)|(?P<true>True)\b"""
-    r"""|\{'(?P<key>\w+)':\ \.\.\.\})"""
-    r"""|(?<=such\ as\ )(?P<of>[a-z_]+)=(?P<number>\d+)"""
-)
-
-
-_OF_READERS = frozenset(
-    {"columns", "cut", "duplicates", "encoding", "format", "measure", "missing", "repeats", "scale"}
-    | {"max_grade", "topics_with_grade"}
-    | {"numbers", "separator", "subtopics", "system", "ungraded"}
-)
-"""Arguments of reading and judging; messages of a command name only those that it has."""
-
-_BEFORE = re.compile(r".*(; |, |: | \()", re.DOTALL)
-_AFTER = {"; ": r"; | \((?=topic|document)|$", ", ": r"; |, | \(|\)|$", " (": r"\)|$"}
-_AFTER[": "] = _AFTER["; "]
-"""Where a clause ends, by the sign at which it begins."""
-
-
-def as_options(text: str, command: click.Command | None) -> str:
-    """Write hints such as `encoding='latin-1'` as options, where the command has one for them.
-
-    An option stands for the argument of its own name, unless it is declared `stands_for` another.
-    If the command lacks the option, the clause with an argument of readers is removed.
-
-    Examples
-    --------
-    >>> from cranfield.cli.evaluate import fuse
-    >>> as_options("'é' is not UTF-8; encoding='latin-1' reads any bytes", fuse)
-    "'é' is not UTF-8; --encoding latin-1 reads any bytes"
-    >>> as_options("RRF(k=True) has no cut='x'", fuse)
-    "RRF(k=True) has no cut='x'"
-    >>> as_options("2 grades; repeats='last' takes the last (topic 'q1')", fuse)
-    "2 grades (topic 'q1')"
-    """
-    if command is None:
-        return text
-    for hint in reversed([*_HINT.finditer(text)]):
-        argument = hint["name"] or hint["of"]
-        option = _options(command).get(argument)
-        start, end = hint.span()
-        if option is not None:
-            text = text[:start] + _as_option(hint, option) + text[end:]
-        elif argument in _OF_READERS and (clause := _BEFORE.match(text[:start])):
-            after = re.search(_AFTER[clause[1]], text[end:])
-            assert after is not None
-            end += after.end() if clause[1] == " (" else after.start()
-            text = text[: clause.start(1)] + text[end:]
-    return text
-
-
-def _as_option(hint: re.Match[str], option: click.Option) -> str:
-    name: str = max(option.opts, key=len)
-    if getattr(option, "in_file", False):
-        name = f"--settings with {name.removeprefix('--')}:"
-        if option.is_flag:
-            return f"{name} true"
-    if option.is_flag:
-        return name
-    if hint["key"]:
-        return f"{name} {hint['key']}=..."
-    if hint["true"]:
-        return f"{name} {option.metavar}" if option.metavar else hint[0]
-    value = hint["number"] or hint["text"]
-    return f"{name} {value if value[0] not in QUOTES else shlex.quote(value[1:-1])}"
-
-
-QUOTES = "'\""
-
-
-def _options(command: click.Command) -> dict[str, click.Option]:
-    """Return options by the arguments of Python that they stand for."""
-    listed = [one for one in command.params if isinstance(one, click.Option)]
-    # Of an argument that two may be, the one that is declared so.
-    listed.sort(key=lambda one: bool(getattr(one, "stands_for", "")))
-    named = [(getattr(one, "stands_for", ""), one) for one in listed]
-    # The --format of outputs and the --column of tables with metadata are other arguments.
-    return {
-        name or option.name or "": option
-        for name, option in named
-        if name or not {"--format", "--column"}.intersection(option.opts)
-    }
 
 
 def check_conditions(ctx: click.Context) -> None:
@@ -274,6 +164,18 @@ LETTERS = {
 }
 """What a letter stands for, in every command that has the option; there are no other letters."""
 
+METAVARS = {
+    "--anonymous-until": "DAY",
+    "--date": "DAY",
+    "--judgments": "VERSION",
+    "--measure": "MEASURE",
+    "--received": "TIME",
+    "--tag": "TAG",
+    "--task": "NAME",
+    "--team": "ID",
+}
+"""What stands in help for the text of an option, in every command that has the option."""
+
 OF_OUTPUT = ("--format", "--output", "--table")
 """Options whose group in help is that of the output, in every command."""
 
@@ -309,6 +211,8 @@ class Option(click.Option):
         **rest: Any,
     ) -> None:
         letters = [LETTERS[name] for name in names if name in LETTERS]
+        if rest.get("type", str) is str:
+            rest.setdefault("metavar", next((METAVARS[n] for n in names if n in METAVARS), None))
         super().__init__([*names, *letters], **rest)
         self.group = group or ("Output" if {*OF_OUTPUT} & {*names} else "")
         self.detail = detail
@@ -502,61 +406,25 @@ _SETTINGS = option(
     type=READ,
     expose_value=False,
     group="Input",
-    help="YAML file of rarer settings, such as ties: input; --help-all lists them.",
+    help="YAML file of rarer settings; --help-all lists its keys.",
 )
-
-
-def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict[str, Any]:
-    """Read settings of a command from a file of YAML, by the names of its parameters."""
-    from cranfield.collection.metadata.metadata import read_yaml
-
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise PolicyError(f"{quoted(path)} cannot be read: {(reason or '').lower()}") from error
-    read = read_yaml(text, path)
-    if read.twice:
-        raise PolicyError(f"{path}: {read.twice[0].removesuffix('; the last one counts')}")
-    known = {
-        max(param.opts, key=len).removeprefix("--"): param
-        for param in command.params
-        if isinstance(param, Option) and param.in_file
-    }
-    values = {}
-    for name, value in read.values.items():
-        if name not in known:
-            listed = ", ".join(known)
-            hint = did_you_mean(name, known, 1)
-            raise PolicyError(
-                f"{path}: unknown setting {quoted(name)}; expected one of: {listed}{hint}"
-            )
-        values[known[name].name or ""] = _setting(known[name], value, f"{path}: {name}", ctx)
-    return values
-
-
-def _setting(param: Option, value: Any, place: str, ctx: click.Context) -> Any:
-    """Convert a value of YAML for an option; a mapping becomes NAME=VALUE pairs."""
-    if isinstance(value, dict):
-        pairs = [f"{name}={item}" for name, item in value.items()]
-        value = pairs if param.multiple else ",".join(pairs)
-    if param.multiple and not isinstance(value, list):
-        value = [value]
-    for item in value if isinstance(value, list) else [value]:
-        if item is None or isinstance(item, (dict, list)):
-            raise PolicyError(f"{place} must be one value, got {quoted(value)}")
-    if isinstance(value, list) and not param.multiple:
-        value = ",".join(map(str, value))
-    try:
-        param.type_cast_value(ctx, value)
-    except click.BadParameter as error:
-        raise PolicyError(f"{place}: {error.message}") from error
-    return value
 
 
 def command(name: str | None = None, **declared: Any) -> Callable[[Any], Any]:
     """Declare a command; `first` names the options that `--help` shows, where it has many."""
     return click.command(name, **{"cls": Command, **declared})
+
+
+def examples(*lines: str) -> str:
+    """Return the examples that end the help of a command, each without the name of the program.
+
+    Examples
+    --------
+    >>> examples("campaign init news")
+    '\\x08\\nExample:\\n  cranfield campaign init news\\n'
+    """
+    head = "Example" if len(lines) == 1 else "Examples"
+    return f"\b\n{head}:\n" + "".join(f"  cranfield {line}\n" for line in lines)
 
 
 def _show_all(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
@@ -652,7 +520,13 @@ class CommandGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = nearest(called, self.list_commands(ctx), 1)
+            names = self.list_commands(ctx)
+            groups = {name: self.get_command(ctx, name) for name in names}
+            near = [
+                f"{name} {called}"
+                for name, group in groups.items()
+                if isinstance(group, click.Group) and called in group.list_commands(ctx)
+            ] or nearest(called, names, 1)
             if not near or near[0] in error.message:
                 raise
-            ctx.fail(f"there is no command '{called}'; did you mean {near[0]}?")
+            ctx.fail(f"there is no command '{called}'; did you mean {' or '.join(near)}?")

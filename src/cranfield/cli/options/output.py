@@ -17,9 +17,9 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.files import whole_file
 from cranfield.base.text import plain
 from cranfield.cli.options.declaring import WRITTEN, in_group, option
+from cranfield.result import WRITERS, ResultSet, check_table
 
 if TYPE_CHECKING:
-    from cranfield.result import ResultSet
     from cranfield.scores import Scores
     from cranfield.tabular import Table
 
@@ -138,6 +138,47 @@ output_option = option(
     group="Output",
     formatted=True,
 )
+
+
+@dataclass(frozen=True)
+class ResultOutput:
+    """How results are written: in which format, all or one table of them, to which file."""
+
+    format: str
+    table: str | None
+    output: str | None = None
+
+    def check(self, tables: Iterable[str]) -> None:
+        """Refuse a table that the results do not have."""
+        if self.table is not None:
+            check_table(self.table, tables)
+
+    def write(self, results: ResultSet, also: Callable[[], object] | None = None) -> None:
+        """Write results; what `also` writes is there only if they can be written too."""
+        write_results(results, self.format, self.table, self.output, also)
+
+
+def result_options(
+    tables: Iterable[str] = (), output: Callable[[Any], Any] | None = output_option
+) -> Callable[[Command], Command]:
+    """Make the options of results, which a command gets as `written`; `tables` are named in help.
+
+    A command that writes something else by --output has an option of its own for that.
+    """
+    names = ", ".join(tables)
+    one = f"One table only: {names}." if names else "One table of numbers only; all: every table."
+    declared = (
+        option(
+            "--format",
+            type=click.Choice(list(WRITERS)),
+            default="text",
+            show_default=True,
+            help="How to write the tables.",
+        ),
+        option("--table", metavar="NAME", help=one),
+        *(() if output is None else (output,)),
+    )
+    return gathered(ResultOutput, "written", in_group("Output", declared))
 
 
 def gathered(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,8 +19,8 @@ import click
 
 import cranfield
 from cranfield.base import kinds
-from cranfield.base.errors import PolicyError
-from cranfield.cli.options.declaring import option
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.cli.options.declaring import option, shown_name
 from cranfield.cli.options.output import with_options
 
 ROOT = Path(cranfield.__file__).parent
@@ -37,41 +37,59 @@ class Declared:
 
 
 def declared(function: str, parameter: str) -> Declared:
-    """Read a parameter of a public function such as `cranfield.meta.pooling`.
+    """Read a parameter of a function, or a field of a dataclass.
+
+    A function is named by its public path, such as `cranfield.meta.pooling`, or by its module.
 
     Examples
     --------
     >>> declared("cranfield.meta.pooling", "repeats").default
     10
     """
-    made, module = _source(function)
-    arguments = made.args
-    plain = [*arguments.posonlyargs, *arguments.args]
-    defaults: list[ast.expr | None] = [None] * (len(plain) - len(arguments.defaults))
-    pairs = [*zip(plain, [*defaults, *arguments.defaults], strict=True)]
-    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    for one, default in pairs:
-        if one.arg == parameter:
-            annotation = "Any" if one.annotation is None else ast.unparse(one.annotation)
+    source, module = _source(function)
+    for name, annotation, default in _parameters(source):
+        if name == parameter:
+            hint = "Any" if annotation is None else ast.unparse(annotation)
             value = None if default is None else _value(ast.unparse(default), module)
-            return Declared(_value(annotation, module), value, _about(function, parameter))
+            return Declared(_value(hint, module), value, _about(function, parameter))
     raise LookupError(f"{function} has no parameter {parameter}")
 
 
+def _parameters(
+    source: ast.FunctionDef | ast.ClassDef,
+) -> Iterator[tuple[str, ast.expr | None, ast.expr | None]]:
+    """Yield name, annotation and default of the parameters of a function or a dataclass."""
+    if isinstance(source, ast.ClassDef):
+        fields = (one for one in source.body if isinstance(one, ast.AnnAssign))
+        yield from ((ast.unparse(one.target), one.annotation, one.value) for one in fields)
+        return
+    plain = [*source.args.posonlyargs, *source.args.args]
+    without: list[ast.expr | None] = [None] * (len(plain) - len(source.args.defaults))
+    defaults = [*without, *source.args.defaults, *source.args.kw_defaults]
+    for one, default in zip([*plain, *source.args.kwonlyargs], defaults, strict=True):
+        yield one.arg, one.annotation, default
+
+
 @cache
-def _source(function: str) -> tuple[ast.FunctionDef, str]:
-    """Return a public function, and the text of the module that has it."""
+def _source(function: str) -> tuple[ast.FunctionDef | ast.ClassDef, str]:
+    """Return a public function, class or method, and the text of the module that has it."""
     package, _, name = function.rpartition(".")
-    text = _home(ROOT.joinpath(*package.split(".")[1:]), name).read_text(encoding="utf-8")
-    found = re.search(rf"^def {name}\(.*?(?=^[\w@]|\Z)", text, _LINES)
-    assert found is not None, function
-    [made] = ast.parse(found[0]).body
-    assert isinstance(made, ast.FunctionDef)
-    return made, text
+    if package.rpartition(".")[2][0].isupper():
+        owner, text = _source(package)
+        [source] = (one for one in owner.body if getattr(one, "name", "") == name)
+    else:
+        text = _home(ROOT.joinpath(*package.split(".")[1:]), name).read_text(encoding="utf-8")
+        found = re.search(rf"^(?:def|class) {name}\b.*?(?=^[\w@]|\Z)", text, _LINES)
+        assert found is not None, function
+        [source] = ast.parse(found[0]).body
+    assert isinstance(source, (ast.FunctionDef, ast.ClassDef))
+    return source, text
 
 
 def _home(folder: Path, name: str) -> Path:
-    """Find the module of a public function: the stub of its package says it."""
+    """Find the module of a function: the one that is named, or what the stub of a package says."""
+    if (module := folder.with_suffix(".py")).is_file():
+        return module
     stub = (folder / "__init__.pyi").read_text(encoding="utf-8")
     found = re.search(rf"^from \.([\w.]+) import [^.]*?\b{name} as", stub, re.MULTILINE)
     if found is None:
@@ -80,8 +98,15 @@ def _home(folder: Path, name: str) -> Path:
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-class _Other:
-    """A type of which only the command knows how to read a value."""
+class _Unknown(type):
+    def __getattr__(cls, name: str) -> type:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return cls
+
+
+class _Other(metaclass=_Unknown):
+    """A type of which only the command knows how to read a value, or a value of no interest."""
 
     def __class_getitem__(cls, parts: Any) -> type:
         return cls
@@ -139,8 +164,8 @@ def _constant(name: str, module: str) -> Any:
 def _described(function: str) -> dict[str, str]:
     """Return what a docstring says of each parameter."""
     docstring = ast.get_docstring(_source(function)[0]) or ""
-    section = docstring.partition("Parameters\n----------\n")[2]
-    section = re.split(r"\n\n\w[\w ]*\n-+\n", section)[0]
+    _, *sections = re.split(r"^(?:Parameters|Attributes)\n-+\n", docstring, flags=re.MULTILINE)
+    section = re.split(r"\n\n\w[\w ]*\n-+\n", "".join(sections))[0]
     found = re.findall(r"^(\w[\w, ]*)\n((?: .*\n?|\n)*)", section, re.MULTILINE)
     return {name: " ".join(body.split()) for names, body in found for name in names.split(", ")}
 
@@ -151,7 +176,7 @@ def _about(function: str, parameter: str) -> str:
         about = _described(function).get(parameter, "")
     except LookupError:
         return ""
-    other = re.match(r"As for :func:`([\w.]+)`", about)
+    other = re.match(r"As for :func:`~?([\w.]+)`", about)
     if other is None:
         return about
     # A bare name is of the same package, or of the top one.
@@ -185,7 +210,6 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[float]:
         kind = float if self.least is None else int
-        option = max(param.opts, key=len) if param is not None else "it"
         try:
             found = [kind(part) for part in value.split(",")]
         except ValueError:
@@ -194,7 +218,70 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
             return found
         whole = f"whole numbers from {self.least}, such as 5,10,20"
         wanted = "numbers such as 0,0.05,0.1" if self.least is None else whole
-        raise PolicyError(f"{option} takes {wanted}, not {value!r}")
+        raise PolicyError(f"{_name_of(param)} takes {wanted}, not {value!r}")
+
+
+class NameList(click.ParamType):  # type: ignore[type-arg]
+    """Names with commas between them."""
+
+    name = "name,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[str]:
+        return [name.strip() for name in value.split(",")] if isinstance(value, str) else [*value]
+
+
+class NumbersByName(NameList):
+    """`NAME=NUMBER` pairs with commas between them, or perhaps names alone."""
+
+    name = "name=number,..."
+
+    def __init__(self, *, names_alone: bool) -> None:
+        self.names_alone = names_alone
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if self.names_alone and "=" not in value:
+            return super().convert(value, param, ctx)
+        pairs = [part.rpartition("=") for part in value.split(",")]
+        try:
+            found = {name.strip(): float(number) for name, _, number in pairs}
+        except ValueError:
+            found = {}
+        if "" in found or len(found) < len(pairs):
+            wanted = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
+            raise PolicyError(f"{_name_of(param)} takes {wanted}, not {quoted(value)}")
+        return found
+
+
+class NameValue(click.ParamType):  # type: ignore[type-arg]
+    """`NAME=VALUE`, of which the value has no equals sign."""
+
+    name = "name=value"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        name, sign, own = value.rpartition("=")
+        if not (name and sign and own):
+            raise PolicyError(f"{_name_of(param)} {quoted(value)} is not of the form NAME=VALUE")
+        return name.strip(), own.strip()
+
+
+def by_name(
+    context: click.Context, param: click.Parameter, pairs: Sequence[tuple[str, str]]
+) -> dict[str, str]:
+    """Make a mapping of the values of an option of :class:`NameValue`, each name once."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise PolicyError(f"{_name_of(param)} names {quoted(twice)} twice")
+    return values
+
+
+def _name_of(param: click.Parameter | None) -> str:
+    return "it" if param is None else shown_name(param)
 
 
 def _typed(hint: Any) -> dict[str, Any]:
@@ -210,23 +297,37 @@ def _typed(hint: Any) -> dict[str, Any]:
         return {"type": click.Choice(list(kind.names))}
     if isinstance(kind, kinds.Numbers):
         return {"type": NumberList(kind.least)}
-    parts = [one for one in get_args(hint) if one is not type(None)]
-    kind = parts[0] if get_origin(hint) in (Union, UnionType) and len(parts) == 1 else hint
+    is_union = get_origin(hint) in (Union, UnionType)
+    parts = [one for one in get_args(hint) if one is not type(None)] if is_union else [hint]
+    by_name = {Mapping[str, float], Mapping[int, float], Sequence[str]}
+    if Mapping[str, float] in parts and by_name.issuperset(parts):
+        return {"type": NumbersByName(names_alone=Sequence[str] in parts)}
+    if parts == [Sequence[str]]:
+        return {"type": NameList()}
+    kind = parts[0] if len(parts) == 1 else hint
     if get_origin(kind) is Literal:
         return {"type": click.Choice(get_args(kind))}
     return {"type": kind if kind in (bool, int, float) else str}
 
 
 def options_of(
-    function: str, names: str, *, type: Any = None, **changed: Any
+    function: str,
+    names: str,
+    /,
+    *,
+    type: Any = None,
+    goes_with: str | Sequence[str] = (),
+    **changed: Any,
 ) -> tuple[Callable[[Any], Any], ...]:
     """Make options of the parameters of a public function, with what is `changed` of each.
 
-    A change is a mapping: the `flag`, perhaps with a name of the value behind it, and all that
-    :func:`option` takes; an option stands for the parameter in hints, whatever it is called. A
-    `type` is that of all of them.
+    The function may be a method, or a dataclass with its fields. A change is a mapping: the `flag`,
+    perhaps with a name of the value behind it, and all that :func:`option` takes; an option stands
+    for the parameter in hints, whatever it is called. A `type`, and what options go with, are those
+    of all of them.
     """
-    every = {} if type is None else {"type": type}
+    every: dict[str, Any] = {"goes_with": goes_with}
+    every |= {} if type is None else {"type": type}
     return tuple(
         _option(function, name, **(every | changed.get(name, {}))) for name in names.split()
     )
@@ -237,24 +338,30 @@ def _option(function: str, name: str, flag: str = "", **more: Any) -> Callable[[
     default = more.get("default", own.default)
     given: dict[str, Any] = {"of": (function, name), "help": help_of(own.about, default)}
     given |= _typed(own.hint)
+    if more.get("multiple") and isinstance(given["type"], NameList):
+        given["type"] = str
     usual = f"--{name.replace('_', '-')}"
     if flag and flag != usual:
         given["stands_for"] = name
     flag = flag or usual
-    if given["type"] is bool and default is None:
+    if given["type"] is bool and default is not False:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
-        given["default"] = None
+        given |= {"default": default, "show_default": default is not None}
     elif given["type"] is bool:
         given |= {"is_flag": True, "default": False}
+    elif default == ():
+        given["default"] = ()
     elif isinstance(default, (tuple, list)):
-        given |= {"default": ",".join(map(str, default)), "show_default": True}
+        if not more.get("multiple"):
+            default = ",".join(map(str, default))
+        given |= {"default": default, "show_default": bool(default)}
     elif default is not None:
-        given |= {"default": default, "show_default": True}
+        given |= {"default": default, "show_default": default != ""}
     if given["type"] is bool:
         del given["type"]
     return option(*flag.split(), **given | more)
 
 
-def options_from(function: str, names: str, **changed: Any) -> Callable[[Any], Any]:
+def options_from(function: str, names: str, /, **changed: Any) -> Callable[[Any], Any]:
     """Make a decorator of :func:`options_of`."""
     return with_options(options_of(function, names, **changed))

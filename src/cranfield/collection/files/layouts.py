@@ -196,7 +196,7 @@ def _check_width(fields: list[str], layout: Layout, wrong: Callable[..., InputEr
         separated = ", separated by ';'" if layout.separator == ";" else ""
         reason += f" ({' '.join(layout.columns)}{separated})"
         if _lacks_grade(fields, layout):
-            reason += "; ungraded='drop' takes a document without a grade for not judged"
+            reason += "; if other lines have it, ungraded='drop' takes this document for not judged"
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += (
                 "; with commas it looks like CSV, which is read from .csv, or with format='csv'"

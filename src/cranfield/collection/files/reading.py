@@ -410,8 +410,8 @@ class _Given:
         if len(several) > 1:
             said = (
                 f"; the iteration column has {len(several)} values"
-                f" ({some_of(map(quoted, several), 3)}): subtopics=True reads them as"
-                f" subtopics; of assessors, {_FIRST}"
+                f" ({some_of(map(quoted, several), 3)}); subtopics=True reads them as"
+                f" subtopics; {_FIRST}, if they are assessors"
             )
         elif apart is not None:
             name, values, tells = apart

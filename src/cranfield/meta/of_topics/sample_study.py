@@ -356,8 +356,10 @@ def stability(
 
     Parameters
     ----------
-    scores, missing
+    scores
         As for :func:`cranfield.meta.of_topics.extrapolation.generalizability`.
+    missing
+        How to treat topics without a score of a system: `error` (default), `drop` or `zero`.
     sizes
         Numbers of topics in a sample, 2 or more; by default tenths of the number of topics.
         Without replacement they are below the number of topics: the only sample of all topics

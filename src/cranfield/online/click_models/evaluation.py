@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, check_several, check_share, check_whole
+from cranfield.base.errors import PolicyError, check_several, check_whole
+from cranfield.base.kinds import Share, Whole, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_qrels
@@ -150,6 +151,35 @@ def evaluate_models(
     return ModelEvaluation(pl.DataFrame(rows), pl.concat(frames), int(pages.weight @ pages.clicks))
 
 
+def parameters_of(models: Iterable[ClickModel]) -> pl.DataFrame:
+    """Return the parameters of models in one table.
+
+    Returns
+    -------
+    polars.DataFrame
+        `model`, `parameter`, `of` (what the value depends on, as text), and `value`, `error`,
+        `hits` and `trials`, as in :attr:`ClickModel.parameters`.
+    """
+    parts = []
+    values = ("value", "error", "hits", "trials")
+    for model in models:
+        for name, frame in model.parameters.items():
+            keys = [
+                pl.format(f"{key} {{}}", pl.col(key).cast(pl.String).fill_null("unjudged"))
+                for key in frame.columns
+                if key not in values
+            ]
+            parts.append(
+                frame.select(
+                    pl.lit(str(model.model)).alias("model"),
+                    pl.lit(name).alias("parameter"),
+                    (pl.concat_str(keys, separator=", ") if keys else pl.lit("")).alias("of"),
+                    *values,
+                )
+            )
+    return pl.concat(parts)
+
+
 def label(model: ClickModel) -> str:
     """Name of a trained model, with what its parameters are tied by."""
     return f"{model.model} by {model.items.tied}" if model.items.tied else str(model.model)
@@ -285,9 +315,9 @@ def perplexity_gain(
     *,
     qrels: Any = None,
     conditional: bool = False,
-    confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    confidence: Annotated[float, Share()] = 0.95,
+    resamples: Annotated[int, Whole(1, MOST_RESAMPLES)] = 2000,
+    seed: Annotated[int, Whole(0)] = 0,
 ) -> PerplexityGain:
     r"""Compare the perplexities of two click models on the same pages.
 
@@ -298,14 +328,20 @@ def perplexity_gain(
 
     Parameters
     ----------
-    model, over
-        B and A.
+    model
+        The model B.
+    over
+        The model A, which the gain of perplexity is over.
     log, qrels
         As for :func:`evaluate_models`.
     conditional
         Whether probabilities are given the clicks above.
-    confidence, resamples, seed
-        Confidence level, number of bootstrap resamples, and seed.
+    confidence
+        Confidence level.
+    resamples
+        Number of bootstrap resamples of the queries.
+    seed
+        Seed of the bootstrap.
 
     Returns
     -------
@@ -319,9 +355,7 @@ def perplexity_gain(
     >>> cf.online.perplexity_gain(pbm, rank, log).gain > 0
     True
     """
-    check_share("confidence", confidence)
-    check_whole("resamples", resamples, 1, MOST_RESAMPLES)
-    check_whole("seed", seed, 0)
+    check_arguments(perplexity_gain, locals())
     if qrels is not None:
         log = with_grades(log, qrels)
     page, rank = log.results["page"].to_numpy(), log.results["rank"].to_numpy().astype(np.intp)
@@ -373,6 +407,19 @@ def _coded(log: QueryLog) -> tuple[Indices, int]:
     return found["place"].fill_null(0).to_numpy().astype(np.intp), places.height
 
 
+def perplexity_gains(
+    models: Iterable[ClickModel], over: Model, log: QueryLog, **options: Any
+) -> pl.DataFrame:
+    """Compute the gains of models over the one of them of a kind, a row each.
+
+    `options` are those of :func:`perplexity_gain`.
+    """
+    listed = list(models)
+    [base] = [model for model in listed if model.model == over]
+    others = [model for model in listed if model is not base]
+    return pl.concat(perplexity_gain(one, base, log, **options).to_polars() for one in others)
+
+
 def predict_relevance(
     models: ClickModel | Iterable[ClickModel],
     qrels: Any,
@@ -389,7 +436,7 @@ def predict_relevance(
     qrels
         Judgments, as :func:`cranfield.read_qrels` takes them.
     measures
-        Of the documents of each query in order of their estimated relevance; any measures.
+        Measures of the documents of each query in order of their estimated relevance.
     rel
         Lowest relevant grade, of the area under the curve.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,7 @@ from cranfield.base.errors import (
     check_whole,
     quoted,
 )
+from cranfield.base.kinds import OneOf
 from cranfield.base.streams import uniforms
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 
 
 KINDS = ("utility", "effort")
+
+TIED = ("none", "grade")
+"""What parameters of documents depend on: the query and the document, or the grade."""
 
 _ATTRACTS = {"clicks": "attractiveness"}
 _SATISFIED = {**_ATTRACTS, "satisfies": "satisfaction"}
@@ -538,12 +542,20 @@ def train_models(
     log: QueryLog,
     models: Iterable[str | Model],
     *,
-    tied: str | None = None,
+    tied: Annotated[str | None, OneOf(TIED)] = None,
     qrels: Any = None,
 ) -> tuple[ClickModel, ...]:
     """Estimate the parameters of several click models, from pages that are laid out once.
 
-    Parameters are as those of :func:`train`.
+    Parameters
+    ----------
+    log, qrels
+        As for :func:`train`.
+    models
+        Click models, such as `UBM` or `DBN(gamma=0.9)`; :func:`models` lists them.
+    tied
+        What the parameters of documents depend on. `none` (default): query and document. `grade`:
+        the grade of relevance, where results without one are a class of their own.
 
     Examples
     --------
@@ -554,7 +566,7 @@ def train_models(
     """
     check_several("models", models)
     known = [parse_model(one) for one in models]
-    check_choice("tied", "none" if tied is None else tied, ("none", "grade"))
+    check_choice("tied", "none" if tied is None else tied, TIED)
     tied = "grade" if tied == "grade" else None
     if qrels is not None:
         if tied is None:

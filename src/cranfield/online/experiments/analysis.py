@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 from scipy.special import chdtrc
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_several, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
+from cranfield.base.kinds import Numbers, OneOf, Share, Whole, check_arguments
 from cranfield.online.experiments.comparisons import (
+    ERRORS,
     OEC,
     Options,
     Row,
@@ -25,18 +27,37 @@ from cranfield.online.experiments.design import checked_weights, chi_square
 from cranfield.online.experiments.estimates import (
     FEW,
     INFERENCE,
+    LIFTS,
+    WEIGHTS,
     Critical,
     Effects,
     Sequential,
     parse_sequential,
 )
-from cranfield.online.experiments.metrics import ArmMeans, Metric, arm_means, moments, read_metrics
+from cranfield.online.experiments.metrics import (
+    THETAS,
+    ArmMeans,
+    Metric,
+    arm_means,
+    moments,
+    read_metrics,
+)
 from cranfield.online.experiments.report import ALARM, ExperimentReport, sample_ratio
-from cranfield.online.experiments.units import Units, directed, read_units, units_of_log
+from cranfield.online.experiments.units import (
+    MISSING,
+    MIXED,
+    Units,
+    directed,
+    read_units,
+    units_of_log,
+)
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums
-from cranfield.significance.corrections.of_pvalues import adjusted
+from cranfield.significance.corrections.of_pvalues import LAWS, adjusted
 from cranfield.significance.differences import t_quantile
+
+SRM = ("stop", "warn")
+"""How to treat a sample ratio mismatch."""
 
 
 def _sample_ratios(units: Units, shares: Floats) -> pl.DataFrame:
@@ -114,10 +135,6 @@ def _heterogeneity(effects: Effects, tested: Bools) -> tuple[float, int, float]:
     return statistic, df, float(chdtrc(df, statistic))
 
 
-SRM = ("stop", "warn")
-"""How to treat a sample ratio mismatch."""
-
-
 def analyse_experiment(
     data: Any,
     metrics: Any,
@@ -125,24 +142,24 @@ def analyse_experiment(
     unit: str | None = None,
     variant: str = "variant",
     control: str | int | None = None,
-    weights: Any = None,
-    srm: str = "stop",
-    mixed: str = "drop",
-    missing: str = "error",
+    weights: Mapping[str, float] | Mapping[int, float] | Sequence[str] | None = None,
+    srm: Annotated[str, OneOf(SRM)] = "stop",
+    mixed: Annotated[str, OneOf(MIXED)] = "drop",
+    missing: Annotated[str, OneOf(MISSING)] = "error",
     before: Any = None,
-    theta: str = "pooled",
-    lift: str = "log",
-    errors: str = "auto",
-    correction: str = "holm",
-    alpha: float = 0.05,
+    theta: Annotated[str, OneOf(THETAS)] = "pooled",
+    lift: Annotated[str, OneOf(LIFTS)] = "log",
+    errors: Annotated[str, OneOf(ERRORS)] = "auto",
+    correction: Annotated[str, OneOf(tuple(LAWS))] = "holm",
+    alpha: Annotated[float, Share()] = 0.05,
     segments: Sequence[str] = (),
     time: str | None = None,
     sequential: str | Sequential | None = None,
-    looks: Sequence[int] | None = None,
+    looks: Annotated[Sequence[int] | None, Numbers()] = None,
     oec: Mapping[str, float] | None = None,
-    resamples: int = 2000,
-    draws: str = "poisson",
-    seed: int = 0,
+    resamples: Annotated[int, Whole(1, 10**6)] = 2000,
+    draws: Annotated[str, OneOf(WEIGHTS)] = "poisson",
+    seed: Annotated[int, Whole(0)] = 0,
 ) -> ExperimentReport:
     r"""Analyse an A/B test: check validity first, then report effects.
 
@@ -174,13 +191,13 @@ def analyse_experiment(
         :class:`Metric` of them, of numbers or truth values; of a log the text of measures, such as
         `["CTR", "ClickRR"]`.
     unit
-        Column of the unit; by default a row is a unit, and tables whose rows seem to be parts of a
-        unit, or totals of many units, are refused. `row` if rows were randomised. Of a log `user`
-        by default.
+        Column of what was randomised, or `row`; of a log `user` (default), `session` or `query`.
+        By default a row is a unit, and tables whose rows seem to be parts of a unit, or totals of
+        many units, are refused.
     variant
-        Column of the variant. Rows without one are excluded, and counted.
+        Column of the variant, of a table. Rows without one are excluded, and counted.
     control
-        The variant that others are compared with; by default the one called `control`, or else the
+        Variant that the others are compared with; by default the one called `control`, or else the
         only one called `baseline`, `old`, `a` or `0`, in any case.
     weights
         Expected proportion of units of each variant; by default equal ones.
@@ -189,23 +206,25 @@ def analyse_experiment(
     mixed
         How to treat units in two variants: `drop`, or `error`.
     missing
-        How to treat missing values: `error`; `drop`, which excludes the unit from that metric, also
-        if it has a value in other rows; or `zero`.
+        How to treat missing values of a table: `error`; `drop`, which excludes the unit from that
+        metric, also if it has a value in other rows; or `zero`.
     before
         Of a log: the log of the same users before the experiment; its measures are covariates.
     theta
-        Coefficient of a covariate: `pooled` over all units, or over units `within` variants.
+        Units for the coefficient of a covariate: `pooled` over all, or `within` variants. It
+        requires a covariate.
     lift
-        Confidence interval of lifts: `log`, `linear` or `fieller`.
+        Method for the confidence interval of lifts: `log`, `linear` or `fieller`.
     errors
-        `delta`, Welch's test by the delta method; `permutation` of its statistic, with the interval
-        of the lift by Fieller's method; `auto`, which is `permutation` for fewer than 10 units in a
-        variant, for a variant without variance, and for a metric whose difference has a skewness
-        above :math:`1/\sqrt{355}`, and else `delta`; or `bootstrap` over units, with percentile
-        intervals. Permutations assume that a treatment without effect on
-        the mean has none on the distribution.
+        Test of differences. `delta`, Welch's test by the delta method; `permutation` of its
+        statistic, with the interval of the lift by Fieller's method; `auto`, which is `permutation`
+        for fewer than 10 units in a variant, for a variant without variance, and for a metric whose
+        difference has a skewness above :math:`1/\sqrt{355}`, and else `delta`; or `bootstrap` over
+        units, with percentile intervals. Permutations assume that a treatment without effect on the
+        mean has none on the distribution.
     correction
-        For all metrics and variants together: `holm`, `bonferroni`, `bh`, `by`, `none`.
+        Correction of the p-values of all metrics and variants together: `holm`, `bonferroni`, `bh`,
+        `by`, `none`.
     alpha
         Significance level.
     segments
@@ -214,16 +233,20 @@ def analyse_experiment(
         Column of the time of a unit: sample ratios by day, and the order of looks. A unit with
         several rows has the time, and the segments, of its earliest one.
     sequential
-        `CS(tuned=5000)` or `mSPRT(tau=0.1)`: p-values and intervals that are valid at every look,
-        as in :func:`always_valid`. tau is in the unit of the metric.
+        Method whose p-values and intervals are valid at every look, such as `CS(tuned=5000)` or
+        `mSPRT(tau=0.1)`. Their tau is in the unit of the metric; see :func:`always_valid`.
     looks
         Numbers of units at which the data are analysed, in order of time; by default at the end.
+        They require `sequential`.
     oec
         Weights of metrics in an overall evaluation criterion: the sum of means by the standard
         deviation of a unit of the control, with a minus where `down` is good (Roy, 2001).
-    resamples, draws, seed
-        Number of permutations or bootstrap resamples; `poisson` or `multinomial` weights of units
-        in the bootstrap; the seed.
+    resamples
+        Number of permutations or bootstrap resamples of units.
+    draws
+        Weights of units in the bootstrap: `poisson` or `multinomial`.
+    seed
+        Seed of permutations and of the bootstrap.
 
     Returns
     -------
@@ -233,10 +256,10 @@ def analyse_experiment(
     Raises
     ------
     PolicyError
-        For an unknown option, or one out of its range; if `control` is not given and no variant has
-        a usual name of the control; and without a unit, if another column shows that rows are not
-        units: ids of users that repeat, numbers of users, labels that occur once in each variant,
-        or values that repeat within one variant only.
+        For an unknown option, one out of its range, or one without effect; if `control` is not
+        given and no variant has a usual name of the control; and without a unit, if another column
+        shows that rows are not units: ids of users that repeat, numbers of users, labels that occur
+        once in each variant, or values that repeat within one variant only.
     InputError
         For a missing column, or values that are not numbers.
     CranfieldError
@@ -253,18 +276,25 @@ def analyse_experiment(
     >>> found.tests, found.pvalues.round(4).tolist()
     ((('exact permutation',),), [[0.0571]])
     """
-    check_several("looks", looks)
+    check_arguments(analyse_experiment, locals())
     check_several("segments", segments)
-    check_choice("srm", srm, SRM)
+    if looks is not None and sequential is None:
+        raise PolicyError("looks requires sequential, such as sequential='CS(tuned=5000)'")
+    if sequential is not None and errors in ("bootstrap", "permutation"):
+        raise PolicyError(f"sequential cannot be combined with errors={errors!r}")
     control = None if control is None else str(control)
     method = None if sequential is None else parse_sequential(sequential)
     options = Options(theta, lift, errors, correction, alpha, method, looks, resamples, draws, seed)
     named = read_metrics(metrics)
+    if theta != "pooled" and before is None and all(m.covariate is None for m in named.values()):
+        raise PolicyError(f"theta={theta!r} requires a covariate")
     shares = None if weights is None else checked_weights(weights)
     reading: dict[str, Any] = {"control": control, "variants": shares and tuple(shares)}
     if isinstance(data, (QueryLog, UnitSums)):
-        if segments or time is not None:
-            raise PolicyError("segments and time are columns of a table of units")
+        given = {"segments": segments, "time": time, "variant": variant != "variant"}
+        for name, value in {**given, "missing": missing != "error"}.items():
+            if value:
+                raise PolicyError(f"{name} requires a table of units, got a log")
         named = directed(named)
         units = units_of_log(
             data, named, unit=unit or "user", before=before, mixed=mixed, **reading

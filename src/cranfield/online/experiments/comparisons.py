@@ -16,8 +16,6 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
-    check_choice,
-    check_share,
     check_whole,
     quoted,
 )
@@ -25,7 +23,6 @@ from cranfield.base.shares import wilson
 from cranfield.base.streams import stream
 from cranfield.online.experiments.estimates import (
     INFERENCE,
-    LIFTS,
     Critical,
     Effects,
     Limits,
@@ -37,7 +34,6 @@ from cranfield.online.experiments.estimates import (
     two_sided,
 )
 from cranfield.online.experiments.metrics import (
-    THETAS,
     ArmMeans,
     Metric,
     Moments,
@@ -47,7 +43,6 @@ from cranfield.online.experiments.metrics import (
     squared_error,
 )
 from cranfield.online.experiments.units import Units
-from cranfield.significance.corrections.of_pvalues import adjusted
 from cranfield.significance.differences import fieller_limits, ratio, t_limits, t_quantile
 from cranfield.significance.resampling import as_integers
 
@@ -254,17 +249,6 @@ class Options:
     resamples: int
     draws: str
     seed: int
-
-    def __post_init__(self) -> None:
-        check_choice("lift", self.lift, LIFTS)
-        check_choice("theta", self.theta, THETAS)
-        check_choice("errors", self.errors, ERRORS)
-        check_share("alpha", self.alpha)
-        adjusted([], self.correction)
-        if self.sequential is None and self.looks is not None:
-            raise PolicyError("looks go with a sequential method, such as CS(tuned=5000)")
-        if self.sequential is not None and self.errors in ("bootstrap", "permutation"):
-            raise PolicyError(f"sequential cannot be combined with errors={self.errors!r}")
 
 
 Pair = tuple[str, int]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import md5
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -24,9 +24,13 @@ from cranfield.base.errors import (
     check_share,
     quoted,
 )
+from cranfield.base.kinds import OneOf
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.power_and_width import check_positive, t_power
 from cranfield.significance.registry import ALTERNATIVES
+from cranfield.sources.columns import read_table
+from cranfield.sources.schemas import Column as ColumnOfFile
+from cranfield.sources.schemas import Lines, Schema
 from cranfield.sources.values import ID
 
 SEPARATOR = "\x1f"
@@ -99,17 +103,19 @@ class Experiment:
     Parameters
     ----------
     name
-        The salt of the variants.
+        Name of the experiment, which is the salt of its variants.
     weights
         Proportion of units by variant; they sum to 1. Or names of variants with equal proportions.
     layer
-        The salt of the traffic; by default one of this experiment alone.
+        Salt of the traffic, shared by experiments that exclude each other; by default one of this
+        experiment alone.
     traffic
         Proportion of the units that are in the experiment, or its part of the layer, such as
         `(0.5, 1)`.
     hash
-        `md5`, or `growthbook-1` or `growthbook-2`, which give the same variants as GrowthBook's
-        SDKs: traffic is then their coverage, or with a layer the part of their namespace.
+        Hash of the units. `md5` (default), or `growthbook-1` or `growthbook-2`, which give the same
+        variants as GrowthBook's SDKs: traffic is then their coverage, or with a layer the part of
+        their namespace.
 
     Raises
     ------
@@ -130,7 +136,7 @@ class Experiment:
     weights: Mapping[str, float] | Sequence[str] = ("control", "treatment")
     layer: str | None = None
     traffic: float | tuple[float, float] = 1.0
-    hash: str = "md5"
+    hash: Annotated[str, OneOf(tuple(HASHES))] = "md5"
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -142,6 +148,8 @@ class Experiment:
         check_choice("hash", self.hash, HASHES)
         object.__setattr__(self, "weights", checked_weights(self.weights))
         start, stop = self.part
+        if self.layer is not None and (start, stop) == (0.0, 1.0):
+            raise PolicyError("layer requires traffic, the part of the layer, such as (0, 0.5)")
         if not 0 <= start < stop <= 1:
             raise PolicyError(f"traffic is a part of 0 to 1, not {start:g} to {stop:g}")
 
@@ -247,6 +255,16 @@ def unit_ids(units: Any) -> pl.Series:
     if bad is not None:
         raise CranfieldError(f"unit {bad + 1}: {ID.reason('unit', cells[bad])}")
     return ids
+
+
+def read_ids(path: str, column: str) -> pl.Series:
+    """Read ids of units from a table with a column of them, or from text with an id per line."""
+    schema = Schema(
+        "table of units",
+        (ColumnOfFile(column, ID, "unit"),),
+        lines=Lines((column,), 1, cut=lambda line: [line.strip()] if line.strip() else []),
+    )
+    return read_table(path, schema).frame[column]
 
 
 def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFrame:

@@ -107,7 +107,7 @@ class Metric:
         Whether `up` or `down` is better; by default what a measure of a log declares, or else `up`.
     margin
         Non-inferiority margin, the largest loss that is still accepted: a number is in the unit of
-        the metric; a percentage such as `"2%"` is relative to the mean of the control.
+        the metric; a percentage such as `2%` is relative to the mean of the control.
 
     Examples
     --------

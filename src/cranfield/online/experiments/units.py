@@ -103,7 +103,6 @@ def read_units(
     Without a column of the variant, all units are in the only one of `variants`. Truth values of
     metrics are 0 and 1.
     """
-    check_choice("mixed", mixed, MIXED)
     check_choice("missing", missing, MISSING)
     names = list(dict.fromkeys(name for one in metrics.values() for name in one.parts() if name))
     _check_uses([unit, variant, *names], [*segments, time], variant)

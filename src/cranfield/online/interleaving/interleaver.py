@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, as_array, check_several, check_whole, indices, quoted
+from cranfield.base.kinds import Whole
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import number_of, stream_of, uniforms
 from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import read_runs
+from cranfield.collection.files.writing import write_lines, write_table
+from cranfield.collection.policies import Ties
 from cranfield.collection.run import Run
 from cranfield.online.interleaving.method import (
     NOBODY,
@@ -33,6 +36,9 @@ from cranfield.online.interleaving.method import (
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import FRAMES, Column, Schema
 from cranfield.sources.values import ID
+
+LONGEST = 10_000
+"""Largest number of documents of a list."""
 
 _AT_A_TIME = 1 << 20
 """Numbers of a batch of draws for each rank."""
@@ -271,9 +277,10 @@ def interleave(
     lists
         Lists of document ids, best first; with names, where they are a mapping. Or runs.
     method
-        Such as "TeamDraft", "Probabilistic(tau=1)" or "PPM"; see :func:`interleaving_methods`.
+        Interleaving method, such as `TeamDraft`, `Probabilistic(tau=1)`, `Optimised` or `PPM`; see
+        :func:`interleaving_methods`.
     length
-        Most documents of a list.
+        Largest number of documents of a list.
     topic
         Of runs: the topic whose rankings are interleaved. Of lists: a name for it; draws of
         different topics are independent.
@@ -331,7 +338,7 @@ def checked_method(
 ) -> InterleavingMethod:
     """Parse a method, and check the length and the number of rankings."""
     parsed = parse_interleaving(method)
-    check_whole("length", length, 1, 10_000)
+    check_whole("length", length, 1, LONGEST)
     if parsed.max_rankers is not None and rankers > parsed.max_rankers:
         raise PolicyError(f"{parsed} takes {parsed.max_rankers} rankings, not {rankers}")
     return parsed
@@ -398,17 +405,27 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         left = f", {counted(len(self.missing), 'topic')} left out" if self.missing else ""
         return f"InterleavedRuns({self.method}: {runs}, {topics}{left})"
 
-    def draw(self, n: int, seed: int, first: int = 0, jobs: int | None = None) -> pl.DataFrame:
+    def draw(
+        self,
+        n: int,
+        seed: Annotated[int, Whole(0)],
+        first: int = 0,
+        jobs: Annotated[int | None, Whole(1)] = None,
+    ) -> pl.DataFrame:
         """Draw lists for n pages of each topic: `page`, `query`, `method`, `rank`, `doc`, `team`.
 
         A row a shown document, as :func:`read_log` reads it; pages are named by topic and number.
 
         Parameters
         ----------
-        n, seed, first
-            As of :meth:`Interleaver.draw`.
+        n
+            Number of lists to draw for each topic.
+        seed
+            Seed of the draws.
+        first
+            As for :meth:`Interleaver.draw`.
         jobs
-            Number of threads, None for one a processor; it changes nothing.
+            Number of threads (results do not depend on it). By default one per processor.
         """
         check_whole("n", n, 0, _MOST_PAGES // max(1, len(self)))
         check_whole("first", first, 0)
@@ -425,11 +442,10 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         Parameters
         ----------
         pages
-            Table of `page` and `query`: a file, a data frame, a list of dicts.
-        seed
-            Of the draws.
-        jobs
-            Number of threads, None for one a processor; it changes nothing.
+            Table of pages to draw a list for: `page` and `query`, in a file, a data frame or a list
+            of dicts.
+        seed, jobs
+            As for :meth:`draw`.
 
         Returns
         -------
@@ -474,9 +490,9 @@ class InterleavedRuns(Mapping[str, Interleaver]):
 def interleave_runs(
     runs: Any,
     method: str | InterleavingMethod = "TeamDraft",
-    length: int = 10,
+    length: Annotated[int, Whole(1, LONGEST)] = 10,
     *,
-    ties: str = "trec",
+    ties: Ties = "trec",
 ) -> InterleavedRuns:
     """Interleave whole runs, topic by topic.
 
@@ -485,7 +501,7 @@ def interleave_runs(
     runs
         Two or more runs, or files of them, as :func:`cranfield.read_runs` takes them.
     method, length
-        As of :func:`interleave`.
+        As for :func:`interleave`.
     ties
         Order of documents with equal scores.
 
@@ -499,6 +515,7 @@ def interleave_runs(
     >>> made.draw(1, seed=7).select("page", "rank", "doc", "team").rows()
     [('q1-0', 1, 'd2', 'B'), ('q1-0', 2, 'd1', 'A')]
     """
+    parse_interleaving(method)  # Before any file is read.
     many = list(read_runs(runs))
     check_names(many)
     parsed = checked_method(method, length, len(many))
@@ -513,3 +530,28 @@ def interleave_runs(
         by_topic[topic] = Interleaver(parsed, rankings, length, topic)
     missing = tuple(topic for topic in topics if topic not in by_topic)
     return InterleavedRuns(parsed, tuple(orders), missing, by_topic)
+
+
+def write_lists(drawn: pl.DataFrame, path: str, format: str) -> None:
+    """Write the lists of :meth:`InterleavedRuns.draw` to a file.
+
+    Parameters
+    ----------
+    drawn
+        Lists that were drawn.
+    path
+        File to write; `-` is standard output.
+    format
+        `jsonl`: a line per page. `trec`: a run with pages as topics. `csv`, `tsv`, `json` or
+        `parquet`: a row per document.
+    """
+    if format == "trec":
+        tag = pl.col("method").str.replace_all(r"\s", "")
+        score = (pl.col("rank").max() + 1 - pl.col("rank")).over("page")
+        columns = (pl.col("page").alias("topic"), pl.lit("Q0"), "doc", "rank", score.alias("score"))
+        write_lines(drawn.select(*columns, tag), path)
+    elif format == "jsonl":
+        pages = drawn.group_by("page", "query", "method", maintain_order=True)
+        write_table(pages.agg(results=pl.struct("rank", "doc", "team")), path, format)
+    else:
+        write_table(drawn, path, format)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -18,11 +19,13 @@ from cranfield.base.errors import (
     check_share,
     quoted,
 )
+from cranfield.base.kinds import OneOf, Share, Whole
 from cranfield.base.text import counted
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.of_many import PreferenceMatrix, matrix_from
 from cranfield.online.interleaving.preference import Preference, preference_between
 from cranfield.online.log.query_log import QueryLog
+from cranfield.significance.corrections.of_pvalues import LAWS
 
 SATISFIED = 30.0
 """Seconds of dwell from which a click counts as satisfied."""
@@ -300,16 +303,16 @@ def _of_query(
 
 def preference(
     log: QueryLog,
-    unit: str | None = None,
+    unit: Annotated[str | None, OneOf(UNITS)] = None,
     *,
     names: Sequence[str] | None = None,
     clicks: str = "all",
     lists: Lists | None = None,
     method: str | None = None,
-    expected: float = 0.5,
-    confidence: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
+    expected: Annotated[float, Share()] = 0.5,
+    confidence: Annotated[float, Share()] = 0.95,
+    resamples: Annotated[int, Whole(1)] = 10_000,
+    seed: Annotated[int, Whole(0)] = 0,
 ) -> Preference:
     """Test which of two rankers the users of a log prefer.
 
@@ -326,16 +329,18 @@ def preference(
     names
         The rankers A and B; by default the two teams of the log, in order.
     clicks
-        Clicks that count: `all` with weight 1; the `first` or `last` one of a page; `sat`: those
-        with a dwell of at least 30 seconds; or a column of clicks with their weights.
+        Clicks that count, which are `all`, the `first` or `last` of a page, `sat` (a dwell of at
+        least 30 seconds), or a column of clicks with their weights.
     lists
         Documents by query and ranker, best first: pages are compared by the method that interleaved
         them. By default they are compared by teams, which is right for team draft.
     method
         With lists: a method by its text form, such as `Probabilistic`; by default that of each
         page.
-    expected, confidence, resamples, seed
+    expected, confidence
         As for :func:`preference_of`.
+    resamples, seed
+        As for :func:`preference_by_credits`.
 
     Raises
     ------
@@ -371,7 +376,7 @@ def preference_matrix(
     *,
     names: Sequence[str] | None = None,
     clicks: str = "all",
-    correction: str = "holm",
+    correction: Annotated[str, OneOf(tuple(LAWS))] = "holm",
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -395,6 +400,7 @@ def preference_matrix(
         As for :func:`preference`, and for rankers that are never in one page.
     """
     check_several("names", names)
+    check_choice("correction", correction, LAWS)
     credits = team_credits(log, clicks)
     kind, code, notes = units_of(log, credits, unit)
     rankers = tuple(credits.rankers if names is None else names)

@@ -233,8 +233,8 @@ def preference_of(
     names
         A and B.
     expected
-        Share of wins, of wins and losses, that equal rankers would have: another one than 1/2
-        where the interleaving is known to be biased.
+        Proportion of wins, of wins and losses, that equal rankers would have: other than 1/2 where
+        the interleaving is known to be biased.
     confidence
         Confidence level of all intervals.
 
@@ -290,8 +290,10 @@ def preference_by_credits(
         Name of a unit, such as `user`.
     names, expected, confidence
         As for :func:`preference_of`.
-    resamples, seed
-        Number of bootstrap resamples, and the seed; used if a unit has several impressions.
+    resamples
+        Number of bootstrap resamples of units that have several impressions.
+    seed
+        Seed of the bootstrap.
 
     Raises
     ------

@@ -407,7 +407,7 @@ def parts_of(
     other: a table of results or clicks, to be detected; of other formats than tables it is clicks.
     """
     clicks = other if clicks is None else clicks
-    form = policies.form
+    form = policies.format
     is_file = isinstance(source, (str, PathLike))
     if is_file and Path(fspath(source)).is_dir():
         if results is not None or clicks is not None:
@@ -425,7 +425,7 @@ def parts_of(
     parts = _parts_of_one(source, clicks, form, policies, anomalies)
     _, shown, clicked = parts
     if shown is not None and shown.frame.is_empty():
-        _warn_of_no_results(shown, is_file or policies.form == "flat")
+        _warn_of_no_results(shown, is_file or policies.format == "flat")
     elif is_file and form in _ONE_FILE and clicked is not None and clicked.frame.is_empty():
         warn(f"{clicked.source}: has no clicks; measures of clicks are 0")
     return parts

@@ -119,13 +119,13 @@ ODD = ("refuse", "count")
 class Policies:
     """Options of :func:`read_log`, as it explains them."""
 
-    form: str
+    format: str
     odd: str
     max_queries: int | None
     click_actions: Sequence[str] | None
 
     def __post_init__(self) -> None:
-        check_choice("format", self.form, FORMS)
+        check_choice("format", self.format, FORMS)
         check_choice("odd", self.odd, ODD)
         if self.max_queries is not None:
             check_whole("max_queries", self.max_queries, 1)

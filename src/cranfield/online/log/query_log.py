@@ -313,7 +313,8 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
     log
         A log that knows the user and the time of its pages.
     timeout
-        Such as `"30m"`, `"90s"`, `"1h"`, a number of seconds, or a timedelta; up to a year.
+        Pause that starts a new session, such as `30m`, `90s` or `1h`. Also a number of seconds, or
+        a timedelta; up to a year.
 
     Returns
     -------

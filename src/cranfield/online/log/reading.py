@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import polars as pl
 
-from cranfield.base.errors import check_several
+from cranfield.base.errors import PolicyError, check_several
+from cranfield.base.kinds import OneOf, Whole
 from cranfield.online.log.forms import parts_of
-from cranfield.online.log.linking import Anomalies, Policies, linked
+from cranfield.online.log.linking import FORMS, ODD, Anomalies, Policies, linked
 from cranfield.online.log.query_log import QueryLog
 
 
@@ -20,9 +21,9 @@ def read_log(
     results: Any = None,
     clicks: Any = None,
     *,
-    format: str = "auto",
-    odd: str = "refuse",
-    max_queries: int | None = None,
+    format: Annotated[str, OneOf(FORMS)] = "auto",
+    odd: Annotated[str, OneOf(ODD)] = "refuse",
+    max_queries: Annotated[int | None, Whole(1)] = None,
     click_actions: Sequence[str] | None = None,
 ) -> QueryLog:
     """Read a query log: pages that users saw, the results on them, and clicks.
@@ -45,23 +46,23 @@ def read_log(
         Table of clicks, with `page`, `rank` or `doc`, and perhaps `time`, `dwell` (seconds) or
         `end`, and `censored`.
     format
-        `"tables"`: the three of them, or a folder with files `pages`, `results` and `clicks`.
-        `"flat"`: one table, a row a shown result, with the columns of pages and results and
-        perhaps `clicks` (how often, or whether), `click_time` and `dwell`. `"sessions"`: the XML of
-        the TREC Session track, or :class:`~cranfield.sessions.Sessions`. `"ubi"`: queries as JSON
-        lines and, as `clicks`, events, or a folder with `ubi_queries.jsonl` and `ubi_events.jsonl`.
-        `"living-labs"`: JSON lines `{sid, qid, time, ranking: [{docid, clicked, team}]}`, as TREC
-        OpenSearch has them. `"yandex"`: `session time Q query region doc...` and `session time C
-        doc`, separated by tabs. `"pyclick"`: `query TAB doc,doc : clicked , clicked ;`.
-        `"auto"`: whichever it seems to be.
+        Format of the log. `"auto"` (default): detected. `"tables"`: the three of them, or a folder
+        with files `pages`, `results` and `clicks`. `"flat"`: one table, a row a shown result, with
+        the columns of pages and results and perhaps `clicks` (how often, or whether), `click_time`
+        and `dwell`. `"sessions"`: the XML of the TREC Session track, or
+        :class:`~cranfield.sessions.Sessions`. `"ubi"`: queries as JSON lines and, as `clicks`,
+        events, or a folder with `ubi_queries.jsonl` and `ubi_events.jsonl`. `"living-labs"`: JSON
+        lines `{sid, qid, time, ranking: [{docid, clicked, team}]}`, as TREC OpenSearch has them.
+        `"yandex"`: `session time Q query region doc...` and `session time C doc`, separated by
+        tabs. `"pyclick"`: `query TAB doc,doc : clicked , clicked ;`.
     odd
-        How to treat pages that were recorded twice, and clicks before their page: `"refuse"` the
-        log, or `"count"` them. Then the first record of a page is kept, and the time of such clicks
-        is unknown.
+        How to treat pages that were recorded twice, and clicks before their page. `"refuse"`
+        (default) refuses the log; `"count"` counts them, keeps the first record of a page, and
+        treats the time of such clicks as unknown.
     max_queries
-        Leave out users, or sessions where no user is known, with more pages than that: robots.
+        Exclude users, or sessions where no user is known, with more pages than that: robots.
     click_actions
-        Names of the UBI actions that are clicks; `"click"` by default.
+        Names of the UBI actions that are clicks; `click` by default.
 
     Returns
     -------
@@ -94,19 +95,41 @@ def read_log(
     return linked(*parts_of(source, results, clicks, policies, anomalies), anomalies, policies)
 
 
-def read_pages_and(
-    pages: Any,
-    other: Any,
-    *,
-    format: str = "auto",
-    odd: str = "refuse",
-    max_queries: int | None = None,
-    click_actions: Sequence[str] | None = None,
-) -> QueryLog:
-    """Read pages and a table of results or clicks, detected by its columns, as :func:`read_log`."""
-    policies = Policies(format, odd, max_queries, click_actions)
+_NAMED = ("results", "clicks")
+
+
+def read_files(files: Sequence[str], **options: Any) -> QueryLog:
+    """Read a log from the names of its files, as the command line has them.
+
+    Parameters
+    ----------
+    files
+        One file or folder; or files of pages, results and clicks; or pages and one more table,
+        detected by its columns, or named by `results=FILE` or `clicks=FILE`.
+    options
+        As for :func:`read_log`.
+
+    Raises
+    ------
+    PolicyError
+        For another number of files, or standard input twice.
+    """
+    pairs = [file.partition("=") for file in files]
+    named = {name: path for name, sign, path in pairs if sign and name in _NAMED}
+    plain = [file for file, (name, _, _) in zip(files, pairs, strict=True) if name not in named]
+    if len(plain) not in ({1} if named else {1, 2, 3}) or len(plain) + len(named) < len(files):
+        raise PolicyError(
+            "a log is one file; or PAGES RESULTS CLICKS; or PAGES and results=FILE or clicks=FILE"
+        )
+    if [*plain, *named.values()].count("-") > 1:
+        raise PolicyError("standard input cannot be two files")
+    if len(plain) != 2:
+        sources: dict[str, Any] = dict(zip(("source", "results", "clicks"), plain, strict=False))
+        return read_log(**{**sources, **named, **options})
+    policies = Policies(**options)
     anomalies = Anomalies()
-    return linked(*parts_of(pages, None, None, policies, anomalies, other), anomalies, policies)
+    parts = parts_of(plain[0], None, None, policies, anomalies, plain[1])
+    return linked(*parts, anomalies, policies)
 
 
 _FILE = Path(__file__).parents[2] / "data" / "simulated_log.parquet"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, quoted
+from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.online_measure import (
@@ -246,7 +247,7 @@ Log = QueryLog | Mapping[str, Any] | LogTables
 def measure(
     log: Log,
     measures: str | OnlineMeasure | Iterable[str | OnlineMeasure] | None = None,
-    by: str | Sequence[str] | None = None,
+    by: str | Sequence[Annotated[str, OneOf(BY)]] | None = None,
     *,
     labels: Any = None,
 ) -> Measured:
@@ -263,10 +264,11 @@ def measure(
     measures
         Text forms, such as `CTR@3`; by default all that the log has the columns for.
     by
-        `variant`, `user`, `query`, `session` or `page`, or several of them; by default the whole
-        log. A session is of a user, variant or query if all its pages are.
+        Columns that define the units: `variant`, `user`, `query`, `session` or `page`, or several
+        of them; by default the whole log. A session is of a user, variant or query if all its pages
+        are.
     labels
-        Labels of pages, for good abandonment: a mapping from the id of a page, or a table with
+        Labels of pages, for good abandonment. A mapping from the id of a page, or a table with
         columns `page` and `label`, in memory or a file.
 
     Returns

@@ -13,6 +13,7 @@ import polars as pl
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, numbers
 from cranfield.base.text import counted
+from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import Log, ready
 from cranfield.online.measures.online_measure import OnlineMeasure
 from cranfield.online.measures.page_table import LogTables, collected
@@ -238,6 +239,29 @@ def survival(
     of_groups = str(one), tuple(curves), tuple(curves.values()), frame, upto
     tests, outside = _tests(samples, correction), every.height - rows.height
     return Survival(*of_groups, tests, correction, outside)
+
+
+def survival_tables(
+    log: QueryLog, measures: Sequence[str | OnlineMeasure]
+) -> dict[str, pl.DataFrame]:
+    """Estimate several times of a log, by variant if it has variants.
+
+    Returns
+    -------
+    dict of str to polars.DataFrame
+        The tables of :func:`survival`, with a first column `measure`: `survival`, with the
+        `horizon`, and `logrank`, if there are several variants.
+    """
+    by = "variant" if "variant" in log.pages.columns else None
+    parts: dict[str, list[pl.DataFrame]] = {"survival": [], "logrank": []}
+    for measure in measures:
+        result = survival(log, measure, by)
+        table = result.table.with_columns(horizon=pl.lit(result.horizon))
+        for name, part in (("survival", table), ("logrank", result.tests)):
+            parts[name].append(part.insert_column(0, pl.lit(result.measure).alias("measure")))
+    # A column without any value in a part has no type there.
+    joined = {name: pl.concat(each, how="vertical_relaxed") for name, each in parts.items()}
+    return {name: frame for name, frame in joined.items() if frame.height}
 
 
 def _durations(

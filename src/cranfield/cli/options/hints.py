@@ -1,0 +1,119 @@
+"""Messages of the library in the words of a command: options for arguments, advice for habits."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import click
+
+HABITS = {
+    **dict.fromkeys(("--metric", "--metrics"), ("--measure", "measures are given by -m")),
+    "--qrels": ("QRELS", "judgments are the first argument: QRELS RUN..."),
+    **dict.fromkeys(("--run", "--runs"), ("RUN", "runs are arguments, after the judgments")),
+    "-c": ("--topics", "all judged topics count unless --topics says otherwise"),
+    "-M": ("--depth", "--depth N cuts rankings"),
+    "-J": ("--unjudged", "--unjudged condensed leaves unjudged documents out"),
+    "--by_query": ("--by-topic", "-q, --by-topic shows each topic"),
+}
+"""What is said of an option that a command lacks, where it has the parameter that does this."""
+
+
+def told(error: click.NoSuchOption, command: click.Command) -> str:
+    """Say what stands for an option that there is not; empty where nothing is known of it."""
+    wanted, said = HABITS.get(error.option_name, ("", ""))
+    in_settings = (one for one in command.params if getattr(one, "in_file", False))
+    in_file = {name for one in in_settings for name in one.opts}
+    if (name := error.option_name) in in_file or wanted in in_file:
+        key = (name if name in in_file else wanted).removeprefix("--")
+        return f"{name} is a setting of this command: write {key}: ... into a file for --settings"
+    there = {name for one in command.params for name in one.opts}
+    there |= {one.human_readable_name.strip("[].") for one in command.params}
+    return f"there is no option {error.option_name}: {said}" if wanted in there else ""
+
+
+_HINT = re.compile(
+    r"""^\w+:\ [a-z_]\w*=.*?\ is\ not\b"""  # A wrong parameter of a measure.
+    r"""|\w+\([^()]*\)"""  # A measure with its parameters, or a call of Python, stays as it is.
+    r"""|\b(?P<name>[a-z_]+)=(?:(?P<text>'[^']*'|"[^"]*"|\.\.\.)|(?P<true>True)\b"""
+    r"""|\{'(?P<key>\w+)':\ \.\.\.\})"""
+    r"""|(?<=such\ as\ )(?P<of>[a-z_]+)=(?P<number>\d+)"""
+)
+
+
+_OF_READERS = frozenset(
+    {"columns", "cut", "duplicates", "encoding", "format", "measure", "missing", "repeats", "scale"}
+    | {"max_grade", "topics_with_grade"}
+    | {"numbers", "separator", "subtopics", "system", "ungraded"}
+)
+"""Arguments of reading and judging; messages of a command name only those that it has."""
+
+_BEFORE = re.compile(r".*(; |, |: | \()", re.DOTALL)
+_AFTER = {"; ": r"; | \((?=topic|document)|$", ", ": r"; |, | \(|\)|$", " (": r"\)|$"}
+_AFTER[": "] = _AFTER["; "]
+"""Where a clause ends, by the sign at which it begins."""
+
+
+def as_options(text: str, command: click.Command | None) -> str:
+    """Write hints such as `encoding='latin-1'` as options, where the command has one for them.
+
+    An option stands for the argument of its own name, unless it is declared `stands_for` another.
+    If the command lacks the option, the clause with an argument of readers is removed.
+
+    Examples
+    --------
+    >>> from cranfield.cli.evaluate import fuse
+    >>> as_options("'é' is not UTF-8; encoding='latin-1' reads any bytes", fuse)
+    "'é' is not UTF-8; --encoding latin-1 reads any bytes"
+    >>> as_options("RRF(k=True) has no cut='x'", fuse)
+    "RRF(k=True) has no cut='x'"
+    >>> as_options("2 grades; repeats='last' takes the last (topic 'q1')", fuse)
+    "2 grades (topic 'q1')"
+    """
+    if command is None:
+        return text
+    for hint in reversed([*_HINT.finditer(text)]):
+        argument = hint["name"] or hint["of"]
+        option = _options(command).get(argument)
+        start, end = hint.span()
+        if option is not None:
+            text = text[:start] + _as_option(hint, option) + text[end:]
+        elif argument in _OF_READERS and (clause := _BEFORE.match(text[:start])):
+            after = re.search(_AFTER[clause[1]], text[end:])
+            assert after is not None
+            end += after.end() if clause[1] == " (" else after.start()
+            text = text[: clause.start(1)] + text[end:]
+    return text
+
+
+def _as_option(hint: re.Match[str], option: click.Option) -> str:
+    name: str = max(option.opts, key=len)
+    if getattr(option, "in_file", False):
+        name = f"--settings with {name.removeprefix('--')}:"
+        if option.is_flag:
+            return f"{name} true"
+    if option.is_flag:
+        return name
+    if hint["key"]:
+        return f"{name} {hint['key']}=..."
+    if hint["true"]:
+        return f"{name} {option.metavar}" if option.metavar else hint[0]
+    value = hint["number"] or hint["text"]
+    return f"{name} {value if value[0] not in QUOTES else shlex.quote(value[1:-1])}"
+
+
+QUOTES = "'\""
+
+
+def _options(command: click.Command) -> dict[str, click.Option]:
+    """Return options by the arguments of Python that they stand for."""
+    listed = [one for one in command.params if isinstance(one, click.Option)]
+    # Of an argument that two may be, the one that is declared so.
+    listed.sort(key=lambda one: bool(getattr(one, "stands_for", "")))
+    named = [(getattr(one, "stands_for", ""), one) for one in listed]
+    # The --format of outputs and the --column of tables with metadata are other arguments.
+    return {
+        name or option.name or "": option
+        for name, option in named
+        if name or not {"--format", "--column"}.intersection(option.opts)
+    }

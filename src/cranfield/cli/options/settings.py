@@ -1,0 +1,59 @@
+"""Files of settings: YAML whose keys are options of a command that are no flags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.text import did_you_mean
+
+
+def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict[str, Any]:
+    """Read settings of a command from a file of YAML, by the names of its parameters."""
+    from cranfield.collection.metadata.metadata import read_yaml
+
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise PolicyError(f"{quoted(path)} cannot be read: {(reason or '').lower()}") from error
+    read = read_yaml(text, path)
+    if read.twice:
+        raise PolicyError(f"{path}: {read.twice[0].removesuffix('; the last one counts')}")
+    known = {
+        max(param.opts, key=len).removeprefix("--"): param
+        for param in command.params
+        if getattr(param, "in_file", False)
+    }
+    values = {}
+    for name, value in read.values.items():
+        if name not in known:
+            listed = ", ".join(known)
+            hint = did_you_mean(name, known, 1)
+            raise PolicyError(
+                f"{path}: unknown setting {quoted(name)}; expected one of: {listed}{hint}"
+            )
+        values[known[name].name or ""] = _setting(known[name], value, f"{path}: {name}", ctx)
+    return values
+
+
+def _setting(param: click.Parameter, value: Any, place: str, ctx: click.Context) -> Any:
+    """Convert a value of YAML for an option; a mapping becomes NAME=VALUE pairs."""
+    if isinstance(value, dict):
+        pairs = [f"{name}={item}" for name, item in value.items()]
+        value = pairs if param.multiple else ",".join(pairs)
+    if param.multiple and not isinstance(value, list):
+        value = [value]
+    for item in value if isinstance(value, list) else [value]:
+        if item is None or isinstance(item, (dict, list)):
+            raise PolicyError(f"{place} must be one value, got {quoted(value)}")
+    if isinstance(value, list) and not param.multiple:
+        value = ",".join(map(str, value))
+    try:
+        param.type_cast_value(ctx, value)
+    except click.BadParameter as error:
+        raise PolicyError(f"{place}: {error.message}") from error
+    return value

@@ -1,0 +1,96 @@
+"""Values of options that are lists, mappings and pairs, as signatures declare them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import click
+import pytest
+
+from cranfield.base.errors import PolicyError
+from cranfield.base.kinds import OneOf, Share, check_arguments
+from cranfield.cli.options.declaring import command, option
+from cranfield.cli.options.signatures import (
+    NameList,
+    NameValue,
+    NumberList,
+    NumbersByName,
+    by_name,
+    declared,
+)
+
+
+@command()
+@option("--names", type=NameList())
+@option("--looks", type=NumberList(1))
+@option("--oec", type=NumbersByName(names_alone=False))
+@option("--weights", type=NumbersByName(names_alone=True))
+@option("--margin", type=NameValue(), multiple=True, callback=by_name)
+def some(**given: Any) -> dict[str, Any]:
+    """Return what was given."""
+    return {name: value for name, value in given.items() if value is not None and value != {}}
+
+
+def read(*words: str) -> Any:
+    assert isinstance(some, click.Command)
+    return some.main(list(words), standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        (("--names", "a, b"), {"names": ["a", "b"]}),
+        (("--looks", "5,10"), {"looks": [5, 10]}),
+        (("--oec", "a=0.7, b = 0.3"), {"oec": {"a": 0.7, "b": 0.3}}),
+        (("--oec", "a=b=2"), {"oec": {"a=b": 2.0}}),
+        (("--weights", "a,b"), {"weights": ["a", "b"]}),
+        (("--weights", "a=0.9,b=0.1"), {"weights": {"a": 0.9, "b": 0.1}}),
+        (("--margin", "a=2%", "--margin", "b=1"), {"margin": {"a": "2%", "b": "1"}}),
+    ],
+)
+def test_values(words: tuple[str, ...], value: object) -> None:
+    assert read(*words) == value
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--looks", "5,x"), "--looks takes whole numbers from 1"),
+        (("--looks", "0"), "--looks takes whole numbers from 1"),
+        (("--oec", "a,b"), "--oec takes NAME=NUMBER pairs"),
+        (("--oec", "=1"), "--oec takes NAME=NUMBER pairs"),
+        (("--oec", "a=1,a=2"), "each name once"),
+        (("--weights", "a=0.5,b"), "--weights takes NAME=NUMBER pairs"),
+        (("--margin", "a"), "--margin 'a' is not of the form NAME=VALUE"),
+        (("--margin", "a=1", "--margin", "a=2"), "--margin names 'a' twice"),
+    ],
+)
+def test_what_is_refused(words: tuple[str, ...], reason: str) -> None:
+    with pytest.raises(PolicyError, match=reason):
+        read(*words)
+
+
+def test_functions_methods_and_dataclasses_declare_options() -> None:
+    of_function = declared("cranfield.online.analyse_experiment", "oec")
+    assert of_function.hint == Mapping[str, float] | None
+    of_field = declared("cranfield.online.Experiment", "hash")
+    assert (of_field.default, of_field.about[:18]) == ("md5", "Hash of the units.")
+    of_method = declared("cranfield.online.InterleavedRuns.draw", "jobs")
+    assert of_method.default is None
+    with pytest.raises(LookupError, match="no parameter nothing"):
+        declared("cranfield.online.Experiment", "nothing")
+
+
+def test_arguments_are_checked_by_annotations() -> None:
+    def function(
+        kind: Annotated[str | None, OneOf(("a", "b"))] = None,
+        alpha: Annotated[float, Share()] = 0.05,
+        names: Sequence[str] = (),
+    ) -> None: ...
+
+    check_arguments(function, {"kind": None, "alpha": 0.1, "names": ()})
+    with pytest.raises(PolicyError, match="unknown kind 'c'; expected one of: a, b"):
+        check_arguments(function, {"kind": "c", "alpha": 0.1, "names": ()})
+    with pytest.raises(PolicyError, match="alpha must be a number between 0 and 1, got None"):
+        check_arguments(function, {"kind": "a", "alpha": None, "names": ()})

@@ -15,7 +15,7 @@ from cranfield.assess.stops import RULES
 from cranfield.base.spec import Registry
 from cranfield.fusion.methods import FUSIONS
 from cranfield.meta.study import STUDIES
-from cranfield.online.click_models.saved import MODELS
+from cranfield.online.click_models.model import MODELS
 from cranfield.online.experiments.estimates import SEQUENTIAL
 from cranfield.online.interleaving.method import METHODS as INTERLEAVING
 from cranfield.online.measures.online_measure import MEASURES as ONLINE

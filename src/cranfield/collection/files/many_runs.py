@@ -21,6 +21,7 @@ from cranfield.base.text import counted, some_of
 from cranfield.collection.files.named_columns import (
     FLAT,
     RUN,
+    called,
     is_documents,
     is_run,
     runs_of_mapping,
@@ -232,7 +233,8 @@ def read_runs(
         (usual names: `system`, `run`, `model`, `tag`, ...) is a run of each, in order of
         appearance.
     format, encoding, columns, lower_is_better, separator, numbers, duplicates
-        As for :func:`read_run`.
+        As for :func:`read_run`. Where files without names of columns stand beside tables, `columns`
+        is about the tables; so is `lower_is_better` if `columns` names the score.
     system
         Column of a table of several systems that names them; `tag` for those of TREC text. It need
         not be given if it has one of the usual names; `tag` makes systems of the tags of a TREC
@@ -273,8 +275,17 @@ def read_runs(
     }
     if isinstance(data, Runs):
         return data.read_as(bad_runs=bad_runs, **options)
-    items = [item for name, part in _items(data) for item in _systems(name, part, options)]
+    parts = [*_items(data)]
+    if columns is not None:
+        options["columns"] = names = called(columns, "run", system)
+        names.beside_tables = any(_is_table(part) for _, part in parts)
+    items = [item for name, part in parts for item in _systems(name, part, options)]
     return Runs(items, bad_runs=bad_runs, **options)
+
+
+def _is_table(data: Any) -> bool:
+    """Tell whether a path is one of a table, by its suffix."""
+    return isinstance(data, (str, PathLike)) and Source(fspath(data)).suffix in FORMAT_OF_SUFFIX
 
 
 def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterable[Item]:

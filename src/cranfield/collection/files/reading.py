@@ -274,7 +274,7 @@ def read_run(
             return run.kept()
     rows = _read(data, "run", format, encoding, separator, columns, system=system)
     scores, ranks = _scores(rows, numbers)
-    if lower_is_better:
+    if lower_is_better and not _is_without_named_score(rows, columns):
         if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
             reason = "expected scores, as lower is better, got ranks only"
             raise InputError(reason, source=rows.origin.name)
@@ -304,6 +304,13 @@ def read_run(
             stacklevel=2,
         )
     return run
+
+
+def _is_without_named_score(rows: _Rows, columns: Mapping[str, str] | Called | None) -> bool:
+    """Tell whether a file lacks the column of scores that tables beside it have by name."""
+    if columns is None or isinstance(columns, Mapping) or rows.table is not None:
+        return False
+    return columns.beside_tables and "score" in columns.names
 
 
 def systems_table(

@@ -155,7 +155,7 @@ def test_scores_can_be_compared(texts: Path) -> None:
         (("--citations", "citations.csv", "-m", "nDCG"), "unknown measure of texts 'nDCG'"),
         (("--citations", "citations.csv", "--tokeniser", "whitespace"), "goes with --references"),
         (("--citations", "citations.csv", "-f", "parquet"), "--format parquet needs --output"),
-        (("--citations", "citations.csv", "--label", "x"), "--label goes with --format latex"),
+        (("--citations", "citations.csv", "--label", "x"), "label goes with --format latex"),
         (("--nuggets", "nuggets.csv", "answers.csv", "-m", "SSharp"), "SSharp needs the vital"),
         (("--citations", "citations.csv", "--places", "-1"), "Invalid value for '--places'"),
         (("--citations",), "Missing argument 'ANSWERS...'"),

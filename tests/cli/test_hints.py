@@ -69,7 +69,7 @@ def test_a_document_twice(tmp_path: Path) -> None:
     ):
         err = cranfield(tmp_path, *arguments, status=2)[1]
         setting = "--settings with duplicates: first"
-        assert said.format(setting if arguments[0] == "pool" else "--duplicates first") in err
+        assert said.format("--duplicates first" if arguments[0] == "evaluate" else setting) in err
         assert cranfield(tmp_path, *arguments, "--duplicates", "first")[0]
     with pytest.raises(cf.InputError) as caught:
         cf.read_run(tmp_path / "twice.run")

@@ -117,8 +117,8 @@ REFUSED = [
     (["none.csv"], "none.csv: cannot be read"),
     (["labels.csv", "gold"], "'labels.csv' is not of the form NAME=FILE"),
     (["a=gold", "a=gold"], "two files of the assessor 'a'"),
-    (["labels.csv", "--fix-gold"], "--fix-gold goes with --gold"),
-    (["labels.csv", "--gold", "gold", "--fix-gold"], "--fix-gold goes with --gold"),
+    (["labels.csv", "--fix-gold"], "setting fix-gold goes with --gold"),
+    (["labels.csv", "--gold", "gold", "--fix-gold"], "setting fix-gold goes with --gold"),
     (["labels.csv", "--resamples", "9"], "--resamples goes with --interval bootstrap"),
     (["labels.csv", "--table", "gold"], "unknown table 'gold'"),
     (["labels.csv", "--grades", "0..1"], "labels.csv:6: grade 2 is off the scale (0, 1)"),
@@ -142,7 +142,7 @@ def test_refused_in_one_line(labelled: Path, arguments: list[str], reason: str) 
     assert out == ""
     assert err.startswith("cranfield: error: ") and err.count("\n") == 1
     assert reason in err
-    assert {path.name for path in labelled.iterdir()} == before
+    assert {path.name for path in labelled.iterdir()} - {"settings.yml"} == before
 
 
 CELLS = ["", "a", "a", "b", "0", "1", "1", "2", "-1", "1.5", "NaN", "NA", "  ", "é", "\x1b[31m"]

@@ -135,7 +135,7 @@ def test_output(log: Path) -> None:
         (("qrels", "sessions.csv", "-m", "ClickU"), "ClickU needs"),
         (("qrels", "sessions.csv", "--clicks", "lengths"), "lengths"),
         (("qrels", "log.xml", "--clicks", "clicks.csv"), "log.xml: has its own clicks"),
-        (("qrels", "sessions.csv", "--ties", "input"), "--ties goes with RUN"),
+        (("qrels", "sessions.csv", "--ties", "input"), "setting ties goes with RUN"),
         (("-", "-"), "standard input cannot be two files"),
         (("qrels", "log.xml", "qrels"), "4 columns where a run line has 6"),
         (("qrels", "sessions.csv", "--depth", "0"), "Invalid value for '--depth'"),
@@ -166,4 +166,4 @@ def test_the_scale_of_grades_is_that_of_python(log: Path) -> None:
     found = cf.evaluate_sessions(log / "sessions.csv", log / "qrels", "ERR", max_grade=4)
     assert value == pytest.approx(found["ERR"].overall()[0])
     _, err = cranfield(log, *command)
-    assert "--max-grade 2 fixes it" in err
+    assert "max-grade: 2 fixes it" in err

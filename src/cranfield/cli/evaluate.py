@@ -19,6 +19,7 @@ from cranfield.cli.options.declaring import (
     tell_without_effect,
 )
 from cranfield.cli.options.judging import (
+    RUN_SETTINGS,
     Reading,
     evaluated,
     judging_options,
@@ -177,8 +178,12 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 
 @command(
     epilog=SESSIONS_EPILOG,
-    first="measure clicks session-topics depth duplicates"
-    " until-click rel by-session format output places",
+    first="measure clicks session-topics depth until-click rel by-session format output places"
+    " settings",
+)
+@settings(
+    "duplicates run-duplicates skip-bad-runs lengths max-grade unjudged negative ties"
+    " order caption label long"
 )
 @click.argument("qrels", metavar="QRELS", type=READ)
 @click.argument("sessions", metavar="SESSIONS", type=READ)
@@ -272,8 +277,10 @@ DEFAULTS = {
 
 @command(
     epilog=ANSWERS_EPILOG,
-    first="measure nuggets assignments citations references system by-topic format output places",
+    first="measure nuggets assignments citations references system tokeniser by-topic format output"
+    " places settings",
 )
+@settings("order caption label long")
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
 @option(
     "--nuggets", metavar="FILE", help="Gold nuggets; ANSWERS say which each answer has.", type=READ
@@ -386,8 +393,9 @@ Examples:
 
 @command(
     epilog=FUSE_EPILOG,
-    first="method norm weights depth limit name ties system duplicates jobs list output",
+    first="method norm weights depth limit name ties jobs metadata list output settings",
 )
+@settings(RUN_SETTINGS)
 @click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
 @options_from(
     "cranfield.fuse",

@@ -80,8 +80,9 @@ COMPARED = 40
 
 @command(
     epilog=EPILOG,
-    first="columns grades method tie gold qrels measure pairs against format table output",
+    first="columns grades method gold qrels measure pairs against interval format table output",
 )
+@settings("tie fix-gold encoding repeats")
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=READ)
 @option(
     "--columns",
@@ -281,7 +282,7 @@ RANKED = ("--runs", "--own-runs")
     epilog=JUDGES_EPILOG,
     first="cut scale runs own-runs kin correct measure confidence format table output rel",
 )
-@settings(DOCUMENT_JUDGING_SETTINGS)
+@settings(f"label-format fixed-topics {DOCUMENT_JUDGING_SETTINGS}")
 @click.argument("qrels", metavar="QRELS", type=READ)
 @click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=READ)
 @options_from("cranfield.assess.compare_judges", "cut scale level", scale={"metavar": "LOW..HIGH"})

@@ -60,11 +60,15 @@ LEFT_OUT = ("output", *WORK, "page", "format", "table")
 """Options that change nothing on the page, so that they are no part of the command on it."""
 
 
+COMPARING_SETTINGS = f"statistic alternative missing resamples exact threshold {JUDGING_SETTINGS}"
+"""Options that a chart or a page of comparisons takes from a file of settings."""
+
+
 @command(
     epilog=EPILOG,
     first="measure scores baseline test correction title judges output rel compat settings",
 )
-@settings(f"exact threshold {JUDGING_SETTINGS}", flags="lower")
+@settings(COMPARING_SETTINGS, flags="lower")
 @score_input(measures_option(DEFAULT))
 @scale_option
 @option(
@@ -263,7 +267,7 @@ def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
     epilog=PLOT_EPILOG,
     first="list measure scores only topic reference length baseline test correction output rel",
 )
-@settings(f"exact threshold {JUDGING_SETTINGS}", flags="lower")
+@settings(COMPARING_SETTINGS, flags="lower")
 @click.argument("kind", metavar="KIND")
 @with_options(
     in_group(

@@ -350,14 +350,17 @@ judging_options = _judging(subtopics_option)
 document_judging_options = _judging()
 """The options of reading and judging where documents are judged, not subtopics."""
 
-_READING = "input-format encoding system columns lower separator numbers duplicates skip-bad-runs"
+RUN_SETTINGS = (
+    "input-format encoding system columns lower separator numbers duplicates skip-bad-runs"
+)
+"""Options of reading runs that most commands take from a file of settings."""
 
-READING_SETTINGS = f"{_READING} subtopics ungraded"
-"""Options of reading that most commands take from a file of settings."""
+READING_SETTINGS = f"{RUN_SETTINGS} subtopics ungraded"
+"""The same, with options of reading judgments."""
 
 DOCUMENT_JUDGING_SETTINGS = (
     "ties topics unjudged negative depth max-grade topics-with-grade lengths groups intents aspect"
-    f" backend {_READING} ungraded"
+    f" backend {RUN_SETTINGS} ungraded"
 )
 """Options of reading and judging that all commands but `evaluate` take from a file of settings."""
 

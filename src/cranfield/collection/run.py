@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Indices
+from cranfield.base.arrays import Bools, Indices
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.parallel import fields_alone
 from cranfield.base.text import counted
@@ -57,6 +57,8 @@ class Run(Pairs, Framed):
         Where the rows came from, for messages.
     described
         Where its metadata are; :attr:`metadata` reads them.
+    unranked
+        Mask of the rows whose rank was not an integer; None if each was one; shape (rows,).
     known_keys
         The keys of the rows, where they are known already; none of the run's attributes.
 
@@ -78,6 +80,7 @@ class Run(Pairs, Framed):
     ranks: NDArray[np.int32] | None = None
     origin: Origin = field(default=Origin("a run"))
     described: MetadataPlace | None = None
+    unranked: Bools | None = None
     known_keys: InitVar[Keys | None] = None
 
     def __post_init__(self, known_keys: Keys | None) -> None:
@@ -160,6 +163,7 @@ class Run(Pairs, Framed):
             ranks=None if self.ranks is None else self.ranks[rows],
             origin=Origin(self.origin.name),
             described=self.described,
+            unranked=None if self.unranked is None else self.unranked[rows],
         )
         if "keys" in vars(self):
             copy.__dict__["keys"] = self.keys[rows]

@@ -25,6 +25,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Bools
 from cranfield.base.errors import InputError
 from cranfield.base.parallel import as_they_come, own_threads
 from cranfield.collection.files.layouts import Layout, ragged, read_lines
@@ -110,6 +111,8 @@ class Columns:
         self._numbers: dict[str, _Column] = {}
         self._texts: dict[str, list[pl.Series]] = {}
         self._filled: set[str] = set()
+        self._gaps: dict[str, list[NDArray[np.int64]]] = {}
+        rows = 0
         codes, keys, docs = _Column(), _Column(), _Documents()
         for part in parts:
             codes.add(self.coder.codes_of(part.topics)[part.codes])
@@ -120,10 +123,14 @@ class Columns:
                 if values.null_count() < len(values):
                     self._filled.add(name)
                 if values.dtype.is_numeric():
+                    if values.null_count():
+                        gaps = values.is_null().arg_true().to_numpy().astype(np.int64)
+                        self._gaps.setdefault(name, []).append(rows + gaps)
                     filled = values.fill_null(0) if values.null_count() else values
                     self._numbers.setdefault(name, _Column()).add(filled.to_numpy())
                 else:
                     self._texts.setdefault(name, []).append(values)
+            rows += part.codes.size
         self.codes: Codes = codes.joined()
         self.words = docs.words()
         self.docs = docs.text()
@@ -143,6 +150,14 @@ class Columns:
     def joined(self, column: str) -> np.ndarray[Any, Any]:
         """Take a column of numbers out, as one array; what is no number in it is 0."""
         return self._numbers.pop(column).joined()
+
+    def gaps(self, column: str) -> Bools | None:
+        """Return a mask of the rows without a number in a column; None if each has one."""
+        if column not in self._gaps:
+            return None
+        mask = np.zeros(self.codes.size, dtype=bool)
+        mask[np.concatenate(self._gaps[column])] = True
+        return mask
 
     def text(self, column: str) -> pl.Series:
         """Take a column of text out."""

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from glob import has_magic
 from numbers import Real
@@ -187,10 +188,12 @@ class Runs(Sequence[Run]):
 
     def sent(self, index: int) -> Runs:
         """Return one of the runs so that it can be sent: as its path, or else as it was read."""
-        name, path = self._items[index][0], self.path(index)
+        (name, data), path = self._items[index], self.path(index)
         if path is None or path == "-":
             return Runs([(None, self.for_now(index))])
-        file = path if path.startswith("irds:") else Source(path, folder=str(Path.cwd()))
+        file = (
+            path if path.startswith("irds:") else replace(Source.of(data), folder=str(Path.cwd()))
+        )
         sent = self._of([(name, file)])
         sent._stems = [self.stem(index)]
         return sent

@@ -281,6 +281,7 @@ def read_run(
     read, origin, tags = given.columns, given.origin, [*given.columns.tags]
     topics, codes, docs, words, keys = given.topics, read.codes, read.docs, read.words, read.keys
     scores, ranks = _scores(given, numbers)
+    unranked = None if ranks is None else read.gaps("rank")
     if lower_is_better:
         if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
             reason = "expected scores, as lower is better, got ranks only"
@@ -292,6 +293,7 @@ def read_run(
         if kept is not None:
             codes, docs, scores, origin = codes[kept], docs[kept], scores[kept], Origin(origin.name)
             ranks = None if ranks is None else ranks[kept]
+            unranked = None if unranked is None else unranked[kept]
     listed = some_of(map(quoted, tags), 3)
     if len(tags) > 1 and given.table is not None:
         reason = f"holds {len(tags)} systems ({listed}), where one is expected"
@@ -308,6 +310,7 @@ def read_run(
             ranks=ranks,
             origin=origin,
             described=_described(given.place, metadata, tag),
+            unranked=unranked,
         )
     except InputError as error:
         raise given.about_repeats(error) from None

@@ -3,8 +3,8 @@
     python -m benchmarks.campaign_check [--lines 1000000] [--ids 10000000] [--folder DIR]
 
 Random ids are written one a line, and a run with a thousand documents of a thousand topics, valid
-but for one unknown document and one that is there twice, each in a known line. `cranfield campaign
-check` has to find the two, and so have a script in Perl and one in Python that do what checkers of
+but for one unknown document and one that is there twice, each in a known line. `cranfield check`
+has to find the two, and so have a script in Perl and one in Python that do what checkers of
 shared tasks do: the list in a hash, the run line by line.
 """
 
@@ -112,9 +112,9 @@ def measure(folder: Path) -> None:
     """Run each way once, and print what it took."""
     files = [folder / "documents.txt", folder / "large.run"]
     names = [str(file) for file in files]
-    check = ["-m", "cranfield", "campaign", "check", names[1], "--rules", str(folder)]
+    check = ["-m", "cranfield", "check", names[1], "--rules", str(folder)]
     commands = {
-        "cranfield campaign check": [sys.executable, *check],
+        "cranfield check": [sys.executable, *check],
         "a script in Python": [sys.executable, "-c", PYTHON, *names],
     }
     if (perl := shutil.which("perl")) is not None:

@@ -61,7 +61,7 @@ def measured(folder: Path, topics: int, times: int) -> None:
     subprocess.run([sys.executable, "-c", OPENED, str(news)], check=True)
     command = [sys.executable, "-m", "cranfield", "campaign"]
     kept = {
-        "list": [*command, "list", str(news)],
+        "list": [*command, "run", "list", str(news)],
         "board": [*command, "score", str(news)],
         "history": [*command, "history", str(news), "-m", "AP"],
     }
@@ -78,7 +78,9 @@ def measured(folder: Path, topics: int, times: int) -> None:
                     f"{topic} Q0 d{(d * 7 + k) % 150} {d + 1} {DOCS - d} {tag}\n"
                     for d in range(DOCS)
                 )
-        show("submit", [*command, "submit", str(news), str(run), "--team", "team000"], folder)
+        show(
+            "submit", [*command, "run", "submit", str(news), str(run), "--team", "team000"], folder
+        )
         show("board, with a run to score", kept["board"], folder)
 
 

@@ -26,7 +26,8 @@ from cranfield.assess import corrected_mean, judges_as_runs, stratified_mean
 from cranfield.assess.agreement import coefficients
 from cranfield.assess.agreement.coefficients import jackknife
 from cranfield.assess.agreement.tables import of_joint
-from cranfield.assess.estimates.by_document import Sampled, estimated
+from cranfield.assess.estimates.documents import SampledDocuments, estimate_scores
+from cranfield.assess.estimates.means import Fit
 from cranfield.assess.judges.comparison import SHARES, UNBOUNDED, calibration, statistics
 from cranfield.assess.judges.rankings import by_all
 from cranfield.assess.judges.reading import Scale
@@ -144,11 +145,11 @@ def documents(folder: Path, samples: int) -> None:
                     certain: Bools = np.zeros(truth.size, dtype=bool)
                     topics, people = pool.topics[taken], pool.people[:, taken]
                     by_judge = pool.judge[:, taken]
-                    sample = Sampled(
+                    sample = SampledDocuments(
                         topics, chance, topics, people, by_judge, pool.by_judge, certain
                     )
                     both, people_only = (
-                        estimated(sample, pool.topics.size, True, lambda_, 5, SEED, 0.05)
+                        estimate_scores(sample, pool.topics.size, True, Fit(lambda_, seed=SEED))
                         for lambda_ in (None, 0.0)
                     )
                     fixed, sampled, alone = (

@@ -57,19 +57,19 @@ def main() -> None:
     (out / "rules/campaign.toml").write_text(RULES)
     (out / "rules/topics.txt").write_text("".join(f"{topic}\n" for topic in TOPICS))
     folder = str(out / "covid")
-    release = ["release", folder, "--date", DATE]
+    release = ["release", "make", folder, "--date", DATE]
     life = [
         ["init", folder, "--rules", str(out / "rules/campaign.toml")],
         [
-            *("submit", folder, str(source / "runs")),
+            *("run", "submit", folder, str(source / "runs")),
             *("--from", str(source / "leaderboard.csv"), "--add-teams"),
         ],
         ["judgments", folder, str(source / "qrels.covid-round5.txt.gz"), "--version", "round5"],
         ["score", folder],
-        ["sheets", folder, "-o", str(out / "sheets")],
+        ["release", "sheets", folder, "-o", str(out / "sheets")],
         release,
         release,
-        ["site", folder, "-o", str(out / "site")],
+        ["release", "site", folder, "-o", str(out / "site")],
         ["verify", folder],
     ]
     taken = [timed(*command) for command in life]

@@ -126,7 +126,8 @@ class Campaign:
         folder: Path | None = None,
     ) -> str:
         """Run a command; what it says is kept under who reads it."""
-        line = ["-m", "cranfield", "campaign", *map(str, arguments)]
+        group = [] if arguments[0] == "check" else ["campaign"]
+        line = ["-m", "cranfield", *group, *map(str, arguments)]
         done = subprocess.run(
             [sys.executable, *line],
             env=self.environment,
@@ -138,7 +139,7 @@ class Campaign:
         said = done.stdout + done.stderr
         if "Traceback" in said or (status is not None and done.returncode != status):
             raise SystemExit(f"{' '.join(line)}: status {done.returncode}\n{said}")
-        self.said[to] = f"{self.said.get(to, '')}$ {line[3]}\n{said}\n"
+        self.said[to] = f"{self.said.get(to, '')}$ {' '.join(line[2:4])}\n{said}\n"
         return said
 
     def run(self, tag: str, *, docs: str = "", bad: bool = False, header: str = "") -> Path:
@@ -191,7 +192,7 @@ def whole_life(folder: Path) -> Campaign:
         remark = put(f"free answer of {kind}", public=public, only=only)
         status = 1 if look.get("bad") else 0
         path = made.run(tag, docs=docs, **look)  # type: ignore[arg-type]
-        go("submit", home, path, "--task", "adhoc", "--team", team, "--type", "automatic",
+        go("run", "submit", home, path, "--task", "adhoc", "--team", team, "--type", "automatic",
            "--priority", 1, "--answer", "fields=all", "--answer", f"remark={remark}",
            "--description", said, status=status)  # fmt: skip
         return tag
@@ -201,23 +202,23 @@ def whole_life(folder: Path) -> Campaign:
     for k in range(3):
         tag = put(f"tag of run {k} with metadata", public=True)
         path = made.run(tag, header=header.replace("{tag}", tag))
-        go("submit", home, path, "--task", "adhoc", "--team", own, "--type", "automatic",
+        go("run", "submit", home, path, "--task", "adhoc", "--team", own, "--type", "automatic",
            "--priority", 1)  # fmt: skip
     for k in range(3):
         submit(f"run {k} of another team", other, public=True, only="packet")
     submit("a run under embargo", hidden, public=False, docs_public=True)
     submit("a refused run", own, public=False, bad=True)
     withdrawn = submit("a withdrawn run", absent, public=False)
-    go("withdraw", home, withdrawn, "--reason", put("reason of withdrawing"))
+    go("run", "withdraw", home, withdrawn, "--reason", put("reason of withdrawing"))
     replaced = submit("a replaced run", own, public=False)
     new = put("tag of the run in its place", public=True)
     said, remark = put("new description", public=True), put("new free answer", public=True)
     # What is not said of the new run is as it was of the old one.
-    go("replace", home, replaced, made.run(new), "--description", said,
+    go("run", "replace", home, replaced, made.run(new), "--description", said,
        "--answer", "fields=all", "--answer", f"remark={remark}")  # fmt: skip
     tag = put("tag of an unreleased task")
     path = made.run(tag, docs=put("document of an unreleased task"))
-    go("submit", home, path, "--task", "later", "--team", absent)
+    go("run", "submit", home, path, "--task", "later", "--team", absent)
 
     qrels = made.given / "qrels.txt"
     grades = [f"{topic} 0 d{k:03d} {int(made.random.random() < 0.3)}\n"
@@ -234,8 +235,8 @@ def whole_life(folder: Path) -> Campaign:
 
     # What leaves: a pack, packets, releases, sites.
     go("pack", home, "-o", made.out / "pack")
-    go("packet", home, "--team", own, "-o", made.out / "packet.zip", "--task", "adhoc")
-    go("release", home, "--task", "adhoc", "--judgments", "1", "--date", "2026-11-20")
+    go("release", "packet", home, "--team", own, "-o", made.out / "packet.zip", "--task", "adhoc")
+    go("release", "make", home, "--task", "adhoc", "--judgments", "1", "--date", "2026-11-20")
     shutil.copytree(home / "releases", made.out / "release")
     others = {put.words[f"tag of run {k} of another team"].word: k for k in range(3)}
     board = pl.read_csv(made.out / "release/adhoc-1/data/leaderboard.csv", infer_schema=False)
@@ -243,7 +244,7 @@ def whole_life(folder: Path) -> Campaign:
         if tag in others:
             where = f"mean of run {others[tag]} of another team"
             put.words[where] = Word(where, mean[:10], public=True, only="packet")
-    go("site", home, "-o", made.out / "site")
+    go("release", "site", home, "-o", made.out / "site")
     # What participants read.
     tag = put("tag of a participants check", public=True)
     theirs = made.out.parent / "participant"
@@ -257,20 +258,22 @@ def whole_life(folder: Path) -> Campaign:
     for path in (made.run(taken), made.run(new)):
         # Messages name a file as the command did.
         more = ["--task", "adhoc", "--type", "automatic", "--priority", "1"]
-        go("submit", home.absolute(), path.name, "--team", own, *more, status=1,
+        go("run", "submit", home.absolute(), path.name, "--team", own, *more, status=1,
            to="participant", folder=path.parent)  # fmt: skip
     return made
 
 
 def anonymous(made: Campaign) -> None:
     """Make a release without names, and a site of it alone."""
-    made.command("release", made.folder, "--task", "adhoc", "--judgments", "1", "--anonymous",
-                 "--date", "2026-11-20")  # fmt: skip
+    made.command(
+        *("release", "make", made.folder, "--task", "adhoc", "--judgments", "1"),
+        *("--anonymous", "--date", "2026-11-20"),
+    )
     reason = made.planted("reason of retracting", public=True)
-    made.command("retract", made.folder, "adhoc-1", "--reason", reason)
+    made.command("release", "retract", made.folder, "adhoc-1", "--reason", reason)
     source = made.folder / "releases"
     shutil.copytree(source / "adhoc-2", made.out / "anonymous release")
-    made.command("site", made.folder, "-o", made.out / "anonymous site")
+    made.command("release", "site", made.folder, "-o", made.out / "anonymous site")
 
 
 def pieces(path: Path) -> Iterator[tuple[str, bytes]]:

@@ -31,8 +31,13 @@ from scipy.special import ndtr
 
 import cranfield as cf
 from cranfield.assess import corrected_mean, judges_as_runs, stratified_mean
-from cranfield.assess.estimates.by_document import Sampled, estimated, worth
-from cranfield.assess.estimates.corrected import Topics
+from cranfield.assess.estimates.documents import (
+    SampledDocuments,
+    contributions,
+    estimate_scores,
+)
+from cranfield.assess.estimates.means import Fit
+from cranfield.assess.estimates.scores import Topics
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.streams import stream
 from cranfield.collection.qrels import Qrels
@@ -187,7 +192,7 @@ def pool_of(runs: Any, human: Qrels, judge: Qrels, measure: str) -> Pool:
     for grade in (human.grades[document].astype(np.int64), view.grade):
         table = np.zeros((judged.shape[1], len(judge)))
         system = view.cell // judged.shape[0]
-        table[system, document] = worth(wanted, judged, view.rank, grade)
+        table[system, document] = contributions(wanted, judged, view.rank, grade)
         tables.append(table)
     # The order of topics of judged runs.
     code = {name: k for k, name in enumerate(judged.topics)}
@@ -208,9 +213,9 @@ def documents(name: str, judge: str, pool: Pool, measure: str, size: int, sample
         chance = np.minimum(size / counts, 1.0)[pool.topics[taken]]
         certain = np.zeros(truth.size, dtype=bool)
         topics, people, judged = pool.topics[taken], pool.people[:, taken], pool.judge[:, taken]
-        sample = Sampled(topics, chance, topics, people, judged, pool.by_judge, certain)
+        sample = SampledDocuments(topics, chance, topics, people, judged, pool.by_judge, certain)
         for i, fixed in enumerate((False, True)):
-            data = estimated(sample, pool.topics.size, fixed, None, 5, SEED, 0.05).means()
+            data = estimate_scores(sample, pool.topics.size, fixed, Fit(seed=SEED)).means()
             hit[i] += (data.low <= truth + 1e-12) & (truth - 1e-12 <= data.high)
         total += data.estimate
         square += (data.estimate - truth) ** 2
@@ -267,7 +272,7 @@ def by_topic(name: str, people: Floats, judge: Floats, measure: str, samples: in
             for table in (people, judge)
         )
         y[:, size:] = np.nan
-        data = Topics(y, f, None, 5, SEED, 0.05)
+        data = Topics(y, f, Fit(seed=SEED))
         first, second = np.arange(samples), np.arange(samples, 2 * samples)
         difference = truth[pairs[0]] - truth[pairs[1]]
         values, nothing = data.values(), np.zeros(size)

@@ -37,7 +37,7 @@ CATALOGUES = (
     ("fusion method", "cranfield.fusion.methods:FUSIONS"),
     ("pooling method", "cranfield.assess.pools.method:METHODS"),
     ("stopping rule", "cranfield.assess.stops:RULES"),
-    ("click model", "cranfield.online.click_models.saved:MODELS"),
+    ("click model", "cranfield.online.click_models.model:MODELS"),
     ("interleaving method", "cranfield.online.interleaving.method:METHODS"),
     ("online measure", "cranfield.online.measures.online_measure:MEASURES"),
     ("policy preset", "cranfield.collection.policies:PRESETS"),

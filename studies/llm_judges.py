@@ -36,7 +36,7 @@ def main(folder: Path, pictures: Path | None = None) -> None:
     teams = {one.name: one.name.split("-")[0] for one in judges}
     for measure in ("nDCG@10", "AP(rel=2)"):
         kin = cf.assess.kin_bias(runs, people, judges, teams, measure, cut=True)
-        first = int((kin.rank_by_judge == 1).sum())
+        first = int((kin.own_rank_by_itself == 1).sum())
         print(f"\n{kin}\n\nput their own run first: {first} of {len(judges)}")
     if pictures is not None:
         cf.charts.save(cf.charts.judges_chart(found), pictures / "judges.svg")

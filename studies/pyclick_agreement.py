@@ -62,7 +62,7 @@ def apart(found: cf.online.ModelEvaluation, theirs: dict[str, Any]) -> tuple[flo
     row = found.to_polars().row(0, named=True)
     ours = [row["by rank of page"], row["perplexity"], row["conditional perplexity"]]
     other = [theirs["log_likelihood"], theirs["perplexity"][0], theirs["conditional"][0]]
-    ranks = np.stack([found.perplexity[0], found.conditional_perplexity[0]])
+    ranks = found.ranks.select("perplexity", "conditional perplexity").to_numpy().T
     printed = np.array([theirs["perplexity"][1], theirs["conditional"][1]])
     return (
         float(np.max(np.abs(np.subtract(ours, other)) / np.abs(other))),

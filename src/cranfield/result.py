@@ -146,10 +146,12 @@ class Result(Plotted):
     def note_lines(self) -> list[str]:
         """Return the notes, a line each; those of a study name its measure."""
         measure = getattr(self, "measure", "")
-        # Results of several measures that stand together say which one a note is of.
-        label = f"{measure}: " if isinstance(measure, str) and measure else ""
+        # Results of several measures that stand together say which one a note is of. (A column of
+        # that name is an array.)
+        measure = measure if isinstance(measure, str) else ""
+        label = f"{measure}: " if measure else ""
         notes = getattr(self, "notes", ())
-        return [f"note: {'' if measure in note else label}{note}" for note in notes]
+        return [f"note: {label if label and measure not in note else ''}{note}" for note in notes]
 
     @property
     def verdict(self) -> str | tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Tables: one object for what people read, written as text, LaTeX, Markdown or HTML."""
+"""Tables for reading, written as text, LaTeX, Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import PolicyError, check_several, optional_module, quoted
+from cranfield.base.files import whole_file
 from cranfield.base.text import capitalised, counted, html, latex, markdown, plain
 
 if TYPE_CHECKING:
@@ -18,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell that is more than text; each writer shows it in its own way.
+    """A cell with marks or formats, which each format of tables writes in its own way.
 
     Attributes
     ----------
     text
-        What stands in it; writers escape it.
+        The value as text; it is escaped.
     mark
-        What is raised behind it, such as a dagger or letters.
+        Raised mark behind it, such as a dagger or letters.
     bold, underline
-        How it is set; plain text shows neither.
+        Font; plain text has neither.
     latex, html
         Markup of that language in place of the text, for formulas; it is not escaped.
     """
@@ -41,70 +43,11 @@ class Cell:
 
 
 NO_VALUE = Cell("-", latex="--", html="&ndash;")
-"""Where there is no number."""
+"""A cell without a number."""
 
 
 def as_cell(content: str | Cell) -> Cell:
     return content if isinstance(content, Cell) else Cell(content)
-
-
-@dataclass(frozen=True, repr=False)
-class Content:
-    """What a table shows; :class:`~cranfield.tabular.Table` is this with ways to write it.
-
-    Attributes
-    ----------
-    title
-        What it shows, as a sentence without a full stop.
-    head, rows
-        Names of columns, and cells, as text or :class:`Cell`.
-    left
-        Columns aligned to the left; the others hold numbers and are aligned to the right.
-    notes
-        What a reader of the table has to know, such as what its marks mean: sentences without a
-        full stop, part of the caption.
-    remarks
-        What else its author should know. In LaTeX these are comments.
-    rules
-        Rows above which there is a rule.
-    faces
-        What bold and underlined mean, which plain text does not have: a note.
-
-    Raises
-    ------
-    PolicyError
-        When a row has another number of cells than the head.
-    """
-
-    title: str
-    head: Sequence[str | Cell]
-    rows: Sequence[Sequence[str | Cell]]
-    left: Collection[int] = (0,)
-    notes: Sequence[str] = ()
-    remarks: Sequence[str] = ()
-    rules: Collection[int] = ()
-    faces: str = ""
-
-    def __post_init__(self) -> None:
-        for place, row in enumerate(self.rows, 1):
-            if len(row) != len(self.head):
-                cells = counted(len(row), "cell")
-                raise PolicyError(
-                    f"row {place} of a table has {cells}, its head has {len(self.head)}"
-                )
-
-    def cells(self) -> list[list[Cell]]:
-        """Return the rows, each content a cell."""
-        return [[as_cell(one) for one in row] for row in self.rows]
-
-    def marked(self) -> frozenset[int]:
-        """Return the columns with a raised mark in any row."""
-        return frozenset(k for row in self.cells() for k, cell in enumerate(row) if cell.mark)
-
-    def said(self, first: str | None = None) -> str:
-        """Return title and notes as sentences, behind a first one if there is any."""
-        parts = [first or "", self.title, *map(capitalised, (self.faces, *self.notes))]
-        return " ".join(one if one[-1] in ".?!" else f"{one}." for one in parts if one)
 
 
 SHOWN = 20
@@ -112,10 +55,31 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False)
-class Table(Content):
-    """A table as it is shown: in a notebook as it is, in print by one of its writers.
+class Table:
+    """A table for reading: in a notebook as HTML, printed as text.
 
-    What it holds are the attributes of :class:`~cranfield.tabular.Content`.
+    Attributes
+    ----------
+    title
+        Subject of the table, as a sentence without a full stop.
+    head, rows
+        Names of columns, and cells, as text or :class:`Cell`.
+    left
+        Columns aligned to the left; the others hold numbers and are aligned to the right.
+    notes
+        Notes for readers of the table, such as the meaning of its marks: sentences without a full
+        stop, part of the caption.
+    remarks
+        Notes for its author. In LaTeX these are comments.
+    rules
+        Rows above which there is a rule.
+    faces
+        Meaning of bold and underlined, which plain text does not have: a note.
+
+    Raises
+    ------
+    PolicyError
+        If a row has another number of cells than the head.
 
     Examples
     --------
@@ -138,6 +102,37 @@ class Table(Content):
     | tf | 0.25 |
     """
 
+    title: str
+    head: Sequence[str | Cell]
+    rows: Sequence[Sequence[str | Cell]]
+    left: Collection[int] = (0,)
+    notes: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+    rules: Collection[int] = ()
+    faces: str = ""
+
+    def __post_init__(self) -> None:
+        for place, row in enumerate(self.rows, 1):
+            if len(row) != len(self.head):
+                cells = counted(len(row), "cell")
+                raise PolicyError(
+                    f"row {place} of a table has {cells}, its head has {len(self.head)}"
+                )
+
+    def cells(self) -> list[list[Cell]]:
+        """Return the rows, each value a cell."""
+        return [[as_cell(value) for value in row] for row in self.rows]
+
+    def mark_widths(self) -> list[int]:
+        """Return the width of the longest raised mark of each column."""
+        rows = self.cells()
+        return [max((len(row[k].mark) for row in rows), default=0) for k in range(len(self.head))]
+
+    def description(self, first: str | None = None) -> str:
+        """Return title and notes as sentences, behind a first one if there is any."""
+        parts = [first or "", self.title, *map(capitalised, (self.faces, *self.notes))]
+        return " ".join(part if part[-1] in ".?!" else f"{part}." for part in parts if part)
+
     def to_text(self, *, limit: int | None = None) -> str:
         """Return the table as text, its columns aligned by blanks, marks behind the numbers.
 
@@ -146,13 +141,17 @@ class Table(Content):
         limit
             Maximum number of rows; a last line says how many more there are.
         """
-
-        return plain_text(self, limit=limit)
+        notes = [*self.notes, *(f"note: {remark}" for remark in self.remarks)]
+        rows = grid(replace(self, rows=self.rows[:limit]))
+        if limit is not None and len(self.rows) > limit:
+            rows += f"\n… {len(self.rows) - limit:,} more"
+        parts = [plain(self.title), rows, "\n".join(plain(note) for note in notes)]
+        return "\n\n".join(part for part in parts if part)
 
     def to_latex(
         self, *, caption: bool | str | None = None, label: str | None = None, long: bool = False
     ) -> str:
-        r"""Return it in LaTeX, for the package booktabs; text is escaped.
+        r"""Return the table in LaTeX, for the package booktabs; text is escaped.
 
         Parameters
         ----------
@@ -161,7 +160,7 @@ class Table(Content):
             the notes. By default, and without a label, only the `tabular`, with title and notes in
             comments above it.
         label
-            What `\ref` calls it.
+            LaTeX label of the table, for `\ref`.
         long
             Whether it may break across pages: a `longtable`, for the package of that name.
 
@@ -175,30 +174,75 @@ class Table(Content):
         Numbers are set by LaTeX's own means: equal decimals align; marks stand in a column of
         their own, so that they do not shift what they mark.
         """
-
-        return latex_text(self, caption=caption, label=label, long=long)
+        if label is not None and not LABEL.fullmatch(label):
+            raise PolicyError(
+                f"a label is made of letters, digits and : . _ / + @ -, unlike {quoted(label)}"
+            )
+        # A caption of False is none, even with a label that has nothing to refer to then.
+        whole = bool(caption) or (label is not None and caption is None)
+        notes = [] if whole else [self.title, self.faces, *self.notes]
+        comments = [f"% {latex(line)}" for line in (*notes, *self.remarks) if line]
+        top = _caption(self, caption if isinstance(caption, str) else None) if whole else []
+        labelled = [rf"\label{{{label}}}"] if whole and label is not None else []
+        if long:
+            lines = _long(self, top, labelled)
+        elif whole:
+            begin = [r"\begin{table}", r"\centering", *top, *labelled]
+            lines = [*begin, *_tabular(self), r"\end{table}"]
+        else:
+            lines = _tabular(self)
+        return "\n".join([*comments, *lines, ""])
 
     def to_markdown(self, *, title: bool = True) -> str:
-        """Return it in Markdown, as GitHub reads it; text is escaped.
+        """Return the table in Markdown, as GitHub reads it; text is escaped.
 
         Parameters
         ----------
         title
             Whether title and notes stand above it.
         """
-
-        return in_markdown(self, title=title)
+        parts = [markdown(self.description())] if title and self.description() else []
+        sides = ["---" if k in self.left else "---:" for k in range(len(self.head))]
+        rows = [[_in_markdown(cell) for cell in row] for row in self.cells()]
+        lines = [[_in_markdown(as_cell(name)) for name in self.head], sides, *rows]
+        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+        parts += [f"Note: {markdown(remark)}." for remark in self.remarks]
+        return "\n\n".join(parts) + "\n"
 
     def to_html(self, *, limit: int | None = None) -> str:
-        """Return it in HTML, with its styles in it; text is escaped.
+        """Return the table in HTML, with its styles in it; text is escaped.
 
         Parameters
         ----------
         limit
-            Rows that are shown at most; a last line says how many there are besides.
+            Maximum number of rows; a last line says how many more there are.
         """
-
-        return html_text(self, limit=limit)
+        rows = self.cells()
+        shown = rows[:limit]
+        widths = self.mark_widths()
+        sides = ["left" if k in self.left else "right" for k in range(len(self.head))]
+        lines = [f'<table style="{TABLE}">']
+        if self.description():
+            lines.append(f'<caption style="{CAPTION}">{html(self.description())}</caption>')
+        head = [
+            f'<th scope="col" style="{CELL}{side};border-bottom:1px solid">'
+            f"{_text(as_cell(name))}</th>"
+            for name, side in zip(self.head, sides, strict=True)
+        ]
+        lines += ["<thead>", f"<tr>{''.join(head)}</tr>", "</thead>", "<tbody>"]
+        for place, row in enumerate(shown):
+            style = RULE if place in self.rules else ""
+            cells = [
+                f'<td style="{CELL}{side}{style}">{_text(cell)}{_mark(cell, width)}</td>'
+                for cell, side, width in zip(row, sides, widths, strict=True)
+            ]
+            lines.append(f"<tr>{''.join(cells)}</tr>")
+        if len(shown) < len(rows):
+            more = f"… and {len(rows) - len(shown):,} more"
+            lines.append(f'<tr><td colspan="{len(sides)}" style="{CELL}left">{more}</td></tr>')
+        lines += ["</tbody>", "</table>"]
+        lines += [f'<p style="{SMALL}">Note: {html(remark)}.</p>' for remark in self.remarks]
+        return "\n".join(lines) + "\n"
 
     def _repr_html_(self) -> str:
         return self.to_html(limit=SHOWN)
@@ -212,7 +256,7 @@ class Table(Content):
 
 
 def number(value: float | None, places: int = 4) -> str:
-    """Write a number; what is none is empty, and what is rounded to nothing has no sign."""
+    """Write a number; None and NaN are empty, and a number that is rounded to 0 has no sign."""
     if value is None or isnan(value):
         return ""
     text = f"{value:.{places}f}"
@@ -235,7 +279,7 @@ def shown_p(p: float) -> str:
 
 
 def between(low: float | None, high: float | None, places: int = 4) -> str:
-    """Write two limits; what are none are empty."""
+    """Write an interval; empty without both bounds."""
     ends = number(low, places), number(high, places)
     return " to ".join(ends) if all(ends) else ""
 
@@ -247,10 +291,10 @@ def from_frame(
     left: Collection[str] | None = None,
     places: Mapping[str, int] | int = 4,
 ) -> Table:
-    """Show a data frame as it is; `left` names columns that hold no numbers."""
+    """Return a data frame as a table; `left` names columns that hold no numbers."""
     check_several("left", left)
     if left is None:
-        left = [one for one, kind in frame.schema.items() if not kind.is_numeric()]
+        left = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
 
     def cell(name: str, value: Any) -> str:
         if isinstance(value, float):
@@ -265,9 +309,9 @@ def from_frame(
 
 
 def frame_html(frame: pl.DataFrame, title: str, *, limit: int = SHOWN, columns: int = 12) -> str:
-    """Show the start of a data frame in a notebook, and how much there is besides."""
+    """Return the first rows and columns of a data frame as HTML, with the size of the others."""
     shown = from_frame(frame[:limit, :columns], title)
-    # The rows beyond the limit are counted, not made.
+    # Rows beyond the limit are only counted.
     rest = [[""] * len(shown.head)] * (frame.height - limit)
     beyond = frame.width - columns
     notes = [f"{counted(beyond, 'more column')} to the right"] if beyond > 0 else []
@@ -276,7 +320,7 @@ def frame_html(frame: pl.DataFrame, title: str, *, limit: int = SHOWN, columns: 
 
 
 class Framed:
-    """What has a table: as a pandas data frame, and in a notebook below its first line."""
+    """Base class of results with a table, for pandas and notebooks."""
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table."""
@@ -286,6 +330,16 @@ class Framed:
         """Return the table of `to_polars` as a pandas data frame."""
         optional_module("pandas")
         return self.to_polars().to_pandas()
+
+    def write_csv(self, path: str | PathLike[str]) -> None:
+        """Write the table of `to_polars` as CSV."""
+        with whole_file(path) as out:
+            self.to_polars().write_csv(out)
+
+    def write_parquet(self, path: str | PathLike[str]) -> None:
+        """Write the table of `to_polars` as Parquet."""
+        with whole_file(path) as out:
+            self.to_polars().write_parquet(out)
 
     def _repr_html_(self) -> str:
         return frame_html(self.to_polars(), str(self).split("\n", 1)[0])
@@ -298,7 +352,7 @@ def text_table(
     left: Collection[int] = (0,),
     between: str = "  ",
 ) -> str:
-    """Align cells in columns; what is not printable is escaped."""
+    """Align cells in columns; characters that are not printable are escaped."""
     lines = [[plain(cell) for cell in row] for row in [head, *rows]]
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     return "\n".join(
@@ -310,44 +364,24 @@ def text_table(
     )
 
 
-def grid(table: Content) -> str:
-    """Write head and rows; a raised mark stands behind its number, and shifts no other."""
-    rows = table.cells()
-    widest = [max((len(row[k].mark) for row in rows), default=0) for k in range(len(table.head))]
-    shown = [
+def grid(table: Table) -> str:
+    """Return head and rows as text; a raised mark stands behind its number, and shifts no other."""
+    widths = table.mark_widths()
+    rows = [
         [
             f"{cell.text} {cell.mark:<{width}}" if width else cell.text
-            for cell, width in zip(row, widest, strict=True)
+            for cell, width in zip(row, widths, strict=True)
         ]
-        for row in rows
+        for row in table.cells()
     ]
     head = [
-        as_cell(one).text + " " * (width + 1 if width else 0)
-        for one, width in zip(table.head, widest, strict=True)
+        as_cell(name).text + " " * (width + 1 if width else 0)
+        for name, width in zip(table.head, widths, strict=True)
     ]
-    return text_table(head, shown, left=table.left)
+    return text_table(head, rows, left=table.left)
 
 
-def plain_text(table: Content, *, limit: int | None = None) -> str:
-    notes = [*table.notes, *(f"note: {one}" for one in table.remarks)]
-    rows = grid(replace(table, rows=table.rows[:limit]))
-    if limit is not None and len(table.rows) > limit:
-        rows += f"\n… {len(table.rows) - limit:,} more"
-    parts = [plain(table.title), rows, "\n".join(plain(one) for one in notes)]
-    return "\n\n".join(one for one in parts if one)
-
-
-def in_markdown(table: Content, *, title: bool = True) -> str:
-    parts = [markdown(table.said())] if title and table.said() else []
-    sides = ["---" if k in table.left else "---:" for k in range(len(table.head))]
-    rows = [[_marked_up(cell) for cell in row] for row in table.cells()]
-    lines = [[_marked_up(as_cell(one)) for one in table.head], sides, *rows]
-    parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    parts += [f"Note: {markdown(one)}." for one in table.remarks]
-    return "\n\n".join(parts) + "\n"
-
-
-def _marked_up(cell: Cell) -> str:
+def _in_markdown(cell: Cell) -> str:
     text = markdown(cell.text)
     if cell.bold:
         text = f"**{text}**"
@@ -376,34 +410,6 @@ SMALL = "font-size:smaller;margin:0.2em 0"
 """The styles: colours are those of the page, so that dark ones stay dark."""
 
 
-def html_text(table: Content, *, limit: int | None = None) -> str:
-    rows = table.cells()
-    shown = rows[:limit]
-    widths = [max((len(row[k].mark) for row in rows), default=0) for k in range(len(table.head))]
-    sides = ["left" if k in table.left else "right" for k in range(len(table.head))]
-    lines = [f'<table style="{TABLE}">']
-    if table.said():
-        lines.append(f'<caption style="{CAPTION}">{html(table.said())}</caption>')
-    head = [
-        f'<th scope="col" style="{CELL}{side};border-bottom:1px solid">{_text(as_cell(one))}</th>'
-        for one, side in zip(table.head, sides, strict=True)
-    ]
-    lines += ["<thead>", f"<tr>{''.join(head)}</tr>", "</thead>", "<tbody>"]
-    for place, row in enumerate(shown):
-        style = RULE if place in table.rules else ""
-        cells = [
-            f'<td style="{CELL}{side}{style}">{_text(cell)}{_mark(cell, width)}</td>'
-            for cell, side, width in zip(row, sides, widths, strict=True)
-        ]
-        lines.append(f"<tr>{''.join(cells)}</tr>")
-    if len(shown) < len(rows):
-        more = f"… and {len(rows) - len(shown):,} more"
-        lines.append(f'<tr><td colspan="{len(sides)}" style="{CELL}left">{more}</td></tr>')
-    lines += ["</tbody>", "</table>"]
-    lines += [f'<p style="{SMALL}">Note: {html(one)}.</p>' for one in table.remarks]
-    return "\n".join(lines) + "\n"
-
-
 def _text(cell: Cell) -> str:
     text = cell.html or html(cell.text)
     if cell.bold:
@@ -420,55 +426,21 @@ def _mark(cell: Cell, width: int) -> str:
 
 
 LABEL = re.compile(r"[A-Za-z0-9:._/+@-]+")
-"""What a label may be made of."""
+"""Valid labels."""
 
 NEGATIVE = re.compile(r"-[\d.][\d.,]*%?")
 POWER = re.compile(r"(<?)(-?\d+(?:\.\d+)?)e([-+]?\d+)")
 
 
-def latex_text(
-    table: Content,
-    *,
-    caption: bool | str | None = None,
-    label: str | None = None,
-    long: bool = False,
-) -> str:
-    if label is not None and not LABEL.fullmatch(label):
-        raise PolicyError(
-            f"a label is made of letters, digits and : . _ / + @ -, unlike {quoted(label)}"
-        )
-    # A caption of False is none, even with a label that has nothing to refer to then.
-    whole = bool(caption) or (label is not None and caption is None)
-    title = caption if isinstance(caption, str) else None
-    told = (
-        list(table.remarks) if whole else [table.title, table.faces, *table.notes, *table.remarks]
-    )
-    comments = [f"% {latex(line)}" for line in told if line]
-    top = _caption(table, title) if whole else []
-    labelled = [rf"\label{{{label}}}"] if whole and label is not None else []
-    lines = (
-        _long(table, top, labelled)
-        if long
-        else _floating(_tabular(table), top, labelled)
-        if whole
-        else _tabular(table)
-    )
-    return "\n".join([*comments, *lines, ""])
+def _caption(table: Table, title: str | None) -> list[str]:
+    text = table.description(title)
+    title = table.title if title is None else title
+    # The list of tables has the title alone; braces keep a bracket from ending it.
+    short = f"[{{{latex(title)}}}]" if title and text not in {title, f"{title}."} else ""
+    return [rf"\caption{short}{{{latex(text)}}}"]
 
 
-def _caption(table: Content, title: str | None) -> list[str]:
-    shown = table.title if title is None else title
-    said = table.said(title)
-    # The list of tables wants the title alone; braces keep a bracket from ending it.
-    short = f"[{{{latex(shown)}}}]" if shown and said not in {shown, f"{shown}."} else ""
-    return [rf"\caption{short}{{{latex(said)}}}"]
-
-
-def _floating(tabular: list[str], caption: list[str], label: list[str]) -> list[str]:
-    return [r"\begin{table}", r"\centering", *caption, *label, *tabular, r"\end{table}"]
-
-
-def _tabular(table: Content) -> list[str]:
+def _tabular(table: Table) -> list[str]:
     return [
         rf"\begin{{tabular}}{{{_columns(table)}}}",
         r"\toprule",
@@ -480,8 +452,8 @@ def _tabular(table: Content) -> list[str]:
     ]
 
 
-def _long(table: Content, caption: list[str], label: list[str]) -> list[str]:
-    width = len(table.head) + len(table.marked())
+def _long(table: Table, caption: list[str], label: list[str]) -> list[str]:
+    width = len(table.head) + sum(map(bool, table.mark_widths()))
     top = ["".join([*caption, *label]) + r"\\"] if caption else []
     head = [r"\toprule", _head(table), r"\midrule"]
     return [
@@ -497,30 +469,30 @@ def _long(table: Content, caption: list[str], label: list[str]) -> list[str]:
     ]
 
 
-def _columns(table: Content) -> str:
-    marked = table.marked()
-    letters = ["l" if k in table.left else "r" for k in range(len(table.head))]
+def _columns(table: Table) -> str:
     # Marks of any width get a column of their own, without space before it.
-    return "".join(f"{one}@{{}}l" if k in marked else one for k, one in enumerate(letters))
+    return "".join(
+        ("l" if k in table.left else "r") + ("@{}l" if width else "")
+        for k, width in enumerate(table.mark_widths())
+    )
 
 
-def _head(table: Content) -> str:
-    marked = table.marked()
+def _head(table: Table) -> str:
     cells = []
-    for k, one in enumerate(table.head):
-        text = _shown(as_cell(one), number=False)
-        cells.append(rf"\multicolumn{{2}}{{c}}{{{text}}}" if k in marked else text)
+    for name, width in zip(table.head, table.mark_widths(), strict=True):
+        text = _in_latex(as_cell(name), number=False)
+        cells.append(rf"\multicolumn{{2}}{{c}}{{{text}}}" if width else text)
     return _line(cells)
 
 
-def _body(table: Content) -> list[str]:
-    marked = table.marked()
+def _body(table: Table) -> list[str]:
+    widths = table.mark_widths()
     lines = []
     for place, row in enumerate(table.cells()):
         cells = []
         for k, cell in enumerate(row):
-            cells.append(_shown(cell, number=k not in table.left))
-            if k in marked:
+            cells.append(_in_latex(cell, number=k not in table.left))
+            if widths[k]:
                 raised = rf"\textsuperscript{{{latex(cell.mark)}}}" if cell.mark else ""
                 cells.append(raised)
         lines += [r"\midrule"] * (place in table.rules) + [_line(cells)]
@@ -533,7 +505,7 @@ def _line(cells: list[str]) -> str:
     return guard + " & ".join(cells) + r" \\"
 
 
-def _shown(cell: Cell, *, number: bool) -> str:
+def _in_latex(cell: Cell, *, number: bool) -> str:
     text = cell.latex or (_number(cell.text) if number else latex(cell.text))
     if cell.bold:
         text = rf"\textbf{{{text}}}"

@@ -8,13 +8,14 @@ import pytest
 
 import cranfield as cf
 from cranfield.assess.agreement.coefficients import COEFFICIENTS
+from cranfield.assess.labels import CROWD_MODELS
 from cranfield.assess.pools.method import METHODS as POOLING
 from cranfield.assess.sampling_designs import DESIGNS
 from cranfield.assess.stops import RULES
 from cranfield.base.spec import Registry
 from cranfield.fusion.methods import FUSIONS
 from cranfield.meta.study import STUDIES
-from cranfield.online.click_models.saved import MODELS
+from cranfield.online.click_models.model import MODELS
 from cranfield.online.experiments.estimates import SEQUENTIAL
 from cranfield.online.interleaving.method import METHODS as INTERLEAVING
 from cranfield.online.measures.online_measure import MEASURES as ONLINE
@@ -25,7 +26,7 @@ from cranfield.significance.effects import KINDS as EFFECTS
 from cranfield.significance.pairwise.catalogue import TESTS
 
 SPECS = (POOLING, RULES, FUSIONS, MODELS, SEQUENTIAL, INTERLEAVING, ONLINE)
-OTHERS = (COEFFICIENTS, DESIGNS, STUDIES, CHARTS, NEEDED, CORRECTIONS, EFFECTS, TESTS)
+OTHERS = (COEFFICIENTS, CROWD_MODELS, DESIGNS, STUDIES, CHARTS, NEEDED, CORRECTIONS, EFFECTS, TESTS)
 """All registries but that of measures, whose grammar tells upper and lower case apart."""
 
 

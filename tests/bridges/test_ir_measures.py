@@ -119,7 +119,7 @@ def test_what_is_no_measure() -> None:
 def test_grades_below_0_are_judged_unless_as_in_trec_eval(text: str) -> None:
     judged = {"1": {"a": 1, "b": -1, "c": 2, "e": 0}}
     run = {"1": {"b": 3.0, "x": 2.5, "c": 2.0, "a": 1.0, "e": 0.5}}
-    theirs = ir_measures.parse_measure(text)
+    theirs: Any = ir_measures.parse_measure(text)
     expected = ir_measures.calc_aggregate([theirs], judged, run)[theirs]
     as_there = cf.evaluate(run, judged, [theirs], compat="trec_eval")
     assert as_there.means().rows()[0][1] == pytest.approx(expected)

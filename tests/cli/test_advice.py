@@ -28,6 +28,7 @@ FAULTS: dict[str, dict[str, tuple[str, str]]] = {
     }
     for kind, lines, table in (("run", RUN, RUN_TABLE), ("qrels", QRELS, QRELS_TABLE))
 }
+FAULTS["qrels"]["assessors"] = ("q1 ann d1 1\nq1 bob d1 0\nq2 ann d1 1\n", ".txt")
 FAULTS["run"]["distances"] = (RUN_TABLE.replace("score", "distance"), ".csv")
 
 READERS = {
@@ -102,7 +103,7 @@ def test_advice(reader: str, folder: Path) -> None:
             other = f"{name} {' '.join(command.split()[1:])}" if name else command
             now = error_of(folder, f"{other} {option}")
             assert now != line, (fault, line)
-            assert "option" not in now, now
+            assert "option" not in now and "cannot be combined" not in now, now
 
 
 def test_advice_is_given_where_it_works(folder: Path) -> None:
@@ -111,6 +112,43 @@ def test_advice_is_given_where_it_works(folder: Path) -> None:
         text, suffix = FAULTS["run"][fault]
         (folder / f"g{suffix}").write_text(text, encoding="latin-1")
         assert "--" in error_of(folder, f"evaluate q.txt g{suffix} -m AP"), fault
+
+
+def test_distances_beside_lines_of_trec(folder: Path) -> None:
+    """A column of one file is no column of the other, whose scores keep their direction."""
+    (folder / "far.csv").write_text("topic,doc,distance\nq1,d1,1\nq1,d2,2\nq2,d1,3\nq2,d3,4\n")
+    (folder / "near.run").write_text(RUN.replace(" 3 a", " 1 a"))
+    command = "evaluate q.txt far.csv near.run -m RR@1 -f csv --columns score=distance"
+    straight, turned = (
+        dict(line.split(",") for line in cranfield(folder, *command.split(), *more)[0].split()[1:])
+        for more in ((), ("--lower", "distance"))
+    )
+    assert float(turned["far"]) == 1.0 > float(straight["far"])
+    assert turned["a"] == straight["a"]
+    assert "has no column" in error_of(folder, "evaluate q.txt a.run b.run --columns score=x")
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        ("BLEU", "unknown measure 'BLEU'"),
+        ("kendall", "unknown measure 'kendall'"),
+        ("precison@5", "unknown measure 'precison'; did you mean Precision?"),
+        ("AP(rel='2')", "AP: rel='2' is not an integer of at least 0"),
+    ],
+)
+def test_names_are_suggested_that_are_near(measure: str, message: str, folder: Path) -> None:
+    line = error_of(folder, f"evaluate q.txt a.run -m {measure}")
+    assert line == f"cranfield: error: {message}"
+
+
+def test_labels_in_no_form_of_labels(folder: Path) -> None:
+    (folder / "wide.csv").write_text("doc,ann,bob\nd1,1,0\nd2,1,1\n")
+    line = error_of(folder, "labels wide.csv")
+    assert line.index("unpivoted") < line.index("--columns")
+    line = error_of(folder, "labels q.txt")
+    assert "Python" not in line and "NAME=q.txt" in line
+    assert cranfield(folder, "labels", "ann=q.txt", "bob=q.txt")[0]
 
 
 def test_columns_of_a_board(folder: Path) -> None:

@@ -22,12 +22,13 @@ from tests.cli.running import ended_with
 from tests.cli.test_every_command_option import BASES, commands, uses, world
 
 OF_CAMPAIGNS = """
-init other --rules rules|pack rules|check new.run --rules news|team add news new|team list news
-team change news us|submit news new.run --team us --priority 1|replace news bm25 new.run|list news
-withdraw news bm25 --reason x|purge news bm25 --reason x|show news bm25|pool news|score news
-judgments news second.txt --version 3|standing news new.run --no-pooling|history news -m AP
-sheets news -o out|overview news -o out|packet news --team us -o out|release news|site news -o out
-retract news adhoc-1 --reason x|verify news|export news -o out
+init other --rules rules|pack rules|team add news new|team list news|team change news us
+run submit news new.run --team us --priority 1|run replace news bm25 new.run|run list news
+run withdraw news bm25 --reason x|run purge news bm25 --reason x|run show news bm25|pool news
+score news|judgments news second.txt --version 3|standing news new.run --no-pooling
+history news -m AP|release sheets news -o out|release overview news -o out
+release packet news --team us -o out|release make news|release site news -o out
+release retract news adhoc-1 --reason x|verify news|export news -o out
 """
 LINES = [f"campaign {line}" for line in OF_CAMPAIGNS.strip().replace("\n", "|").split("|")]
 # The demonstrations take seconds with any options.

@@ -73,6 +73,7 @@ def world(folder: Path) -> None:
     ]
     files: dict[str, str] = {
         "q.txt": q,
+        "rules.toml": '[campaign]\nid = "n"\ntitle = "N"\n[tasks.adhoc]\n[tasks.other]\n',
         "a.run": a,
         "b.run": b,
         "c.run": c,
@@ -217,7 +218,6 @@ BASES = {
     "plot": f"plot box {TWO} -o out.json",
     "pool": "pool a.run b.run c.run --judged q.txt",
     "report": f"report {TWO} -m AP --resamples 100",
-    "scale": "scale nDCG@3 --length 3",
     "sessions": "sessions q.txt sessions.csv",
     "study collection": f"study collection {TWO} {FEW} --pool-depth 3",
     "study interleaving": f"study interleaving {TWO} --rel 1 --impressions 10 --methods Balanced,TeamDraft"
@@ -340,6 +340,13 @@ answers --tokeniser: --tokeniser whitespace
 answers --tokeniser: --nuggets>--references nuggets.csv>references.csv answers.csv>texts.csv :: --tokeniser whitespace
 check --all: a.run>long.run :: --all
 check --numbers: a.run>vague.run :: --numbers scores
+check --rules: q.txt>a.run :: --rules rules.toml --task adhoc
+check --tag: --tag x
+check --tag: q.txt>a.run b.run> c.run> --rules rules.toml --task adhoc :: --tag x
+check --task: --task adhoc
+check --task: q.txt>a.run --rules rules.toml :: --task adhoc
+check --team: --team a
+check --team: q.txt>a.run --rules rules.toml --task adhoc :: --team a
 cite --all: --all
 cite --study: --study discriminative-power
 compare --as: --as prose
@@ -431,7 +438,9 @@ labels --table: --table workers
 labels --tie: --qrels out.q :: --tie high
 labels --tie: --method dawid-skene :: --tie high
 measures --family: --family diversity
-measures --json: --json
+measures --grades: nDCG@3 :: --grades 2
+measures --judgments: nDCG@3 :: --judgments 1
+measures --length: nDCG@3 :: --length 2
 measures --long: --long
 measures --needs: --needs lengths
 online assign --check: --check
@@ -609,9 +618,6 @@ report --scales: --no-scales
 report --scores: --scores s.csv
 report --scores: {SCORES} -m> AP> :: --scores s.csv
 report --title: --title x
-scale --grades: --grades 2
-scale --judgments: --judgments 1
-scale --length: 3>4 :: --length 3
 sessions --by-session: --by-session
 sessions --clicks: --clicks clicks.csv
 sessions --clicks: -m ClickU :: --clicks clicks.csv

@@ -66,13 +66,15 @@ def test_family_and_needs(tmp_path: Path) -> None:
     assert "P_IA" in out
     named = {
         one["name"]
-        for one in json.loads(cranfield(tmp_path, "measures", "--needs", "nothing", "--json")[0])
+        for one in json.loads(
+            cranfield(tmp_path, "measures", "--needs", "nothing", "--format", "json")[0]
+        )
     }
     assert "AP" in named and "nDCG" not in named and "IA" not in named
 
 
 def test_json(tmp_path: Path) -> None:
-    listed = json.loads(cranfield(tmp_path, "measures", "--json")[0])
+    listed = json.loads(cranfield(tmp_path, "measures", "--format", "json")[0])
     by_name = {one["name"]: one for one in listed}
     assert len(by_name) == len(listed)
     assert by_name["DCG"]["range"] == [0.0, None]
@@ -87,7 +89,7 @@ def test_a_measure_with_parameters_is_described_as_it_was_named(tmp_path: Path) 
     assert "  measure     RBP(p=0.5)@10\n" in out
     assert "  scale       interval" in out
     assert "(0.5; default 0.8)" in out and "(10; default None)" in out
-    (found,) = json.loads(cranfield(tmp_path, "measures", "RBP(p=0.5)@10", "--json")[0])
+    (found,) = json.loads(cranfield(tmp_path, "measures", "RBP(p=0.5)@10", "--format", "json")[0])
     assert found["measure"] == "RBP(p=0.5)@10" and found["scale"] == "interval"
     assert found["parameters"]["p"] | {"what": ""} == {"default": "0.8", "what": "", "value": "0.5"}
     out, _ = cranfield(tmp_path, "measures", "nDCG(discount='max(1,log2(rank))')@10")
@@ -101,7 +103,7 @@ def test_all_measures_that_a_name_stands_for(tmp_path: Path) -> None:
         ("success", ["Success@1", "Success@5", "Success@10"]),
         ("P@5,nDCG@10", ["P@5", "nDCG@10"]),
     ):
-        listed = json.loads(cranfield(tmp_path, "measures", name, "--json")[0])
+        listed = json.loads(cranfield(tmp_path, "measures", name, "--format", "json")[0])
         assert [one["measure"] for one in listed] == texts
 
 

@@ -1,4 +1,4 @@
-"""The commands on scales: `scale`, `study scales` and `compare --strict`."""
+"""The commands on scales: `measures` with a length, `study scales` and `compare --strict`."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from tests.cli.running import cranfield
 
 
 def test_scale(folder: Path) -> None:
-    out, _ = cranfield(folder, "scale", "RR@5")
+    out, _ = cranfield(folder, "measures", "RR@5")
     assert "6 values, from 0 to 1: 0, 0.2, 0.25, 0.3333, 0.5, 1" in out
     assert "its own order: ordinal; not interval" in out
     assert "tests: sign, rank-sum, kruskal-wallis, friedman" in out
-    out, _ = cranfield(folder, "scale", "P", "--length", "4", "--format", "json")
-    found = json.loads(out)
+    out, _ = cranfield(folder, "measures", "P", "--length", "4", "--format", "json")
+    found = json.loads(out)[0]["on runs"]
     assert (found["scale"], found["image"]["values"]) == ("interval", [0, 0.25, 0.5, 0.75, 1])
     assert [one["verdict"] for one in found["orders"]][0] == "interval"
-    out, _ = cranfield(folder, "scale", "nDCG@10", "--grades", "2", "-o", "scale.txt")
+    out, _ = cranfield(folder, "measures", "nDCG@10", "--grades", "2", "-o", "scale.txt")
     assert out == ""
     assert "depend on the recall base" in (folder / "scale.txt").read_text()
     for arguments, message in (
-        (("DCG",), "give the length"),
+        (("DCG", "--grades", "1"), "give the length"),
         (("DCG@0",), "cutoff"),
         (("DCG@5", "--grades", "0"), "highest grade must be an integer from 1"),
         (("DCG@5", "--length", "-1"), "length of a run must be an integer from 1"),
         (("nDGC@5",), "did you mean"),
-        (("Bpref@5",), "depends on more than the grades by rank"),
+        (("Bpref@5", "--length", "5"), "depends on more than the grades by rank"),
         (("P@5", "--length", "100000"), "up to 2,000 are feasible"),
         (("P@5", "--grades", "100000000"), "up to 1,000 are feasible"),
         (("P@5", "--judgments", "100000000"), "from 1 to 100,000"),
-        (("interval",), "needs a measure inside, such as interval(DCG@10)"),
+        (("interval", "--length", "5"), "needs a measure inside, such as interval(DCG@10)"),
     ):
-        _, err = cranfield(folder, "scale", *arguments, status=2)
+        _, err = cranfield(folder, "measures", *arguments, status=2)
         assert message in err, arguments
         assert err.count("\n") == 1
 
@@ -115,11 +115,11 @@ def test_a_declared_scale(campaign: Path) -> None:
 
 def test_the_image_of_a_measure_of_sets(folder: Path) -> None:
     """Of runs of one length there is an image; of all lengths no interval-scaled version."""
-    out, _ = cranfield(folder, "scale", "SetF@4")
+    out, _ = cranfield(folder, "measures", "SetF@4")
     assert "5 values" in out and "there is no interval(SetF@4)" in out
-    found = json.loads(cranfield(folder, "scale", "SetF@4", "-f", "json")[0])
+    found = json.loads(cranfield(folder, "measures", "SetF@4", "-f", "json")[0])[0]["on runs"]
     assert found["depends on length"] == "how many documents are retrieved"
-    out, _ = cranfield(folder, "scale", "P@4")
+    out, _ = cranfield(folder, "measures", "P@4")
     assert "there is no interval" not in out
     _, err = cranfield(folder, "evaluate", "qrels", "one.run", "-m", "interval(SetF@4)", status=2)
     assert "it has no interval-scaled version" in err
@@ -130,8 +130,8 @@ def test_measures_have_the_text_by_which_they_were_asked_for(folder: Path) -> No
     out, _ = cranfield(folder, *start, "-m", "RBP(p=0.8)", "-m", "precision")
     rows = pl.read_csv(out.encode()).filter(pl.col("what") == "overall")
     assert rows["of"].to_list() == ["2, RBP(p=0.8)", "2, precision"]
-    out, _ = cranfield(folder, "scale", "RBP(p=0.8)@3")
-    assert out.startswith("RBP(p=0.8)@3 on runs of length 3")
+    out, _ = cranfield(folder, "measures", "RBP(p=0.8)@3")
+    assert "\n\nRBP(p=0.8)@3 on runs of length 3" in out
 
 
 def test_the_scale_of_a_measure_with_parameters(folder: Path) -> None:

@@ -48,7 +48,7 @@ def test_counts_and_sizes(tmp_path: Path) -> None:
     footer = b"\x15" * (len(whole) - 8 - start)
     assert "ends too early" in refused(path, whole[:start] + footer + whole[-8:])
     # The head of the first page, whose sizes and counts follow each other.
-    assert "is no readable" in refused(path, whole[:4] + b"\xff" * 12 + whole[16:])
+    assert "is not readable" in refused(path, whole[:4] + b"\xff" * 12 + whole[16:])
 
 
 def test_declared_rows(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_lists_of_documents(tmp_path: Path) -> None:
     path.write_bytes(written())
     assert outside(pl.Series(["a", "z"]), path).tolist() == [False, True]
     path.write_bytes(written()[:-9])
-    with pytest.raises(cf.InputError, match="is no readable parquet"):
+    with pytest.raises(cf.InputError, match="is not readable Parquet"):
         outside(pl.Series(["a"]), path)
     path.write_bytes(b"")
     with pytest.raises(cf.InputError, match="is empty"):

@@ -134,9 +134,15 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         ({"q": 3}, "expected {document: score} for topic 'q', got a number"),
         ({}, "is empty"),
         ([], "is empty"),
-        ([("q", "d")], "tuple is no row of a run"),
-        ([3], "int is no row of a run; named tuples, mappings and tuples (topic, doc, score) are"),
-        ([("q", "d", 1.0), ("q", "e")], "row 2 is not a tuple of 3 values"),
+        ([("q", "d")], "as rows of a run, got a tuple of 2 values"),
+        (
+            [3],
+            "or tuples (topic, doc, score) as rows of a run, got a number",
+        ),
+        (
+            [("q", "d", 1.0), ("q", "e")],
+            "row 2: expected a tuple of 3 values as in the first row",
+        ),
         ([{"qid": "q", "score": 1.0}], "has no doc column (usual names: doc, docno"),
         ([("q", "d", 1.0), ("q", "d", 2.0)], "document twice in one topic"),
         (pd.DataFrame({"a": [1]}), "has no topic column"),
@@ -176,9 +182,11 @@ def test_json_errors_name_the_line(tmp_path: Path) -> None:
     assert fails(tmp_path / "a.json", b'{"q":\n {"d": 1,}}').line == 2
     assert fails(tmp_path / "a.jsonl", b'{"qid": "1", "docid": "d", "score": 1}\n{oops\n').line == 2
     assert "neither an object" in str(fails(tmp_path / "b.json", b"3"))
-    said = "a number is no row of a run; objects and arrays (topic, doc, score) are"
+    said = "or tuples (topic, doc, score) as rows of a run, got a number"
     assert said in str(fails(tmp_path / "b.json", b"[3]"))
-    assert "row 2 is not an object" in str(fails(tmp_path / "b.json", b'[{"d": 1}, 3]'))
+    assert "row 2: expected a record as in the first row, got a number" in str(
+        fails(tmp_path / "b.json", b'[{"d": 1}, 3]')
+    )
 
 
 def test_rows_of_named_columns(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.collection import pairs
 from cranfield.collection.files.named_columns import ListedQrels, ListedRun
 from cranfield.collection.policies import TIES
 
@@ -53,14 +52,6 @@ class _Text(str):
 
     def __float__(self) -> float:
         return 7.5
-
-
-@pytest.fixture(scope="module", params=[0, pairs._SHORT], autouse=True)
-def _short(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Find documents topic by topic however few they are, and as it is usual."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs, "_SHORT", request.param)
-        yield
 
 
 _USUAL = st.sampled_from(["a", "b", "c", "D 1", "é", "文", "😀", "\0", "x" * 40])
@@ -133,7 +124,7 @@ def _seen(rows: cf.Run | cf.Qrels) -> tuple[Any, ...]:
     numbers = rows.scores if isinstance(rows, cf.Run) else rows.grades
     return (
         *(repr(rows), len(rows), rows.topics, rows.codes.dtype, rows.codes.tolist()),
-        *(numbers.dtype, numbers.tobytes(), rows.ids(np.arange(len(rows))[::-2]).to_list()),
+        *(numbers.dtype, numbers.tobytes(), rows.docs[np.arange(len(rows))[::-2]].to_list()),
         *(rows.docs.dtype, rows.docs.name, rows.docs.to_list(), rows.keys.tolist()),
         *(rows.to_polars().rows(), rows.origin),
     )
@@ -243,12 +234,12 @@ def test_judged_once_for_each_subtopic() -> None:
     qrels = cf.read_qrels(
         [{"topic": "q", "doc": doc, "grade": 1, "subtopic": part} for doc in "ab" for part in "12"]
     )
-    asked, found = qrels.find(cf.read_run({"q": {"x": 2.0, "b": 1.0}}))
+    run = cf.read_run({"q": {"x": 2.0, "b": 1.0}})
+    asked, found = run.found_in(qrels)
     assert sorted(zip(asked.tolist(), found.tolist(), strict=True)) == [(1, 2), (1, 3)]
 
 
-def test_judgments_that_nobody_asked_for_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "_SHORT", 0)
+def test_judgments_that_nobody_asked_for_are_sent() -> None:
     run, qrels = _large(4, 100, 60)
     judged = cf.judge(run, qrels)
     again = pickle.loads(pickle.dumps(judged)).documents
@@ -257,20 +248,9 @@ def test_judgments_that_nobody_asked_for_are_sent(monkeypatch: pytest.MonkeyPatc
     assert grades.tolist() == judged.documents.grade.tolist()
 
 
-def test_a_run_without_a_judged_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "_SHORT", 0)
+def test_a_run_without_a_judged_document() -> None:
     scored = cf.evaluate({"q": {"a": 1.0}}, {"q": {"b": 1}}, "RR")
     assert scored["RR"].values.tolist() == [[0.0]]
-
-
-def test_no_column_without_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "_SHORT", 0)
-    run, qrels = cf.read_run({"q": {"a": 1.0, "b": 1.0, "c": 1}}), cf.read_qrels({"q": {"b": 1}})
-    assert isinstance(run, ListedRun)
-    assert isinstance(qrels, ListedQrels)
-    assert cf.evaluate(run, qrels, "RR")["RR"].values.tolist() == [[0.5]]
-    assert "docs" not in {*vars(run), *vars(qrels)}
-    assert cf.evaluate(run, qrels, "RR", depth=1)["RR"].values.tolist() == [[0.0]]
 
 
 def test_a_run_does_not_change_with_its_dict() -> None:

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection.files import blank_separated as text
-from cranfield.collection.files.layouts import RUN, read_lines
+from cranfield.collection.files.blank_separated import read_lines
+from cranfield.collection.files.layouts import RUN
 from cranfield.sources import chunks as source
 from cranfield.sources.chunks import LineMap
 

@@ -244,9 +244,9 @@ def test_given_shards_that_cannot_be_read(tmp_path: Path) -> None:
     for name, content, reason in (
         ("empty.csv", b" \n", "is empty"),
         ("head.csv", b"doc,shard\n", "is empty"),
-        ("bad.csv", b"doc,shard\na,1,2\n", "no readable csv"),
-        ("gap.csv", b"doc,shard\na,\n", "row 1: has no shard"),
-        ("bad.parquet", b"none", "no readable parquet"),
+        ("bad.csv", b"doc,shard\na,1,2\n", "has lines with more cells"),
+        ("gap.csv", b"doc,shard\na,\n", "gap.csv:2: has no shard"),
+        ("bad.parquet", b"none", "not readable Parquet"),
     ):
         (tmp_path / name).write_bytes(content)
         refused(tmp_path / name, reason)

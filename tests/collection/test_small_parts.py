@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 import cranfield as cf
-from cranfield.collection.files.line_formats import recognised
+from cranfield.collection.files.layouts import recognised
 from cranfield.collection.judged.judged_runs import by_class, by_intent
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.judged.rows import places, ratio, scan
@@ -63,9 +63,9 @@ def test_sums_over_rows() -> None:
 
 def test_topics_in_order() -> None:
     coder = TopicCoder()
-    assert coder.encode(pl.Series(["b", "b", "a"])).tolist() == [0, 0, 1]
-    assert coder.encode(pl.Series(["a"])).tolist() == [1]
-    assert coder.names == ["b", "a"]
+    assert coder.codes_of(pl.Series(["b", "a"])).tolist() == [0, 1]
+    assert coder.codes_of(pl.Series(["a", "c"])).tolist() == [1, 2]
+    assert coder.names == ["b", "a", "c"]
     assert topic_order(["10", "9"]) == ["9", "10"]
     assert topic_order(["b10", "b9"]) == ["b10", "b9"]
 

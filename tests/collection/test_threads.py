@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.parallel import as_they_come, at_most, in_threads, own_threads
-from cranfield.collection.files.blank_separated import _Column
-from cranfield.collection.files.layouts import RUN, read_lines
-from cranfield.collection.files.line_formats import layout_of
+from cranfield.collection.files.blank_separated import read_lines
+from cranfield.collection.files.layouts import RUN, layout_of
 from cranfield.sources import chunks
 from cranfield.sources.chunks import Source
 
@@ -201,19 +200,6 @@ def test_pools_do_not_multiply() -> None:
         with at_most(None):
             assert own_threads() == 1
     assert in_threads(lambda _: own_threads(), range(4), 2) == [1] * 4
-
-
-def test_a_column_of_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    import numpy as np
-
-    monkeypatch.setattr("cranfield.collection.files.blank_separated._BLOCK", 8)
-    for sizes in ([5], [0, 5], [8, 8], [3, 9, 30, 1], [0, 0]):
-        column, parts, start = _Column(), [], 0
-        for size in sizes:
-            parts.append(np.arange(start, start + size))
-            start += size
-            column.add(parts[-1])
-        assert column.joined().tolist() == list(range(start))
 
 
 def test_sources_give_whole_lines(tmp_path: Path) -> None:

@@ -43,11 +43,11 @@ def test_what_is_no_measure_is_no_key() -> None:
 
 def test_systems_and_topics_that_are_asked_for_elsewhere() -> None:
     ev = cf.evaluate(RUNS, QRELS, "RR")
-    with pytest.raises(KeyError, match=r"'x' is a system.*: evaluation\['RR'\]\['x'\] has"):
+    with pytest.raises(KeyError, match=r"'x' is a system.*; use evaluation\['RR'\]\['x'\]"):
         ev["x"]
     with pytest.raises(KeyError, match=r"evaluation\['RR'\].select\(topics='q1'\)"):
         ev["q1"]
-    with pytest.raises(cf.PolicyError, match=r"'q1' is a topic.*: say select\(topics='q1'\)"):
+    with pytest.raises(cf.PolicyError, match=r"'q1' is a topic.*; use select\(topics='q1'\)"):
         ev["RR"]["q1"]
 
 

@@ -413,7 +413,7 @@ def test_shards_add_up_to_the_whole() -> None:
 @pytest.mark.parametrize("name", ["lengths", "groups", "intents", "aspects"])
 def test_what_is_known_of_the_whole_collection(name: str) -> None:
     """Tables of documents and intents are refused by name."""
-    with pytest.raises(cf.PolicyError, match=f"{name} do not go with shards"):
+    with pytest.raises(cf.PolicyError, match=f"{name} cannot be combined with shards"):
         known: dict[str, Any] = {name: {"a": 1}}
         evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "AP", shards=3, **known)
 
@@ -421,5 +421,5 @@ def test_what_is_known_of_the_whole_collection(name: str) -> None:
 def test_no_table_of_systems_by_shard() -> None:
     run = {"q": {name: -k for k, name in enumerate("abcdefgh")}}
     ev = evaluate(run, {"q": dict.fromkeys("abcdefgh", 1)}, "AP", shards=2)
-    with pytest.raises(cf.PolicyError, match="there are several shards: average them"):
+    with pytest.raises(cf.PolicyError, match="no place for shards: average them"):
         ev.by_system()

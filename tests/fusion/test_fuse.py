@@ -10,14 +10,14 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.collection.keys import ids_of
 from cranfield.fusion import fusing
-from cranfield.fusion.names import METHODS, NORMS
+from cranfield.fusion.methods import FUSIONS, NORMS
 from cranfield.fusion.rankings import Rankings
 from tests.cli.running import cranfield
 
@@ -121,7 +121,7 @@ RUNS = st.lists(
 ).filter(lambda runs: all(any(one.values()) for one in runs))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FUSIONS)
 @settings(max_examples=40, deadline=None)
 @given(runs=RUNS, norm=st.sampled_from([one for one in NORMS if one != "max"]))
 def test_the_definitions(method: str, runs: list[Scores], norm: str) -> None:
@@ -151,9 +151,9 @@ def test_sums_that_are_equal_are_tied() -> None:
 
 
 def test_blocks_of_topics_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = [fused(RANX["runs"], method) for method in METHODS]
+    whole = [fused(RANX["runs"], method) for method in FUSIONS]
     monkeypatch.setattr(fusing, "_TOGETHER", 1)
-    assert [fused(RANX["runs"], method) for method in METHODS] == whole
+    assert [fused(RANX["runs"], method) for method in FUSIONS] == whole
 
 
 def plain(runs: Runs, method: str, topic: str) -> dict[str, float]:
@@ -209,32 +209,6 @@ def test_ids_of_any_length(method: str, kind: str, tmp_path: Path) -> None:
             assert list(made[topic]) == order
 
 
-def test_rows_are_numbered_by_topic_and_document() -> None:
-    from cranfield.collection.keys import words_of_ids
-    from cranfield.fusion.rankings import numbered
-
-    numbers = np.random.default_rng(3)
-    codes = np.sort(numbers.integers(0, 5, 2000)).astype(np.int32)
-    ids = [f"document-{number}" for number in numbers.integers(0, 300, 2000)]
-    words = words_of_ids(ids)
-    assert words is not None
-    first, number = numbered(words, codes, 5)
-    seen: dict[tuple[int, str], int] = {}
-    pairs = list(zip(codes.tolist(), ids, strict=True))
-    assert number.tolist() == [seen.setdefault(pair, len(seen)) for pair in pairs]
-    assert [pairs[row] for row in first.tolist()] == list(seen)
-
-
-def test_keys_that_collide(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cranfield.fusion import rankings
-
-    whole = fused(RANX["runs"])
-    monkeypatch.setattr(
-        rankings, "word_keys", lambda docs, *_: np.zeros(docs[0].size, dtype=np.uint64)
-    )
-    assert fused(RANX["runs"]) == whole
-
-
 def test_a_fused_run_is_a_run(tmp_path: Path) -> None:
     run = cf.fuse(RANX["runs"], "RRF(k=10)", limit=4)
     assert run.name == "RRF(k=10)" and len(run) == 12
@@ -250,17 +224,21 @@ def test_a_fused_run_is_a_run(tmp_path: Path) -> None:
     ("runs", "options", "message"),
     [
         (RANX["runs"], {"method": "rff"}, "did you mean RRF"),
-        (RANX["runs"], {"norm": "max"}, "RRF goes by ranks"),
+        (RANX["runs"], {"norm": "max"}, "norm requires a method that uses scores; RRF uses ranks"),
         (RANX["runs"], {"method": "CombSUM", "norm": "minmax"}, "none; did you mean min-max?"),
-        (RANX["runs"], {"method": RANX["runs"]["a"]}, "several runs go into one list, or into a d"),
-        (RANX["runs"], {"weights": [1]}, "there is 1 weight of 3 runs; each has one"),
-        (RANX["runs"], {"weights": [1, 2]}, "there are 2 weights of 3 runs"),
+        (RANX["runs"], {"method": RANX["runs"]["a"]}, "pass several runs as a list or dict"),
+        (RANX["runs"], {"weights": [1]}, "expected 3 weights, one for each run, got 1"),
+        (RANX["runs"], {"weights": [1, 2]}, "expected 3 weights, one for each run, got 2"),
         (RANX["runs"], {"weights": [1, 2, 0]}, "numbers above 0"),
-        (RANX["runs"], {"weights": {"a": 1, "b": 1, "z": 1}}, "there is no run 'z'"),
-        (RANX["runs"], {"weights": {"a": 1, "b": 1}}, "there is no weight of 'c'"),
-        (RANX["runs"], {"method": "Condorcet", "weights": [1, 1, 1]}, "takes no weights"),
+        (RANX["runs"], {"weights": {"a": 1, "b": 1, "z": 1}}, "weight of an unknown run 'z'"),
+        (RANX["runs"], {"weights": {"a": 1, "b": 1}}, "no weight of run 'c'"),
+        (
+            RANX["runs"],
+            {"method": "Condorcet", "weights": [1, 1, 1]},
+            "weights cannot be combined with method Condorcet",
+        ),
         (RANX["runs"], {"depth": 0}, "depth must be"),
-        ({"a": RANX["runs"]["a"]}, {}, "two runs or more, not 1"),
+        ({"a": RANX["runs"]["a"]}, {}, "at least 2 runs, got 1"),
         (
             {"a": {"q": {"x": -1.0}}, "b": {"q": {"x": 1.0}}},
             {"method": "CombSUM", "norm": "max"},
@@ -287,7 +265,7 @@ def test_command(tmp_path: Path) -> None:
     assert "Fox and Shaw" in cranfield(tmp_path, "fuse", "--list")[0]
     for arguments, message in (
         ((), "give two runs or more, or --list"),
-        (files[:1], "two runs or more, not 1"),
+        (files[:1], "at least 2 runs, got 1"),
         ((*files, "--weights", "a,b"), "--weights takes numbers such as 0.3,0.7"),
     ):
         assert message in cranfield(tmp_path, "fuse", *arguments, status=2)[1]
@@ -311,12 +289,12 @@ def test_the_largest_scores_are_fused_or_refused(norm: str) -> None:
         "a": {"1": {"x": 1.7e308, "y": 1.0}, "2": {"x": 1.0}},
         "b": {"1": {"x": 1.7e308, "y": -1.7e308}, "2": {"x": 1.7e308, "y": 1.7e308}},
     }
-    for method in METHODS:
+    for method in FUSIONS:
         for weights in (None, [1e308, 1e308]):
             try:
                 found = cf.fuse(runs, method, norm=norm, weights=weights).scores
             except cf.CranfieldError as error:
-                said = ("too large", "norm is for methods", "weights", "above 0")
+                said = ("too large", "norm requires a method", "weights", "above 0")
                 assert any(one in str(error) for one in said)
             else:
                 assert np.isfinite(found).all()
@@ -325,10 +303,10 @@ def test_the_largest_scores_are_fused_or_refused(norm: str) -> None:
 
 
 def test_topics_of_rankings_are_texts() -> None:
-    with pytest.raises(cf.PolicyError, match="topics of rankings are texts"):
-        Rankings.of([], ["x"], memoryview(b"x"), 1, ids_of)
+    with pytest.raises(cf.PolicyError, match="topics of rankings must be strings"):
+        Rankings.of([], ["x"], memoryview(b"x"), 1, pl.Series())
     with pytest.raises(cf.PolicyError, match="depth must be an integer from 0"):
-        Rankings.of([], ["x"], ["1"], np.bytes_(b"x"), ids_of)  # type: ignore[arg-type]
+        Rankings.of([], ["x"], ["1"], np.bytes_(b"x"), pl.Series())  # type: ignore[arg-type]
 
 
 def test_topics_that_are_no_words_are_fused() -> None:

@@ -110,7 +110,7 @@ def test_odd_things_are_counted_and_said(tmp_path: Path) -> None:
     with pytest.warns(CranfieldWarning) as warned:
         sessions = read_sessions(written(tmp_path, text))
     said = " ".join(str(one.message) for one in warned)
-    assert "1 click on ranks that do not exist, left out" in said
+    assert "1 click on ranks that do not exist, excluded" in said
     assert "1 document twice in one list" in said
     assert "1 session without queries, such as '2'" in said
     counts = sessions.counts
@@ -252,7 +252,7 @@ def test_wrong_rows_are_refused(change: dict[str, Any], reason: str) -> None:
         ({"session": ["s"], "query": [1], "doc": ["a"]}, "neither a rank nor a score column"),
         ({"session": ["s"], "query": [1, 2]}, "columns are of different lengths"),
         ({"session": {"q": 1}}, "when its values are columns"),
-        ([("s", 1)], "row 1 is tuple"),
+        ([("s", 1)], "row 1: expected records with named fields .*, got a tuple"),
         (7, "int cannot be read"),
         (pl.DataFrame({"session": ["s"], "rank": [1]}), "has no query column"),
         ("no-such.xml", "cannot be read: no such file"),
@@ -269,9 +269,9 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
     wrong: list[tuple[str | bytes, str, str]] = [
         ("", "a.csv", "is empty"),
         (b"session\n\xff\n", "b.csv", "is not UTF-8 text"),
-        ("session,query\n1,2,3\n", "c.csv", "is no readable table"),
+        ("session,query\n1,2,3\n", "c.csv", "has lines with more cells"),
         ("1 2 3", "d.txt", "ends in none of"),
-        (b"PAR1", "e.parquet", "is no readable table"),
+        (b"PAR1", "e.parquet", "is not readable Parquet"),
     ]
     for text, name, reason in wrong:
         with pytest.raises(InputError, match=reason):

@@ -682,6 +682,6 @@ def test_frames_that_are_lazy_are_asked_for_no_columns() -> None:
 def test_the_floor_of_a_geometric_mean_is_no_negative_number() -> None:
     scores = cf.read_scores({"x": {"1": 0.2, "2": -0.4}})
     for floor in (-1, float("nan")):
-        with pytest.raises(PolicyError, match="floor is a number from 0"):
+        with pytest.raises(PolicyError, match="floor must be a number from 0"):
             scores.geometric_mean(floor)
     assert scores.geometric_mean(0).tolist() == [0.0]

@@ -147,7 +147,7 @@ def test_what_is_no_json_lines(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a\.jsonl:1: is no valid JSON"):
         read_nugget_assignments(path)
     path.write_text("[1]\n")
-    with pytest.raises(InputError, match=r"a\.jsonl:1: is no object"):
+    with pytest.raises(InputError, match=r"a\.jsonl:1: expected records .*, got a list"):
         read_nugget_assignments(path)
     path.write_text("")
     with pytest.raises(InputError, match="is empty"):

@@ -23,8 +23,8 @@ from .judges.reading import Judge as Judge, read_judges as read_judges
 from .judges.rankings import judges_as_runs as judges_as_runs
 from .estimates.means import CorrectedMeans as CorrectedMeans
 from .estimates.means import corrected_mean as corrected_mean
-from .estimates.strata import allocation as allocation
-from .estimates.strata import stratified_mean as stratified_mean
+from .sampling_designs import allocation as allocation
+from .estimates.means import stratified_mean as stratified_mean
 from .agreement.result import agreement_of as agreement_of
 from .agreement.result import Agreement as Agreement
 from .samples import Sample as Sample, sample as sample
@@ -34,8 +34,8 @@ from .stops import Rule as Rule
 from .stops import Stopping as Stopping, Verdict as Verdict, stopping as stopping
 from .stops import stopping_by_topic as stopping_by_topic
 from .dealing import Sheets as Sheets, sheets as sheets
-from .estimates.corrected import CorrectedScores as CorrectedScores
-from .estimates.corrected import corrected_scores as corrected_scores
+from .estimates.scores import CorrectedScores as CorrectedScores
+from .estimates.scores import corrected_scores as corrected_scores
 from .pools.method import methods as methods, parse_method as parse_method
 from .pools.method import Method as Method
 from .pools.orders import Order as Order, order as order

@@ -25,24 +25,24 @@ from cranfield.base.streams import stream_of
 from cranfield.base.text import counted
 from cranfield.collection.judged.rows import ratio
 from cranfield.collection.qrels import Qrels
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.sources.chunks import Origin
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EstimatedRelevant(Result):
+class EstimatedRelevant(TableResult):
     """Estimated numbers of relevant documents; made by :meth:`Sample.relevant`.
 
     Attributes
     ----------
+    rows
+        The table, a row for each topic.
     topics
         Ids of the topics.
     drawing
         The design of the sample, as text.
     variance
         Estimator of the variances.
-    pooled, sampled, found, estimate
-        The columns of that name; shape (topics,).
     error
         Standard errors of the estimates; shape (topics,). NaN if two documents of a topic cannot be
         drawn together, or for an estimated variance below 0. Unlike in the table, it is 0 for an
@@ -62,10 +62,6 @@ class EstimatedRelevant(Result):
     topics: tuple[str, ...]
     drawing: str
     variance: str
-    pooled: Ints
-    sampled: Ints
-    found: Ints
-    estimate: Floats
     error: Floats
 
     @property
@@ -81,42 +77,25 @@ class EstimatedRelevant(Result):
     @property
     def total_varies(self) -> bool:
         """Whether the total has an error other than 0, or all documents were sampled."""
-        return self.total_error != 0 or bool((self.sampled == self.pooled).all())
+        return self.total_error != 0 or self.rows["sampled"].equals(self.rows["pooled"])
 
     def heading(self) -> list[str]:
         """Return one line: the number of topics, the estimated total, and the design."""
         error = f"{self.total_error:.1f}" if self.total_varies else "unknown"
         return [
-            f"{counted(len(self.topics), 'topic')}:"
+            f"{counted(self.rows.height, 'topic')}:"
             f" {self.total:.1f}, standard error {error}, from"
-            f" {self.found.sum():,} found in a sample by {self.drawing}"
+            f" {self.rows['found'].sum():,} found in a sample by {self.drawing}"
         ]
 
-    def _frame(self) -> pl.DataFrame:
-        # An estimated variance of 0 serves the total, but means nothing alone.
-        unknown = (self.error == 0) & (self.sampled < self.pooled)
-        columns = ("pooled", "sampled", "found", "estimate")
-        return pl.DataFrame(
-            {
-                "topic": pl.Series(self.topics, dtype=pl.String),
-                **{name: getattr(self, name) for name in columns},
-                "standard error": np.where(unknown, np.nan, self.error),
-            }
-        ).with_columns(pl.col("standard error").fill_nan(None))
 
-
-def estimated_relevant(
-    topics: tuple[str, ...],
-    cells: Cells,
-    drawn: Bools,
-    relevant: Bools,
-    drawing: str,
-    variance: str,
-) -> EstimatedRelevant:
-    """Estimate numbers of relevant documents from the drawn and the relevant ones."""
-    many = cells.size.size
-    sampled = np.bincount(cells.of_doc[drawn], minlength=many)
-    hits = np.bincount(cells.of_doc[drawn & relevant], minlength=many)
+def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> EstimatedRelevant:
+    """Estimate numbers of relevant documents from those of the sample."""
+    cells, topics = sample.cells, sample.pool.topics
+    sampled, hits = (
+        np.bincount(cells.of_doc[documents], minlength=cells.size.size)
+        for documents in (sample.drawn, sample.drawn & relevant)
+    )
     of_cell = VARIANCES[variance](cells, sampled.astype(np.float64), hits.astype(np.float64))
 
     def by_topic(values: Floats | Ints) -> Floats:
@@ -125,15 +104,24 @@ def estimated_relevant(
     square = by_topic(np.where(cells.estimable, of_cell, np.nan))
     # Terms that cancel may leave a rounding error below 0.
     square[np.abs(square) < 1e-9] = 0.0
+    error = np.sqrt(np.where(square < 0, np.nan, square))
+    counts = {"pooled": cells.size, "sampled": sampled, "found": hits}
+    rows = pl.DataFrame(
+        {
+            "topic": pl.Series(topics, dtype=pl.String),
+            **{name: by_topic(values).astype(np.int64) for name, values in counts.items()},
+            "estimate": by_topic(hits / cells.chance),
+        }
+    )
+    # An estimated variance of 0 serves the total, but means nothing alone.
+    unknown = (error == 0) & (rows["sampled"] < rows["pooled"]).to_numpy()
+    single = pl.Series("standard error", np.where(unknown, np.nan, error)).fill_nan(None)
     return EstimatedRelevant(
+        rows=rows.with_columns(single),
         topics=topics,
-        drawing=drawing,
+        drawing=sample.drawing,
         variance=variance,
-        pooled=by_topic(cells.size).astype(np.int64),
-        sampled=by_topic(sampled).astype(np.int64),
-        found=by_topic(hits).astype(np.int64),
-        estimate=by_topic(hits / cells.chance),
-        error=np.sqrt(np.where(square < 0, np.nan, square)),
+        error=error,
     )
 
 
@@ -389,9 +377,7 @@ class Sample(Result):
         check_whole("rel", rel, 1)
         check_choice("variance", variance, VARIANCES)
         relevant = self.judged(judgments, unjudged=unjudged) >= rel
-        return estimated_relevant(
-            self.pool.topics, self.cells, self.drawn, relevant, self.drawing, variance
-        )
+        return estimate_relevant(self, relevant, variance)
 
     def __len__(self) -> int:
         return int(self.drawn.sum())

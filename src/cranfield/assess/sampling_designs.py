@@ -18,7 +18,7 @@ from scipy.special import gammaln, xlog1py, xlogy
 
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import PolicyError, check_whole, quoted
+from cranfield.base.errors import PolicyError, check_whole, numbers, quoted
 from cranfield.base.spec import Registry
 from cranfield.collection.judged.rows import places, ratio, scan
 from cranfield.collection.policies import DEEPEST
@@ -250,3 +250,85 @@ def _check_wanted(name: str, wanted: Any) -> None:
             f"{name} must be an integer from 1 or a share (0.1 is a tenth, 1.0 is all),"
             f" got {wanted!r}"
         )
+
+
+MOST_ITEMS = 10**15
+"""Maximum size of a stratum; larger integers are not exact as floats."""
+
+WIDEST = 1e100
+"""Largest spread that can be multiplied by a size."""
+
+
+def allocation(sizes: Any, spreads: Any, labels: int, *, least: int = 2) -> Ints:
+    r"""Allocate human labels to strata so that the mean has the smallest standard error.
+
+    .. math:: n_h \propto N_h s_h
+
+    but at least `least` labels of each stratum, and at most its size. Labels that a small stratum
+    cannot take go to the others; fractions go to the largest remainders, the first of equal ones.
+
+    Source: Neyman (1934); Cochran (1977), section 5.5.
+
+    Parameters
+    ----------
+    sizes
+        Items of each stratum, such as the documents with each grade of a judge.
+    spreads
+        Standard deviation of the human labels in each, guessed or from a pilot; equal ones share
+        the labels out by size.
+    labels
+        Human labels in all.
+    least
+        Minimum for each stratum; a standard error needs two.
+
+    Returns
+    -------
+    array
+        Labels of each stratum; shape (strata,).
+
+    Raises
+    ------
+    PolicyError
+        For fewer labels than `least` of each stratum, or more labels than items.
+
+    Examples
+    --------
+    >>> allocation([900, 90, 10], [0.1, 0.5, 0.5], 60).tolist()
+    [39, 19, 2]
+    """
+    size = numbers(sizes, "sizes of strata")
+    spread = numbers(spreads, "spreads of strata")
+    if size.ndim != 1 or size.shape != spread.shape or not size.size:
+        raise PolicyError(f"sizes of shape {size.shape} do not fit spreads of {spread.shape}")
+    if not ((size >= 1) & (size <= MOST_ITEMS) & (size == np.trunc(size))).all():
+        raise PolicyError(f"sizes of strata are whole numbers from 1 to {MOST_ITEMS:,}")
+    if not ((spread >= 0) & (spread <= WIDEST)).all():
+        raise PolicyError(f"spreads of strata are finite numbers from 0 to {WIDEST:g}")
+    check_whole("least", least, 0)
+    low = np.minimum(least, size)
+    check_whole("labels", labels, int(low.sum()), int(size.sum()))
+    share = size * spread
+    if not share.any():
+        share = size
+    exact = _cut(share, low, size, labels)
+    number = np.floor(exact + 1e-9)
+    order = np.lexsort((number - exact, number >= size))
+    number[order[: int(labels - number.sum())]] += 1
+    return number.astype(np.int64)
+
+
+def _cut(share: Floats, low: Floats, high: Floats, total: int) -> Floats:
+    """Return numbers proportional to shares, within bounds, that add up to a total."""
+    # If all strata with a share are full, the remainder goes by size.
+    full = np.where(share > 0, high, low)
+    if full.sum() < total:
+        return _cut(np.where(share > 0, 0.0, high), full, high, total)
+    # The sum rises with the factor of the shares, which bisection finds.
+    below, above = 0.0, float((high[share > 0] / share[share > 0]).max())
+    for _ in range(200):
+        middle = (below + above) / 2
+        if np.clip(middle * share, low, high).sum() < total:
+            below = middle
+        else:
+            above = middle
+    return np.asarray(np.clip(above * share, low, high))

@@ -65,10 +65,6 @@ class Rule(Spec):
     words: ClassVar[str] = ""
     """Explanation of value and bound, with fields for both."""
 
-    @classmethod
-    def called(cls) -> str:
-        return cls.name
-
     def looks(self, seen: Seen, after: Ints) -> Looks:
         """Apply the rule after each number of judgments."""
         raise NotImplementedError
@@ -495,7 +491,7 @@ def stopping_by_topic(
     parsed = _parsed(rules)
     topic = grades = np.zeros(0, dtype=np.int32)
     if (qrels := judgments_so_far(judged)) is not None:
-        docs, rows = qrels.find(pool)
+        docs, rows = pool.found_in(qrels)
         in_order = docs[np.argsort(rows)]
         topic, grades = pool.topic[in_order], qrels.grades[np.sort(rows)]
     return {

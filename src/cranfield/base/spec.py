@@ -250,8 +250,8 @@ class Spec:
 
     @classmethod
     def called(cls) -> str:
-        """Return the name without parameters."""
-        raise NotImplementedError
+        """Return the name without parameters: by default the class attribute `name`."""
+        return str(cls.name)  # type: ignore[attr-defined]
 
     def _set(self, name: str, value: Any) -> None:
         check = self.parameters[name].check
@@ -399,7 +399,7 @@ class Registry(MutableMapping[str, T]):
         Singular noun for messages, such as `measure`.
     listed
         Modules, each followed by the names that it defines: `module: Name Name=alias`. The module
-        defines a class of that name, or adds the component to the registry itself.
+        defines a class or function of that name, or adds the component to the registry itself.
     package
         The package of these modules.
     base
@@ -447,13 +447,16 @@ class Registry(MutableMapping[str, T]):
         if name not in self.entered and name in self.homes:
             module = import_module(self.homes[name])
             if name not in self.entered:
-                self.entered[name] = self._class_in(vars(module), name)
+                self.entered[name] = self._component(vars(module), name)
         return self.entered[name]
 
-    def _class_in(self, module: Mapping[str, Any], name: str) -> Any:
-        classes = (one for one in module.values() if isinstance(one, type))
-        base = self.base or object
-        return next(one for one in classes if issubclass(one, base) and name_of(one) == name)
+    def _component(self, module: Mapping[str, Any], name: str) -> Any:
+        if self.base is None:
+            return module[name.replace("-", "_")]
+        classes = (value for value in module.values() if isinstance(value, type))
+        return next(
+            kind for kind in classes if issubclass(kind, self.base) and name_of(kind) == name
+        )
 
     def __setitem__(self, name: str, thing: T) -> None:
         self.entered[name] = thing

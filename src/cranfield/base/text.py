@@ -45,7 +45,7 @@ def names_or_count(names: Sequence[str], noun: str, most: int = 5) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-LEAST_LIKENESS = 0.67
+LEAST_LIKENESS = 0.65
 """Share of letters in common, in order, below which one name is not meant by another."""
 
 LESS_LIKE = 0.15

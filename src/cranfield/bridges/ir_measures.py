@@ -1,7 +1,7 @@
-"""Measures of cranfield inside ir_measures, and so in PyTerrier's experiments.
+"""Measures of cranfield for ir_measures, and so for PyTerrier's experiments.
 
-:func:`measure` makes one measure that ir_measures computes beside its own. :func:`put_first` lets
-cranfield compute whatever it can of all that is asked for, with one rule for ties.
+:func:`measure` makes one measure that ir_measures computes beside its own. :func:`put_first` makes
+cranfield the first provider of all measures that it has, with one rule for ties.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["measure", "provider", "put_first", "take_away"]
 
 
 class _Overall(Agg):
-    """Makes one number of the scores of topics, as the measure says."""
+    """Averages the scores of topics by the aggregate of the measure."""
 
     def __init__(self, aggregate: str) -> None:
         self._aggregate = aggregate
@@ -66,12 +66,12 @@ class _Named(theirs.Measure):
         return _Overall(self.ours.info.aggregate)
 
     def runtime_impl(self, qrels: Any, run: Any) -> Iterator[theirs.Metric]:
-        """Yield the scores of topics: ir_measures calls this of measures that it does not know."""
+        """Yield the scores of topics; called by ir_measures for measures without a provider."""
         return _metrics([self], qrels, run)
 
 
 class _Evaluator(Evaluator):
-    """Judgments, and the measures that runs are scored by."""
+    """Judgments and measures, to score runs."""
 
     def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
         self._frame = QrelsConverter(qrels).as_pd_dataframe()
@@ -82,7 +82,7 @@ class _Evaluator(Evaluator):
 
 
 class _Provider(Provider):
-    """Computes what cranfield has of ir_measures' measures, and what :func:`measure` makes."""
+    """Computes the measures that cranfield has, and those made by :func:`measure`."""
 
     NAME = "cranfield"
 
@@ -94,7 +94,7 @@ class _Provider(Provider):
 
 
 provider = _Provider()
-"""A provider of ir_measures, for pipelines of one's own."""
+"""A provider of ir_measures, for custom pipelines."""
 
 
 def measure(text: str) -> Any:
@@ -114,7 +114,7 @@ def measure(text: str) -> Any:
     Raises
     ------
     MeasureError
-        There is no such measure.
+        For an unknown measure.
 
     Examples
     --------
@@ -127,10 +127,10 @@ def measure(text: str) -> Any:
 
 
 def put_first() -> None:
-    """Let cranfield compute whatever it can, before all other providers of ir_measures.
+    """Make cranfield the first provider of ir_measures.
 
-    Ties, missing topics and text forms then are those of :func:`cranfield.evaluate`. What cranfield
-    lacks goes to the others, as before.
+    Ties, missing topics and text forms then are those of :func:`cranfield.evaluate`. Other
+    providers compute the measures that cranfield does not have.
 
     Examples
     --------
@@ -146,8 +146,8 @@ def put_first() -> None:
 
 def take_away() -> None:
     """Undo :func:`put_first`."""
-    there = theirs.DefaultPipeline.providers
-    there[:] = [one for one in there if one is not provider]
+    providers = theirs.DefaultPipeline.providers
+    providers[:] = [one for one in providers if one is not provider]
 
 
 def _ours(measure: Any) -> Measure | None:
@@ -157,24 +157,24 @@ def _ours(measure: Any) -> Measure | None:
 @cache
 def _read(measure: Any) -> Measure | None:
     try:
-        (one,) = parse_measures([measure])
-        return one
+        [parsed] = parse_measures([measure])
+        return parsed
     except CranfieldError:
         return None
 
 
 def _metrics(measures: Iterable[Any], qrels: Any, run: Any) -> Iterator[theirs.Metric]:
-    asked = {one: ours for one in measures if (ours := _ours(one)) is not None}
+    requested = {own: ours for own in measures if (ours := _ours(own)) is not None}
     if not len(run):
-        # Whoever asked gives all topics the score of a missing ranking.
+        # The caller gives all topics the score of a missing ranking.
         return
-    # What ir_measures calls iteration is the subtopic for measures of diversity.
-    several = "iteration" in qrels and qrels["iteration"].nunique() > 1
-    columns = ["query_id", *(["iteration"] if several else []), "doc_id", "grade"]
+    # The iteration of ir_measures is the subtopic of diversity measures.
+    has_subtopics = "iteration" in qrels and qrels["iteration"].nunique() > 1
+    columns = ["query_id", *(["iteration"] if has_subtopics else []), "doc_id", "grade"]
     frame = qrels.rename(columns={"relevance": "grade"})[columns]
-    judged = read_qrels(frame, subtopics=True if several else None)
-    evaluation = evaluate(run, judged, [*asked.values()], topics="qrels")
-    for one, ours in asked.items():
+    judged = read_qrels(frame, subtopics=True if has_subtopics else None)
+    evaluation = evaluate(run, judged, [*requested.values()], topics="qrels")
+    for own, ours in requested.items():
         values = evaluation[ours].values[:, 0]
         for topic, value in zip(evaluation.topics, values.tolist(), strict=True):
-            yield theirs.Metric(query_id=topic, measure=one, value=value)
+            yield theirs.Metric(query_id=topic, measure=own, value=value)

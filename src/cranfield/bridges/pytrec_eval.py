@@ -2,10 +2,10 @@
 
     import cranfield.bridges.pytrec_eval as pytrec_eval
 
-Values are those of pytrec_eval to 1e-12, for each topic that a run and the judgments have. A
-ranking without documents scores as one that is missing does with trec_eval's option -c; in
-pytrec_eval its values vary. Scores that are not finite, and parameters that a measure does not
-have, are refused by an error of this library; for some of the latter pytrec_eval ends the process.
+Values are those of pytrec_eval to 1e-12, for each topic of run and judgments. A ranking without
+documents scores like a missing one with trec_eval's option -c; in pytrec_eval its values vary.
+Infinite scores and unknown parameters of measures raise errors of this library; for some unknown
+parameters pytrec_eval ends the process.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ supported_nicknames: dict[str, set[str]] = {
 
 _ORDER = ["runid", *NICKNAMES["all_trec"]]
 _ORDER.insert(_ORDER.index("P") + 1, "relstring")
-"""The order of what is returned, whatever order it was asked for in."""
+"""The order of results, whatever the order of the request."""
 
 _PARAMETERS = re.compile(r"[._]([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)")
 _LOWEST = 1e-5
-"""What trec_eval takes the logarithm of for a score of 0."""
+"""Lowest score of which trec_eval takes the logarithm."""
 
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
@@ -75,8 +75,8 @@ def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
     Raises
     ------
     InputError
-        A line has not six columns, a score is no finite number, or a document stands twice in one
-        topic.
+        For a line without six columns, a score that is not a number, or a document that occurs
+        twice in a topic.
 
     Examples
     --------
@@ -102,8 +102,8 @@ def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
     Raises
     ------
     InputError
-        A line has not four columns, a grade is no integer, or a document stands twice in one
-        topic.
+        For a line without four columns, a grade that is not an integer, or a document that occurs
+        twice in a topic.
 
     Examples
     --------
@@ -116,34 +116,34 @@ def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
 def _nested(
     lines: Iterable[str], columns: int, value: int, number: Callable[[str], Any]
 ) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    values: dict[str, dict[str, Any]] = {}
     for line, text in enumerate(lines, start=1):
         cells = text.split()
         if len(cells) != columns:
-            said = f"{len(cells)} columns where there should be {columns}"
-            raise InputError(said, source="lines", line=line)
-        documents = found.setdefault(cells[0], {})
+            reason = f"expected {columns} columns, got {len(cells)}"
+            raise InputError(reason, source="lines", line=line)
+        documents = values.setdefault(cells[0], {})
         if cells[2] in documents:
-            said = f"document {quoted(cells[2])} stands twice in a topic"
-            raise InputError(said, source="lines", line=line)
+            reason = f"document {quoted(cells[2])} occurs twice in a topic"
+            raise InputError(reason, source="lines", line=line)
         try:
             documents[cells[2]] = number(cells[value])
         except ValueError:
-            said = f"{quoted(cells[value])} is no {number.__name__}"
-            raise InputError(said, source="lines", line=line) from None
-    return found
+            reason = f"{quoted(cells[value])} is not a valid {number.__name__}"
+            raise InputError(reason, source="lines", line=line) from None
+    return values
 
 
 def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
-    """Average what a measure has for topics as trec_eval does.
+    """Average the values of topics as trec_eval does.
 
     Parameters
     ----------
     measure
-        Its name: what begins with `num_` is summed, of `gm_` is the exponential of the mean taken,
+        Its name: values of `num_...` are summed, of `gm_...` the exponential of the mean is taken,
         of others the mean.
     values
-        A value a topic.
+        A value for each topic.
 
     Returns
     -------
@@ -161,29 +161,29 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
 
 
 class RelevanceEvaluator:
-    """Judgments, and the measures that runs are scored by against them.
+    """Judgments and measures, to score runs.
 
-    Ties, grades below 0, roundings and levels are those of trec_eval 9, on which pytrec_eval
-    stands: `compat="trec_eval-9"` of :func:`cranfield.evaluate`.
+    Ties, grades below 0, roundings and levels are those of trec_eval 9, which pytrec_eval uses:
+    `compat="trec_eval-9"` of :func:`cranfield.evaluate`.
 
     Parameters
     ----------
     query_relevance
-        Grades by topic and document. A topic without documents is left out.
+        Grades by topic and document. A topic without documents is excluded.
     measures
         Names of trec_eval, with parameters (`ndcg_cut.5,10` or `ndcg_cut_10`) or without, and
         nicknames (`official`).
     relevance_level
         The lowest relevant grade.
     judged_docs_only_flag
-        Whether documents without a judgment are left out before anything is computed.
+        Whether documents without a judgment are removed from rankings.
 
     Raises
     ------
     MeasureError
-        A ValueError: pytrec_eval has no such measure.
+        For a measure that pytrec_eval does not have; also a ValueError.
     InputError
-        A grade is no integer.
+        For a grade that is not an integer.
 
     Examples
     --------
@@ -201,7 +201,7 @@ class RelevanceEvaluator:
     ) -> None:
         from cranfield.collection.files.reading import read_qrels
 
-        self._constant, self._measures, self._order = _asked(tuple(measures), relevance_level)
+        self._constant, self._measures, self._order = _requested(tuple(measures), relevance_level)
         self._unjudged: Unjudged = "condensed" if judged_docs_only_flag else "nonrelevant"
         judged = {topic: grades for topic, grades in query_relevance.items() if grades}
         self._topics = frozenset(judged)
@@ -222,13 +222,13 @@ class RelevanceEvaluator:
         Returns
         -------
         dict
-            By topic and measure; topics that have a run and judgments, in the order of the run.
-            Means are a matter of :func:`compute_aggregated_measure`.
+            By topic and measure; topics of run and judgments, in the order of the run. For means
+            see :func:`compute_aggregated_measure`.
 
         Raises
         ------
         InputError
-            A score is no finite number.
+            For a score that is not a finite number.
 
         Examples
         --------
@@ -240,7 +240,7 @@ class RelevanceEvaluator:
         topics = [topic for topic in scores or () if topic in self._topics]
         if scores is None or not topics:
             return {}
-        found: dict[str, list[float]] = {}
+        by_name: dict[str, list[float]] = {}
         if self._measures:
             # A topic without documents scores as one that the run lacks.
             run = {topic: scores[topic] for topic in topics if scores[topic]}
@@ -260,9 +260,9 @@ class RelevanceEvaluator:
                 values = scored[measure]
                 if name.startswith("gm_"):
                     values = np.log(np.maximum(values, _LOWEST))
-                found[name] = values.tolist()
-        found |= {name: [value] * len(topics) for name, value in self._constant.items()}
-        columns = [found[name] for name in self._order]
+                by_name[name] = values.tolist()
+        by_name |= {name: [value] * len(topics) for name, value in self._constant.items()}
+        columns = [by_name[name] for name in self._order]
         rows_of = zip(*columns, strict=True) if columns else repeat((), len(topics))
         return {
             topic: dict(zip(self._order, row, strict=True))
@@ -271,24 +271,28 @@ class RelevanceEvaluator:
 
 
 @lru_cache(maxsize=64)
-def _asked(
+def _requested(
     measures: tuple[str, ...], rel: int
 ) -> tuple[dict[str, float], dict[str, Measure], list[str]]:
-    """Return what is the same for every topic, the measures by name, and the names in order."""
-    asked: dict[str, set[str]] = {}
+    """Return values of all topics alike, the measures by name, and the names in order."""
+    families: dict[str, set[str]] = {}
     for name in measures:
-        for one in supported_nicknames.get(name, [name]):
-            family, parameters = _split(one)
-            asked.setdefault(family, set()).update(parameters)
-    constant = {name: float(name == "num_q") for name in asked if name in {*_NOT_TEXT, "num_q"}}
+        for member in supported_nicknames.get(name, [name]):
+            family, parameters = _split(member)
+            families.setdefault(family, set()).update(parameters)
+    constant = {name: float(name == "num_q") for name in families if name in {*_NOT_TEXT, "num_q"}}
     texts = [
         f"{name}.{','.join(sorted(parameters, key=float))}" if parameters else name
-        for name, parameters in asked.items()
+        for name, parameters in families.items()
         if name not in constant
     ]
-    found = parse_measures(texts, compat="trec_eval-9", rel=rel) if texts else []
-    of = {_key(trec_name(one, rel)): one for one in found}
-    return constant, of, sorted([*of, *constant], key=lambda name: _ORDER.index(_split(name)[0]))
+    chosen = parse_measures(texts, compat="trec_eval-9", rel=rel) if texts else []
+    by_name = {_key(trec_name(measure, rel)): measure for measure in chosen}
+    return (
+        constant,
+        by_name,
+        sorted([*by_name, *constant], key=lambda name: _ORDER.index(_split(name)[0])),
+    )
 
 
 def _key(name: str) -> str:
@@ -300,6 +304,6 @@ def _split(name: str) -> tuple[str, list[str]]:
     if name in supported_measures:
         return name, []
     for family in supported_measures:
-        if name.startswith(family) and (found := _PARAMETERS.fullmatch(name, len(family))):
-            return family, found[1].split(",")
+        if name.startswith(family) and (match := _PARAMETERS.fullmatch(name, len(family))):
+            return family, match[1].split(",")
     raise MeasureError(f"unsupported measure {quoted(name)}")

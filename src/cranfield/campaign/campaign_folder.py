@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import InputError, check_several, quoted
+from cranfield.base.errors import InputError, PolicyError, check_several, quoted
 from cranfield.base.files import whole_file, whole_folder
 from cranfield.campaign.opened import Opened, PathName
 from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from cranfield.campaign.publishing.releasing import Release
     from cranfield.campaign.results.leaderboard import Leaderboard
     from cranfield.campaign.results.standing import Standing
-    from cranfield.campaign.store.records import Judgments, Submission, Team
+    from cranfield.campaign.store.records import Event, Judgments, Submission, Team
     from cranfield.campaign.store.whole_folder import Verification
     from cranfield.campaign.submitting.archive import Outcome
     from cranfield.campaign.submitting.submit import Submitted
@@ -130,6 +132,43 @@ class Campaign(Opened):
         """Return submissions in order of arrival; those of all tasks where none is named."""
         check_several("states", states)
         return self.registry.submissions(task, states)
+
+    def run_records(self, tag: str, *, contacts: bool = False) -> list[dict[str, Any]]:
+        """Return all that is known of the runs with a tag: what was declared, faults, events.
+
+        It is for organisers: private faults name other teams.
+
+        Parameters
+        ----------
+        tag
+            The tag, whatever its case.
+        contacts
+            Add the contact of the team.
+
+        Raises
+        ------
+        PolicyError
+            If no run has the tag.
+        """
+        runs = self.registry.submissions(None, None, tag=tag)
+        if not runs:
+            raise PolicyError(f"no run is called {quoted(tag)}")
+        events = self.registry.events()
+        records = []
+        for run in runs:
+            record = asdict(run)
+            if contacts:
+                team = self.registry.team(run.team)
+                record["contact"] = "" if team is None else team.contact
+            faults = self.registry.faults(run.id, private=True)
+            record["faults"] = [asdict(fault) for fault in faults]
+            record["events"] = [
+                {"at": event.at, "actor": event.actor, "action": action}
+                for event in events
+                if (action := _action(event, run))
+            ]
+            records.append(record)
+        return records
 
     def withdraw(self, tag: str, reason: str) -> Submission:
         """Take a run back; it stays in the log."""
@@ -272,7 +311,18 @@ class Campaign(Opened):
 def create(
     folder: PathName, rules: PathName | None = None, *, actor: str | None = None
 ) -> Campaign:
-    """Make a campaign's folder, with the rules given or with a commented example of them."""
+    """Make a campaign's folder, private to its owner.
+
+    Parameters
+    ----------
+    folder
+        The folder to make; an empty one may be there.
+    rules
+        The campaign.toml; it and the files that it names are copied. By default an example with
+        comments.
+    actor
+        Who acts, for the log of events; the name of the user by default.
+    """
     from cranfield.campaign.store.whole_folder import create_folder
 
     create_folder(Path(folder), None if rules is None else Path(rules), actor)
@@ -285,6 +335,15 @@ def open(folder: PathName, *, actor: str | None = None) -> Campaign:
 
     check_folder(Path(folder))
     return Campaign(folder, actor=actor)
+
+
+def _action(event: Event, run: Submission) -> str:
+    """Return what an event did with a run; empty for nothing."""
+    details = json.loads(event.details)
+    if event.subject == run.task and run.tag in details["about"].get("without", ()):
+        return f"{event.action} without it"
+    changed = any(name == "submission" and row["id"] == run.id for name, row in details["rows"])
+    return event.action if changed else ""
 
 
 RULES = "rules.toml"

@@ -1,25 +1,33 @@
-"""An opened campaign folder: its rules and its registry, each loaded when it is asked for."""
+"""An opened campaign folder: its rules and its registry, each read when it is needed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import getpass
+import sqlite3
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted
+from cranfield.campaign.rules.task_rules import utc_text
+from cranfield.campaign.store import events
+from cranfield.campaign.store.records import REGISTRY
+from cranfield.campaign.store.registry import Reading, Transaction
+from cranfield.campaign.store.schema import connected
 
 if TYPE_CHECKING:
     from cranfield.campaign.rules.task_rules import Rules
-    from cranfield.campaign.store.registry import Registry
 
 PathName = str | PathLike[str]
 
 
 class Opened:
-    """What all that is done with a campaign starts from: folder, rules, registry, clock, actor."""
+    """A campaign's folder with its rules and its registry: what functions of campaigns take."""
 
     def __init__(
         self,
@@ -31,6 +39,8 @@ class Opened:
         self.folder = Path(fspath(folder))
         self.actor = actor
         self.clock = clock
+        self.registry = Registry(self)
+        """Who, what, when: teams, submissions, judgments, releases, events."""
         self.unreadable: dict[int, str] = {}
         """Accepted runs that could not be read since it was opened: the reason by submission id."""
 
@@ -41,18 +51,10 @@ class Opened:
 
         return read_rules(self.folder)
 
-    @cached_property
-    def registry(self) -> Registry:
-        """Who, what, when: teams, submissions, judgments, releases, events."""
-        from cranfield.campaign.store.registry import Registry
-
-        # Rules that were read are used; a change that is made by new ones records them.
-        return Registry(
-            self.folder,
-            actor=self.actor,
-            clock=self.clock,
-            rules=lambda: self.rules.files if "rules" in self.__dict__ else None,
-        )
+    @property
+    def used_rules(self) -> Mapping[str, str] | None:
+        """The SHA-256 of the files of the rules, by path; None if they were not read yet."""
+        return self.rules.files if "rules" in self.__dict__ else None
 
     def outside(self, path: PathName) -> Path:
         """Return a path for what leaves the campaign; refuse those in its folder."""
@@ -62,3 +64,83 @@ class Opened:
                 f"{quoted(str(path))} lies in the campaign's folder, which is private"
             )
         return target
+
+
+class Registry(Reading):
+    """The registry of an opened campaign.
+
+    Changes are logged under its actor and the time of its clock. Rules that were read are in use:
+    new ones are recorded with the change that they are used for.
+    """
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._checked: tuple[int, ...] | None = None
+
+    def _connected(self) -> AbstractContextManager[sqlite3.Connection]:
+        return connected(self._opened.folder)
+
+    @contextmanager
+    def change(
+        self, action: str, subject: str = "", details: Mapping[str, Any] | None = None
+    ) -> Iterator[Transaction]:
+        """Change the registry: all that the block does and one event of it, or nothing.
+
+        Others wait until it is done. The registry is compared with its events before, unless this
+        process made its last change, so that nothing is built on a damaged one.
+
+        Raises
+        ------
+        InputError
+            If the registry is damaged, or another process does not end its change in time.
+        """
+        with connected(self._opened.folder) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._check(connection)
+                # From here on the lock is kept until the connection closes, past the commit.
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+                change = Transaction(connection, self._opened.folder)
+                now, actor = utc_text(self._opened.clock()), self._opened.actor or _user()
+                self._record_rules(change, now, actor)
+                yield change
+                change._finish(now, actor, action, subject, dict(details or {}))
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+            change._remove_unwanted()
+            self._checked = self._stamp()
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        if self._checked == self._stamp():
+            return
+        if wrong := events.contradictions(connection):
+            raise InputError(wrong[0], source=REGISTRY)
+
+    def _stamp(self) -> tuple[int, ...]:
+        found = (self._opened.folder / REGISTRY).stat()
+        return (found.st_ino, found.st_size, found.st_mtime_ns)
+
+    def _record_rules(self, change: Transaction, now: str, actor: str) -> None:
+        used = self._opened.used_rules
+        if used is None:
+            return
+        known = change.rules_files()
+        if dict(used) != known:
+            change._finish(now, actor, "rules", "", dict(used))
+            if known:
+                names = sorted({*used} ^ {*known} | {n for n in used if used[n] != known.get(n)})
+                warnings.warn(
+                    f"{', '.join(names)}: not as last used; the log of events tells of the change",
+                    CranfieldWarning,
+                    stacklevel=2,
+                )
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"

@@ -1,17 +1,15 @@
-"""Commands on a campaign's folder: `init`, `pack`, `demo`, `list`, `show`, `verify`, `export`."""
+"""Commands on a campaign's folder: `init`, `pack`, `demo`, `verify`, `export`."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
-import json
 import shlex
 import sys
 import tempfile
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,112 +17,133 @@ import click
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted, plain
-from cranfield.cli.options.declaring import READ, WRITTEN, command, keep_inputs, option
+from cranfield.cli.options.declaring import READ, WRITTEN, command, examples, keep_inputs, option
+from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import output_option, with_options, write
+from cranfield.cli.options.signatures import options_from, options_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from cranfield.campaign.opened import Opened
-    from cranfield.campaign.store.records import Event, Submission
+    from cranfield.campaign import Campaign
 
 
-folder_argument = click.argument("folder", type=READ)
-"""The campaign's folder, which all commands name first."""
+CAMPAIGN = "cranfield.campaign"
+"""The package whose functions the options of these commands are read from."""
 
-task_option = option(
-    "--task", metavar="NAME", help="The task; where there is only one, it needs no name."
-)
-judgments_option = option(
-    "--judgments", metavar="VERSION", help="Version of the judgments; by default the newest."
+task_option, judgments_option = options_of(
+    f"{CAMPAIGN}.results.scoring.scored",
+    "task judgments",
 )
 
 
-def form_option(forms: Iterable[str], default: str = "text") -> Callable[[Any], Any]:
-    """Make the option of the format that a command writes."""
-    return option(
-        "--format",
-        "form",
-        type=click.Choice(list(forms)),
-        default=default,
-        show_default=True,
-        help="How to write it.",
-    )
+def on_campaign(function: Callable[..., int | None]) -> Callable[..., int]:
+    """Add the argument FOLDER to a command, whose function gets the opened campaign.
+
+    Without a status of its own, the command ends with 1 if a run could not be read.
+    """
+
+    @functools.wraps(function)
+    def with_folder(folder: str, **options: Any) -> int:
+        from cranfield import campaign
+
+        opened = campaign.open(folder)
+        status = function(opened, **options)
+        return int(bool(opened.unreadable)) if status is None else status
+
+    made: Callable[..., int] = click.argument("folder", type=READ)(with_folder)
+    return made
 
 
-def output_folder(help: str) -> Callable[[Any], Any]:
-    """Make the option of the folder that a command writes, which it needs."""
-    return option("--output", required=True, metavar="FOLDER", help=help, type=WRITTEN)
+def output_to(metavar: str, help: str) -> Callable[[Any], Any]:
+    """Make the option of the file or folder that a command writes, which it needs."""
+    return option("--output", required=True, metavar=metavar, help=help, type=WRITTEN)
 
 
-def status_of(opened: Opened) -> int:
-    """Return the exit status of a command that reads runs: 1 if one could not be read."""
-    return int(bool(opened.unreadable))
+reason_option = option("--reason", required=True, help="Reason, for the log.")
+
+listing_options = with_options(
+    (one_of("--format", ("text", "csv", "json"), "Format of the list.", "text"), output_option)
+)
+"""The options of commands that list something."""
 
 
-listing_options = with_options((form_option(("text", "csv", "json")), output_option))
-"""The options of commands that list teams or judgments."""
-
-
-def write_listing(frame: pl.DataFrame, text: str, form: str, output: str | None) -> None:
+def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | None) -> None:
     """Write a list as its text, or its table as CSV or JSON."""
-    if form == "csv":
+    if format == "csv":
         text = frame.write_csv()
-    elif form == "json":
+    elif format == "json":
         text = frame.write_json() + "\n"
     write(text, output)
 
 
-INIT_EPILOG = """\b
-Examples:
-  cranfield campaign init news-2026
-  cranfield campaign init news-2026 --rules campaign.toml
-"""
+def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
+    """Take the values NAME=TEXT of an option apart."""
+    flag, form = max(param.opts, key=len), param.make_metavar(ctx)
+    found: dict[str, str] = {}
+    for value in values:
+        name, sign, text = value.partition("=")
+        if not (name and sign):
+            raise PolicyError(f"{flag} {quoted(value)} is not of the form {form}")
+        if name in found:
+            raise PolicyError(f"{flag} {quoted(name)} is given twice")
+        found[name] = text
+    return found
 
-PACK_EPILOG = """\b
-Example:
-  cranfield campaign pack news-2026 -o news-2026-pack
-"""
 
-
-@command(epilog=INIT_EPILOG)
-@folder_argument
-@option(
-    "--rules",
-    metavar="FILE",
-    help="The campaign.toml; it and the files that it names are copied. [default: an example]",
-    type=READ,
+@command(
+    epilog=examples("campaign init news-2026", "campaign init news-2026 --rules campaign.toml")
 )
+@click.argument("folder", type=READ)
+@options_from(f"{CAMPAIGN}.create", "rules", rules={"metavar": "FILE", "type": READ})
 def init(folder: str, rules: str | None) -> None:
     """Make a campaign's folder.
 
     Without rules there is a campaign.toml that explains each of its keys: edit it before the first
-    run is handed in. The folder is private: others on this machine cannot read it.
+    run is submitted. The folder is private: others on this machine cannot read it.
     """
-    from cranfield.campaign.campaign_folder import create
+    from cranfield.campaign import create
 
-    made = create(folder, rules)
-    tasks = counted(len(made.rules.tasks), "task")
-    print(f"{folder}: {made.rules.id}, {tasks}")
+    opened = create(folder, rules)
+    print(f"{folder}: {opened.rules.id}, {counted(len(opened.rules.tasks), 'task')}")
     if rules is None:
         print(f"next: edit {Path(folder) / 'campaign.toml'}")
 
 
-@command(epilog=PACK_EPILOG)
-@folder_argument
-@output_folder("Folder to make.")
-def pack(folder: str, output: str) -> None:
+@command(epilog=examples("campaign pack news-2026 -o news-2026-pack"))
+@on_campaign
+@output_to("FOLDER", "Folder to make.")
+def pack(opened: Campaign, output: str) -> None:
     """Write what participants need to check their runs.
 
     A folder with the rules, without what is private in them, the lists of topics and documents, and
     a README with the command.
     """
-    from cranfield.campaign.campaign_folder import open as open_campaign
     from cranfield.campaign.campaign_folder import pack as write_pack
 
-    made = write_pack(open_campaign(folder), output)
-    files = counted(sum(path.is_file() for path in made.rglob("*")), "file")
-    print(f"{output}: {files}")
+    files = sum(path.is_file() for path in write_pack(opened, output).rglob("*"))
+    print(f"{output}: {counted(files, 'file')}")
+
+
+DEMO = """
+campaign init covid --rules rules/campaign.toml
+campaign pack covid -o pack
+check broken.run --rules pack
+campaign run submit covid runs --from runs.csv --add-teams
+campaign run submit covid broken.run --team {team} --received 2020-07-31T13:00:00Z
+campaign run replace covid {replaced} {replaced}-2.run --received 2020-07-31T14:00:00Z
+campaign run withdraw covid {withdrawn} --reason 'Trained on the judgments.'
+campaign run list covid
+campaign judgments covid qrels.txt --version 1
+campaign score covid
+campaign release sheets covid -o sheets
+campaign release packet covid --team {team} -o packet.zip
+campaign release make covid --date 2020-09-01
+campaign release site covid -o site
+campaign verify covid
+"""
+SHOWN_LINES = {"check": 9, "list": 20, "score": 14, "make": 8}
+"""Lines of output that the demonstration shows of commands, where it shows more than the last."""
 
 
 @command()
@@ -143,26 +162,10 @@ def demo(folder: str | None, no_open: bool) -> None:
         raise PolicyError(f"{quoted(folder)} is there already, and is no empty folder")
     place.mkdir(exist_ok=True)
     print(plain(f"In {place}:"))
-    tags = write_example(place)
-    replaced, team = tags["replaced"], tags["team"]
+    names = write_example(place)
     with contextlib.chdir(place):
-        _show("init", "covid", "--rules", "rules/campaign.toml")
-        _show("pack", "covid", "-o", "pack")
-        _show("check", "broken.run", "--rules", "pack", lines=9)
-        _show("submit", "covid", "runs", "--from", "runs.csv", "--add-teams")
-        _show("submit", "covid", "broken.run", "--team", team, "--received", "2020-07-31T13:00:00Z")
-        _show(
-            "replace", "covid", replaced, f"{replaced}-2.run", "--received", "2020-07-31T14:00:00Z"
-        )
-        _show("withdraw", "covid", tags["withdrawn"], "--reason", "Trained on the judgments.")
-        _show("list", "covid", lines=20)
-        _show("judgments", "covid", "qrels.txt", "--version", "1")
-        _show("score", "covid", lines=14)
-        _show("sheets", "covid", "-o", "sheets")
-        _show("packet", "covid", "--team", team, "-o", "packet.zip")
-        _show("release", "covid", "--date", "2020-09-01", lines=8)
-        _show("site", "covid", "-o", "site")
-        _show("verify", "covid")
+        for line in DEMO.strip().splitlines():
+            _demonstrate(shlex.split(line.format_map(names)))
     site = place / "site/index.html"
     print()
     print(plain(f"The site: {site}"))
@@ -172,215 +175,55 @@ def demo(folder: str | None, no_open: bool) -> None:
         webbrowser.open(site.as_uri())
 
 
-def _show(*arguments: str, lines: int = 1) -> None:
-    """Do a command, and print it with the last lines of what it says."""
-    from cranfield.cli.main import campaign
+def _demonstrate(words: list[str]) -> None:
+    """Run a command, and print it with the last lines of its output."""
+    from cranfield.cli.main import app
 
     print()
-    print(plain(f"$ cranfield campaign {shlex.join(arguments)}"))
-    said = io.StringIO()
+    print(plain(f"$ cranfield {shlex.join(words)}"))
+    output = io.StringIO()
     with (
-        contextlib.redirect_stdout(said),
+        contextlib.redirect_stdout(output),
         contextlib.redirect_stderr(io.StringIO()),
         warnings.catch_warnings(action="ignore"),
     ):
         try:
-            campaign.main(list(arguments), standalone_mode=False)
+            app.main(words, standalone_mode=False)
         except CranfieldError as error:
             print(f"cranfield: error: {error}")
-    for line in said.getvalue().rstrip().splitlines()[-lines:]:
+    lines = next((n for name, n in SHOWN_LINES.items() if name in words[:3]), 1)
+    for line in output.getvalue().rstrip().splitlines()[-lines:]:
         print(f"  {line}")
 
 
-STATES = ("accepted", "refused", "replaced", "withdrawn")
-COLUMNS = (
-    *("tag", "team", "task", "type", "priority", "state", "late", "pooled", "received"),
-    *("bytes", "object", "description", "reason"),
-)
-"""What tables for programs have; tables for people have the first ones."""
-
-SHOWN = 9
-
-
-@command("list")
-@folder_argument
-@option("--task", metavar="NAME", help="Of this task only.")
-@option("--team", metavar="ID", help="Of this team only.")
-@option(
-    "--state",
-    "states",
-    multiple=True,
-    type=click.Choice([*STATES, "all"]),
-    default=("accepted",),
-    show_default="accepted",
-    help="In this state; may be given several times.",
-)
-@form_option(("text", "csv", "json"))
-@output_option
-def list_runs(
-    folder: str,
-    task: str | None,
-    team: str | None,
-    states: tuple[str, ...],
-    form: str,
-    output: str | None,
-) -> None:
-    """List runs in order of arrival."""
-    from cranfield import campaign
-    from cranfield.campaign.submitting.teams import known_team
-
-    opened = campaign.open(folder)
-    if task is not None:
-        opened.rules.task(task)
-    if team is not None:
-        known_team(opened.registry, team)
-    everything = opened.registry.submissions(task, None, team=team)
-    wanted = STATES if "all" in states else states
-    runs = [one for one in everything if one.state in wanted]
-    if form == "csv":
-        text = _csv(runs)
-    elif form == "json":
-        text = json.dumps([_row(one) for one in runs], ensure_ascii=False, indent=1) + "\n"
-    else:
-        left = Counter(one.state for one in everything if one.state not in wanted)
-        text = _text(runs, left)
-    write(text, output)
-
-
-"""The command is called so."""
-
-
-def _row(one: Submission) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in COLUMNS} | {"answers": one.answers}
-
-
-def _csv(runs: Iterable[Submission]) -> str:
-    import polars as pl
-
-    rows = [_row(one) for one in runs]
-    columns = {name: [None if row[name] == "" else row[name] for row in rows] for name in COLUMNS}
-    answers = [json.dumps(row["answers"], ensure_ascii=False, sort_keys=True) for row in rows]
-    return pl.DataFrame({**columns, "answers": answers}).write_csv()
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    return "" if value is None else str(value)
-
-
-def _text(runs: Sequence[Submission], left: Counter[str]) -> str:
-    from cranfield.tabular import text_table
-
-    names = COLUMNS[:SHOWN]
-    rows = [[_cell(getattr(one, name)) for name in names] for one in runs]
-    text = text_table(names, rows, left=[k for k, name in enumerate(names) if name != "priority"])
-    notes = ", ".join(f"{number:,} {state}" for state, number in sorted(left.items()))
-    return text + "\n" + (f"not shown: {notes} (--state all)\n" if notes else "")
-
-
 @command()
-@folder_argument
-@click.argument("tag")
-@option("--contacts", is_flag=True, help="Show the team's contact too.")
-@form_option(("text", "json"))
-@output_option
-def show(folder: str, tag: str, contacts: bool, form: str, output: str | None) -> None:
-    """Show all that is known of a run, and of others with its tag.
-
-    That is what was said of it, faults and events. It is for organisers: it tells of other teams
-    where a ranking is the same as theirs.
-    """
-    from cranfield import campaign
-
-    opened = campaign.open(folder)
-    registry = opened.registry
-    runs = registry.submissions(None, None, tag=tag)
-    if not runs:
-        raise PolicyError(f"no run is called {quoted(tag)}")
-    events = registry.events()
-    found = []
-    for one in runs:
-        about = asdict(one)
-        if contacts:
-            known = registry.team(one.team)
-            about["contact"] = "" if known is None else known.contact
-        about["faults"] = [asdict(fault) for fault in registry.faults(one.id, private=True)]
-        about["events"] = [
-            {"at": event.at, "actor": event.actor, "action": action}
-            for event in events
-            if (action := _action(event, one))
-        ]
-        found.append(about)
-    if form == "json":
-        write(json.dumps(found, ensure_ascii=False, indent=1) + "\n", output)
-    else:
-        write("\n".join(_shown(about) for about in found), output)
-
-
-def _action(event: Event, run: Submission) -> str:
-    """Return what an event did with a run; empty for nothing."""
-    details = json.loads(event.details)
-    if event.subject == run.task and run.tag in details["about"].get("without", ()):
-        return f"{event.action} without it"
-    changed = any(name == "submission" and row["id"] == run.id for name, row in details["rows"])
-    return event.action if changed else ""
-
-
-def _shown(about: dict[str, Any]) -> str:
-    faults, events = about.pop("faults"), about.pop("events")
-    lines: list[str] = []
-    for name, value in about.items():
-        if isinstance(value, dict):
-            lines.extend(f"{name}.{plain(key)}: {plain(one)}" for key, one in value.items())
-        elif value not in (None, "", {}):
-            text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
-            lines.append(f"{name}: " + "\n  ".join(plain(one) for one in text.splitlines()))
-    for fault in faults:
-        place = "" if fault["line"] is None else f" in line {fault['line']:,}"
-        lines.append(f"{fault['severity']}{place}: {plain(fault['message'])}")
-    lines.extend(f"{one['at']} {plain(one['action'])} by {plain(one['actor'])}" for one in events)
-    return "\n".join(lines) + "\n"
-
-
-@command()
-@folder_argument
-@option("--repair", is_flag=True, help="Remove what a kill left over.")
+@on_campaign
+@options_from(f"{CAMPAIGN}.store.whole_folder.verify", "repair")
 @listing_options
-def verify(folder: str, repair: bool, form: str, output: str | None) -> int:
+def verify(opened: Campaign, repair: bool, format: str, output: str | None) -> int:
     """Verify every file of a campaign.
 
     The exit status is 1 where something is wrong.
     """
-    from cranfield.campaign import open
-
-    keep_inputs([output], map(str, Path(folder).rglob("*")))
-    found = open(folder).verify(repair=repair)
-    if form == "text":
+    keep_inputs([output], map(str, opened.folder.rglob("*")))
+    found = opened.verify(repair=repair)
+    if format == "text":
         # Without polars, which tables need.
         write(f"{found}\n", output)
     else:
-        write_listing(found.to_polars(), "", form, output)
-    return 0 if found.ok else 1
+        write_listing(found.to_polars(), "", format, output)
+    return int(not found.ok)
 
 
 @command()
-@folder_argument
-@option(
-    "--output",
-    required=True,
-    metavar="FILE",
-    help="The archive, whose name ends in .zip.",
-    type=WRITTEN,
-)
-def export(folder: str, output: str) -> None:
+@on_campaign
+@output_to("FILE", "The archive, whose name ends in .zip.")
+def export(opened: Campaign, output: str) -> None:
     """Write all of a campaign into one private archive, for keeping.
 
     The registry is in it as tables, too.
     """
-    from cranfield.campaign import open
-
-    path = open(folder).export(output)
+    path = opened.export(output)
     size = counted(path.stat().st_size, "byte")
-    said = f"{path}: {size}; private, with contacts and runs that were not released"
-    click.echo(plain(said), err=True)
+    message = f"{path}: {size}; private, with contacts and runs that were not released"
+    click.echo(plain(message), err=True)

@@ -1,4 +1,4 @@
-"""Commands of results: pools, scores, sheets, releases."""
+"""Commands of results: pools, judgments, scores, releases."""
 
 from __future__ import annotations
 
@@ -13,18 +13,27 @@ import click
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import counted, plain
 from cranfield.cli.campaign_folder import (
-    folder_argument,
-    form_option,
+    CAMPAIGN,
     judgments_option,
     listing_options,
-    output_folder,
-    status_of,
+    on_campaign,
+    output_to,
+    pairs,
+    reason_option,
     task_option,
     write_listing,
 )
-from cranfield.cli.options.declaring import READ, WRITTEN, command, option
+from cranfield.cli.options.declaring import (
+    READ,
+    WRITTEN,
+    CommandGroup,
+    command,
+    examples,
+    option,
+    settings,
+)
 from cranfield.cli.options.judging import one_of
-from cranfield.cli.options.output import gathered, output_option, write_results
+from cranfield.cli.options.output import gathered, output_option, with_options, write_results
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.pool import LISTS, Dealing, dealing_options
 from cranfield.result import ALL, WRITERS, Result, ResultSet, together
@@ -35,32 +44,28 @@ if TYPE_CHECKING:
 
 
 LISTED = ("--output", "--unjudged")
-"""What lists documents."""
-
-EPILOG = """\b
-Examples:
-  cranfield campaign pool news --task adhoc -o to-judge.tsv
-  cranfield campaign pool news --mark --assessors ann,bob -o "sheet-{}.tsv"
-  cranfield campaign pool news --depth 10 --unjudged -o more.tsv
-"""
+"""Options with which documents are listed."""
 
 
-@command(epilog=EPILOG)
-@folder_argument
-@task_option
-@option("--depth", type=click.IntRange(1), help="Ranks pooled; by default as the rules say.")
-@option(
-    "--without",
-    multiple=True,
-    metavar="TAG",
-    help="Run to keep out of the pool; may be given several times.",
+@command(
+    epilog=examples(
+        "campaign pool news --task adhoc -o to-judge.tsv",
+        'campaign pool news --mark --assessors ann,bob -o "sheet-{}.tsv"',
+        "campaign pool news --depth 10 --unjudged -o more.tsv",
+    )
 )
-@option("--mark", is_flag=True, help="Record that these runs were pooled.")
-@option("--unjudged", is_flag=True, help="List what the newest judgments lack.")
+@settings("arranged by overlap seed")
+@on_campaign
+@task_option
+@options_from(
+    f"{CAMPAIGN}.results.stored_inputs.pool",
+    "depth without mark",
+    without={"multiple": True, "metavar": "TAG"},
+)
+@option("--unjudged", is_flag=True, help="List the documents that the newest judgments lack.")
 @option(
     "--judgments",
     "version",
-    metavar="VERSION",
     help="With --unjudged: that version of the judgments.",
     goes_with="--unjudged",
 )
@@ -74,71 +79,65 @@ Examples:
 @one_of(
     "--format",
     ("auto", *LISTS),
-    "How to write documents; auto looks at the suffix.",
+    "Format of the documents; auto looks at the suffix.",
     "auto",
     goes_with=LISTED,
 )
 @output_option
 def pool(
-    folder: str,
+    opened: Campaign,
     task: str | None,
-    depth: int | None,
-    without: tuple[str, ...],
-    mark: bool,
     unjudged: bool,
     version: str | None,
     dealing: Dealing,
     seed: int,
     format: str,
     output: str | None,
-) -> int:
+    **options: Any,
+) -> None:
     """List what is to be judged, from the runs that the rules choose.
 
     These runs are accepted, not late, and of the priorities of the rules. Without --output or
     --unjudged there is only said how large the pool is. The exit status is 1 if a run cannot be
     read and is excluded.
     """
-    from cranfield import campaign
-    from cranfield.campaign.results.stored_inputs import pooled_runs, qrels_of, version_of
+    from cranfield.campaign.results.stored_inputs import qrels_of, version_of
 
-    opened: Campaign = campaign.open(folder)
     rules = opened.rules.task(task)
-    chosen = pooled_runs(opened, rules.name, without)
-    made = opened.pool(rules.name, depth=depth, without=without, mark=mark)
-    chosen = tuple(one for one in chosen if one.id not in opened.unreadable)
-    said = [
-        f"pool of {counted(len(made), 'document')}: {counted(len(made.topics), 'topic')},"
-        f" {counted(len(chosen), 'run')}, depth {made.depth}{', runs marked' if mark else ''}"
-    ]
-    if without:
-        said.append(f"kept out of the pool: {', '.join(map(plain, without))}")
+    made = opened.pool(rules.name, **options)
+    size = f"{counted(len(made.topics), 'topic')}, {counted(len(made.systems), 'run')}"
+    marked = ", runs marked" if options["mark"] else ""
+    lines = [f"pool of {counted(len(made), 'document')}: {size}, depth {made.depth}{marked}"]
+    if options["without"]:
+        lines.append(f"kept out of the pool: {', '.join(map(plain, options['without']))}")
     documents: object = made
     if unjudged:
         record = version_of(opened, rules.name, version)
         documents = missing = made.unjudged(qrels_of(opened, rules, record))
-        said.append(f"version {record.version} of the judgments lacks {len(missing):,} of them")
-    listed = "-" if output is None and unjudged else output
-    if listed is not None:
-        dealing.write(documents, seed, format, listed, [])
-    stream = sys.stderr if listed == "-" else sys.stdout
-    print(*said, sep="\n", file=stream)
-    return status_of(opened)
+        lines.append(f"version {record.version} of the judgments lacks {len(missing):,} of them")
+    path = "-" if output is None and unjudged else output
+    if path is not None:
+        dealing.write(documents, seed, format, path, [])
+    print(*lines, sep="\n", file=sys.stderr if path == "-" else sys.stdout)
 
 
 @command()
-@folder_argument
+@on_campaign
 @click.argument("qrels", required=False, type=READ)
 @task_option
-@option("--version", metavar="NAME", help="Name of the version that QRELS is, such as 1.")
-@option("--note", default="", metavar="TEXT", help="What there is to say of it.")
+@options_from(
+    f"{CAMPAIGN}.results.stored_inputs.add_judgments",
+    "version note",
+    version={"metavar": "NAME"},
+)
 @listing_options
 def judgments(
-    folder: str,
+    opened: Campaign,
     qrels: str | None,
     task: str | None,
     version: str | None,
     note: str,
-    form: str,
+    format: str,
     output: str | None,
 ) -> None:
     """Add a version of judgments; without QRELS, list them.
@@ -147,9 +146,6 @@ def judgments(
     """
     import polars as pl
 
-    from cranfield import campaign
-
-    opened: Campaign = campaign.open(folder)
     rules = opened.rules.task(task)
     if qrels is None:
         if version is not None or note:
@@ -160,9 +156,9 @@ def judgments(
         frame = pl.DataFrame(columns, {**kinds, "rows": pl.Int64})
         title = f"Judgments of {plain(rules.name)}: {counted(len(records), 'version')}"
         text = f"{from_frame(frame, title).to_text() if records else title}\n"
-        write_listing(frame, text, form, output)
+        write_listing(frame, text, format, output)
         return
-    if form != "text" or output is not None:
+    if format != "text" or output is not None:
         raise PolicyError("--format and --output are for the list of judgments, without QRELS")
     if version is None:
         raise PolicyError("--version is missing: the name of this version, such as 1")
@@ -171,31 +167,12 @@ def judgments(
     print(f"{rules.name}: version {quoted(record.version)} of the judgments, {rows}")
 
 
-SCORE = """\b
-Examples:
-  cranfield campaign score news --task adhoc
-  cranfield campaign score news -m AP -m P@10 --format csv -o board.csv
-  cranfield campaign score news --judgments 1 --topic-scores scores.parquet
-"""
-
-STANDING = """\b
-Examples:
-  cranfield campaign standing news new.run
-  cranfield campaign standing news new.run -m nDCG@10 --baseline bm25
-  cranfield campaign standing news new.run --baseline old.run --format json
-"""
-
-HISTORY = """\b
-Examples:
-  cranfield campaign history news -m nDCG@10
-  cranfield campaign history "releases/*" -m AP --standardised
-  cranfield campaign history board.csv -m "MRR@100 (Eval)" --column entry=description --all
-"""
-
 SHOWN = 200
-"""Runs of a board that the text shows, unless all are asked for."""
+"""Runs of a board that the text shows, unless all are requested."""
 
-format_option = form_option(WRITERS)
+result_options = with_options(
+    (one_of("--format", WRITERS, "Format of the tables.", "text"), output_option)
+)
 
 
 def _one_table(found: Result, name: str, table: Table) -> ResultSet:
@@ -205,18 +182,20 @@ def _one_table(found: Result, name: str, table: Table) -> ResultSet:
     return replace(results, tables=[table], frames=frames, first=())
 
 
-@command(epilog=SCORE)
-@folder_argument
-@task_option
-@option(
-    "--measure",
-    "measures",
-    metavar="MEASURE",
-    multiple=True,
-    help="Instead of the task's measures; the first one decides the order.",
+@command(
+    epilog=examples(
+        "campaign score news --task adhoc",
+        "campaign score news -m AP -m P@10 --format csv -o board.csv",
+        "campaign score news --judgments 1 --topic-scores scores.parquet",
+    )
 )
-@judgments_option
-@options_from("cranfield.compare", "alpha")
+@on_campaign
+@task_option
+@options_from(
+    f"{CAMPAIGN}.results.leaderboard.board",
+    "measures judgments alpha",
+    measures={"flag": "--measure measures", "multiple": True},
+)
 @option("--all", "every", is_flag=True, help=f"All runs; the text shows {SHOWN} at most.")
 @option(
     "--topic-scores",
@@ -225,304 +204,227 @@ def _one_table(found: Result, name: str, table: Table) -> ResultSet:
     help="Write the scores by topic, too: .csv or .parquet.",
     type=WRITTEN,
 )
-@format_option
-@output_option
+@result_options
 def score(
-    folder: str,
+    opened: Campaign,
     task: str | None,
     measures: tuple[str, ...],
     judgments: str | None,
     alpha: float,
     every: bool,
     by_topic: str | None,
-    form: str,
+    format: str,
     output: str | None,
-) -> int:
+) -> None:
     """Score the accepted runs, and print the board.
 
     What was scored before is not scored again. The exit status is 1 if a run cannot be read and is
     excluded.
     """
-    from cranfield import campaign
-
     if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
         raise PolicyError(f"--topic-scores {quoted(by_topic)} ends neither in .csv nor in .parquet")
-    opened: Campaign = campaign.open(folder)
-    rules = opened.rules.task(task)
-    asked = measures or None
-    made = opened.leaderboard(rules.name, measures=asked, judgments=judgments, alpha=alpha)
+    chosen: dict[str, Any] = {"measures": measures or None, "judgments": judgments}
+    board = opened.leaderboard(task, alpha=alpha, **chosen)
     if by_topic is not None:
-        evaluation = opened.score(rules.name, measures=asked, judgments=judgments)
-        kind = evaluation.write_csv if by_topic.endswith(".csv") else evaluation.write_parquet
-        kind(by_topic)
-    most = None if every or form != "text" else SHOWN
-    write_results(_one_table(made, made.name, made.tables(most=most)[0]), form, None, output)
-    return status_of(opened)
+        scores = opened.score(task, **chosen)
+        (scores.write_csv if by_topic.endswith(".csv") else scores.write_parquet)(by_topic)
+    most = None if every or format != "text" else SHOWN
+    write_results(_one_table(board, board.name, board.tables(most=most)[0]), format, None, output)
 
 
-@command(epilog=STANDING)
-@folder_argument
+@command(
+    epilog=examples(
+        "campaign standing news new.run",
+        "campaign standing news new.run -m nDCG@10 --baseline bm25",
+        "campaign standing news new.run --baseline old.run --format json",
+    )
+)
+@settings("type alpha pooling")
+@on_campaign
 @click.argument("run", type=READ)
 @task_option
-@option("--measure", metavar="MEASURE", help="By default the task's first one.")
-@option(
-    "--baseline",
-    metavar="RUN",
-    help="Another run that both are compared with, or a tag.",
-    type=READ,
+@options_from(
+    f"{CAMPAIGN}.results.standing.standing",
+    "measure baseline judgments kind alpha pooling",
+    baseline={"metavar": "RUN", "type": READ},
+    kind={"flag": "--type kind"},
 )
-@judgments_option
-@option(
-    "--type",
-    "kind",
-    default="automatic",
-    show_default=True,
-    help="Type of the runs it is compared with; all if none is automatic.",
-)
-@options_from("cranfield.compare", "alpha")
-@option(
-    "--pooling/--no-pooling",
-    default=True,
-    show_default=True,
-    help="Whether to find out what runs lose that were not pooled.",
-)
-@format_option
-@output_option
-def standing(folder: str, run: str, form: str, output: str | None, **options: Any) -> int:
+@result_options
+def standing(opened: Campaign, run: str, format: str, output: str | None, **options: Any) -> None:
     """Say where a run stands among those of the campaign.
 
     It is compared with the best and the median run, and a baseline. RUN is a file, or the tag of
     one of the campaign's runs.
     """
-    from cranfield import campaign
-
-    opened: Campaign = campaign.open(folder)
-    found = opened.standing(run, **options)
-    write_results(together(found), form, ALL, output)
-    return status_of(opened)
+    write_results(together(opened.standing(run, **options)), format, ALL, output)
 
 
-@command(epilog=HISTORY)
+@command(
+    epilog=examples(
+        "campaign history news -m nDCG@10",
+        'campaign history "releases/*" -m AP --standardised',
+        'campaign history board.csv -m "MRR@100 (Eval)" --all',
+    )
+)
+@settings("own lower-is-better")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=READ)
-@option("--measure", metavar="MEASURE", required=True, help="A measure, or a column of tables.")
-@task_option
+@options_from(
+    f"{CAMPAIGN}.history",
+    "measure task standardised columns own lower_is_better",
+    measure={"required": True},
+    columns={
+        "flag": "--column columns",
+        "multiple": True,
+        "metavar": "NAME=COLUMN",
+        "callback": pairs,
+    },
+    own={"multiple": True, "metavar": "MARK", "show_default": False},
+)
 @option("--all", "every", is_flag=True, help="All entries, not the records alone.")
-@option("--standardised", is_flag=True, help="Compare different collections, standardised.")
-@option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="NAME=COLUMN",
-    stands_for="columns",
-    help="Of tables: what score, date, entry, team or mark is called.",
-)
-@option(
-    "--own", multiple=True, metavar="MARK", help="Of tables: marks of the organisers' own entries."
-)
-@option("--lower-is-better", is_flag=True, help="Lower scores are better.")
-@format_option
-@output_option
+@result_options
 def history(
-    sources: tuple[str, ...],
-    every: bool,
-    columns: tuple[str, ...],
-    own: tuple[str, ...],
-    form: str,
-    output: str | None,
-    **options: Any,
+    sources: tuple[str, ...], every: bool, format: str, output: str | None, **options: Any
 ) -> int:
     """List the records: entries that beat all before them.
 
     SOURCE is a campaign's folder, a release's folder, or a table of a board.
     """
-    from cranfield.campaign.results.history import OWN
-    from cranfield.campaign.results.history import history as history_of
+    from cranfield.campaign import history
 
-    found = history_of(sources, columns=dict(map(_pair, columns)), own=own or OWN, **options)
+    found = history(sources, **options)
     name = "entries" if every else "records"
-    write_results(_one_table(found, name, found.tables(name)[0]), form, None, output)
+    write_results(_one_table(found, name, found.tables(name)[0]), format, None, output)
     return int(bool(found.unreadable))
 
 
-def _pair(text: str) -> tuple[str, str]:
-    name, sign, column = text.partition("=")
-    if not sign:
-        raise PolicyError(f"--column {quoted(text)} is not of the form NAME=COLUMN")
-    return name, column
+@click.group(cls=CommandGroup, in_order=True)
+def release() -> None:
+    """Write sheets, packets, the overview, releases and the site."""
 
 
-SHEETS = """\b
-Examples:
-  cranfield campaign sheets news -o sheets/
-  cranfield campaign sheets news --task adhoc --others hidden -o sheets/
-"""
-
-PACKETS = """\b
-Examples:
-  cranfield campaign packet news --team padua -o padua.zip
-  cranfield campaign packet news --all -o packets/
-"""
-
-
-@command(epilog=SHEETS)
-@folder_argument
+@release.command(
+    epilog=examples(
+        "campaign release sheets news -o sheets/",
+        "campaign release sheets news --task adhoc --others hidden -o sheets/",
+    )
+)
+@on_campaign
 @task_option
-@judgments_option
-@option(
-    "--measure",
-    metavar="MEASURE",
-    help="Of charts and topics; by default the first of the task.",
+@options_from(
+    f"{CAMPAIGN}.results.sheet_files.write_sheets",
+    "judgments measure others",
 )
-@one_of(
-    "--others",
-    ("named", "hidden"),
-    "Whether runs that are not separated from a sheet's own are named on it.",
-    "named",
-)
-@output_folder("Where to write.")
-def sheets(folder: str, task: str | None, output: str, **options: Any) -> int:
+@output_to("FOLDER", "Folder of the sheets.")
+def sheets(opened: Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write a sheet for each accepted run, as TREC's.
 
     Each is HTML, text and JSON. They are for organisers and for publication; `packet` makes what
     one team may have before.
     """
-    from cranfield import campaign
-
-    opened = campaign.open(folder)
-    return _written(opened, opened.sheets(task, output, **options), output)
+    _print_number(opened.sheets(task, output, **options), output)
 
 
-@command()
-@folder_argument
+@release.command()
+@on_campaign
 @task_option
 @judgments_option
-@option(
-    "--charts",
+@options_from(
+    f"{CAMPAIGN}.results.overview.write_overview",
     "forms",
-    multiple=True,
-    type=click.Choice(["html", "svg", "pdf", "png"]),
-    default=("svg",),
-    show_default="svg",
-    help="Files of charts; may be given several times.",
+    forms={
+        "flag": "--charts forms",
+        "multiple": True,
+        "type": click.Choice(["html", "svg", "pdf", "png"]),
+    },
 )
-@output_folder("Where to write.")
-def overview(folder: str, task: str | None, output: str, **options: Any) -> int:
+@output_to("FOLDER", "Folder of the overview.")
+def overview(opened: Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write the overview of a task: board, topics, charts, report."""
-    from cranfield import campaign
-
-    opened = campaign.open(folder)
-    return _written(opened, opened.overview(task, output, **options), output)
+    _print_number(opened.overview(task, output, **options), output)
 
 
-@command(epilog=PACKETS)
-@folder_argument
-@option("--team", metavar="ID", help="The team that it is for.")
-@option("--all", "every", is_flag=True, help="One for each team with accepted runs.")
-@option("--task", metavar="NAME", help="By default all tasks that the team has runs in.")
-@judgments_option
-@option(
-    "--output",
-    required=True,
-    metavar="PATH",
-    help="An archive, NAME.zip, or a folder; with --all a folder of archives.",
-    type=WRITTEN,
+@release.command(
+    epilog=examples(
+        "campaign release packet news --team padua -o padua.zip",
+        "campaign release packet news --all -o packets/",
+    )
 )
-def packet(folder: str, team: str | None, every: bool, output: str, **options: Any) -> int:
+@on_campaign
+@option("--team", help="The team that it is for.")
+@option("--all", "every", is_flag=True, help="One for each team with accepted runs.")
+@options_from(
+    f"{CAMPAIGN}.results.sheet_files.write_packet",
+    "task judgments",
+)
+@output_to("PATH", "An archive, NAME.zip, or a folder; with --all a folder of archives.")
+def packet(opened: Campaign, team: str | None, every: bool, output: str, **options: Any) -> None:
     """Write what one team gets before the release.
 
     Its sheets, the statistics of categories, and nothing of others.
     """
-    from cranfield import campaign
-
     if every == (team is not None):
         raise PolicyError("name a team with --team, or take --all")
-    opened = campaign.open(folder)
     if team is not None:
         opened.packet(team, output, **options)
-        click.echo(output)
-        return status_of(opened)
-    return _written(opened, opened.packets(output, **options), output)
+        print(output)
+    else:
+        _print_number(opened.packets(output, **options), output)
 
 
-def _written(opened: Campaign, made: Sequence[Path], folder: str) -> int:
-    click.echo(f"{counted(len(made), 'file')} in {folder}")
-    return status_of(opened)
+def _print_number(files: Sequence[Path], folder: str) -> None:
+    print(f"{counted(len(files), 'file')} in {folder}")
 
 
-RELEASE = """\b
-Examples:
-  cranfield campaign release news
-  cranfield campaign release news --task adhoc --date 2026-11-20
-  cranfield campaign release news --anonymous --seed 7
-  cranfield campaign release news --scores-only --judgments 1
-"""
-
-RETRACT = """\b
-Example:
-  cranfield campaign retract news adhoc-1 --reason "Judgments of topic 12 were those of topic 21."
-"""
-
-SITE = """\b
-Examples:
-  cranfield campaign site news -o public
-  cranfield campaign site news/releases -o public
-"""
-
-
-@command(epilog=RELEASE)
-@folder_argument
-@task_option
-@judgments_option
-@option("--anonymous", is_flag=True, help="No team is named.")
-@option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Seed of the order in which teams that are not named are numbered.",
+@release.command(
+    epilog=examples(
+        "campaign release make news",
+        "campaign release make news --task adhoc --date 2026-11-20",
+        "campaign release make news --anonymous --seed 7",
+        "campaign release make news --scores-only --judgments 1",
+    )
 )
-@option("--scores-only", is_flag=True, help="Leave out runs and judgments.")
-@option(
-    "--date",
-    metavar="DAY",
-    help="Day of the release, written into it, by which embargoes end; else today, not written.",
+@on_campaign
+@options_from(
+    f"{CAMPAIGN}.publishing.releasing.release",
+    "task judgments anonymous seed scores_only date note",
 )
-@option("--note", default="", metavar="TEXT", help="A text for its README.")
-def release(folder: str, **options: Any) -> int:
-    """Release a task: runs, judgments, scores, sheets.
+def make(opened: Campaign, **options: Any) -> None:
+    """Make a release of a task: runs, judgments, scores, sheets.
 
     A release is a folder that never changes: a bag (BagIt 1.0) in the campaign's folder `releases`.
     It holds what may be shown, and nothing else. The same campaign and options give the same bytes.
     """
-    from cranfield import campaign
-
-    opened = campaign.open(folder)
     made = opened.release(**options)
     print(plain(f"{made.path}: {made.said}"))
     print(f"SHA-256 of tagmanifest-sha256.txt, to be published: {made.manifest}")
-    for one in made.left_out:
-        print(f"not in it: {one}")
-    return status_of(opened)
+    for sentence in made.left_out:
+        print(f"not in it: {sentence}")
 
 
-@command(epilog=RETRACT)
-@folder_argument
+@release.command(
+    epilog=examples(
+        'campaign release retract news adhoc-1 --reason "Topics 12 and 21 were exchanged."'
+    )
+)
+@on_campaign
 @click.argument("release", metavar="RELEASE")
-@option("--reason", metavar="TEXT", required=True, help="Why; everybody can read it.")
-def retract(folder: str, release: str, reason: str) -> None:
+@reason_option
+def retract(opened: Campaign, release: str, reason: str) -> None:
     """Retract a release, with a reason that everybody can read.
 
     It stays as it is, with a note beside it that says why.
     """
-    from cranfield import campaign
-
-    campaign.open(folder).retract(release, reason)
+    opened.retract(release, reason)
     print(plain(f"{release} is retracted: releases/{release}.retracted.json says why"))
 
 
-@command(epilog=SITE)
-@folder_argument
-@output_folder("Folder to write, whole or not at all; an older site there is replaced.")
+@release.command(
+    epilog=examples(
+        "campaign release site news -o public", "campaign release site news/releases -o public"
+    )
+)
+@click.argument("folder", type=READ)
+@output_to("FOLDER", "Folder to write, whole or not at all; an older site there is replaced.")
 def site(folder: str, output: str) -> None:
     """Write the static site, from releases alone.
 
@@ -530,27 +432,13 @@ def site(folder: str, output: str) -> None:
     only those that it has a record of are shown. The pages need no server, no network and no
     scripts: they can be opened from the folder, copied, or served from anywhere.
     """
-    from cranfield import campaign
-    from cranfield.campaign.publishing.site.releases import not_entered
-    from cranfield.campaign.publishing.site.writing import write_site, write_site_of
-    from cranfield.campaign.store.records import REGISTRY, RELEASES
+    from cranfield.campaign.publishing.site.writing import write_site_from
 
-    given = Path(folder).resolve()
-    owner = given.parent if given.name == RELEASES else given
-    unknown: tuple[str, ...] = ()
-    if (owner / REGISTRY).exists():
-        opened = campaign.open(Path(folder) if owner == given else owner)
-        made = write_site(opened, output)
-        unknown = not_entered(owner / RELEASES, opened.registry.releases())
-    else:
-        releases = Path(folder) / RELEASES
-        made = write_site_of(
-            releases if releases.is_dir() else Path(folder), output, private=Path(folder)
-        )
-    size = sum(path.stat().st_size for path in made) / 1e6
-    pages = sum(path.suffix == ".html" for path in made)
+    files, unknown = write_site_from(folder, output)
+    size = sum(path.stat().st_size for path in files) / 1e6
+    pages = sum(path.suffix == ".html" for path in files)
     print(plain(f"{output}: {counted(pages, 'page')}, {size:.1f} MB; open {output}/index.html"))
-    for one in unknown:
+    for name in unknown:
         print(
-            plain(f"left out: {one}, which is in no record (a kill left it, or it was put there)")
+            plain(f"excluded: {name}, which is in no record (a kill left it, or it was put there)")
         )

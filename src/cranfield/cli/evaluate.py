@@ -1,4 +1,4 @@
-"""Commands on runs: `evaluate`, `sessions`, `answers`, `check`, `fuse`."""
+"""Commands on runs: `evaluate`, `sessions`, `answers`, `fuse`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,15 @@ from cranfield.cli.options.declaring import (
     settings,
     tell_without_effect,
 )
-from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.judging import (
     Reading,
     evaluated,
     judging_options,
     max_grade_option,
     measures_option,
-    numbers_option,
     one_of,
     reading_options,
     rel_option,
-    separator_option,
     skip_bad_runs,
     wanted_measures,
 )
@@ -375,48 +372,6 @@ def _usual(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:
         except MeasureError as error:
             warn(f"{error}, so it is left out", stacklevel=2)
     return scores
-
-
-CHECK_EPILOG = """\b
-Examples:
-  cranfield check qrels.txt runs/*.gz
-  cranfield check qrels.txt bm25.run --all --format json -o problems.json
-"""
-
-
-@command(epilog=CHECK_EPILOG)
-@click.argument("qrels", metavar="QRELS", type=READ)
-@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
-@options_from("cranfield.read_runs", "format encoding", format={"flag": "--input-format"})
-@separator_option
-@numbers_option
-@option("--all", "all_faults", is_flag=True, help="Say each problem, not 25 of a kind.")
-@one_of("--format", ("text", "json"), "How to write the problems.", "text")
-@output_option
-def check(
-    qrels: str,
-    runs: tuple[str, ...],
-    input_format: str,
-    format: str,
-    output: str | None,
-    **options: Any,
-) -> int:
-    """Find every problem of judgments and runs, and between them, at once.
-
-    Each is a line with file, line, what is wrong and a code. Errors are that for which a file is
-    refused; warnings are odd, and notes good to know. The exit status is 1 where a file would be
-    refused, else 0. Rules of a shared task are checked by `cranfield campaign check`.
-    """
-    import cranfield as cf
-    from cranfield.campaign.checks.report import as_json
-
-    if "-" in {qrels, *runs}:
-        raise PolicyError("check goes through files twice; it takes no standard input")
-    found = cf.check(qrels, runs, format=input_format, **options)
-    this = click.get_current_context().command
-    found = found.reworded(lambda text: as_options(text, this))
-    write(f"{as_json(found.files) if format == 'json' else found}\n", output)
-    return 0 if found.accepted else 1
 
 
 FUSE_EPILOG = """\b

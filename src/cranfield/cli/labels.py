@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from cranfield.assess.labels import CROWD_MODELS
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.cli.options.declaring import (
@@ -21,12 +22,12 @@ from cranfield.cli.options.declaring import (
     settings,
 )
 from cranfield.cli.options.judging import (
-    JUDGING_SETTINGS,
+    DOCUMENT_JUDGING_SETTINGS,
     OF_DOCUMENTS,
     POLICIES,
     WORK,
     Reading,
-    judging_options,
+    document_judging_options,
     measures_option,
     names_of_columns,
     one_of,
@@ -57,16 +58,6 @@ Examples:
   cranfield labels ann=ann.qrels bob=bob.qrels --measure "kappa(quadratic)" --pairs
   cranfield labels crowd.csv --table workers --format csv
 """
-
-METHODS = {
-    "majority": "majority",
-    "wawa": "wawa",
-    "dawid-skene": "dawid_skene",
-    "one-coin": "one_coin",
-    "glad": "glad",
-    "mace": "mace",
-}
-"""Ways to make one judgment of several labels: their names in :mod:`cranfield.assess`."""
 
 WITH_GOLD = ("dawid-skene", "one-coin", "glad", "mace")
 KEYS = {
@@ -103,7 +94,7 @@ COMPARED = 40
     "grades repeats missing encoding",
     grades={"metavar": "LOW..HIGH"},
 )
-@one_of("--method", METHODS, "How labels become one judgment.", "majority")
+@one_of("--method", CROWD_MODELS, "How labels become one judgment.", "majority")
 @options_from("cranfield.assess.majority", "tie")
 @option("--gold", metavar="QRELS", help="Judgments known to be right, to compare with.", type=READ)
 @option(
@@ -174,8 +165,7 @@ def labels(
     options: dict[str, Any] = {"columns": gold_columns, "encoding": encoding}
     right = None if gold is None else read_gold(gold, read, **options)
     known = {"gold": right} if fix_gold else {}
-    make: Callable[..., Consensus] = getattr(assess, METHODS[method])
-    found = make(read, tie=tie, seed=asked["seed"], **known)
+    found: Consensus = CROWD_MODELS[method](read, tie=tie, seed=asked["seed"], **known)
     overview = Overview(read)
     workers = found.workers()
     tables = [from_frame(overview.to_polars(), "Grades given", left=["grade"])]
@@ -291,7 +281,7 @@ RANKED = ("--runs", "--own-runs")
     epilog=JUDGES_EPILOG,
     first="cut scale runs own-runs kin correct measure confidence format table output rel",
 )
-@settings(JUDGING_SETTINGS)
+@settings(DOCUMENT_JUDGING_SETTINGS)
 @click.argument("qrels", metavar="QRELS", type=READ)
 @click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=READ)
 @options_from("cranfield.assess.compare_judges", "cut scale level", scale={"metavar": "LOW..HIGH"})
@@ -331,7 +321,7 @@ RANKED = ("--runs", "--own-runs")
 @result_options(JUDGE_TABLES)
 @going_with(("--runs",), ("system", "lower", "bad_runs"))
 @going_with(RANKED, (*POLICIES, *OF_DOCUMENTS, *WORK))
-@judging_options
+@document_judging_options
 def judges(
     qrels: str,
     judges: tuple[str, ...],
@@ -369,7 +359,6 @@ def judges(
     }
     written.check(name for name in JUDGE_TABLES if not lacking.get(name))
     wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
-    refuse_given(("subtopics",), "cannot be combined with judges, who grade documents")
     reading = Reading.of(judging)
     people, labels = reading.with_judges(qrels, judges, label_format, runs=ranked)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}
@@ -436,7 +425,7 @@ def _corrected(
     runs: Any, people: Any, labels: tuple[Judge, ...], wanted: Any, options: dict[str, Any]
 ) -> list[Any]:
     """Correct the scores by each judge and measure."""
-    from cranfield.assess.estimates.corrected import corrected_scores
+    from cranfield.assess.estimates.scores import corrected_scores
 
     return [
         corrected_scores(runs, people, judge, measure, **options)

@@ -34,12 +34,12 @@ COMMANDS = _homes(
     ("evaluate", "evaluate"),
     ("compare", "compare"),
     ("evaluate", "sessions answers"),
-    ("measures", "measures scale"),
+    ("measures", "measures cite"),
     ("report", "report plot"),
-    ("measures", "cite"),
     ("compare", "demo"),
     ("main", "completion"),
-    ("evaluate", "fuse check"),
+    ("evaluate", "fuse"),
+    ("check", "check"),
     ("pool", "pool"),
     ("labels", "labels judges"),
     ("main", "campaign online study"),
@@ -122,19 +122,15 @@ def run() -> int:
 
 CAMPAIGN_COMMANDS = _homes(
     ("campaign_folder", "init pack demo"),
-    ("campaign_submitting", "check team submit replace withdraw purge"),
-    ("campaign_folder", "list show"),
-    ("campaign_results", "pool judgments score standing history sheets overview packet"),
-    ("campaign_results", "release retract site"),
+    ("campaign_submitting", "team run"),
+    ("campaign_results", "pool judgments score standing history release"),
     ("campaign_folder", "verify export"),
 )
-# A function of that name would hide Python's.
-CAMPAIGN_COMMANDS["list"] = "cranfield.cli.campaign_folder:list_runs"
 
 
 @click.group(cls=CommandGroup, homes=CAMPAIGN_COMMANDS, in_order=True)
 def campaign() -> None:
-    """Run a campaign: rules, submissions, checks, judgments, sheets, releases, a site."""
+    """Run a campaign: rules, submissions, judgments, sheets, releases, a site."""
 
 
 ONLINE_COMMANDS = _homes(

@@ -1,8 +1,7 @@
-"""Commands about measures: `measures`, `scale`, `cite`."""
+"""Commands about measures: `measures`, `cite`."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -11,15 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.base.errors import MeasureError
-from cranfield.cli.options.declaring import command, option
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
+from cranfield.base.text import json_text
+from cranfield.cli.options.declaring import command, is_given, option
+from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.signatures import options_from
 from cranfield.measures.families import KINDS
 
 if TYPE_CHECKING:
     from cranfield.measures import Info
     from cranfield.measures.base import Measure
+    from cranfield.scales.finding_scales import ScaleFacts
 
 
 EPILOG = """\b
@@ -28,9 +31,10 @@ Examples:
   cranfield measures nDCG
   cranfield measures "IA(ERR@10)"
   cranfield measures "RBP(p=0.5)@10"
+  cranfield measures nDCG --length 10 --grades 3
   cranfield measures --family diversity
   cranfield measures --needs lengths
-  cranfield measures --json > catalogue.json
+  cranfield measures --format json -o catalogue.json
 """
 
 WIDTH = 132
@@ -131,18 +135,34 @@ def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
     metavar="WORD",
     help="Only what needs this besides binary judgments; 'nothing' for what needs no more.",
 )
-@option("--json", "as_json", is_flag=True, help="As JSON, with all about each.")
+@options_from(
+    "cranfield.scale_of",
+    "length grades judgments",
+    length={"goes_with": "NAME"},
+    grades={"goes_with": "NAME"},
+    judgments={
+        "type": int,
+        "goes_with": "NAME",
+        "help": "Number of relevant documents of the topic; by default enough.",
+    },
+)
+@one_of("--format", ("text", "json"), "Format; JSON has all about each.", "text")
+@output_option
 def measures(
     name: str | None,
     long: bool,
     family: str | None,
     needs: str | None,
-    as_json: bool,
+    format: str,
+    output: str | None,
+    **runs: int | None,
 ) -> None:
     """List the measures, or describe the measures that NAME stands for.
 
     NAME may have parameters, as in "RBP(p=0.5)@10"; scale and source are those of the measure with
-    these parameters.
+    these parameters. Of one measure with a cutoff or a --length there are also the values on runs
+    of that length, with their spacing, the scale with a witness, and the statistics and
+    significance tests that it admits.
     """
     chosen = entries() if name is None else _named(name, entries())
     if family is not None:
@@ -156,14 +176,46 @@ def measures(
         ]
         if not chosen:
             raise MeasureError(f"no measure needs {needs!r}")
-    if as_json:
-        click.echo(json.dumps(list(map(_as_dict, chosen)), ensure_ascii=False, indent=2))
+    asked = any(map(is_given, runs))
+    if asked and len(chosen) > 1:
+        raise PolicyError(f"--length, --grades and --judgments are for one measure, not {name}")
+    facts = None if name is None or len(chosen) > 1 else _on_runs(name, chosen[0], runs, asked)
+    if format == "json":
+        from cranfield.reporting.comparison_formats import scale_dict
+
+        listed = list(map(_as_dict, chosen))
+        if facts is not None:
+            listed[0]["on runs"] = (
+                {"refused": facts} if isinstance(facts, str) else scale_dict(facts)
+            )
+        text = json_text(listed)
     elif name is not None or long:
-        for place, one in enumerate(chosen):
-            click.echo("" if place else None, nl=bool(place))
-            _tell(one)
+        text = "\n".join(map(_description, chosen))
+        if facts is not None:
+            text += f"\n{_scale_lines(facts)}"
     else:
-        _list(chosen)
+        text = _list(chosen, output)
+    write(text, output)
+
+
+def _on_runs(name: str, entry: Entry, runs: dict[str, Any], asked: bool) -> ScaleFacts | str | None:
+    """Find the scale on runs of a length; the reason if nothing can be said, and is not asked."""
+    from cranfield.scales.finding_scales import about_scale
+
+    if entry.kind == KINDS[2] and not asked:
+        return None
+    try:
+        return about_scale(name, **runs)
+    except CranfieldError as error:
+        if asked:
+            raise
+        return as_options(str(error), click.get_current_context().command)
+
+
+def _scale_lines(facts: ScaleFacts | str) -> str:
+    from cranfield.reporting.comparison_formats import scale_text
+
+    return f"on runs of a length: {facts}\n" if isinstance(facts, str) else scale_text(facts)
 
 
 def _form(kind: type[Measure]) -> str:
@@ -211,7 +263,7 @@ def _family(word: str, catalogue: list[Entry]) -> list[Entry]:
     return chosen
 
 
-def _list(catalogue: list[Entry]) -> None:
+def _list(catalogue: list[Entry], output: str | None) -> str:
     from rich import box
     from rich.table import Table
 
@@ -227,17 +279,15 @@ def _list(catalogue: list[Entry]) -> None:
         for one in members:
             elsewhere = one.info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
             table.add_row(one.form.replace("[@", r"\[@"), one.info.summary, elsewhere)
-    click.echo(drawn_by_rich(table, None if sys.stdout.isatty() else WIDTH), nl=False)
-    click.echo(
-        "cranfield measures NAME tells the formula, the parameters and the source; --long, of all."
-    )
+    on_terminal = output in {None, "-"} and sys.stdout.isatty()
+    hint = "cranfield measures NAME tells formula, parameters, source and scale; --long, of all."
+    return f"{drawn_by_rich(table, None if on_terminal else WIDTH)}{hint}\n"
 
 
-def _tell(one: Entry) -> None:
+def _description(one: Entry) -> str:
     info = one.info
     low, high = info.range
     names = ", ".join((info.name, *info.aliases))
-    click.echo(f"{names}: {info.summary}\n")
     scale = f"{one.scale}, on the order that it induces itself"
     told = [
         ("measure", None if one.measure is None else str(one.measure)),
@@ -250,13 +300,13 @@ def _tell(one: Entry) -> None:
         ("", info.scale_note or None),
         *info.elsewhere.items(),
     ]
-    for word, text in told:
-        if text is not None:
-            click.echo(f"  {word:<11} {text}")
+    lines = [f"{names}: {info.summary}", ""]
+    lines += [f"  {word:<11} {text}" for word, text in told if text is not None]
     if one.parameters:
-        click.echo("\n  parameters")
+        lines += ["", "  parameters"]
     for name, setting in one.parameters.items():
-        click.echo(f"    {name:<12} {setting.doc} ({setting})")
+        lines.append(f"    {name:<12} {setting.doc} ({setting})")
+    return "\n".join(lines) + "\n"
 
 
 def _as_dict(one: Entry) -> dict[str, Any]:
@@ -278,45 +328,6 @@ def _as_dict(one: Entry) -> dict[str, Any]:
             for name, setting in one.parameters.items()
         },
     }
-
-
-SCALE_EPILOG = """\b
-Examples:
-  cranfield scale DCG@10
-  cranfield scale "RBP(p=0.5)" --length 10
-  cranfield scale nDCG@10 --grades 3 --format json
-"""
-
-
-@command(epilog=SCALE_EPILOG)
-@click.argument("measure")
-@option("--length", type=int, help="Length of runs; by default the cutoff.")
-@option("--grades", type=int, default=1, show_default=True, help="Highest grade; 1 is binary.")
-@option("--judgments", type=int, help="Relevant documents of the topic; by default enough.")
-@one_of("--format", ("text", "json"), "How to write it.", "text")
-@output_option
-def scale(
-    measure: str,
-    length: int | None,
-    grades: int,
-    judgments: int | None,
-    format: str,
-    output: str | None,
-) -> None:
-    """Tell on which scale a measure is, for runs of a length: its values, their spacing, a witness.
-
-    And which statistics and significance tests that scale admits.
-    """
-    from cranfield.reporting import comparison_formats
-    from cranfield.scales.finding_scales import about_scale
-
-    found = about_scale(measure, length, grades, judgments=judgments)
-    text = (
-        comparison_formats.scale_json(found)
-        if format == "json"
-        else comparison_formats.scale_text(found)
-    )
-    write(text, output)
 
 
 CITE_EPILOG = """\b

@@ -1,4 +1,4 @@
-"""What is known of documents besides judgments: their lengths and groups."""
+"""Tables of documents: their lengths and groups."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ from cranfield.sources.values import ID, NUMBER
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DocumentTable(Indexed):
-    """Something known of documents whatever the topic; made by :func:`read_lengths` and the like.
+    """Lengths or groups of documents; made by :func:`read_lengths` and :func:`read_groups`.
 
-    `values` are lengths, or how much a document belongs to the group in `codes`, an index into
-    `names`; without groups all codes are 0.
+    docs: document id of each row.
+    values: the length, or the weight of the document in the group.
+    codes: the group, an index into `names`; 0 for lengths.
+    name: source of the table, for messages.
     """
 
     docs: pl.Series
@@ -33,7 +35,7 @@ class DocumentTable(Indexed):
     names: tuple[str, ...]
     name: str
 
-    def found(self, docs: pl.Series) -> tuple[Ints, Ints]:
+    def rows_of(self, docs: pl.Series) -> tuple[Ints, Ints]:
         """Return pairs (row of `docs`, row of this table) of the same document, in no order."""
         return self._index.pairs(docs)
 
@@ -70,7 +72,7 @@ _GROUPS = schema_of_lines(
 
 
 def read_lengths(data: Any) -> DocumentTable:
-    """Read the length of each document, in any unit that the measures are told.
+    """Read the length of each document, in the unit that the measures assume.
 
     Parameters
     ----------
@@ -82,7 +84,7 @@ def read_lengths(data: Any) -> DocumentTable:
     Raises
     ------
     InputError
-        For what cannot be read, a length below 0, or a document that stands twice.
+        For unreadable input, a length below 0, or a document that occurs twice.
 
     Examples
     --------
@@ -98,19 +100,19 @@ def read_lengths(data: Any) -> DocumentTable:
 
 
 def read_groups(data: Any) -> DocumentTable:
-    """Read the groups that documents belong to, for measures of fairness.
+    """Read the groups of documents, for measures of fairness.
 
     Parameters
     ----------
     data
-        A dict of a document's group, list of groups, or `{group: weight}`; a data frame with
-        columns `doc`, `group` and perhaps `weight`; or a file, as for :func:`read_lengths`, whose
-        lines are a document, a group and perhaps a weight.
+        A dict of documents to a group, a list of groups, or `{group: weight}`; a data frame with
+        columns `doc`, `group` and optionally `weight`; or a file, as for :func:`read_lengths`,
+        whose lines are a document, a group and optionally a weight.
 
     Raises
     ------
     InputError
-        For what cannot be read, a weight below 0, or a document twice in one group.
+        For unreadable input, a weight below 0, or a document twice in one group.
 
     Examples
     --------

@@ -108,18 +108,9 @@ class Qrels(Pairs, Framed):
         return np.array([order[name] for name in self.topics], dtype=np.int64)
 
     @property
-    def unique(self) -> bool:
-        """Whether no document is judged twice for a topic, as one can be for several subtopics."""
-        return self.subtopics is None
-
-    @property
     def max_grade(self) -> int:
         """The highest grade of any judgment."""
         return int(self.grades.max())
-
-    def find(self, rows: Pairs) -> tuple[Indices, Indices]:
-        """Pairs (row asked, judgment) of the same topic and document, in no order."""
-        return rows.found_in(self)
 
     def flat(self) -> Qrels:
         """Return one judgment a document: over subtopics, the highest grade."""
@@ -170,7 +161,7 @@ class Qrels(Pairs, Framed):
             raise InputError("no judgment is left", source=self.origin.name)
         copy = self._without_check(
             codes=self.codes[rows],
-            docs=self.ids(rows),
+            docs=self.docs[rows],
             grades=self.grades[rows],
             subtopics=None if self.subtopics is None else self.subtopics.gather(rows),
             columns={name: values[rows] for name, values in self.columns.items()},

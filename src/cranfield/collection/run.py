@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -12,20 +12,8 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Indices
 from cranfield.base.errors import InputError, PolicyError, quoted
-from cranfield.base.parallel import fields_alone
 from cranfield.base.text import counted
-from cranfield.collection.keys import (
-    Codes,
-    Keys,
-    Words,
-    all_differ,
-    equal,
-    first_repeat,
-    ids_of,
-    taken,
-    word_keys,
-    words_of_ids,
-)
+from cranfield.collection.keys import Codes, first_repeat
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import Pairs
 from cranfield.sources.chunks import Origin
@@ -42,7 +30,7 @@ class Run(Pairs, Framed):
     Attributes
     ----------
     name
-        The system's name: the run tag, or the file's name where there is no tag.
+        Name of the system: the run tag, or the file name without one.
     topics
         The topics' ids, by code, in order of appearance.
     codes
@@ -52,15 +40,13 @@ class Run(Pairs, Framed):
     scores
         Retrieval score of each row, finite; higher is better.
     ranks
-        The rank column of the file, 0 where it held no integer; None where there was none.
+        The rank column of the file, 0 for what is not an integer; None without such a column.
     origin
-        Where the rows came from, for messages.
+        Source of the rows, for messages.
     described
-        Where its metadata are; :attr:`metadata` reads them.
+        Place of its metadata, which :attr:`metadata` reads.
     unranked
-        Mask of the rows whose rank was not an integer; None if each was one; shape (rows,).
-    known_keys
-        The keys of the rows, where they are known already; none of the run's attributes.
+        Mask of the rows whose rank is not an integer; None if each is one; shape (rows,).
 
     Examples
     --------
@@ -81,25 +67,20 @@ class Run(Pairs, Framed):
     origin: Origin = field(default=Origin("a run"))
     described: MetadataPlace | None = None
     unranked: Bools | None = None
-    known_keys: InitVar[Keys | None] = None
 
-    def __post_init__(self, known_keys: Keys | None) -> None:
-        if known_keys is not None:
-            self.__dict__["keys"] = known_keys
+    def __post_init__(self) -> None:
         repeat = first_repeat(self.keys, self.docs, self.codes)
         if repeat is not None:
             raise repeated(repeat, self.origin, self.topics, self.codes, self.docs)
 
     @cached_property
     def metadata(self) -> Metadata | None:
-        """What the run says of itself, in its header or a file beside it; None where it does not.
-
-        Read when it is asked for.
+        """The metadata of the run, read on access from its header or a file beside it, or None.
 
         Raises
         ------
         InputError
-            For metadata that cannot be read; the run can.
+            If the metadata cannot be read.
         """
         return None if self.described is None else self.described.read()
 
@@ -118,14 +99,12 @@ class Run(Pairs, Framed):
         if not isinstance(name, str):
             raise PolicyError(f"the name of a run is text, not a {type(name).__name__}")
         copy = object.__new__(type(self))
-        # The rows are known to be free of repeats, so they are not checked again.
+        # Made without __post_init__: the rows were checked for repeats before.
         copy.__dict__.update(self.__dict__, name=name)
         return copy
 
     def restricted(self, kept: NDArray[np.bool_]) -> Run:
-        """Return the run with some of its rows only, in the same order.
-
-        Topics that keep no row are gone.
+        """Return the run with some of its rows, in the same order, and the topics of these.
 
         Parameters
         ----------
@@ -153,12 +132,12 @@ class Run(Pairs, Framed):
         code_of = np.zeros(len(self.topics), dtype=np.int32)
         code_of[by_first] = np.arange(by_first.size)
         copy = object.__new__(Run)
-        # Rows without repeats have none after some are gone, so they are not checked again.
+        # Made without __post_init__: a part of rows without repeats has none.
         copy.__dict__.update(
             name=self.name,
             topics=tuple(self.topics[code] for code in by_first.tolist()),
             codes=code_of[codes],
-            docs=self.ids(rows),
+            docs=self.docs[rows],
             scores=self.scores[rows],
             ranks=None if self.ranks is None else self.ranks[rows],
             origin=Origin(self.origin.name),
@@ -170,7 +149,7 @@ class Run(Pairs, Framed):
         return copy
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the rows as a data frame: topic, doc, score and, where there is one, rank."""
+        """Return the rows as a data frame: topic, doc, score, and rank if the run has ranks."""
         frame = pl.DataFrame(
             {
                 "topic": pl.Series(self.topics, dtype=pl.String).gather(self.codes),
@@ -198,76 +177,8 @@ def repeated(
     docs: pl.Series,
     what: str = "document",
 ) -> InputError:
-    """Build the error for a document that stands twice in one topic."""
+    """Return the error for a document that occurs twice in one topic."""
     first, again = rows
     line = origin.line(first)
     reason = f"{what} twice in one topic" + (f", first in line {line}" if line else "")
     return origin.wrong(reason, again, topics[codes[again]], docs[again])
-
-
-class PackedRun(Run):
-    """A run of documents as `words`, which become a column of text when that is asked for."""
-
-    words: Words
-
-    def __post_init__(self, known_keys: Keys | None) -> None:
-        super().__post_init__(known_keys)
-        # What is made of its fields, as `dataclasses.replace` does, has documents as text.
-        object.__setattr__(self, "__class__", Run)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return fields_alone(self)
-
-    @cached_property
-    def docs(self) -> pl.Series:  # type: ignore[override]
-        """Document id of each row, as a polars string column."""
-        return ids_of(self.words)
-
-    @cached_property
-    def word_keys(self) -> Keys:
-        """A 64-bit key of each row's (topic, document)."""
-        topics = words_of_ids(self.topics)
-        assert topics is not None, "they were words"
-        return word_keys(self.words, self.codes, topics)
-
-    def ids(self, rows: Indices) -> pl.Series:
-        """Document ids of some rows."""
-        return self.docs[rows] if "docs" in vars(self) else ids_of(taken(self.words, rows))
-
-    def ordering(self, rows: Indices) -> list[Any]:
-        """Columns that order some rows, the first one first, as their ids do by their bytes."""
-        # The first byte of a text is the lowest one of its word.
-        return [column[rows].byteswap() for column in self.words]
-
-    def found_in(self, others: Pairs) -> tuple[Indices, Indices]:
-        """Pairs (row, row of the others) of the same topic and document, in no order."""
-        packed = others.packed
-        if packed is None:
-            return super().found_in(others)
-        asked, found = packed.index.candidates(self.word_keys)
-        # Equal keys are only a claim; the topics and the documents decide.
-        true = others.codes_of(self.topics)[self.codes[asked]] == others.codes[found]
-        true &= equal(taken(self.words, asked), taken(packed.words, found))
-        return asked[true], found[true]
-
-
-# In messages it is what it is to users; pickles find it by its qualified name.
-PackedRun.__name__ = Run.__name__
-
-
-def run_of(docs: pl.Series | Words, keys: Keys | None, **fields: Any) -> Run:
-    """Make a run of its documents and their keys; no document may stand twice in a topic."""
-    if not isinstance(docs, pl.Series) and keys is None and words_of_ids(fields["topics"]) is None:
-        # Of topics that are no words, such as whole queries, documents are text.
-        docs = ids_of(docs)
-    if isinstance(docs, pl.Series):
-        return Run(docs=docs, known_keys=keys, **fields)
-    run = object.__new__(PackedRun)
-    run.__dict__.update(fields, words=docs)
-    if keys is not None:
-        run.__dict__["word_keys"] = keys
-    if not all_differ(run.word_keys, run.codes):
-        repeat = first_repeat(run.keys, run.docs, run.codes)
-        if repeat is not None:
-            raise repeated(repeat, run.origin, run.topics, run.codes, run.docs)
-    return run

@@ -1,4 +1,4 @@
-"""Rank-biased overlap: how alike two rankings are that may have different documents."""
+"""Rank-biased overlap of two rankings, which may have different documents."""
 
 from __future__ import annotations
 
@@ -13,18 +13,15 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_share, quoted
-from cranfield.correlation.tau import same_things
+from cranfield.correlation.tau import paired_values
 
 TERMS = 100_000
-"""Terms of the endless sum that are added up; where it takes more, the logarithm is as exact."""
+"""Maximum number of added terms of the infinite sum; beyond it the logarithm is as exact."""
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """First and last rank, from 1, of the group of ties that each item is in; 0 for one not there.
-
-    Both rankings have a place for the same items.
-    """
+    """First and last rank, from 1, of the group of ties of each item; 0 for an unranked item."""
 
     top: Ints
     bottom: Ints
@@ -35,12 +32,9 @@ class Places:
 
 
 def overlap(first: Places, second: Places, p: float, ties: str) -> tuple[float, float, float]:
-    """Return RBO extrapolated, its lowest possible value, and the residual.
-
-    The definitions are in :func:`cranfield.correlation.rbo`. At any depth one group of ties at most
-    is cut in each ranking, so that overlaps are counts of items that are above the cut in both, cut
-    in one, or cut in both.
-    """
+    """Return extrapolated RBO, its lowest possible value, and the residual; see :func:`rbo`."""
+    # At any depth at most one group of ties is cut in each ranking, so overlaps are counts of items
+    # above the cut in both, cut in one, or cut in both.
     short, long = (first, second) if first.length <= second.length else (second, first)
     s, length = short.length, long.length
     depth = np.arange(1, length + 1)
@@ -49,7 +43,7 @@ def overlap(first: Places, second: Places, p: float, ties: str) -> tuple[float, 
     seen = _overlaps(short, long, shared, of_short.part, of_long.part)
     sizes = of_short.size(ties), of_long.size(ties)
     norm = np.sqrt(sizes[0] * sizes[1]) if ties == "b" else (sizes[0] + sizes[1]) / 2
-    # Below its end, the shorter ranking has items that were not seen: which of the longer one's?
+    # Below its end, the shorter ranking has unseen items, perhaps of the longer one.
     alone = (long.top > 0) & ~shared
     full, active = (_reached(at[alone], length) for at in (long.bottom, long.top))
     unseen = np.maximum(depth - s, 0)
@@ -68,13 +62,13 @@ def overlap(first: Places, second: Places, p: float, ties: str) -> tuple[float, 
     end = length + s - common
     more = np.arange(length + 1, end + 1)
     high += float(((1 - p) * p ** (more - 1.0)) @ (2 - end / more)) + p**end
-    # What rounding does must not lead out of the range.
+    # Rounding must not leave the range.
     low, high = min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
     return min(max(ext, low), max(high, low)), low, max(high - low, 0.0)
 
 
 class _Depths:
-    """The group of ties that stands at each depth of a ranking, and how much of it is above."""
+    """The group of ties at each depth of a ranking, and its part above the depth."""
 
     def __init__(self, places: Places, depths: int, ties: str) -> None:
         own = places.top > 0
@@ -114,7 +108,7 @@ def _reached(ranks: Ints, depths: int) -> Ints:
 
 @lru_cache
 def _tail(p: float, depth: int) -> float:
-    """Return the endless sum of p^(d-1) / d over all d beyond a depth."""
+    """Return the infinite sum of p^(d-1) / d over all d beyond a depth."""
     terms = int(np.ceil(-40 / np.log(p)))
     if terms > TERMS:
         d = np.arange(1, depth + 1)
@@ -133,15 +127,15 @@ class RBO:
     Attributes
     ----------
     ext
-        Extrapolated: the value if the agreement went on as it is where the rankings end.
+        Extrapolated: the value if the agreement at the end of the rankings continued.
     min
         The lowest value that longer versions of the rankings can have.
     res
-        The residual: how much higher than `min` they can get.
+        The residual: the highest possible value minus `min`.
     p
         The persistence.
     ties
-        How ties were treated.
+        Treatment of ties.
     """
 
     ext: float
@@ -171,10 +165,9 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
         Persistence, between 0 and 1: the probability to go on to the next depth. Of the weight, the
         first 10 ranks have 86% at 0.9, and all but 0.01% at 0.5.
     ties
-        What a tie means. `a`: the order is not known; the mean over all ways to break the ties.
-        `b`: the same, corrected for what ties leave open, so that a ranking agrees with itself
-        fully. `w`: the items are at the same rank, their group's first. Without ties all are the
-        same.
+        Meaning of ties. `a`: the order is not known; the mean over all ways to break the ties.
+        `b`: the same, corrected for ties, so that a ranking agrees fully with itself. `w`: the
+        items are at the same rank, their group's first. Without ties all are the same.
 
     Returns
     -------
@@ -229,19 +222,19 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
 
 
 def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
-    """Rank-biased overlap of two orders of the same things, given as scores.
+    """Rank-biased overlap of two orders of the same items, from scores.
 
     Parameters
     ----------
     x, y
-        Scores of the things, higher is better, shape (things,); equal scores are tied.
+        Scores of the items, higher is better, shape (items,); equal scores are tied.
     p, ties
         As for :func:`rbo`.
 
     Raises
     ------
     CranfieldError
-        For scores that are not numbers, or not of the same things.
+        For scores that are not numbers, or not of the same items.
     PolicyError
         For an unknown treatment of ties, or a p that is not between 0 and 1.
 
@@ -251,18 +244,18 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     True
     """
     p = check(p, ties)
-    a, b = same_things(x, y)
+    a, b = paired_values(x, y)
     if len(a) > 1:
-        raise CranfieldError("scores of one set of things have shape (things,)")
+        raise CranfieldError("scores must have shape (items,)")
     if not a.size:
-        raise CranfieldError("there are no things to rank")
+        raise CranfieldError("no item to rank")
     if np.isnan(a).any() or np.isnan(b).any():
-        raise CranfieldError("a thing without a score has no rank")
+        raise CranfieldError("scores must not be NaN")
     return RBO(*overlap(places_of_scores(a[0]), places_of_scores(b[0]), p, ties), p, ties)
 
 
 def check(p: Any, ties: Any) -> float:
-    """Return p as a float, after refusing options that do not exist."""
+    """Check the options, and return p as a float."""
     check_choice("ties", ties, TIES)
     check_share("p", p)
     return float(p)
@@ -278,24 +271,24 @@ def places_of_scores(scores: Floats) -> Places:
 def _groups(ranking: Any) -> list[list[Any]]:
     """Read a ranking as groups of ties, most of them of one item."""
     if isinstance(ranking, (str, bytes)):
-        raise CranfieldError(f"a ranking is a sequence of ids, not the text {quoted(ranking)}")
+        raise CranfieldError(f"a ranking must be a sequence of ids, got {quoted(ranking)}")
     if isinstance(ranking, (set, frozenset)) or not isinstance(ranking, Iterable):
         kind = type(ranking).__name__
-        raise CranfieldError(f"a ranking is a sequence of ids or ids with scores, not a {kind}")
+        raise CranfieldError(f"a ranking must be a sequence of ids, or ids with scores, got {kind}")
     if isinstance(ranking, Mapping):
         groups = _by_score(ranking)
     else:
         tied = (list, set, frozenset, tuple)
-        groups = [list(one) if isinstance(one, tied) else [one] for one in ranking]
+        groups = [list(item) if isinstance(item, tied) else [item] for item in ranking]
     if not groups or not all(groups):
-        raise CranfieldError("a ranking, or a group of ties in it, is empty")
+        raise CranfieldError("a ranking and its groups of ties must not be empty")
     seen = set()
     for group in groups:
         for item in group:
             try:
                 again = item in seen
             except TypeError:
-                raise CranfieldError(f"{quoted(item)} in a ranking is not an id") from None
+                raise CranfieldError(f"an id must be hashable, got {quoted(item)}") from None
             if again:
                 raise CranfieldError(f"a ranking has {quoted(item)} twice")
             seen.add(item)
@@ -306,7 +299,7 @@ def _by_score(scores: Mapping[Any, Any]) -> list[list[Any]]:
     groups: dict[float, list[Any]] = {}
     for item, score in scores.items():
         if not isinstance(score, Real) or np.isnan(float(score)):
-            raise CranfieldError(f"the score of {quoted(item)} is {quoted(score)}, not a number")
+            raise CranfieldError(f"score of {quoted(item)} must be a number, got {quoted(score)}")
         groups.setdefault(float(score), []).append(item)
     return [groups[score] for score in sorted(groups, reverse=True)]
 
@@ -323,34 +316,34 @@ def _places(groups: list[list[Any]], codes: Mapping[Any, int]) -> Places:
 
 
 class Ranked(Protocol):
-    """A run, by what is needed of it: a table with the columns topic, doc and score."""
+    """A run, with a table of columns topic, doc and score."""
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table."""
 
 
 def rbo_of_runs(first: Ranked, second: Ranked, p: float = 0.9, *, ties: str = "a") -> pl.DataFrame:
-    """Rank-biased overlap of what two runs retrieved, topic by topic.
+    """Rank-biased overlap of two runs by topic.
 
     Parameters
     ----------
     first, second
-        Runs, as :func:`cranfield.read_run` gives them. Documents are ranked by score, higher first,
-        whatever ranks a file had; equal scores are tied.
+        Runs, as :func:`cranfield.read_run` returns them. Documents are ranked by score, higher
+        first, whatever ranks a file had; equal scores are tied.
     p, ties
         As for :func:`cranfield.correlation.rbo`.
 
     Returns
     -------
     polars.DataFrame
-        A row a topic, in order of the first run, then of the second: `topic`; `ext`, `min` and
-        `res`, null for a topic that only one of them has; and how many documents the `first` and
-        the `second` retrieved.
+        A row for each topic, in order of the first run, then of the second: `topic`; `ext`, `min`
+        and `res`, null for a topic of one run only; and the number of documents that the `first`
+        and the `second` retrieved.
 
     Raises
     ------
     PolicyError
-        For an unknown treatment of ties, a p that is not between 0 and 1, or what is not a run.
+        For an unknown treatment of ties, a p that is not between 0 and 1, or an invalid run.
 
     Examples
     --------
@@ -388,7 +381,7 @@ def rbo_of_runs(first: Ranked, second: Ranked, p: float = 0.9, *, ties: str = "a
 def _ranks(run: Ranked) -> pl.DataFrame:
     """Return the first and the last rank of each document's group of ties."""
     if not hasattr(run, "to_polars"):
-        raise PolicyError(f"a run is what cranfield.read_run gives, not {type(run).__name__}")
+        raise PolicyError(f"expected a run of cranfield.read_run, got {type(run).__name__}")
     # Adding 0 makes -0 and 0 the same.
     score = pl.col("score") + 0.0
     return run.to_polars().select(

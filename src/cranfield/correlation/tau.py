@@ -1,4 +1,4 @@
-"""Rank correlations: Kendall's tau, and tau AP, which looks at the top."""
+"""Rank correlations: Kendall's tau, and tau AP, which weighs the top ranks more."""
 
 from __future__ import annotations
 
@@ -18,46 +18,48 @@ BLOCK = 2**20
 """Signs in a block: enough to be fast, few enough to stay in the cache."""
 
 
-def same_things(x: Any, y: Any) -> tuple[Floats, Floats]:
-    """Return both as shape (sets, things); one set may stand against several."""
+def paired_values(x: Any, y: Any) -> tuple[Floats, Floats]:
+    """Return both as shape (sets, items); one set is broadcast against several."""
     a, b = _numbers(x), _numbers(y)
     if a.shape[1] != b.shape[1]:
-        raise CranfieldError(f"values of {a.shape[1]} things do not go with {b.shape[1]} others")
+        raise CranfieldError(
+            f"expected values of equally many items, got {a.shape[1]} and {b.shape[1]}"
+        )
     if len(a) != len(b) and 1 not in {len(a), len(b)}:
-        raise CranfieldError(f"{len(a)} sets of values do not go with {len(b)} others")
+        raise CranfieldError(f"expected 1 or equally many sets, got {len(a)} and {len(b)}")
     one, other = np.broadcast_arrays(a, b)
     return one, other
 
 
 def _numbers(values: Any) -> Floats:
     try:
-        found = np.asarray(values, dtype=np.float64)
+        array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.empty(0).reshape(0, 0, 0)
-    if found.ndim not in {1, 2}:
-        raise CranfieldError("values are numbers, of shape (things,) or (sets, things)")
-    return np.atleast_2d(found)
+        array = np.empty((0, 0, 0))
+    if array.ndim not in {1, 2}:
+        raise CranfieldError("values must be numbers, of shape (items,) or (sets, items)")
+    return np.atleast_2d(array)
 
 
-def blocks(sets: int, things: int) -> Iterator[tuple[slice, slice]]:
-    """Yield which sets, and which of their things against all others, fit into memory."""
-    some = max(1, BLOCK // max(1, things * things))
-    rows = max(1, BLOCK // max(1, things * min(some, sets)))
+def blocks(sets: int, items: int) -> Iterator[tuple[slice, slice]]:
+    """Yield slices of sets, and of their items compared with all others, that fit into memory."""
+    some = max(1, BLOCK // max(1, items * items))
+    rows = max(1, BLOCK // max(1, items * min(some, sets)))
     for start in range(0, sets, some):
-        for row in range(0, things, rows):
+        for row in range(0, items, rows):
             yield slice(start, start + some), slice(row, row + rows)
 
 
 def signs(values: Floats, rows: slice) -> Signs:
-    """Compare some things with all: 1 where the other is higher; shape (sets, rows, things)."""
-    mine, others = values[:, rows, None], values[:, None, :]
-    return np.subtract(others > mine, others < mine, dtype=np.int8)
+    """Compare items with all others: 1 if the other is higher; shape (sets, rows, items)."""
+    own, others = values[:, rows, None], values[:, None, :]
+    return np.subtract(others > own, others < own, dtype=np.int8)
 
 
 VARIANTS = ("b", "a")
 
 MANY = 1_000
-"""Things beyond which sorting beats comparing all pairs."""
+"""Number of items above which sorting is faster than comparing all pairs."""
 
 
 def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") -> Floats:
@@ -66,24 +68,23 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     Parameters
     ----------
     x, y
-        Values of the same things, shape (things,), or (sets, things) for several at once; one set
-        may stand against several.
+        Values of the same items, shape (items,), or (sets, items) for several at once; one set is
+        broadcast against several.
     rounding
-        Pairs whose x differ by something, but by no more than this, are left out: whether they are
-        tied in truth cannot be told.
+        Pairs whose x differ by more than 0, but at most by this, are excluded, as they may be tied.
     variant
         `b` or `a`.
 
     Returns
     -------
     array
-        Shape () or (sets,), from -1 to 1. NaN where a value is NaN, where there are no two things,
-        and, for tau-b, where all values of x or of y are the same.
+        Shape () or (sets,), from -1 to 1. NaN if a value is NaN, for fewer than two items, and,
+        for tau-b, if all values of x or of y are the same.
 
     Raises
     ------
     CranfieldError
-        For values that are not numbers, or not of the same things.
+        For values that are not numbers, or not of the same items.
     PolicyError
         For an unknown variant, or a negative rounding.
 
@@ -93,11 +94,11 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
         \tau_b = \frac{P - Q}{\sqrt{(P + Q + T)(P + Q + U)}} \qquad
         \tau_a = \frac{P - Q}{m(m-1)/2}
 
-    with P concordant and Q discordant pairs of m things, T pairs tied in x only and U in y only
+    with P concordant and Q discordant pairs of m items, T pairs tied in x only and U in y only
     (Kendall 1945; Ferrante, Ferro and Fuhr 2021, section 3.3; Sakai 2013, equation 51). A tied pair
     is neither concordant nor discordant, so that tau-a stays below 1 where there are ties.
 
-    Up to a thousand things, or with `rounding`, all pairs are compared, a block at a time; more are
+    Up to a thousand items, or with `rounding`, all pairs are compared, a block at a time; more are
     sorted.
 
     Examples
@@ -109,13 +110,13 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     """
     check_choice("variant", variant, VARIANTS)
     if not isinstance(rounding, Real) or not rounding >= 0:
-        raise PolicyError(f"rounding is a number from 0, not {rounding!r}")
-    a, b = same_things(x, y)
-    sets, things = a.shape
+        raise PolicyError(f"rounding must be a number from 0, got {rounding!r}")
+    a, b = paired_values(x, y)
+    sets, items = a.shape
     out = np.full(sets, np.nan)
     known = np.flatnonzero(~(np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1)))
-    if things > 1 and known.size:
-        if things > MANY and not rounding:
+    if items > 1 and known.size:
+        if items > MANY and not rounding:
             agree, pairs = _by_sorting(a[known], b[known])
         else:
             agree, pairs = _by_pairs(a[known], b[known], rounding)
@@ -126,13 +127,11 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
 
 
 def _by_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Floats]:
-    """Return P - Q, and how many pairs there are, untied in x, and untied in y; all of them twice.
-
-    Each pair is compared from both sides, which saves the list of pairs.
-    """
-    sets, things = a.shape
+    """Return P - Q, and the numbers of pairs, of those untied in x, and untied in y; all twice."""
+    # Each pair is compared from both sides, which saves a list of pairs.
+    sets, items = a.shape
     agree, pairs = np.zeros(sets), np.zeros((3, sets))
-    for some, rows in blocks(sets, things):
+    for some, rows in blocks(sets, items):
         one, other = signs(a[some], rows), signs(b[some], rows)
         clear = np.ones_like(one)
         if rounding:
@@ -144,17 +143,17 @@ def _by_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Floats]:
         pairs[0, some] += clear.sum(axis=(1, 2), dtype=np.int64)
         pairs[1, some] += np.count_nonzero(one, axis=(1, 2))
         pairs[2, some] += np.count_nonzero(other, axis=(1, 2))
-    # Nothing is paired with itself.
-    pairs[0] -= things
+    # Items are not paired with themselves.
+    pairs[0] -= items
     return agree, pairs
 
 
 def _by_sorting(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return the same as from all pairs, each counted once."""
+    """Return the same numbers, each pair counted once."""
     from scipy.stats import kendalltau
 
-    things = a.shape[1]
-    pairs = np.full((3, len(a)), things * (things - 1) / 2)
+    items = a.shape[1]
+    pairs = np.full((3, len(a)), items * (items - 1) / 2)
     agree = np.zeros(len(a))
     for k, (one, other) in enumerate(zip(a, b, strict=True)):
         pairs[1, k] -= _tied_pairs(one)
@@ -179,27 +178,26 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
     Parameters
     ----------
     x
-        Scores of the things, higher is better, shape (things,), or (sets, things) for several at
-        once: the order that is evaluated.
+        Scores of the items, higher is better, shape (items,), or (sets, items) for several at once:
+        the order that is evaluated.
     truth
-        Scores of the same things in the order that is held to be right; one set may stand against
-        several.
+        Scores of the same items in the reference order; one set is broadcast against several.
     symmetric
-        Average over both ways: each order held to be right once.
+        Average over both ways: each order is the reference once.
     ties
-        What equal scores mean. `b`: the things are equal. `a`: their order is not known, and the
+        Meaning of equal scores. `b`: the items are equal. `a`: their order is not known, and the
         result is the mean over all ways to break the ties. Without ties both are the same.
 
     Returns
     -------
     array
-        Shape () or (sets,), from -1 to 1. NaN where a score is NaN, where there are no two things,
-        and, for `b`, where all scores of x or of the truth are the same.
+        Shape () or (sets,), from -1 to 1. NaN if a score is NaN, for fewer than two items, and,
+        for `b`, if all scores of x or of the truth are the same.
 
     Raises
     ------
     CranfieldError
-        For scores that are not numbers, or not of the same things.
+        For scores that are not numbers, or not of the same items.
     PolicyError
         For an unknown treatment of ties.
 
@@ -208,12 +206,12 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
     .. math::
         \tau_{ap} = \frac{2}{m-1} \sum_{r=2}^{m} \frac{\mathit{correct}(r)}{r-1} - 1
 
-    with correct(r) the number of things above rank r in x that the truth has above the thing at r
+    with correct(r) the number of items above rank r in x that the truth has above the item at r
     (Yilmaz, Aslam and Robertson 2008; Sakai 2013, equation 52).
 
-    With `b`, a thing is compared with those whose score is higher, so that rank r - 1 becomes their
-    number; the things at the top of x, which have none, do not count; and a pair that x puts in
-    order, but the truth does not, is not correct. The symmetric version is the
+    With `b`, an item is compared with those of higher scores, so that rank r - 1 becomes their
+    number; the items at the top of x, which have none, do not count; and a pair that x orders, but
+    the truth does not, is not correct. The symmetric version is the
     :math:`\tau_{ap,b}` of Urbano and Marrero (2017). Their :math:`\tau_{ap,a}` is `a` with a truth
     without ties; ties in the truth are here broken in all ways too.
 
@@ -223,41 +221,38 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
     (0.7777777777777778, 0.3333333333333333)
     """
     check_choice("ties", ties, TIES)
-    a, b = same_things(x, truth)
-    found = _one_way(a, b, ties)
+    a, b = paired_values(x, truth)
+    values = _one_way(a, b, ties)
     if symmetric:
-        found = (found + _one_way(b, a, ties)) / 2
-    return found[0] if np.ndim(x) == 1 and np.ndim(truth) == 1 else found
+        values = (values + _one_way(b, a, ties)) / 2
+    return values[0] if np.ndim(x) == 1 and np.ndim(truth) == 1 else values
 
 
 def _one_way(a: Floats, truth: Floats, ties: str) -> Floats:
-    """Return tau AP by set: of each thing, how much of what is above it is so rightly."""
-    sets, things = a.shape
+    """Return tau AP by set, from the correct part of the items above each item."""
+    sets, items = a.shape
     total, counted = np.zeros(sets), np.zeros(sets)
     same = np.ones(sets, dtype=bool)
-    for some, rows in blocks(sets, things):
-        mine, true = signs(a[some], rows), signs(truth[some], rows)
-        above = (mine > 0).sum(axis=2)
-        correct = ((mine > 0) & (true > 0)).sum(axis=2)
+    for some, rows in blocks(sets, items):
+        own, true = signs(a[some], rows), signs(truth[some], rows)
+        above = (own > 0).sum(axis=2)
+        correct = ((own > 0) & (true > 0)).sum(axis=2)
         if ties == "b":
             total[some] += ((2 * correct - above) / np.maximum(above, 1)).sum(axis=1)
             counted[some] += (above > 0).sum(axis=1)
             same[some] &= ~true.any(axis=(1, 2))
         else:
-            agree = correct - ((mine > 0) & (true < 0)).sum(axis=2)
-            total[some] += (agree * _mean_weight(above, (mine == 0).sum(axis=2))).sum(axis=1)
+            agree = correct - ((own > 0) & (true < 0)).sum(axis=2)
+            total[some] += (agree * _mean_weight(above, (own == 0).sum(axis=2))).sum(axis=1)
     if ties == "a":
-        counted[:], same[:] = things - 1, things < 2
+        counted[:], same[:] = items - 1, items < 2
     unknown = same | (counted == 0) | np.isnan(a).any(axis=1) | np.isnan(truth).any(axis=1)
     return np.where(unknown, np.nan, total / np.maximum(counted, 1))
 
 
 def _mean_weight(above: Any, tied: Any) -> Floats:
-    """Mean of 1/(r - 1) over the ranks r that things may have, so many above them, so many tied.
-
-    Pairs within a group of ties are as often in order as not, and add nothing. The first rank has
-    no weight, and needs none: nothing is above it.
-    """
+    """Return the mean of 1/(r - 1) over the possible ranks r of tied items; 0 for r = 1."""
+    # Pairs within a group of ties are as often in order as not, and add nothing.
     harmonic = np.append(0.0, np.cumsum(1 / np.arange(1, above.max(initial=0) + tied.max() + 1)))
     low, high = np.maximum(above - 1, 0), np.maximum(above + tied - 1, 0)
     return np.asarray((harmonic[high] - harmonic[low]) / np.maximum(tied, 1))

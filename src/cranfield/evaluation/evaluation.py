@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -19,10 +18,9 @@ from cranfield.base.errors import (
     quoted,
     warn,
 )
-from cranfield.base.files import whole_file
 from cranfield.base.scale_types import Scale
 from cranfield.base.showing import Plotted
-from cranfield.base.text import counted, names_or_count
+from cranfield.base.text import counted, names_or_count, some_of
 from cranfield.collection.judged.coverage import Coverage, Scorable, lowest_relevant, what_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import NO_TIES, Rows, places_in
@@ -91,14 +89,14 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
     largest, measures = effects.max(axis=0), effects.argmax(axis=0)
     tied = [one.tied for one in judged.coverage.systems]
     retrieved = judged.retrieved.sum(axis=0).clip(1)
-    found = [
+    tie_effects = [
         TieEffect(
             *([*covered][measures[k]], judged.systems[k]),
             *(float(largest[k]), tied[k] / int(retrieved[k])),
         )
         for k in systems
     ]
-    return sorted(found, key=lambda one: -one.effect)
+    return sorted(tie_effects, key=lambda effect: -effect.effect)
 
 
 def _depends_on_grades(measure: Measure) -> bool:
@@ -113,19 +111,19 @@ def _extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
     cell, rank, grade, first, size = judged.ties
     rows = judged.documents
     keys = rows.cell << 32 | rows.rank
-    at, found = places_in(keys, cell << 32 | rank)
-    others = np.delete(np.arange(keys.size), at[found])
+    at, known = places_in(keys, cell << 32 | rank)
+    others = np.delete(np.arange(keys.size), at[known])
     # Rows of a group are next to each other, in order of falling grade.
     begin = np.flatnonzero(np.diff(cell << 32 | first, prepend=-1))
     before = np.arange(cell.size) - np.repeat(begin, np.diff(begin, append=cell.size))
     depth = judged.policies.depth or np.iinfo(np.int64).max
     for ranks in (first + before, first + size - 1 - before):
-        kept = ranks <= depth
-        new_keys = np.concatenate([keys[others], (cell << 32 | ranks)[kept]])
+        within = ranks <= depth
+        new_keys = np.concatenate([keys[others], (cell << 32 | ranks)[within]])
         order = np.argsort(new_keys, kind="stable")
-        grades = np.concatenate([rows.grade[others], grade[kept]])[order]
+        grades = np.concatenate([rows.grade[others], grade[within]])[order]
         new_keys = new_keys[order]
-        sources = np.concatenate([others, np.where(found, at, -1)[kept]])[order]
+        sources = np.concatenate([others, np.where(known, at, -1)[within]])[order]
         documents = Rows(
             new_keys >> 32,
             new_keys & 0xFFFFFFFF,
@@ -201,7 +199,7 @@ def _grades(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
 
 
 class NotEvaluatedError(MeasureError, KeyError):
-    """A key of an evaluation that is none of its measures; mappings go by `KeyError`."""
+    """Raised for a measure that was not evaluated; a `KeyError`, as of other mappings."""
 
     # That of KeyError is the text in quotes.
     __str__ = Exception.__str__
@@ -214,14 +212,14 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
     Attributes
     ----------
     scores
-        The scores by what was asked for, such as `map` or `RBP(p=0.8)`; other names of the same
+        The scores by the requested name, such as `map` or `RBP(p=0.8)`; other names of the same
         measure find them too. With shards their values have shape (topics, systems, shards), and
         NaN where a topic has no relevant document in a shard.
     judged
-        What was scored: judged runs, with the policies and the coverage; those of each shard, with
-        the partition and what it lost; or sessions, answers, citations and summaries, judged.
+        The input: judged runs, with policies and coverage; those of each shard, with the partition
+        and its losses; or judged sessions, answers, citations and summaries.
     compat
-        The preset whose roundings trec_eval's names stand for.
+        The preset of the roundings of trec_eval's measures.
     on_all
         Of an evaluation by shard, that of the same runs on all documents; else None.
 
@@ -247,28 +245,29 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
     on_all: Evaluation | None = None
 
     def __getitem__(self, measure: str | Measure) -> Scores:
-        found = self.scores.get(str(measure))
-        if found is None:
-            # Another name finds its measure too.
+        scores = self.scores.get(str(measure))
+        if scores is None:
+            # Another name of the measure.
             try:
-                [asked, *more] = parse_measures(measure, compat=self.compat)
+                parsed = parse_measures(measure, compat=self.compat)
             except (MeasureError, PolicyError) as error:
-                raise NotEvaluatedError(self._is_label(str(measure)) or error) from None
-            if not more:
-                same = (one for one in self.scores.values() if one.definition == asked)
-                found = next(same, None)
-        if found is None:
-            some = ", ".join([*self.scores][:10]) + (", …" if len(self.scores) > 10 else "")
-            raise NotEvaluatedError(f"{measure} was not evaluated; {some} were")
-        return found
+                raise NotEvaluatedError(self._label_hint(str(measure)) or error) from None
+            if len(parsed) == 1:
+                same = (one for one in self.scores.values() if one.definition == parsed[0])
+                scores = next(same, None)
+        if scores is None:
+            raise NotEvaluatedError(
+                f"{measure} was not evaluated. Evaluated measures: {some_of(self.scores, 10)}"
+            )
+        return scores
 
-    def _is_label(self, name: str) -> str:
-        """Say where a system or a topic stands that was asked for as a measure; or nothing."""
+    def _label_hint(self, name: str) -> str:
+        """Return how to get the scores of a system or topic; empty for any other name."""
         first = f"evaluation[{next(iter(self))!r}]"
         if name in self.systems:
-            return f"{name!r} is a system, not a measure: {first}[{name!r}] has its scores"
+            return f"{name!r} is a system, not a measure; use {first}[{name!r}]"
         if name in self.topics:
-            return f"{name!r} is a topic, not a measure: say {first}.select(topics={name!r})"
+            return f"{name!r} is a topic, not a measure; use {first}.select(topics={name!r})"
         return ""
 
     def __iter__(self) -> Iterator[str]:
@@ -299,16 +298,17 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
 
     @property
     def whole(self) -> Evaluation:
-        """The evaluation on all documents; itself where there are no shards."""
+        """The evaluation on all documents; itself without shards."""
         return self.on_all or self
 
     @property
     def coverage(self) -> Coverage:
-        """What the runs and the judgments did not have in common."""
-        found: Coverage | None = getattr(self.judged, "coverage", None)
-        if found is None:
-            raise CranfieldError(f"{type(self.judged).__name__} have no coverage: runs have")
-        return found
+        """Topics and documents that runs and judgments do not have in common."""
+        coverage: Coverage | None = getattr(self.judged, "coverage", None)
+        if coverage is None:
+            kind = type(self.judged).__name__
+            raise CranfieldError(f"coverage requires an evaluation of runs, got {kind}")
+        return coverage
 
     @property
     def notes(self) -> list[str]:
@@ -324,7 +324,6 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         return self.coverage.notes + self._score_notes()
 
     def _score_notes(self) -> list[str]:
-
         judged = self.whole.judged
         return score_notes(judged, self.whole) if isinstance(judged, JudgedRuns) else []
 
@@ -349,8 +348,8 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         Returns
         -------
         polars.DataFrame
-            One row a measure, or a measure and shard: `measure`, perhaps `shard`, then a column a
-            system. An overall value is over the topics that have a score, in that shard.
+            A row for each measure, or measure and shard: `measure`, perhaps `shard`, then a column
+            for each system. Overall values are over the topics with a score, in that shard.
         """
         table: dict[str, Any] = {"measure": np.repeat([*self], max(1, len(self.shards))).tolist()}
         if self.shards:
@@ -363,7 +362,7 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         return pl.DataFrame(table)
 
     def by_system(self) -> pl.DataFrame:
-        """Return the overall values with one row a system and a column a measure."""
+        """Return the overall values with a row for each system and a column for each measure."""
         return by_system(self)
 
     @overload
@@ -373,7 +372,7 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
     def to_dict(self, system: str) -> dict[str, float]: ...
 
     def to_dict(self, system: str | None = None) -> dict[str, Any]:
-        """Return the overall values, `{measure: {system: value}}`; NaN where there is none.
+        """Return the overall values, `{measure: {system: value}}`; NaN without a score.
 
         Parameters
         ----------
@@ -383,7 +382,7 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         Raises
         ------
         PolicyError
-            For a system that is not there, and for scores by shard.
+            For an unknown system, and for scores by shard.
 
         Examples
         --------
@@ -394,7 +393,7 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         """
         overall = {}
         for name, scores in self.items():
-            scores.flat("overall values of systems are asked for")
+            scores.flat("overall values by system require scores without shards")
             overall[name] = dict(zip(scores.systems, scores.overall().tolist(), strict=True))
         if system is None:
             return overall
@@ -414,21 +413,11 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         return long_table(self)
 
     def to_xarray(self) -> xr.Dataset:
-        """Return an xarray data set with a variable a measure."""
+        """Return an xarray data set with a variable for each measure."""
         xarray = optional_module("xarray")
         return xarray.Dataset(  # type: ignore[no-any-return]
             {name: scores.to_xarray() for name, scores in self.items()}
         )
-
-    def write_csv(self, path: str | PathLike[str]) -> None:
-        """Write the long table as CSV."""
-        with whole_file(path) as out:
-            self.to_polars().write_csv(out)
-
-    def write_parquet(self, path: str | PathLike[str]) -> None:
-        """Write the long table as Parquet."""
-        with whole_file(path) as out:
-            self.to_polars().write_parquet(out)
 
     def _repr_html_(self) -> str:
         return frame_html(self.means() if self.shards else self.by_system(), repr(self))
@@ -445,13 +434,13 @@ def score(
     *,
     compat: str | None = None,
 ) -> Evaluation:
-    """Score what is judged already.
+    """Score judged runs, sessions or answers.
 
     Parameters
     ----------
     judged
-        The outcome of :func:`cranfield.judge`; or what is `judged` in another evaluation: runs by
-        shard, sessions, answers.
+        A result of :func:`cranfield.judge`; or `judged` of another evaluation: runs by shard,
+        sessions, answers.
     measures
         Measures or their text forms.
     compat
@@ -462,8 +451,8 @@ def score(
     Evaluation
         A mapping of measures to :class:`Scores`.
     """
-    wanted = parse_measures(measures, compat=compat)
-    values = judged.scores_by(wanted)
+    parsed = parse_measures(measures, compat=compat)
+    values = judged.scores_by(parsed)
     grades = judged.max_grade
     scores = {
         measure.label: Scores(
@@ -476,20 +465,20 @@ def score(
             shards=judged.shard_labels,
             definition=measure,
         )
-        for measure, table in zip(wanted, values, strict=True)
+        for measure, table in zip(parsed, values, strict=True)
     }
     return Evaluation(scores, judged, compat)
 
 
 def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measure]) -> Evaluation:
-    """Score what is judged already.
+    """Score judged answers, citations or summaries.
 
     Parameters
     ----------
     judged
-        What :func:`judge_answers` or :func:`read_nugget_assignments` returns (answers with
-        nuggets), :func:`read_citations` (sentences with citations), or :func:`judge_summaries`
-        (texts beside reference texts).
+        A result of :func:`judge_answers` or :func:`read_nugget_assignments` (answers with nuggets),
+        :func:`read_citations` (sentences with citations), or :func:`judge_summaries` (texts beside
+        reference texts).
     measures
         Measures or their text forms.
 
@@ -502,8 +491,8 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
     Raises
     ------
     MeasureError
-        For a measure that there is not, that is computed from something else, or that needs more
-        than is known (lengths, positions, weights, importance).
+        For an unknown measure, or one that requires other input (such as lengths, positions,
+        weights, importance).
 
     Examples
     --------
@@ -520,15 +509,14 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
     >>> cf.compare(scores).systems
     ('x', 'y')
     """
-    wanted = parse_measures(measures)
-    for measure in wanted:
+    parsed = parse_measures(measures)
+    for measure in parsed:
         if not isinstance(judged, measure.reads):
             kinds = REGISTRY.where(kind=KINDS[2]).items()
             fit = [name for name, kind in kinds if isinstance(judged, kind.reads)]
-            can = f"; what there is allows {', '.join(fit)}" if fit else ""
-            reads, given = measure.reads.what, what_of(judged)
-            said = f"{measure} is computed from {reads}, not {given}{can}"
+            can = f"; valid measures: {', '.join(fit)}" if fit else ""
+            reason = f"{measure} is computed from {measure.reads.what}, not {what_of(judged)}{can}"
             if measure.kind != KINDS[2]:
-                said = f"unknown measure of texts {measure.name!r}: {said}"
-            raise MeasureError(said)
-    return score(judged, wanted)
+                reason = f"unknown measure of texts {measure.name!r}: {reason}"
+            raise MeasureError(reason)
+    return score(judged, parsed)

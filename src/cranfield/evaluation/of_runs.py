@@ -14,7 +14,7 @@ from cranfield.collection.policies import Compat, Negative, Ties, Topics, Unjudg
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.sessions.concatenating import concatenated
+from cranfield.sessions.log import concatenated
 from cranfield.sessions.reading import read_sessions
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class OfRankings(TypedDict, total=False):
-    """What :func:`cranfield.judge` takes by name of rankings that are read already."""
+    """Options of :func:`cranfield.judge` for rankings."""
 
     ties: Ties | None
     unjudged: Unjudged | None
@@ -41,13 +41,13 @@ class OfRankings(TypedDict, total=False):
 
 
 class OfSessions(OfRankings, total=False):
-    """The same of sessions, whose topics and depth are said otherwise."""
+    """The same for sessions, which have other options for topics and depth."""
 
     compat: Compat | None
 
 
 class Judging(OfRankings, total=False):
-    """What :func:`cranfield.judge` takes by name, but for `compat`."""
+    """Options of :func:`cranfield.judge`, except `compat`."""
 
     topics: Topics | None
     depth: int | None
@@ -59,14 +59,14 @@ class Judging(OfRankings, total=False):
 
 
 class Sharded(Judging, total=False):
-    """The same with shards, whose number or partition is known."""
+    """The same, with shards of a given partition."""
 
     unmapped: str
     rel: int | None
 
 
 class Seeded(Sharded, total=False):
-    """The same with shards that may be drawn at random."""
+    """The same, with random shards."""
 
     seed: int
 
@@ -75,19 +75,15 @@ _KNOWN = inspect.signature(judge).parameters
 _OF_SHARDS = {"unmapped": "error", "rel": None, "seed": 0}
 
 
-def _place(name: str) -> int:
-    """Put options in the order in which `judge` has them, those of shards last."""
-    known = [*_KNOWN, *_OF_SHARDS]
-    return known.index(name)
+def with_options(options: type[Any]) -> Callable[[Function], Function]:
+    """Return a decorator that lists options in the signature of a function, with their defaults."""
+    # In the order of the parameters of `judge`, those of shards last.
+    order = [*_KNOWN, *_OF_SHARDS]
 
-
-def naming(options: type[Any]) -> Callable[[Function], Function]:
-    """Show options in the signature of a function that collects them, with their defaults."""
-
-    def named(function: Function) -> Function:
-        own = inspect.signature(function)
-        kept = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        more = [
+    def decorate(function: Function) -> Function:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        others = [
             _KNOWN.get(name)
             or inspect.Parameter(
                 name,
@@ -95,19 +91,19 @@ def naming(options: type[Any]) -> Callable[[Function], Function]:
                 default=_OF_SHARDS[name],
                 annotation=options.__annotations__[name].__forward_arg__,
             )
-            for name in sorted(options.__annotations__, key=_place)
+            for name in sorted(options.__annotations__, key=order.index)
         ]
-        function.__signature__ = own.replace(parameters=[*kept, *more])  # type: ignore[attr-defined]
+        function.__signature__ = signature.replace(parameters=[*own, *others])  # type: ignore[attr-defined]
         return function
 
-    return named
+    return decorate
 
 
 MOST_SAMPLINGS = 100
-"""Partitions at a time; each keeps judged runs of its own, 24 bytes a judged document."""
+"""Maximum number of partitions; each has judged runs of its own, 24 bytes a judged document."""
 
 
-@naming(Seeded)
+@with_options(Seeded)
 def evaluate(
     runs: Any,
     qrels: Any,
@@ -119,14 +115,14 @@ def evaluate(
 ) -> Evaluation:
     r"""Score runs against judgments, on the whole collection or on each shard of it.
 
-    On a shard, runs and judgments are restricted to its documents. What is left of a ranking keeps
-    its order; ranks, cutoffs and recall bases are those of the shard. What depends on the highest
-    grade takes that of the whole collection.
+    On a shard, runs and judgments are restricted to its documents. Rankings keep their order;
+    ranks, cutoffs and recall bases are those of the shard. The highest grade is that of the whole
+    collection.
 
     A topic without a relevant document in a shard has no score there, for any system: NaN, which
     :func:`cranfield.compare` takes with `missing="available"` (gaps in the design), `"zero"` or
     `"drop"` (only topics with scores in all shards). A system that retrieved nothing relevant in
-    a shard gets what the measure gives it, which is 0 for most.
+    a shard has the score that the measure defines, which is 0 for most.
 
     Source of shards: Voorhees, Samarov and Soboroff (2017), Using replicates in information
     retrieval evaluation; Ferro and Sanderson (2019), Improving the accuracy of system performance
@@ -142,13 +138,13 @@ def evaluate(
     measures
         Measures or their text forms, several in a list; names of trec_eval are understood.
     more
-        Nothing: several measures go into a list.
+        Not used: pass several measures as a list.
     compat
         Another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`, `ndeval`, `gdeval`,
-        `ntcireval`, `cwl`; its names of measures mean what they mean there.
+        `ntcireval`, `cwl`; names of measures mean those of that program.
     shards
-        None, or how many shards to draw at random (:func:`cranfield.random_shards`), a
-        partition, or whatever :func:`cranfield.read_shards` takes: a dict
+        None, or a number of random shards (:func:`cranfield.random_shards`), a partition, or
+        whatever :func:`cranfield.read_shards` takes: a dict
         `{document: shard}`, a data frame, a file.
     options
         As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`,
@@ -158,28 +154,27 @@ def evaluate(
         ranking, a system that lacks a topic in its run lacks it in all shards, and `lengths`,
         `groups`, `intents` and `aspects` are refused. Only with shards:
 
-        `seed` of random shards, 0 by default; a partition that is given does not depend on it.
+        `seed` of random shards, 0 by default.
 
-        `unmapped`: what becomes of runs and judgments with a document that a given partition
-        lacks: `error` (default), or `drop`: it is left out of every shard, and counted.
+        `unmapped`: how to treat documents that the partition lacks: `error` (default), or `drop`,
+        which excludes them from every shard and reports their number.
 
-        `rel`: lowest grade that makes a document relevant when topics are looked at for one; by
+        `rel`: lowest relevant grade, by which topics without a relevant document are found; by
         default each measure's own `rel`, and 1 for a measure without.
 
     Returns
     -------
     Evaluation
-        A mapping of measures to :class:`Scores`, by topic, system, and shard if asked for. The
-        `settings` of scores by shard name the partition, and say how many cells of topic and shard
-        have no score.
+        A mapping of measures to :class:`Scores`, by topic, system, and perhaps shard. The
+        `settings` of scores by shard have the partition and the number of topics and shards without
+        a score.
 
     Raises
     ------
     MeasureError, InputError, PolicyError
-        Before anything is computed, for what does not exist; while reading, for what cannot be
-        read.
+        For unknown names, before anything is computed; for unreadable input.
     CranfieldError
-        When a shard has no relevant document of any topic.
+        If a shard has no relevant document of any topic.
 
     Examples
     --------
@@ -191,30 +186,30 @@ def evaluate(
     if more:
         listed = ", ".join(repr(str(one)) for one in (measures, *more) if _is_measure(one))
         raise PolicyError(
-            f"several measures go into a list: cf.evaluate(runs, qrels, [{listed}])"
+            f"pass several measures as a list: cf.evaluate(runs, qrels, [{listed}])"
             if all(map(_is_measure, (measures, *more)))
-            else "cf.evaluate takes runs, judgments and measures; what else there is has a name"
+            else "cf.evaluate takes 3 positional arguments (runs, qrels, measures); name the others"
         )
-    wanted = parse_measures(measures, compat=compat)
+    parsed = parse_measures(measures, compat=compat)
     judging: dict[str, Any] = {**options}
     if shards is None:
         for name in ("unmapped", "rel", "seed"):
             if name in judging:
-                of_measure = "; of a measure it is a parameter: 'AP(rel=2)'" * (name == "rel")
-                raise PolicyError(f"{name} is said of shards: give shards=..., too{of_measure}")
-        return score(judge(runs, qrels, compat=compat, **judging), wanted, compat=compat)
+                of_measure = "; as a parameter of a measure write 'AP(rel=2)'" * (name == "rel")
+                raise PolicyError(f"{name} requires shards=...{of_measure}")
+        return score(judge(runs, qrels, compat=compat, **judging), parsed, compat=compat)
     from cranfield.collection.shards import as_sharding
 
     sharding = as_sharding(shards, judging.pop("seed", 0))
-    [only] = _by_shard(runs, qrels, wanted, [sharding], compat=compat, **judging)
-    return only
+    [evaluation] = _by_shard(runs, qrels, parsed, [sharding], compat=compat, **judging)
+    return evaluation
 
 
-def _is_measure(given: Any) -> bool:
-    return isinstance(given, (str, Measure))
+def _is_measure(value: Any) -> bool:
+    return isinstance(value, (str, Measure))
 
 
-@naming(Sharded)
+@with_options(Sharded)
 def score_samplings(
     runs: Any,
     qrels: Any,
@@ -235,10 +230,10 @@ def score_samplings(
     shards
         Number of shards of each partition.
     samplings
-        Number of partitions, from 1 to 100; each is kept, with its judged runs. The first of them
-        is the one of `evaluate`, and none depends on how many there are.
+        Number of partitions, from 1 to 100. The first is that of `evaluate`, and none depends on
+        their number.
     options
-        As for :func:`cranfield.evaluate`: `rel`, `compat`, and the policies that go with shards.
+        As for :func:`cranfield.evaluate`: `rel`, `compat`, and policies that allow shards.
 
     Returns
     -------
@@ -257,8 +252,8 @@ def score_samplings(
 
     check_whole("samplings", samplings, 1, MOST_SAMPLINGS)
     partitions = [random_shards(shards, seed, k) for k in range(int(samplings))]
-    wanted = parse_measures(measures, compat=compat)
-    return _by_shard(runs, qrels, wanted, partitions, compat=compat, **options)
+    parsed = parse_measures(measures, compat=compat)
+    return _by_shard(runs, qrels, parsed, partitions, compat=compat, **options)
 
 
 def _by_shard(
@@ -276,9 +271,7 @@ def _by_shard(
         check_whole("rel", options["rel"], 0)
     for name in ("lengths", "groups", "intents", "aspects"):
         if options.pop(name, None) is not None:
-            raise PolicyError(
-                f"{name} do not go with shards: what is known besides is of the whole"
-            )
+            raise PolicyError(f"{name} cannot be combined with shards")
     judged, sharded = judge_shards(
         runs, qrels, shardings, measures=measures, compat=compat, **options
     )
@@ -287,7 +280,7 @@ def _by_shard(
     return tuple(replace(one, on_all=whole) for one in by_shard)
 
 
-@naming(OfSessions)
+@with_options(OfSessions)
 def evaluate_sessions(
     sessions: Any,
     qrels: Any,
@@ -314,16 +307,16 @@ def evaluate_sessions(
     topics, clicks
         As for :func:`read_sessions`.
     depth, duplicates, until_click
-        How lists are put together, as for :func:`concatenated`. `ClickU` goes by clicks alone.
+        How lists are concatenated, as for :func:`concatenated`. `ClickU` uses clicks alone.
     policies
         As for :func:`cranfield.judge`: `negative`, `unjudged`, `max_grade`, `lengths` (of
-        documents, in characters), ..., but `topics` is not one.
+        documents, in characters), ..., except `topics`.
 
     Returns
     -------
     Evaluation
         A mapping of measures to :class:`Scores`, whose topics are the sessions with a judged topic.
-        A session of such a topic in which a system found nothing scores as an empty ranking does.
+        A session without results of a system scores as an empty ranking.
 
     Examples
     --------
@@ -336,7 +329,7 @@ def evaluate_sessions(
     >>> [round(float(scores.values[0, 0]), 4) for scores in ev.values()]
     [0.5435, 0.5, 0.4962]
     """
-    wanted = parse_measures(measures)
+    parsed = parse_measures(measures)
     read = read_sessions(sessions, clicks=clicks, topics=topics)
     lists = concatenated(read, depth=depth, duplicates=duplicates, until_click=until_click)
-    return score(lists.judged(qrels, **policies), wanted)
+    return score(lists.judged(qrels, **policies), parsed)

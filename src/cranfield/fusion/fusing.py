@@ -24,17 +24,14 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import OneOf, Whole
 from cranfield.base.parallel import as_they_come, own_threads
 from cranfield.base.spec import parameters_of, summary_of
-from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, of_each
-from cranfield.collection.judged.ranking import order_of
-from cranfield.collection.keys import Codes, Words, ids_of, taken
+from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.policies import TIES, Ties
-from cranfield.collection.run import PackedRun, Run, run_of
-from cranfield.fusion.methods import FUSIONS, Fusion, finite
-from cranfield.fusion.names import NORMS
-from cranfield.fusion.rankings import PackedRankings, Top, all_topics, among, concatenated, top_of
+from cranfield.collection.run import Run
+from cranfield.fusion.methods import FUSIONS, NORMS, Fusion, finite
+from cranfield.fusion.rankings import Rankings, Top, all_topics, number_alike, top_of
 from cranfield.sources.chunks import Origin
 
 DEFAULT = "RRF"
@@ -42,24 +39,17 @@ NORM = "min-max"
 DEPTH = 1000
 
 _TOGETHER = 1 << 17
-"""Rows that are fused at a time: few enough to stay in the processor's cache."""
+"""Rows fused at a time: few enough to stay in the processor's cache."""
 
-_Fused = tuple[Codes, Words, Floats, NDArray[np.int32]]
+_Fused = tuple[Codes, pl.Series, Floats, NDArray[np.int32]]
 """Rows of a run: topics, documents, scores, ranks."""
-
-_NOTHING: _Fused = (
-    np.zeros(0, dtype=np.int32),
-    (np.zeros(0, dtype=np.uint64),),
-    np.zeros(0),
-    np.zeros(0, dtype=np.int32),
-)
 
 
 def fuse(
     runs: Any,
     method: str | Fusion = DEFAULT,
     *,
-    norm: Annotated[str | None, OneOf(NORMS)] = None,
+    norm: Annotated[str | None, OneOf(tuple(NORMS))] = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
     depth: Annotated[int | None, Whole(1)] = None,
     limit: Annotated[int | None, Whole(1)] = DEPTH,
@@ -68,7 +58,7 @@ def fuse(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Make one run of several.
+    """Fuse several runs into one.
 
     Parameters
     ----------
@@ -78,17 +68,17 @@ def fuse(
         A method, such as `RRF`, `RRF(k=10)`, `CombSUM`, `Borda` or `RBC(p=0.9)`. All are listed by
         :func:`fusion_methods`.
     norm
-        How the scores of each run and topic are normalised, for methods that go by scores. By
-        default `min-max`.
+        Normalisation of the scores of each run and topic, for methods that use scores. By default
+        `min-max`.
     weights
-        Of the runs, in their order or by name, above 0; by default all are 1.
+        Weights of the runs above 0, in their order or by name; by default all are 1.
     depth
-        Ranks kept of each ranking of the given runs, from 1. By default all.
+        Ranks of each ranking that are used, from 1. By default all.
     limit
-        Documents of each topic that the fused run keeps, from 1; None for all.
+        Maximum number of documents of each topic in the fused run, from 1; None for all.
     ties
-        Order of documents with equal scores in the given runs, as for :func:`cranfield.judge`.
-        Ranks are made from scores, whatever the rank column says.
+        Order of documents with equal scores in the runs, as for :func:`cranfield.judge`. Ranks are
+        made from scores, whatever the rank column says.
     name
         Name of the fused run; by default the method, such as `RRF(k=10)`.
     jobs, progress
@@ -103,16 +93,16 @@ def fuse(
     Raises
     ------
     InputError
-        When a run cannot be read, when there are fewer than two, and when two have the same name.
+        If a run cannot be read, for fewer than two runs, and for two runs of the same name.
     PolicyError
         For an unknown method, norm or option, and for weights that do not fit.
 
     Notes
     -----
-    A document gets nothing from a run that does not rank it, but for `Borda` and norm `borda`,
-    where it gets a share of what is left, and for `CombMIN` and `CombMED`, where it gets 0. Fused
-    scores are rounded to 12 significant digits, so that sums that are equal are tied; ties go by
-    document id, descending, as in TREC's evaluations.
+    A run that does not rank a document adds nothing to its score, except with `Borda` and norm
+    `borda`, where it gets a share of the remaining points, and with `CombMIN` and `CombMED`, where
+    it gets 0. Fused scores are rounded to 12 significant digits, so that equal sums are tied; ties
+    are broken by document id, descending, as in TREC's evaluations.
 
     Cormack, Clarke and Büttcher (2009); Fox and Shaw (1994); Lee (1997); Aslam and Montague
     (2001); Montague and Aslam (2001, 2002); Renda and Straccia (2003); Mourão, Martins and
@@ -135,53 +125,51 @@ def fuse(
     check_several("weights", weights)
     if not isinstance(method, (str, Fusion)):
         raise ArgumentError(
-            f"{type(method).__name__} is neither a method of fusion nor its text; several runs go"
-            " into one list, or into a dict by name: cf.fuse({'bm25': one, 'dense': other})"
+            f"method must be a fusion method or its text form, got {type(method).__name__}; pass"
+            " several runs as a list or dict: cf.fuse({'bm25': run_1, 'dense': run_2})"
         )
     chosen = FUSIONS.parse(method)
     if norm is not None:
         check_choice("norm", norm, NORMS)
         if not chosen.by_score:
-            raise PolicyError(f"{chosen.name} goes by ranks; norm is for methods that go by scores")
+            raise PolicyError(f"norm requires a method that uses scores; {chosen.name} uses ranks")
     for option, value in (("depth", depth), ("limit", limit)):
         if value is not None:
             check_whole(option, value, 1)
     check_choice("ties", ties, TIES)
-    many = read_runs(runs)
-    if len(many) < 2:
-        raise InputError(f"fusion takes two runs or more, not {len(many)}")
+    collection = read_runs(runs)
+    if len(collection) < 2:
+        raise InputError(f"fusion requires at least 2 runs, got {len(collection)}")
     _check_weights(weights, chosen)
     top = partial(top_of, depth=depth, ties=ties, scored=chosen.by_score)
-    tops = list(of_each(many, top, progress, jobs=jobs))
-    names = distinct_names([one.name for one in tops], [one.stem for one in tops])
+    tops = list(of_each(collection, top, progress, jobs=jobs))
+    names = distinct_names([run.name for run in tops], [run.stem for run in tops])
     of_runs = _weights(weights, names)
     topics = all_topics(tops)
-    given, text = among(tops, topics)
-    called = name or str(chosen).replace(" ", "")
-    fused = partial(_fused, method=chosen, weights=of_runs, norm=norm or NORM, limit=limit)
+    numbered, ids = number_alike(tops, topics)
+    name = name or str(chosen).replace(" ", "")
+    fused = partial(_fused, ids=ids, method=chosen, weights=of_runs, norm=norm or NORM, limit=limit)
     blocks = (
-        (first, [one.of_topics(first, after) for one in given], names, topics[first:after])
-        for first, after in _bounds(given, len(topics))
+        (first, [run.of_topics(first, after) for run in numbered], names, topics[first:after])
+        for first, after in _bounds(numbered, len(topics))
     )
     parts = list(as_they_come(fused, blocks, jobs or own_threads()))
-    del given
-    codes, docs, scores, ranks = zip(*(parts or [_NOTHING]), strict=True)
-    words = concatenated(docs)
-    return run_of(
-        words if text is ids_of else text(words),
-        None,
-        name=called,
+    del numbered
+    codes, docs, scores, ranks = zip(*parts, strict=True)
+    return Run(
+        name=name,
         topics=tuple(topics),
         codes=np.concatenate(codes),
+        docs=pl.concat(docs),
         scores=np.concatenate(scores),
         ranks=np.concatenate(ranks),
-        origin=Origin(called),
-        described=_described(called, chosen, norm, names, weights is not None, of_runs),
+        origin=Origin(name),
+        described=_described(name, chosen, norm, names, weights is not None, of_runs),
     )
 
 
 def fusion_methods() -> pl.DataFrame:
-    """List the methods of fusion: name, what it goes by, parameters, what it does, source.
+    """List the fusion methods: name, whether it uses scores or ranks, parameters, summary, source.
 
     Examples
     --------
@@ -202,9 +190,9 @@ def fusion_methods() -> pl.DataFrame:
 
 def _check_weights(weights: object, method: Fusion) -> None:
     if weights is not None and not method.weighs:
-        raise PolicyError(f"{method.name} takes no weights of runs")
+        raise PolicyError(f"weights cannot be combined with method {method.name}")
     if isinstance(weights, str) or not isinstance(weights, (Sequence, Mapping, type(None))):
-        raise PolicyError(f"weights are numbers, or names and numbers, not {quoted(weights)}")
+        raise PolicyError(f"weights must be a list, or a dict by run, got {quoted(weights)}")
 
 
 def _weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Floats:
@@ -212,31 +200,28 @@ def _weights(weights: Sequence[float] | Mapping[str, float] | None, names: Seque
     if weights is None:
         return np.ones(len(names))
     if isinstance(weights, Mapping):
-        strange = [name for name in weights if name not in names]
+        unknown = [name for name in weights if name not in names]
         lacking = [name for name in names if name not in weights]
-        if strange or lacking:
-            wrong = "there is no run" if strange else "there is no weight of"
+        if unknown or lacking:
+            reason = "weight of an unknown run" if unknown else "no weight of run"
             raise PolicyError(
-                f"{wrong} {quoted((strange or lacking)[0])}; runs: {', '.join(names)}"
+                f"{reason} {quoted((unknown or lacking)[0])}; runs: {', '.join(names)}"
             )
         weights = [weights[name] for name in names]
     if len(weights) != len(names):
-        there = "is" if len(weights) == 1 else "are"
-        raise PolicyError(
-            f"there {there} {counted(len(weights), 'weight')} of {len(names)} runs; each has one"
-        )
+        raise PolicyError(f"expected {len(names)} weights, one for each run, got {len(weights)}")
     try:
-        found = np.array([float(one) for one in weights])
+        values = np.array([float(weight) for weight in weights])
     except (TypeError, ValueError):
-        found = np.zeros(1)
-    if not (np.isfinite(found) & (found > 0)).all():
-        raise PolicyError(f"weights are numbers above 0, not {quoted(list(weights))}")
-    return found
+        values = np.zeros(1)
+    if not (np.isfinite(values) & (values > 0)).all():
+        raise PolicyError(f"weights must be numbers above 0, got {quoted(list(weights))}")
+    return values
 
 
-def _bounds(given: Sequence[Top], topics: int) -> Iterator[tuple[int, int]]:
-    """Cut the topics in blocks of so many rows: the first of each, and the one after its last."""
-    ends = np.sum([top.starts[1:] for top in given], axis=0)
+def _bounds(tops: Sequence[Top], topics: int) -> Iterator[tuple[int, int]]:
+    """Cut the topics in blocks: yield the first of each, and the one after its last."""
+    ends = np.sum([top.starts[1:] for top in tops], axis=0)
     first = 0
     while first < topics:
         before = int(ends[first - 1]) if first else 0
@@ -248,6 +233,7 @@ def _bounds(given: Sequence[Top], topics: int) -> Iterator[tuple[int, int]]:
 def _fused(
     block: tuple[int, list[Top], Sequence[str], Sequence[str]],
     *,
+    ids: pl.Series,
     method: Fusion,
     weights: Floats,
     norm: str,
@@ -255,20 +241,16 @@ def _fused(
 ) -> _Fused:
     """Rank the documents of some topics by their fused scores."""
     first, tops, systems, topics = block
-    given = PackedRankings.side_by_side(tops, systems, topics)
+    rankings = Rankings.of(tops, systems, topics, 0, ids)
     with np.errstate(over="ignore", invalid="ignore"):
-        scores = without_noise(finite(method.values(given, weights, norm)))
-    fused = object.__new__(PackedRun)
-    # No document stands twice in the rankings put together.
-    fused.__dict__.update(
-        name="", topics=given.topics, codes=given.topic, words=given.words, scores=scores
-    )
-    order = order_of(fused, "trec")
-    rank = np.arange(len(fused)) - np.repeat(order.starts, order.counts) + 1
-    kept = slice(None) if limit is None else rank <= limit
-    rows = order.rows[kept]
-    codes = given.topic[rows] + np.int32(first)
-    return codes, taken(given.words, rows), scores[rows], rank[kept].astype(np.int32)
+        scores = without_noise(finite(method.values(rankings, weights, norm)))
+    # Documents of a topic are in the order of their bytes: of tied ones the last is the first.
+    rows = scores.size - 1 - np.lexsort((-scores[::-1], rankings.topic[::-1]))
+    rank = np.arange(scores.size) - rankings.starts[rankings.topic] + 1
+    if limit is not None:
+        rows, rank = rows[rank <= limit], rank[rank <= limit]
+    codes = rankings.topic[rows] + np.int32(first)
+    return codes, rankings.docs[rows], scores[rows], rank.astype(np.int32)
 
 
 def _described(
@@ -279,15 +261,15 @@ def _described(
     weighted: bool,
     weights: Floats,
 ) -> MetadataPlace:
-    """Say in the run's metadata what it is."""
+    """Describe method and runs in the metadata of the fused run."""
     from cranfield.collection.metadata.metadata import Metadata
 
-    of = [
-        f"{one} ({weight:g})" if weighted else one
-        for one, weight in zip(names, weights, strict=True)
+    runs = [
+        f"{run} ({weight:g})" if weighted else run
+        for run, weight in zip(names, weights, strict=True)
     ]
     by = f", scores by {norm or NORM}" if method.by_score else ""
-    about = {"name": f"fusion by {method}", "description": f"{method}{by}, of {', '.join(of)}"}
+    about = {"name": f"fusion by {method}", "description": f"{method}{by}, of {', '.join(runs)}"}
     text = Metadata({"tag": name, "method": about}).to_yaml().rstrip("\n")
     lines = ("ir_metadata.start", *text.split("\n"), "ir_metadata.end")
     header = "".join(f"# {line}\n" for line in lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -23,77 +24,72 @@ from cranfield.base.spec import (
     parameter,
 )
 from cranfield.collection.judged.rows import ratio
-from cranfield.fusion.names import LISTED, NORMS
 from cranfield.fusion.rankings import Rankings
 
 
 def finite(scores: Floats) -> Floats:
-    """Return scores, or refuse those that are too large to be held."""
+    """Return scores; refuse infinite ones."""
     if not np.isfinite(scores).all():
         raise PolicyError(
-            "the fused scores are too large: give smaller weights, or a norm such as min-max"
+            "fused scores are too large; use smaller weights, or a norm such as min-max"
         )
     return scores
 
 
 class Fusion(Spec):
-    """A way to make one ranking of several; its text form is its identity.
+    """A method that makes one ranking of several; its text form is its identity.
 
-    Names are read whatever their case, blanks, hyphens and underscores.
+    Case, blanks, hyphens and underscores of names do not matter.
     """
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
-    """Where the definition stands."""
+    """Publication that defines it."""
     by_score: ClassVar[bool] = False
-    """Whether it goes by scores, which are normalised, or by ranks alone."""
+    """Whether it uses scores, which are normalised, or ranks alone."""
     weighs: ClassVar[bool] = True
     """Whether runs may have weights."""
 
-    @classmethod
-    def called(cls) -> str:
-        return cls.name
-
-    def values(self, given: Rankings, weights: Floats, norm: str) -> Floats:
+    def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         """Score the documents, higher is better; shape (documents,).
 
         Parameters
         ----------
-        given
+        rankings
             The rankings.
         weights
-            Of the systems; shape (systems,).
+            Weights of the systems; shape (systems,).
         norm
-            Normalisation of scores, of methods that go by them.
+            Normalisation of the scores, for methods that use them.
         """
         raise NotImplementedError
 
 
 _AT_A_TIME = 1 << 22
-"""Pairs of documents that are looked at together."""
+"""Pairs of documents compared at a time."""
 
 
 class RankSum(Fusion):
     """The sum of a weight of the document's rank over the runs that have it."""
 
-    def of_ranks(self, most: int) -> list[Fraction]:
-        """Weight of each rank from 1, exactly."""
+    def of_ranks(self, n_ranks: int) -> list[Fraction]:
+        """Return the exact weight of each rank from 1 to `n_ranks`."""
         raise NotImplementedError
 
-    def values(self, given: Rankings, weights: Floats, norm: str) -> Floats:
-        of_rank = _floats(self, int(np.diff(given.lists).max(initial=1)))
-        each = of_rank[given.rank - 1] * weights[given.system]
-        total = np.bincount(given.ranked, weights=each, minlength=given.size)
-        return total * self.factor(given.holders)
+    def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
+        of_rank = _floats(self, int(np.diff(rankings.lists).max(initial=1)))
+        each = of_rank[rankings.rank - 1] * weights[rankings.system]
+        total = np.bincount(rankings.ranked, weights=each, minlength=rankings.size)
+        return total * self.factor(rankings.holders)
 
     def factor(self, holders: Ints) -> Floats:
-        """What the sum is multiplied by, given how many runs have the document."""
+        """Return the factor of the sum, from the number of runs that have the document."""
         return np.ones(holders.size)
 
 
 @lru_cache(8)
-def _floats(method: RankSum, most: int) -> Floats:
-    return np.array([float(one) for one in method.of_ranks(most)])
+def _floats(method: RankSum, n_ranks: int) -> Floats:
+    return np.array([float(weight) for weight in method.of_ranks(n_ranks)])
 
 
 class ReciprocalRankFusion(RankSum):
@@ -101,10 +97,10 @@ class ReciprocalRankFusion(RankSum):
 
     name = "RRF"
     source = "Cormack, Clarke and Büttcher 2009"
-    k: int = parameter(60, integer(0), "what is added to ranks")
+    k: int = parameter(60, integer(0), "constant added to ranks")
 
-    def of_ranks(self, most: int) -> list[Fraction]:
-        return [Fraction(1, self.k + rank) for rank in range(1, most + 1)]
+    def of_ranks(self, n_ranks: int) -> list[Fraction]:
+        return [Fraction(1, self.k + rank) for rank in range(1, n_ranks + 1)]
 
 
 class RankBiasedCentroid(RankSum):
@@ -112,11 +108,11 @@ class RankBiasedCentroid(RankSum):
 
     name = "RBC"
     source = "Bailey, Moffat, Scholer and Thomas 2017"
-    p: float = parameter(0.8, TRUE_SHARE, "chance to go on to the next rank")
+    p: float = parameter(0.8, TRUE_SHARE, "probability to go on to the next rank")
 
-    def of_ranks(self, most: int) -> list[Fraction]:
+    def of_ranks(self, n_ranks: int) -> list[Fraction]:
         p = fraction_of(self.p)
-        return [(1 - p) * p**rank for rank in range(most)]
+        return [(1 - p) * p**rank for rank in range(n_ranks)]
 
 
 class InverseSquareRank(RankSum):
@@ -125,8 +121,8 @@ class InverseSquareRank(RankSum):
     name = "ISR"
     source = "Mourão, Martins and Magalhães 2015"
 
-    def of_ranks(self, most: int) -> list[Fraction]:
-        return [Fraction(1, rank**2) for rank in range(1, most + 1)]
+    def of_ranks(self, n_ranks: int) -> list[Fraction]:
+        return [Fraction(1, rank**2) for rank in range(1, n_ranks + 1)]
 
     def factor(self, holders: Ints) -> Floats:
         return holders.astype(np.float64)
@@ -136,60 +132,60 @@ class LogInverseSquareRank(InverseSquareRank):
     """The sum of 1/rank^2 over the runs that have it, times log(their number + sigma)."""
 
     name = "LogISR"
-    sigma: float = parameter(0.01, number(0), "what keeps documents of a single run in order")
+    sigma: float = parameter(0.01, number(0), "keeps the order of documents of a single run")
 
     def factor(self, holders: Ints) -> Floats:
         return np.asarray(np.log(holders + self.sigma))
 
 
 class Borda(Fusion):
-    """Points: of n documents rank r gets n - r + 1, unranked ones share what is left."""
+    """Points: of n documents rank r gets n - r + 1, unranked ones share the remainder."""
 
     name = "Borda"
     source = "Aslam and Montague 2001"
 
-    def values(self, given: Rankings, weights: Floats, norm: str) -> Floats:
-        points = borda_points(given) * weights[given.system]
-        total = np.bincount(given.ranked, weights=points, minlength=given.size)
-        # What each run that has some document gives to those that it does not rank, doubled.
-        lengths = np.diff(given.lists).reshape(len(given.topics), -1)
-        left = np.where(lengths > 0, np.diff(given.starts)[:, None] - lengths + 1, 0) @ weights
-        return np.asarray((total + left[given.topic]) / 2)
+    def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
+        points = borda_points(rankings) * weights[rankings.system]
+        total = np.bincount(rankings.ranked, weights=points, minlength=rankings.size)
+        # Points of each run for the documents that it does not rank, doubled.
+        lengths = np.diff(rankings.lists).reshape(len(rankings.topics), -1)
+        left = np.where(lengths > 0, np.diff(rankings.starts)[:, None] - lengths + 1, 0) @ weights
+        return np.asarray((total + left[rankings.topic]) / 2)
 
 
-def borda_points(given: Rankings) -> Ints:
-    """Twice the points of each row, less those that its run gives to an unranked document."""
-    size = np.diff(given.starts)[given.topic[given.ranked]]
-    return np.asarray(size - 2 * given.rank + np.diff(given.lists)[given.cell] + 1)
+def borda_points(rankings: Rankings) -> Ints:
+    """Return twice the points of each row, less those of an unranked document of its run."""
+    size = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
+    return np.asarray(size - 2 * rankings.rank + np.diff(rankings.lists)[rankings.cell] + 1)
 
 
 class Condorcet(Fusion):
     """The number of documents that it beats: more runs have it above the other than below.
 
-    Ranked documents are above unranked ones; a run that has neither does not vote.
+    Ranked documents are above unranked ones; a run without either does not vote.
     """
 
     name = "Condorcet"
     source = "Montague and Aslam 2002"
     weighs = False
 
-    def values(self, given: Rankings, weights: Floats, norm: str) -> Floats:
-        wins = [wins_of(given, topic) for topic in range(len(given.topics))]
+    def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
+        wins = [wins_of(rankings, topic) for topic in range(len(rankings.topics))]
         return np.concatenate(wins).astype(np.float64) if wins else np.zeros(0)
 
 
-def wins_of(given: Rankings, topic: int) -> Ints:
+def wins_of(rankings: Rankings, topic: int) -> Ints:
     """Count the documents of the topic that each of them beats."""
-    start, stop = given.starts[topic : topic + 2].tolist()
-    systems, size = len(given.systems), stop - start
-    bounds = given.lists[topic * systems : (topic + 1) * systems + 1].tolist()
-    lists = [given.ranked[a:b] - start for a, b in pairwise(bounds)]
-    holders = given.holders[start:stop]
+    start, stop = rankings.starts[topic : topic + 2].tolist()
+    systems, size = len(rankings.systems), stop - start
+    bounds = rankings.lists[topic * systems : (topic + 1) * systems + 1].tolist()
+    lists = [rankings.ranked[a:b] - start for a, b in pairwise(bounds)]
+    holders = rankings.holders[start:stop]
     wins = np.zeros(size, dtype=np.int64)
     rows = max(1, _AT_A_TIME // max(1, size))
     for first in range(0, size, rows):
         part = slice(first, first + rows)
-        # Runs that have one of the two are for that one; runs that have both go by rank.
+        # Runs with one of the two vote for it; runs with both vote by rank.
         margin = holders[part, None] - holders
         for ranking in lists:
             here = np.flatnonzero((ranking >= first) & (ranking < first + rows))
@@ -200,103 +196,121 @@ def wins_of(given: Rankings, topic: int) -> Ints:
     return wins
 
 
-def min_max(given: Rankings) -> Floats:
-    r"""From 0 to 1, :math:`(s - \min s) / (\max s - \min s)`; 1 where all are equal."""
+def min_max(rankings: Rankings) -> Floats:
+    r"""Scale scores to 0 to 1: :math:`(s - \min s) / (\max s - \min s)`; 1 if all are equal."""
     # Halves, so that the difference of two scores cannot overflow.
-    halves = given.scores / 2
-    low, high = (_over(given, halves, by) for by in (np.minimum, np.maximum))
-    above, width = (halves - low[given.cell]), (high - low)[given.cell]
+    halves = rankings.scores / 2
+    low, high = (_over(rankings, halves, by) for by in (np.minimum, np.maximum))
+    above, width = (halves - low[rankings.cell]), (high - low)[rankings.cell]
     return np.where(width > 0, ratio(above, width), 1.0)
 
 
-def by_max(given: Rankings) -> Floats:
-    r""":math:`s / \max s`, of scores whose highest is above 0."""
-    high = _over(given, given.scores, np.maximum)[given.cell]
+def by_max(rankings: Rankings) -> Floats:
+    r"""Divide by the highest score, which must be above 0: :math:`s / \max s`."""
+    high = _over(rankings, rankings.scores, np.maximum)[rankings.cell]
     if (high <= 0).any():
         row = int(np.argmax(high <= 0))
         raise InputError(
             "norm 'max' needs a highest score above 0",
-            source=given.systems[given.system[row]],
-            topic=given.topics[given.topic[given.ranked[row]]],
+            source=rankings.systems[rankings.system[row]],
+            topic=rankings.topics[rankings.topic[rankings.ranked[row]]],
         )
-    return np.asarray(given.scores / high)
+    return np.asarray(rankings.scores / high)
 
 
-def by_sum(given: Rankings) -> Floats:
-    r""":math:`(s - \min s) / \sum (s - \min s)`; 1/n where all n are equal."""
-    scores = _scaled(given)
-    above = scores - _over(given, scores, np.minimum)[given.cell]
-    total = np.bincount(given.cell, weights=above, minlength=given.lists.size - 1)[given.cell]
-    return np.where(total > 0, ratio(above, total), 1 / _lengths(given))
+def by_sum(rankings: Rankings) -> Floats:
+    r"""Scale to the sum 1: :math:`(s - \min s) / \sum (s - \min s)`; 1/n if all are equal."""
+    scores = _scaled(rankings)
+    above = scores - _over(rankings, scores, np.minimum)[rankings.cell]
+    total = np.bincount(rankings.cell, weights=above, minlength=rankings.lists.size - 1)[
+        rankings.cell
+    ]
+    return np.where(total > 0, ratio(above, total), 1 / _lengths(rankings))
 
 
-def z_score(given: Rankings) -> Floats:
-    """How many standard deviations above the run's mean for the topic; 0 where all are equal."""
-    cells, lengths = given.lists.size - 1, np.maximum(np.diff(given.lists), 1)
-    scores = _scaled(given)
-    mean = np.bincount(given.cell, weights=scores, minlength=cells) / lengths
-    above = scores - mean[given.cell]
-    variance = np.bincount(given.cell, weights=above**2, minlength=cells) / lengths
-    return ratio(above, np.sqrt(variance)[given.cell])
+def z_score(rankings: Rankings) -> Floats:
+    """Return standard deviations above the run's mean for the topic; 0 if all are equal."""
+    cells, lengths = rankings.lists.size - 1, np.maximum(np.diff(rankings.lists), 1)
+    scores = _scaled(rankings)
+    mean = np.bincount(rankings.cell, weights=scores, minlength=cells) / lengths
+    above = scores - mean[rankings.cell]
+    variance = np.bincount(rankings.cell, weights=above**2, minlength=cells) / lengths
+    return ratio(above, np.sqrt(variance)[rankings.cell])
 
 
-def by_rank(given: Rankings) -> Floats:
-    """Of n documents the one of rank r has 1 - (r - 1)/n, whatever its score."""
-    return np.asarray(1 - (given.rank - 1) / _lengths(given))
+def by_rank(rankings: Rankings) -> Floats:
+    """Return 1 - (r - 1)/n for rank r of n documents, whatever the score."""
+    return np.asarray(1 - (rankings.rank - 1) / _lengths(rankings))
 
 
-def borda(given: Rankings) -> Floats:
-    """Of n documents that the runs have together, rank r of a run has 1 - (r - 1)/n."""
-    size = np.diff(given.starts)[given.topic[given.ranked]]
-    return np.asarray(1 - (given.rank - 1) / size)
+def borda(rankings: Rankings) -> Floats:
+    """Return 1 - (r - 1)/n for rank r, with n documents of all runs together."""
+    size = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
+    return np.asarray(1 - (rankings.rank - 1) / size)
 
 
-BY_NORM: dict[str, Callable[[Rankings], Floats]] = dict(
-    zip(
-        NORMS,
-        (min_max, by_max, by_sum, z_score, by_rank, borda, lambda given: given.scores),
-        strict=True,
-    )
-)
-"""Ways to normalise the scores of a run for a topic."""
+NORMS: dict[str, Callable[[Rankings], Floats]] = {
+    "min-max": min_max,
+    "max": by_max,
+    "sum": by_sum,
+    "z-score": z_score,
+    "rank": by_rank,
+    "borda": borda,
+    "none": lambda rankings: rankings.scores,
+}
+"""Normalisations of the scores of a run for a topic, by name."""
 
 
-def absent(given: Rankings, norm: str) -> Floats | None:
-    """Return what a document has that a run does not rank, by ranking; None where that is 0.
-
-    By `borda` it is the mean of the places that are left, 1/2 - (m - 1)/(2 n) of a run with m of
-    the n documents (Renda and Straccia 2003). Infinite of runs without any document for a topic.
-    """
+def absent(rankings: Rankings, norm: str) -> Floats | None:
+    """Return the value of documents that a run does not rank, by ranking; None for 0."""
+    # By `borda` the mean of the remaining places, 1/2 - (m - 1)/(2 n) of a run with m of the n
+    # documents (Renda and Straccia 2003); infinite for runs without any document of a topic.
     if norm != "borda":
         return None
-    lengths = np.diff(given.lists).reshape(len(given.topics), -1)
-    share = 0.5 - (lengths - 1) / (2 * np.diff(given.starts)[:, None])
+    lengths = np.diff(rankings.lists).reshape(len(rankings.topics), -1)
+    share = 0.5 - (lengths - 1) / (2 * np.diff(rankings.starts)[:, None])
     return np.where(lengths > 0, share, np.inf)
 
 
-def _lengths(given: Rankings) -> Ints:
-    return np.asarray(np.diff(given.lists)[given.cell])
+def _lengths(rankings: Rankings) -> Ints:
+    return np.asarray(np.diff(rankings.lists)[rankings.cell])
 
 
-def _scaled(given: Rankings) -> Floats:
-    """Divide the scores of each ranking by a power of 2, so that sums and squares can be held.
+def _scaled(rankings: Rankings) -> Floats:
+    """Divide the scores of each ranking by a power of 2, so that sums and squares are finite."""
+    _, power = np.frexp(_over(rankings, np.abs(rankings.scores), np.maximum))
+    return np.asarray(np.ldexp(rankings.scores, -power[rankings.cell]))
 
-    They keep their digits, and so does what is made of them by norms that no factor changes.
+
+def _over(rankings: Rankings, values: Floats, by: np.ufunc) -> Floats:
+    """Reduce values over each ranking; 0 for one without documents."""
+    out = np.zeros(rankings.lists.size - 1)
+    filled = np.flatnonzero(np.diff(rankings.lists))
+    if filled.size:
+        out[filled] = by.reduceat(values, rankings.lists[filled])
+    return out
+
+
+_ABSENT = parameter("zero", choice("zero", "out"), "value of a run without the document")
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Scores by document, those of each in ascending order.
+
+    values: all scores; starts, sizes: first score of each document, and number of its scores.
+    counted: number of scores that count in means and factors, by document.
+    runs: number of runs of its topic, by document.
     """
-    _, power = np.frexp(_over(given, np.abs(given.scores), np.maximum))
-    return np.asarray(np.ldexp(given.scores, -power[given.cell]))
 
+    values: Floats
+    starts: Ints
+    sizes: Ints
+    counted: Ints
+    runs: Ints
 
-def _over(given: Rankings, values: Floats, by: np.ufunc) -> Floats:
-    """Reduce values over each ranking; 0 of one without documents."""
-    found = np.zeros(given.lists.size - 1)
-    some = np.flatnonzero(np.diff(given.lists))
-    if some.size:
-        found[some] = by.reduceat(values, given.lists[some])
-    return found
-
-
-_ABSENT = choice("zero", "out")
+    def sums(self) -> Floats:
+        return np.add.reduceat(self.values, self.starts)
 
 
 class Combination(Fusion):
@@ -308,37 +322,24 @@ class Combination(Fusion):
     source = "Fox and Shaw 1994"
     by_score = True
 
-    def values(self, given: Rankings, weights: Floats, norm: str) -> Floats:
-        if not given.size:
+    def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
+        if not rankings.size:
             return np.zeros(0)
-        each = finite(BY_NORM[norm](given) * weights[given.system])
-        if (missing := absent(given, norm)) is None:
-            sizes, values = given.holders, given.ascending(each)
+        each = finite(NORMS[norm](rankings) * weights[rankings.system])
+        if (missing := absent(rankings, norm)) is None:
+            sizes, values = rankings.holders, rankings.ascending(each)
         else:
-            table = (missing * weights)[given.topic]
-            table[given.ranked, given.system] = each
+            table = (missing * weights)[rankings.topic]
+            table[rankings.ranked, rankings.system] = each
             table.sort(axis=1)
-            there = np.isfinite(table)
-            sizes, values = there.sum(axis=1), table[there]
+            known = np.isfinite(table)
+            sizes, values = known.sum(axis=1), table[known]
         starts = np.r_[0, np.cumsum(sizes)[:-1]]
-        return self.combined(values, starts, sizes, sizes, given.runs_of_topic[given.topic])
+        runs = rankings.runs_of_topic[rankings.topic]
+        return self.combine(Groups(values, starts, sizes, sizes, runs))
 
-    def combined(
-        self, values: Floats, starts: Ints, sizes: Ints, counted: Ints, runs: Ints
-    ) -> Floats:
-        """Combine the values of each document.
-
-        Parameters
-        ----------
-        values
-            All of them, those of a document from its start, ascending.
-        starts, sizes
-            Where those of each document begin, and how many they are.
-        counted
-            How many of them count as found, for means and factors.
-        runs
-            How many runs there are for its topic.
-        """
+    def combine(self, scores: Groups) -> Floats:
+        """Return the combined score of each document."""
         raise NotImplementedError
 
 
@@ -347,10 +348,8 @@ class CombSum(Combination):
 
     name = "CombSUM"
 
-    def combined(
-        self, values: Floats, starts: Ints, sizes: Ints, counted: Ints, runs: Ints
-    ) -> Floats:
-        return np.add.reduceat(values, starts)
+    def combine(self, scores: Groups) -> Floats:
+        return scores.sums()
 
 
 class CombMnz(Combination):
@@ -358,10 +357,8 @@ class CombMnz(Combination):
 
     name = "CombMNZ"
 
-    def combined(
-        self, values: Floats, starts: Ints, sizes: Ints, counted: Ints, runs: Ints
-    ) -> Floats:
-        return np.add.reduceat(values, starts) * counted
+    def combine(self, scores: Groups) -> Floats:
+        return scores.sums() * scores.counted
 
 
 class CombGmnz(Combination):
@@ -371,10 +368,8 @@ class CombGmnz(Combination):
     source = "Lee 1997"
     gamma: float = parameter(1.0, number(0), "the power; 0 is CombSUM, 1 is CombMNZ")
 
-    def combined(
-        self, values: Floats, starts: Ints, sizes: Ints, counted: Ints, runs: Ints
-    ) -> Floats:
-        return np.asarray(np.add.reduceat(values, starts) * counted**self.gamma)
+    def combine(self, scores: Groups) -> Floats:
+        return np.asarray(scores.sums() * scores.counted**self.gamma)
 
 
 class CombMax(Combination):
@@ -382,23 +377,20 @@ class CombMax(Combination):
 
     name = "CombMAX"
 
-    def combined(
-        self, values: Floats, starts: Ints, sizes: Ints, counted: Ints, runs: Ints
-    ) -> Floats:
-        return np.asarray(values[starts + sizes - 1])
+    def combine(self, scores: Groups) -> Floats:
+        return np.asarray(scores.values[scores.starts + scores.sizes - 1])
 
 
 class CombMed(Combination):
-    """The median of the scores; 0 of a run that does not rank it, or such a run is left out."""
+    """The median of the scores; runs without the document count 0, or are excluded."""
 
     name = "CombMED"
-    absent: str = parameter("zero", _ABSENT, "what a run says that does not rank the document")
+    absent: str = _ABSENT
 
-    def combined(
-        self, values: Floats, starts: Ints, sizes: Ints, counted: Ints, runs: Ints
-    ) -> Floats:
-        zeros = runs - sizes if self.absent == "zero" else np.zeros_like(sizes)
-        # Zeros of runs that do not rank it come behind what is below 0.
+    def combine(self, scores: Groups) -> Floats:
+        values, starts, sizes = scores.values, scores.starts, scores.sizes
+        zeros = scores.runs - sizes if self.absent == "zero" else np.zeros_like(sizes)
+        # Zeros of runs without the document come behind the negative scores.
         below = np.add.reduceat(values < 0, starts, dtype=np.int64)
 
         def at(place: Ints) -> Floats:
@@ -415,27 +407,32 @@ class CombAnz(Combination):
 
     name = "CombANZ"
 
-    def combined(
-        self, values: Floats, starts: Ints, sizes: Ints, counted: Ints, runs: Ints
-    ) -> Floats:
-        return ratio(np.add.reduceat(values, starts), counted)
+    def combine(self, scores: Groups) -> Floats:
+        return ratio(scores.sums(), scores.counted)
 
 
 class CombMin(Combination):
-    """The smallest score; 0 of a run that does not rank it, or such a run is left out."""
+    """The smallest score; runs without the document count 0, or are excluded."""
 
     name = "CombMIN"
-    absent: str = parameter("zero", _ABSENT, "what a run says that does not rank the document")
+    absent: str = _ABSENT
 
-    def combined(
-        self, values: Floats, starts: Ints, sizes: Ints, counted: Ints, runs: Ints
-    ) -> Floats:
-        lowest = values[starts]
+    def combine(self, scores: Groups) -> Floats:
+        lowest = scores.values[scores.starts]
         if self.absent == "out":
             return np.asarray(lowest)
-        return np.where(sizes < runs, np.minimum(lowest, 0.0), lowest)
+        return np.where(scores.sizes < scores.runs, np.minimum(lowest, 0.0), lowest)
 
 
 FUSIONS: Registry[type[Fusion]] = Registry(
-    "fusion method", LISTED, package="cranfield.fusion", base=Fusion
+    "fusion method",
+    """
+    methods: RRF=reciprocal-rank-fusion
+    methods: CombSUM=linear=interpolation=sum=wsum CombMNZ=mnz CombGMNZ=gmnz CombMAX=max
+      CombMIN=min CombMED=med=median CombANZ=anz=mean
+    methods: Borda=bordafuse=Borda-count Condorcet=Condorcet-fuse=Copeland
+      ISR=inverse-square-rank LogISR=logn-ISR RBC=rank-biased-centroid
+    """,
+    package="cranfield.fusion",
+    base=Fusion,
 )

@@ -1,9 +1,9 @@
-"""Rankings of several runs side by side: which document each has at each rank, topic by topic."""
+"""Rankings of several runs side by side: the document at each rank, by topic and run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
@@ -14,176 +14,100 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import PolicyError, check_whole
 from cranfield.collection.judged.ranking import order_of
-from cranfield.collection.keys import (
-    ODD,
-    Codes,
-    Words,
-    equal,
-    ids_of,
-    taken,
-    word_keys,
-    words_of_ids,
-)
+from cranfield.collection.keys import Codes
 from cranfield.collection.pairs import Pairs
 from cranfield.collection.qrels import topic_order
-from cranfield.collection.run import PackedRun, Run
-
-
-@dataclass(frozen=True, eq=False)
-class Top:
-    """The first documents of a run, in order of topic and rank; topics by their place among all.
-
-    starts: where the rows of each topic begin; shape (topics + 1,).
-    docs: the documents as words.
-    scores: of each row; none where nobody asks for them.
-    """
-
-    starts: Ints
-    docs: Words
-    scores: Floats
-
-    def of_topics(self, first: int, after: int) -> Top:
-        """Return the part of some topics, which are numbered from 0 then."""
-        starts = self.starts[first : after + 1]
-        rows = slice(int(starts[0]), int(starts[-1]))
-        return Top(starts - starts[0], taken(self.docs, rows), self.scores[rows])
+from cranfield.collection.run import Run
 
 
 @dataclass(frozen=True, eq=False)
 class NamedTop:
-    """The first documents of a run, topics as in the run, and what the run is called."""
+    """The first documents of a run in order of topic and rank, topics as in the run.
+
+    sizes: documents of each topic; shape (topics,).
+    scores: of each row; empty unless requested.
+    """
 
     name: str
     stem: str | None
     topics: tuple[str, ...]
     sizes: Ints
-    docs: Words | pl.Series
+    docs: pl.Series
     scores: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Top:
+    """The first documents of a run, in order of topic and rank; topics are those of all runs.
+
+    starts: where the rows of each topic begin; shape (topics + 1,).
+    docs: the documents as numbers, in the order of the bytes of their ids.
+    scores: of each row; empty unless requested.
+    """
+
+    starts: Ints
+    docs: Ints
+    scores: Floats
+
+    def of_topics(self, first: int, after: int) -> Top:
+        """Return the rows of a range of topics."""
+        starts = self.starts[first : after + 1]
+        rows = slice(int(starts[0]), int(starts[-1]))
+        return Top(starts - starts[0], self.docs[rows], self.scores[rows])
 
 
 def top_of(
     run: Run, stem: str | None, *, depth: int | None, ties: str, scored: bool = True
 ) -> NamedTop:
-    """Take the first documents of each topic, or all; with their scores, if they are asked for."""
+    """Take the first documents of each topic, or all; with their scores if requested."""
     order = order_of(run, ties)
     rows, sizes = order.rows, order.counts
     if depth is not None:
-        rows = rows[_within(sizes) < depth]
+        rows = rows[_spans(np.zeros_like(sizes), sizes) < depth]
         sizes = np.minimum(sizes, depth)
     scores = run.scores[rows] if scored else np.zeros(0)
-    return NamedTop(run.name, stem, run.topics, sizes, _docs(run, rows), scores)
-
-
-def _docs(run: Run, rows: Indices) -> Words | pl.Series:
-    """Documents as words, or as text where they are too long for that."""
-    if isinstance(run, PackedRun):
-        return taken(run.words, rows)
-    blocks = [
-        words_of_ids(run.ids(rows[start : start + _BLOCK]))
-        for start in range(0, max(1, rows.size), _BLOCK)
-    ]
-    words = [block for block in blocks if block is not None]
-    return concatenated(words) if len(words) == len(blocks) else run.ids(rows)
+    return NamedTop(run.name, stem, run.topics, sizes, run.docs[rows], scores)
 
 
 def all_topics(tops: Iterable[NamedTop]) -> list[str]:
-    """List the topics that some run has, in order."""
+    """List the topics of all runs, in order."""
     return topic_order(list({name for top in tops for name in top.topics}))
 
 
-def among(
-    tops: list[NamedTop], topics: Sequence[str]
-) -> tuple[list[Top], Callable[[Words], pl.Series]]:
-    """Number the topics by their place among all; with what makes text of documents again.
-
-    The list is emptied meanwhile, so that no document is held twice.
-    """
-    text = ids_of
-    if any(isinstance(top.docs, pl.Series) for top in tops):
-        # What is no word is a number: its place in the order by bytes, first byte lowest.
-        texts = [top.docs if isinstance(top.docs, pl.Series) else ids_of(top.docs) for top in tops]
-        names = pl.concat(texts).unique().sort()
-        numbers = pl.DataFrame({"doc": names, "number": np.arange(len(names), dtype=np.uint64)})
-
-        def words_of(docs: pl.Series) -> Words:
-            found = docs.to_frame("doc").join(numbers, on="doc", maintain_order="left")
-            return (found["number"].to_numpy().byteswap(),)
-
-        def text(words: Words) -> pl.Series:
-            return names.gather(words[0].byteswap()).rename("doc")
-
-        tops[:] = [replace(top, docs=words_of(docs)) for top, docs in zip(tops, texts, strict=True)]
+def number_alike(tops: Sequence[NamedTop], topics: Sequence[str]) -> tuple[list[Top], pl.Series]:
+    """Number topics and documents of all runs alike; also return the ids of documents by number."""
+    docs = pl.concat([top.docs for top in tops])
+    ids = docs.unique().sort()
+    numbered = pl.DataFrame({"doc": ids, "number": np.arange(len(ids))})
+    every = pl.DataFrame({"doc": docs}).join(numbered, on="doc", maintain_order="left")
+    ends = np.cumsum([len(top.docs) for top in tops])
+    numbers = np.split(every["number"].to_numpy(), ends[:-1])
     place = {name: i for i, name in enumerate(topics)}
-    found = []
-    while tops:
-        found.append(_placed(tops.pop(0), place))
-    return found, text
+    return [_placed(top, part, place) for top, part in zip(tops, numbers, strict=True)], ids
 
 
-def _placed(top: NamedTop, place: Mapping[str, int]) -> Top:
-    assert isinstance(top.docs, tuple)
+def _placed(top: NamedTop, numbers: Ints, place: Mapping[str, int]) -> Top:
+    """Put the rows of a run in the order of all topics."""
     places = np.array([place[name] for name in top.topics], dtype=np.intp)
     sizes = np.zeros(len(place), dtype=np.int64)
     sizes[places] = top.sizes
     starts = np.r_[0, np.cumsum(sizes)]
     if (places[1:] > places[:-1]).all():
-        return Top(starts, top.docs, top.scores)
+        return Top(starts, numbers, top.scores)
     first = np.zeros(len(place), dtype=np.int64)
     first[places] = np.cumsum(top.sizes) - top.sizes
     rows = _spans(first, sizes)
-    return Top(starts, taken(top.docs, rows), top.scores[rows] if top.scores.size else top.scores)
-
-
-def concatenated(words: Sequence[Words]) -> Words:
-    """Put texts one after the other; shorter ones have zeros in the last words."""
-    widest = max(map(len, words))
-    return tuple(
-        np.concatenate([one[place] if place < len(one) else np.zeros_like(one[0]) for one in words])
-        for place in range(widest)
-    )
+    return Top(starts, numbers[rows], top.scores[rows] if top.scores.size else top.scores)
 
 
 def _spans(first: Ints, sizes: Ints) -> Ints:
-    """Rows of some spans, one after the other, given where each begins."""
+    """Return the rows of spans, one after the other."""
     ends = np.cumsum(sizes)
     return np.asarray(np.repeat(first - (ends - sizes), sizes) + np.arange(int(sizes.sum())))
 
 
-def _within(sizes: Ints) -> Ints:
-    """Place of each row within its span, from 0."""
-    return _spans(np.zeros_like(sizes), sizes)
-
-
-def numbered(docs: Words, codes: Codes, topics: int) -> tuple[Indices, Indices]:
-    """Return the row in which each (topic, document) first stands, in order, and each row's number.
-
-    Rows meet in a table by their keys. The first one of each place takes those with it that are
-    its equals; the others meet again, by other bits.
-    """
-    first_of = np.empty(codes.size, dtype=np.intp)
-    rows: Indices = np.arange(codes.size)
-    keys = word_keys(docs, codes, (np.arange(topics, dtype=np.uint64),))
-    while rows.size:
-        bits = rows.size.bit_length() + _SPARE
-        slots = (keys >> np.uint64(64 - bits)).view(np.int64)
-        table = np.empty(1 << bits, dtype=np.int32)
-        table[slots[::-1]] = rows[::-1]
-        found = table[slots].astype(np.intp)
-        same = (codes[found] == codes[rows]) & equal(taken(docs, found), taken(docs, rows))
-        first_of[rows[same]] = found[same]
-        rows, keys = rows[~same], keys[~same] * ODD
-    first = first_of == np.arange(codes.size)
-    return np.flatnonzero(first), (np.cumsum(first) - 1)[first_of]
-
-
-_BLOCK = 1 << 16
-"""Ids that are text of Python at a time."""
-
-_SPARE = 2
-"""Bits of a table's size more than its rows need: few different rows meet in one place then."""
-
 _DENSE = 4
-"""Values are sorted in a table of documents by systems that has at most so many cells a value."""
+"""Maximum cells per value of a table of documents by systems in which values are sorted."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,20 +123,19 @@ class Rankings(Pairs):
     depth
         Ranks of each ranking that count.
     docs
-        Document ids, a polars string column, by topic. Whatever is said of documents elsewhere
-        goes by their index here.
+        Document ids, a polars string column, by topic. Other arrays hold indices into it.
     starts
-        Where the documents of each topic begin: those of topic t are `starts[t]:starts[t + 1]`;
+        Start of the documents of each topic: those of topic t are `starts[t]:starts[t + 1]`;
         shape (topics + 1,).
     ranked
         All rankings, one after the other: the document, an index into `docs`, at each rank.
         In order of topic, system and rank; shape (rows,).
     lists
-        Where each ranking begins: `ranked[lists[i]:lists[i + 1]]` with
+        Start of each ranking: `ranked[lists[i]:lists[i + 1]]` with
         `i = topic * len(systems) + system` is that of a system for a topic, the best document
         first; shape (topics * systems + 1,).
     scores
-        The score of each row of `ranked`, as the run gives it; shape (rows,).
+        The score of each row of `ranked`; shape (rows,).
     """
 
     topics: tuple[str, ...]
@@ -236,7 +159,7 @@ class Rankings(Pairs):
 
     @property
     def codes(self) -> Codes:  # type: ignore[override]
-        """The same, as other tables call it."""
+        """The same, by the name that other tables use."""
         return self.topic
 
     @cached_property
@@ -269,7 +192,7 @@ class Rankings(Pairs):
 
     @cached_property
     def held(self) -> Ints:
-        """Where the rows of each document begin in `by_document`; shape (documents + 1,)."""
+        """Start of the rows of each document in `by_document`; shape (documents + 1,)."""
         return np.asarray(np.r_[0, np.cumsum(self.holders)])
 
     @cached_property
@@ -289,25 +212,35 @@ class Rankings(Pairs):
         systems: Sequence[str],
         topics: Sequence[str],
         depth: int,
-        text: Callable[[Words], pl.Series],
+        ids: pl.Series,
     ) -> Self:
         """Put the first documents of runs side by side, documents of a topic by their bytes."""
-        if not all(isinstance(one, str) for one in topics):
-            raise PolicyError("topics of rankings are texts")
+        if not all(isinstance(topic, str) for topic in topics):
+            raise PolicyError("topics of rankings must be strings")
         check_whole("depth", depth, 0, np.iinfo(np.int32).max)
-        starts, words, ranked, lists, scores = _side_by_side(tops)
-        topic = np.repeat(np.arange(len(topics)), np.diff(starts))
-        # The first byte of a text is the lowest one of its word.
-        order = np.lexsort([*(column.byteswap() for column in words[::-1]), topic])
-        place = np.empty(order.size, dtype=np.int32)
-        place[order] = np.arange(order.size)
-        docs = text(taken(words, order))
-        return cls(tuple(topics), tuple(systems), depth, docs, starts, place[ranked], lists, scores)
+        sizes = np.stack([np.diff(top.starts) for top in tops], axis=1)
+        before = np.cumsum([0, *(top.starts[-1] for top in tops[:-1])])
+        first = np.stack([top.starts[:-1] for top in tops], axis=1) + before
+        rows = _spans(first.ravel(), sizes.ravel())
+        topic = np.repeat(np.arange(len(topics)), sizes.sum(axis=1))
+        pairs = topic * len(ids) + np.concatenate([top.docs for top in tops])[rows]
+        pairs, ranked = np.unique(pairs, return_inverse=True)
+        scores = np.concatenate([top.scores for top in tops])
+        return cls(
+            tuple(topics),
+            tuple(systems),
+            depth,
+            ids.gather(pairs % max(len(ids), 1)).rename("doc"),
+            np.searchsorted(pairs, np.arange(len(topics) + 1) * len(ids)),
+            ranked.astype(np.int32),
+            np.r_[0, np.cumsum(sizes.ravel())],
+            scores[rows] if scores.size else scores,
+        )
 
     def ascending(self, values: Floats) -> Floats:
-        """Put a value of each row of `ranked` in order of document, and of value, ascending.
+        """Return a value of each row in order of document, and of value, ascending.
 
-        Sums of equal values are equal then, whatever the names of the runs.
+        So sums of equal values are equal, whatever the names of the runs.
         """
         cells = self.size * len(self.systems)
         if cells > _DENSE * values.size:
@@ -316,60 +249,3 @@ class Rankings(Pairs):
         table[self.ranked, self.system] = values
         table.sort(axis=1)
         return np.asarray(table[np.isfinite(table)])
-
-
-class PackedRankings(Rankings):
-    """Rankings whose documents are words, those of a topic in any order.
-
-    words: the documents.
-    """
-
-    words: Words
-
-    @cached_property
-    def docs(self) -> pl.Series:  # type: ignore[override]
-        """Document ids, a polars string column, by topic."""
-        return ids_of(self.words)
-
-    @classmethod
-    def side_by_side(
-        cls, tops: Sequence[Top], systems: Sequence[str], topics: Sequence[str]
-    ) -> Self:
-        """Put documents of runs side by side as they are."""
-        starts, words, ranked, lists, scores = _side_by_side(tops)
-        made = object.__new__(cls)
-        made.__dict__.update(
-            topics=tuple(topics),
-            systems=tuple(systems),
-            depth=0,
-            words=words,
-            starts=starts,
-            ranked=ranked,
-            lists=lists,
-            scores=scores,
-        )
-        return made
-
-
-def _side_by_side(tops: Sequence[Top]) -> tuple[Ints, Words, NDArray[np.int32], Ints, Floats]:
-    """Put rankings in order of topic and system, and number their documents.
-
-    Return where the documents of each topic begin, these, the document of each row, where each
-    ranking begins, and the scores of the rows.
-    """
-    sizes = np.stack([np.diff(top.starts) for top in tops], axis=1)
-    topics = sizes.shape[0]
-    before = np.cumsum([0, *(top.starts[-1] for top in tops[:-1])])
-    first = np.stack([top.starts[:-1] for top in tops], axis=1) + before
-    rows = _spans(first.ravel(), sizes.ravel())
-    docs = taken(concatenated([top.docs for top in tops]), rows)
-    scores = np.concatenate([top.scores for top in tops])
-    codes = np.repeat(np.arange(topics, dtype=np.int32), sizes.sum(axis=1))
-    new, number = numbered(docs, codes, topics)
-    return (
-        np.r_[0, np.cumsum(np.bincount(codes[new], minlength=topics))],
-        taken(docs, new),
-        number.astype(np.int32),
-        np.r_[0, np.cumsum(sizes.ravel())],
-        scores[rows] if scores.size else scores,
-    )

@@ -267,12 +267,12 @@ def ideal(judged: JudgedRuns, gains: Gain, rel: int | None = None) -> Rows:
     """
     judgments = judged.judgments
     key = ("ideal", gains, rel)
-    found: Rows | None = judgments.kept.get(key)
+    found: Rows | None = judgments.cached.get(key)
     if found is None:
         worth = gains.of(judgments.grade)
         if rel is not None:
             worth[judgments.grade < max(rel, judgments.judged_from)] = 0.0
-        found = judgments.kept[key] = judgments.ideal(worth)
+        found = judgments.cached[key] = judgments.ideal(worth)
     return found
 
 

@@ -342,7 +342,7 @@ def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
 
 def _is_like(name: str, known: str) -> bool:
     """Return False if a name of few letters shares too few of them to have been meant."""
-    if len(name) > 3:
+    if len(name) > 4:
         return True
     from difflib import SequenceMatcher
 

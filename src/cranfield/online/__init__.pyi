@@ -18,7 +18,7 @@ from .measures.online_measure import (
 )
 from .measures.online_measure import OnlineMeasure as OnlineMeasure
 from .measures.survival import Survival as Survival, survival as survival
-from .units import UnitSums as UnitSums
+from .measures.measuring import UnitSums as UnitSums
 from .interleaving.of_log import impressions_needed as impressions_needed
 from .interleaving.of_log import (
     preference as preference,
@@ -34,7 +34,7 @@ from .interleaving.preference import (
     preference_of as preference_of,
 )
 from .interleaving.checks import CascadeUser as CascadeUser, simulated_user as simulated_user
-from .click_models.saved import models as models, parse_model as parse_model
+from .click_models.model import models as models, parse_model as parse_model
 from .click_models.model import with_grades as with_grades
 from .click_models.trained import ClickModel as ClickModel
 from .click_models.trained import train as train, train_models as train_models

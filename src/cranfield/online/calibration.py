@@ -109,13 +109,9 @@ class ClickMoves(Result):
         )
 
     def heading(self) -> list[str]:
-        sizes = [
-            counted(int(self.counts.sum()), "move"),
-            counted(self.counts.shape[0], "rank"),
-            counted(self.pages, "page"),
-            *([f"{self.left_out:,} excluded"] if self.left_out else []),
-        ]
-        return [", ".join(sizes)]
+        numbers = {"move": self.counts.sum(), "rank": len(self.counts), "page": self.pages}
+        sizes = [counted(int(number), what) for what, number in numbers.items()]
+        return [", ".join([*sizes, *([f"{self.left_out:,} excluded"] if self.left_out else [])])]
 
 
 def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
@@ -145,31 +141,21 @@ def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
     check_whole("ranks", ranks, 2, 100)
     log.require("clicks", purpose="a table of click moves")
     on = log.clicks.filter(pl.col("rank") >= 1)
-    next_to = on.select(
-        start=pl.col("rank"),
-        end=pl.col("rank").shift(-1),
-        page=pl.col("page"),
-        same=pl.col("page") == pl.col("page").shift(-1),
-    ).filter("same")
+    next_to = on.select("page", start="rank", end=pl.col("rank").shift(-1))
+    next_to = next_to.filter(pl.col("page") == pl.col("page").shift(-1))
     near = next_to.filter((pl.col("start") <= ranks) & (pl.col("end") <= ranks))
-    flat = near.select((pl.col("start") - 1).cast(pl.Int64) * ranks + pl.col("end") - 1)
-    counts = np.bincount(flat.to_series().to_numpy(), minlength=ranks * ranks)
+    counts = np.zeros((ranks, ranks), dtype=np.int64)
+    np.add.at(counts, (near["start"] - 1, near["end"] - 1), 1)
     stays, unknown = _stays(log, on.filter(pl.col("rank") <= ranks))
-    return ClickMoves(
-        counts.reshape(ranks, ranks).astype(np.int64),
-        stays,
-        near["page"].n_unique(),
-        next_to.height - near.height,
-        unknown,
-    )
+    left_out = next_to.height - near.height
+    return ClickMoves(counts, stays, near["page"].n_unique(), left_out, unknown)
 
 
 def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Mean dwell times by rank and grade, and the number of clicks without one."""
-    if "dwell" not in clicks.columns:
-        clicks = clicks.with_columns(dwell=pl.lit(None, pl.Float64))
-    if "censored" not in clicks.columns:
-        clicks = clicks.with_columns(censored=pl.lit(False))
+    for name, kind in {"dwell": pl.Float64, "censored": pl.Boolean}.items():
+        if name not in clicks.columns:
+            clicks = clicks.with_columns(pl.lit(None, kind).alias(name))
     if "grade" in log.results.columns:
         grades = log.results.select("page", "rank", "grade")
         clicks = clicks.join(grades, on=["page", "rank"], how="left", maintain_order="left")
@@ -205,10 +191,7 @@ UNITS = ("page", "query", "session", "user")
 class Persistence(Result):
     """Persistence p, the probability to continue to the next rank; see :func:`rbp_persistence`.
 
-    Attributes
-    ----------
-    interval
-        The bounds `low` and `high`. The other attributes are the columns of the table.
+    Its attributes are the columns of the table, of one row.
     """
 
     name: ClassVar[str] = "persistence"
@@ -225,11 +208,12 @@ class Persistence(Result):
         "left_out": Column("Number of pages without a click, or without results."),
     }
 
+    by: str
     p: float
     error: float
-    interval: tuple[float, float]
+    low: float
+    high: float
     confidence: float
-    by: str
     unit: str
     units: int
     pages: int
@@ -240,21 +224,16 @@ class Persistence(Result):
         return RankBiasedPrecision(p=self.p, **options)
 
     def _frame(self) -> pl.DataFrame:
-        limits = dict(zip(("low", "high"), self.interval, strict=True))
-        names = ("by", "p", "error", "low", "high", "confidence", "unit", "units", "pages")
-        return pl.DataFrame([vars(self) | limits]).select(*names, "left_out")
+        return pl.DataFrame([vars(self)])
 
     def facts(self) -> dict[str, Any]:
         return {}
 
     def heading(self) -> list[str]:
-        limits = between(*self.interval)
-        parts = [f"p {number(self.p)}", *([limits] if limits else []), f"by {self.by}"]
-        parts += [
-            counted(self.pages, "page"),
-            *([] if self.unit == "page" else [f"by {self.unit}"]),
-        ]
-        return [", ".join(parts)]
+        limits = between(self.low, self.high)
+        by_unit = "" if self.unit == "page" else f"by {self.unit}"
+        parts = f"p {number(self.p)}", limits, f"by {self.by}", counted(self.pages, "page"), by_unit
+        return [", ".join(filter(None, parts))]
 
 
 def rbp_persistence(
@@ -319,32 +298,18 @@ def rbp_persistence(
         raise InputError("there is no page on which a user could go on", source=log.source)
     p = float(on.sum() / could.sum())
     units = frame.height
-    error = float("nan")
+    error = low = high = float("nan")
     if units > 1:
         # Of a ratio of sums by unit, by the delta method.
         squares = np.square(on - p * could).sum()
         error = float(np.sqrt(units / (units - 1) * squares) / float(could.sum()))
-    return Persistence(
-        p=p,
-        error=error,
-        interval=_interval(p, error, confidence),
-        confidence=confidence,
-        by="lowest click" if model is None else str(model.model),
-        unit=unit,
-        units=units,
-        pages=pages,
-        left_out=log.pages.height - pages,
-    )
-
-
-def _interval(p: float, error: float, confidence: float) -> tuple[float, float]:
-    """Return the confidence interval of a probability, on the scale of logits."""
-    if not (0 < p < 1 and error > 0):
-        return (float("nan"), float("nan"))
-    half = float(ndtri((1 + confidence) / 2)) * error / (p * (1 - p))
-    logit = np.log(p / (1 - p))
-    low, high = (1 / (1 + np.exp(-(logit + sign * half))) for sign in (-1, 1))
-    return (float(low), float(high))
+    if 0 < p < 1 and error > 0:
+        half = float(ndtri((1 + confidence) / 2)) * error / (p * (1 - p))
+        logit = np.log(p / (1 - p))
+        low, high = (float(1 / (1 + np.exp(-(logit + sign * half)))) for sign in (-1, 1))
+    by = "lowest click" if model is None else str(model.model)
+    sizes = units, pages, log.pages.height - pages
+    return Persistence(by, p, error, low, high, confidence, unit, *sizes)
 
 
 def _by_lowest_click(log: QueryLog) -> pl.DataFrame:
@@ -357,12 +322,9 @@ def _by_lowest_click(log: QueryLog) -> pl.DataFrame:
     joined = depth.join(length, on="page", how="left", maintain_order="left")
     if log.results.is_empty():
         joined = joined.with_columns(length=pl.col("depth") + 1)
-    return joined.drop_nulls("length").select(
-        "page",
-        on=(pl.col("depth") - 1).cast(pl.Float64),
-        could=pl.min_horizontal("depth", pl.col("length") - 1).cast(pl.Float64),
-        pages=pl.lit(1),
-    )
+    on, could = pl.col("depth") - 1, pl.min_horizontal("depth", pl.col("length") - 1)
+    columns = {name: one.cast(pl.Float64) for name, one in (("on", on), ("could", could))}
+    return joined.drop_nulls("length").select("page", **columns, pages=pl.lit(1))
 
 
 def _by_examined(log: QueryLog, model: ClickModel) -> pl.DataFrame:
@@ -373,6 +335,5 @@ def _by_examined(log: QueryLog, model: ClickModel) -> pl.DataFrame:
     could = np.bincount(pages.pattern, seen * (pages.rank < pages.lengths[pages.pattern] - 1), size)
     shown = np.flatnonzero(pages.page >= 0)
     kind = pages.page[shown]
-    return pl.DataFrame({"page": shown, "on": on[kind], "could": could[kind]}).with_columns(
-        pages=pl.lit(1)
-    )
+    frame = pl.DataFrame({"page": shown, "on": on[kind], "could": could[kind]})
+    return frame.with_columns(pages=pl.lit(1))

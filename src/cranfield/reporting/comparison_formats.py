@@ -315,10 +315,10 @@ def _values(facts: ScaleFacts) -> list[str]:
     return lines
 
 
-def scale_json(facts: ScaleFacts) -> str:
+def scale_dict(facts: ScaleFacts) -> dict[str, Any]:
+    """Return scale and image of a measure by name, for JSON."""
     image = facts.image
     content: dict[str, Any] = {
-        "cranfield": __version__,
         "measure": facts.report.measure,
         "length": facts.report.length,
         "grades": facts.report.grades,
@@ -349,4 +349,4 @@ def scale_json(facts: ScaleFacts) -> str:
             gaps[f"{name} gap"] = gaps.pop(name)
         values = image.values() if image.size <= 1000 else None
         content["image"] = {"size": image.size, "exact": image.exact, **gaps, "values": values}
-    return json_text(content)
+    return content

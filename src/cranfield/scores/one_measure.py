@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, permutations
-from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -23,12 +22,11 @@ from cranfield.base.errors import (
     optional_module,
     quoted,
 )
-from cranfield.base.files import whole_file
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.showing import Plotted
 from cranfield.base.text import counted, did_you_mean, html, plain
 from cranfield.scores.averages import Averages, filled
-from cranfield.tabular import frame_html
+from cranfield.tabular import Framed, frame_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,61 +66,63 @@ def direction_note(name: str) -> str:
 
 
 def place_of(name: object, labels: Sequence[str], what: str = "system", role: str = "") -> int:
-    """Return where a label stands; one that is not there is refused, with the nearest ones."""
+    """Return the index of a label; refuse an unknown one, with the nearest ones."""
     if name in labels:
         return labels.index(str(name))
     hint = did_you_mean(name, labels, shown=quoted)
     raise PolicyError(f"there is no {what} {quoted(name)}{role}{hint}")
 
 
-def places_of(asked: Any, labels: Sequence[str], what: str = "system") -> Indices:
-    """Return where labels stand; indices are taken as they are, a mask as what it picks."""
-    if asked is None:
+def places_of(chosen: Any, labels: Sequence[str], what: str = "system") -> Indices:
+    """Return the indices of labels, of a mask, or of None for all; indices stay."""
+    if chosen is None:
         return np.arange(len(labels))
-    if isinstance(asked, np.ndarray) and asked.dtype.kind in "bui":
-        return np.flatnonzero(asked) if asked.dtype == bool else asked
-    names = [asked] if isinstance(asked, str) else list(asked)
+    if isinstance(chosen, np.ndarray) and chosen.dtype.kind in "bui":
+        return np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+    names = [chosen] if isinstance(chosen, str) else list(chosen)
     if names and all(isinstance(name, (int, np.integer)) for name in names):
         return np.array(names, dtype=np.intp)
     places = {label: place for place, label in enumerate(labels)}
-    found = [places[name] if name in places else place_of(name, labels, what) for name in names]
-    return np.array(found, dtype=np.intp)
+    return np.array(
+        [places[name] if name in places else place_of(name, labels, what) for name in names],
+        dtype=np.intp,
+    )
 
 
 def lacking(labels: Sequence[str], others: Sequence[str]) -> str | None:
-    """Return the first label that the others lack; None where they have all."""
+    """Return the first label that the others lack, or None."""
     known = set(others)
     return next((label for label in labels if label not in known), None)
 
 
 AGGREGATES = ("mean", "sum", "geometric")
-"""How a measure's scores over topics become one number."""
+"""Aggregates of the scores of a measure over topics."""
 
 NO_TABLE = "scores by shard have no table of topics and systems"
 
 
 class Definition(Protocol):
-    """What scores take over of a measure, which stands above them; its text form is its name."""
+    """The properties of a measure that scores use; measures are defined in a higher layer."""
 
     @property
     def info(self) -> Any:
-        """What it declares, `aggregate` and `lower_is_better` among it."""
+        """Its declaration, with `aggregate` and `lower_is_better`."""
 
     @property
     def scale(self) -> Scale:
-        """The highest scale that it is known to be on."""
+        """Its measurement scale."""
 
     @property
     def scale_source(self) -> str:
-        """Who says so: `measure` or `user`."""
+        """Who declared the scale: `measure` or `user`."""
 
     @property
     def label(self) -> str:
-        """The text by which it was asked for."""
+        """The requested name."""
 
 
 @dataclass(frozen=True, eq=False)
-class Scores(Averages, Plotted):
+class Scores(Averages, Framed, Plotted):
     """Scores of one measure.
 
     Attributes
@@ -132,21 +132,21 @@ class Scores(Averages, Plotted):
     topics, systems
         Labels of the first two axes.
     measure
-        Name of the measure: what was asked for, such as `map`, or its text form.
+        Name of the measure: the requested name, such as `map`, or its text form.
     aggregate
-        How the measure itself is summed up over topics: `mean`, `sum` or `geometric`.
+        Aggregate of the measure over topics: `mean`, `sum` or `geometric`.
     settings
-        How the scores were made, for the record.
+        Options with which the scores were made, for the record.
     scale
         The measurement scale of the scores, or its name: `nominal`, `ordinal`, `interval` or
-        `ratio`. By default the one that the measure declares; None if it is not known.
+        `ratio`. By default that of the measure; None if it is not known.
     lower_is_better
         Whether lower scores are better, as for latency or RMSE.
     shards
-        Labels of the third axis, by default their numbers; empty where there is none.
+        Labels of the third axis, by default their numbers; empty without one.
     definition
-        The measure itself; None where it is not known. Without a name the measure gives it, with
-        its aggregate, direction, and scale if none is given.
+        The measure, or None. Without `measure`, the name, aggregate, direction, and by default the
+        scale are those of the definition.
     has_direction
         Whether the direction was stated, by the user or by the definition of the measure; otherwise
         comparisons add a note if the name suggests that lower is better.
@@ -183,12 +183,12 @@ class Scores(Averages, Plotted):
             set_(self, axis, tuple(str(label) for label in getattr(self, axis)))
         labels = self.labels
         if len(shape) not in {2, 3} or shape != tuple(map(len, labels.values())):
-            sizes = " and ".join(f"{len(some)} {name}s" for name, some in labels.items())
+            sizes = " and ".join(f"{len(names)} {axis}s" for axis, names in labels.items())
             raise CranfieldError(f"values of shape {shape} do not fit {sizes}")
-        for name, some in labels.items():
-            if len(set(some)) < len(some):
-                twice = next(label for label in some if some.count(label) > 1)
-                raise CranfieldError(f"two {name}s are called {quoted(twice)}")
+        for axis, names in labels.items():
+            if len(set(names)) < len(names):
+                twice = next(label for label in names if names.count(label) > 1)
+                raise CranfieldError(f"two {axis}s are called {quoted(twice)}")
         if self.scale is not None:
             set_(self, "scale", find_scale(self.scale))
             set_(self, "scale_source", self.scale_source or "user")
@@ -208,7 +208,7 @@ class Scores(Averages, Plotted):
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:
-        """The labels of each axis, by what they name: `topic`, `system`, and `shard` if any."""
+        """The labels of the axes `topic`, `system`, and `shard` if any."""
         axes = {"topic": self.topics, "system": self.systems}
         return {**axes, "shard": self.shards} if self.shards else axes
 
@@ -247,12 +247,12 @@ class Scores(Averages, Plotted):
         return [direction_note(self.measure)] if unknown else []
 
     def __getitem__(self, system: str) -> dict[str, float]:
-        """Return the scores of one system by topic; a topic without a score is not in it.
+        """Return the scores of a system by topic, without topics that have no score.
 
         Raises
         ------
         PolicyError
-            For a system that is not there, with the nearest ones; for scores by shard.
+            For an unknown system, with the nearest ones; for scores by shard.
 
         Examples
         --------
@@ -262,13 +262,13 @@ class Scores(Averages, Plotted):
         """
         if system not in self.systems and system in self.topics:
             name = quoted(system)
-            raise PolicyError(f"{name} is a topic, not a system: say select(topics={name})")
+            raise PolicyError(f"{name} is a topic, not a system; use select(topics={name})")
         column = self.flat(NO_TABLE)[:, place_of(system, self.systems)]
         known = ~np.isnan(column)
         return dict(zip(compress(self.topics, known), column[known].tolist(), strict=True))
 
     __iter__: ClassVar[None] = None
-    """Rows and columns are both labels: `topics` and `systems` say of which to take."""
+    """Iterate over `topics` or `systems`: both are labels."""
 
     def select(
         self,
@@ -276,41 +276,43 @@ class Scores(Averages, Plotted):
         systems: LabelsOrIndices = None,
         shards: LabelsOrIndices = None,
     ) -> Scores:
-        """Return some of the scores, in the order that is asked for.
+        """Return the scores of some topics, systems or shards, in the requested order.
 
         Parameters
         ----------
         topics, systems, shards
-            Labels, one label, indices, or an array that is true where to take; None takes all.
+            Labels, one label, indices, or a Boolean mask; None for all.
 
         Raises
         ------
         PolicyError
-            For a label that is not there, with the nearest ones; for shards where there are none.
+            For an unknown label, with the nearest ones; for shards of scores without shards.
         """
         if shards is not None and not self.shards:
-            raise PolicyError(f"there are no shards: {self!r}")
-        asked = zip((topics, systems, shards), self.labels.items(), strict=False)
-        places = [places_of(some, labels, what) for some, (what, labels) in asked]
-        axes = zip(places, self.labels.values(), strict=True)
-        kept = [tuple(labels[place] for place in chosen.tolist()) for chosen, labels in axes]
+            raise PolicyError(f"shards require scores by shard, got {self!r}")
+        axes = zip((topics, systems, shards), self.labels.items(), strict=False)
+        places = [places_of(chosen, labels, axis) for chosen, (axis, labels) in axes]
+        names = [
+            tuple(labels[place] for place in indices.tolist())
+            for indices, labels in zip(places, self.labels.values(), strict=True)
+        ]
         return replace(
             self,
-            # In plain order in memory too: in which order numbers are added depends on it.
+            # Contiguous in memory: the order of additions depends on it.
             values=self.values[np.ix_(*places)],
-            topics=kept[0],
-            systems=kept[1],
-            shards=kept[2] if self.shards else (),
+            topics=names[0],
+            systems=names[1],
+            shards=names[2] if self.shards else (),
         )
 
     def with_scale(self, scale: Scale | str) -> Scores:
-        """Return the same scores with a scale that you declare.
+        """Return the scores with a declared scale.
 
         Parameters
         ----------
         scale
-            `nominal`, `ordinal`, `interval` or `ratio`. Comparisons go by it instead of the scale
-            that the measure declares, and say so.
+            `nominal`, `ordinal`, `interval` or `ratio`. Comparisons use it instead of the scale of
+            the measure, and report that.
 
         Examples
         --------
@@ -321,14 +323,14 @@ class Scores(Averages, Plotted):
         return replace(self, scale=find_scale(scale), scale_source="user")
 
     def aligned(self, like: Scores, names: tuple[str, str] = ("one", "the other")) -> Scores:
-        """Return the scores in the order of the topics and systems of others, which are the same.
+        """Return the scores in the order of the topics and systems of other scores.
 
         Parameters
         ----------
         like
-            Those others; they may be by shard, or not.
+            The other scores, of the same topics and systems; by shard or not.
         names
-            What messages call these scores and the others.
+            Names of these scores and the others in messages.
         """
         for what in ("topic", "system"):
             both = zip(names, (self.labels[what], like.labels[what]), strict=True)
@@ -340,14 +342,14 @@ class Scores(Averages, Plotted):
         return self.select(like.topics, like.systems)
 
     def complete(self, missing: str = "error", hint: str = "") -> tuple[Scores, tuple[str, ...]]:
-        """Return the scores without gaps, and what was left out or filled in.
+        """Return the scores without gaps, and notes on excluded topics or filled gaps.
 
         Parameters
         ----------
         missing
-            `error`; `drop`: leave out topics that lack a score; `zero`: count a missing score as 0.
+            `error`; `drop`: exclude topics that lack a score; `zero`: count a missing score as 0.
         hint
-            What else can be done, for the message.
+            End of the error message.
         """
         [values], kept, notes = filled(
             [self.values], missing, lambda _, place: f"{self.cell(place)} has no score", hint
@@ -357,54 +359,53 @@ class Scores(Averages, Plotted):
             notes = (*notes, "0 is a good score here, as lower scores are better")
         return replace(self, values=values, topics=topics), notes
 
-    def flat(self, why: str = "scores by shard are not taken here") -> Floats:
-        """Return the values by topic and system; refuse those by shard, and say why."""
+    def flat(self, why: str = "scores by shard are not supported here") -> Floats:
+        """Return the values by topic and system; refuse scores by shard, with the reason `why`."""
         if self.shards:
             raise PolicyError(f"{why}: average them over shards first")
         return self.values
 
     def finite(self, why: str = "") -> Scores:
-        """Return the scores; refuse an infinite one. `why` stands behind its place."""
-        endless = np.argwhere(np.isinf(self.values))
-        if endless.size:
-            raise CranfieldError(f"{self.cell(endless[0])}{why} has an infinite score")
+        """Return the scores; refuse infinite ones. The message has `why` behind the cell."""
+        infinite = np.argwhere(np.isinf(self.values))
+        if infinite.size:
+            raise CranfieldError(f"{self.cell(infinite[0])}{why} has an infinite score")
         return self
 
     def cell(self, place: Sequence[int] | Ints) -> str:
-        """Name a place in the values: system, topic, and shard if there are any."""
+        """Describe a cell of the values: system, topic, and shard if any."""
         check_several("place", place)
         try:
             topic, system, *shard = (
                 labels[int(k)] for k, labels in zip(place, self.labels.values(), strict=True)
             )
         except (IndexError, ValueError):
-            raise PolicyError(f"{quoted(place)} is no place in {self!r}") from None
+            raise PolicyError(f"{quoted(place)} is not a cell of {self!r}") from None
         where = f" in shard {plain(shard[0])}" if shard else ""
         return f"system {quoted(system)} on topic {quoted(topic)}{where}"
 
     def overall(self) -> Floats:
-        """The one number a system that the measure defines: its mean, sum or geometric mean."""
+        """Return the mean, sum or geometric mean of each system, as the measure defines."""
         if self.aggregate == "sum":
             return self.sum()
         return self.geometric_mean() if self.aggregate == "geometric" else self.mean()
 
     def grand_mean(self) -> Floats:
-        """Mean of all scores of a system, those of all shards together; shape (systems,)."""
+        """Return the mean of all scores of each system, over all shards; shape (systems,)."""
         return self.mean_along(0, 2) if self.shards else self.mean()
 
     def over_shards(self) -> Scores:
-        """Return the means over shards, of those that have a score."""
+        """Return the means over shards with a score."""
         return replace(self, values=self.mean_along(2), shards=()) if self.shards else self
 
     def summary(self, by: str = "system") -> pl.DataFrame:
         """Return mean, median, geometric mean and standard deviation by system, topic or shard.
 
-        By system, scores by shard are refused: the shards of a topic are no topics of their own.
+        By system, scores by shard are refused: the shards of a topic are not separate topics.
         """
         check_choice("by", by, self.labels)
         if by == "system":
             self.flat(NO_TABLE)
-        # One column each; without shards, the rows are what the scores are counted by.
         axis = list(self.labels).index(by)
         table = np.moveaxis(self.values, axis, -1)
         table = table.reshape(math.prod(table.shape[:-1]), table.shape[-1])
@@ -422,7 +423,7 @@ class Scores(Averages, Plotted):
         )
 
     def to_dict(self) -> dict[str, dict[str, float]]:
-        """Return the scores, `{system: {topic: score}}`; a topic without a score is not in it.
+        """Return the scores, `{system: {topic: score}}`, without topics that have no score.
 
         Examples
         --------
@@ -432,7 +433,7 @@ class Scores(Averages, Plotted):
         return {system: self[system] for system in self.systems}
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a table with a row a topic and a column a system; no score is null."""
+        """Return a row for each topic and a column for each system; null without a score."""
         values = self.flat(NO_TABLE)
         columns = {"topic": pl.Series(self.topics, dtype=pl.String)}
         for i, system in enumerate(self.systems):
@@ -441,8 +442,8 @@ class Scores(Averages, Plotted):
         return pl.DataFrame(columns)
 
     def to_long(self) -> pl.DataFrame:
-        """Return a row a score: `topic`, `system`, `shard` if any, `score`; no score is null."""
-        # Of scores without shards the topics run first, of those with shards the shards.
+        """Return a row for each score: `topic`, `system`, `shard` if any, `score` or null."""
+        # Without shards, topics vary fastest; with shards, shards do.
         order: Any = "C" if self.shards else "F"
         places = np.indices(self.values.shape).reshape(self.values.ndim, -1, order=order)
         return pl.DataFrame(
@@ -473,16 +474,6 @@ class Scores(Averages, Plotted):
             name=self.measure or None,
         )
 
-    def write_csv(self, path: str | PathLike[str]) -> None:
-        """Write the table of topics and systems as CSV."""
-        with whole_file(path) as out:
-            self.to_polars().write_csv(out)
-
-    def write_parquet(self, path: str | PathLike[str]) -> None:
-        """Write the table of topics and systems as Parquet."""
-        with whole_file(path) as out:
-            self.to_polars().write_parquet(out)
-
     def _repr_html_(self) -> str:
         if self.shards:
             return f"<pre>{html(repr(self))}</pre>\n"
@@ -495,10 +486,10 @@ class Scores(Averages, Plotted):
 
 
 def side_by_side(of: Mapping[str, Scores]) -> Scores:
-    """Put systems that were scored one by one beside each other, by their new names.
+    """Combine systems that were scored separately, by their new names.
 
-    A topic that a system has no score for is NaN there; topics are in order of appearance. What is
-    known of the measure is that of the first, and of the settings what all have in common.
+    Missing scores are NaN; topics are in order of appearance. The measure is that of the first, and
+    settings are those that all have in common.
 
     Examples
     --------
@@ -510,7 +501,7 @@ def side_by_side(of: Mapping[str, Scores]) -> Scores:
     parts = list(of.values())
     first = parts[0]
     if any(one.shards != first.shards for one in parts):
-        raise CranfieldError("systems that are put side by side are scored on the same shards")
+        raise CranfieldError("expected scores on the same shards")
     place = {topic: k for k, topic in enumerate(dict.fromkeys(t for p in parts for t in p.topics))}
     values = np.full((len(place), len(parts), *first.values.shape[2:]), np.nan)
     for k, one in enumerate(parts):
@@ -528,7 +519,7 @@ def side_by_side(of: Mapping[str, Scores]) -> Scores:
 def aligned(
     scores: Mapping[Any, Scores], *, shards: bool = False, called: Callable[[Any], str] = quoted
 ) -> dict[Any, Scores]:
-    """Bring finite scores to the topics and systems of the first measure, in its order."""
+    """Align finite scores with the topics and systems of the first measure."""
     (first, like), *_ = scores.items()
     out = {}
     for name, one in scores.items():
@@ -542,7 +533,7 @@ def aligned(
 def complete(
     scores: Mapping[str, Scores], missing: str
 ) -> tuple[dict[str, Scores], tuple[str, ...]]:
-    """Apply one policy for missing scores to aligned scores, so that they keep the same topics."""
+    """Apply a policy for missing scores to aligned scores, so that all have the same topics."""
     names = list(scores)
     tables, kept, notes = filled(
         [one.values for one in scores.values()],
@@ -557,16 +548,16 @@ def complete(
 
 
 def by_system(scores: Mapping[str, Scores]) -> pl.DataFrame:
-    """Return the overall values of several measures: a row a system, a column a measure."""
+    """Return overall values: a row for each system, a column for each measure."""
     systems = next(iter(scores.values())).systems
     for one in scores.values():
-        one.flat("a table of systems has one value of each; there are several shards")
+        one.flat("a table of systems has no place for shards")
     columns = {name: pl.Series(one.overall()).fill_nan(None) for name, one in scores.items()}
     return pl.DataFrame({"system": pl.Series(systems, dtype=pl.String), **columns})
 
 
 def long_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
-    """Return all scores: measure, topic, system, perhaps shard, score; no score is null."""
+    """Return all scores: measure, topic, system, perhaps shard, score, null without one."""
     return pl.concat(
         one.to_long().select(pl.lit(name).alias("measure"), pl.all())
         for name, one in scores.items()

@@ -1,4 +1,4 @@
-"""Sessions of several queries: reading them, and what they are worth as a whole.
+"""Sessions of several queries: reading and scoring them.
 
 >>> from cranfield import evaluate_sessions
 >>> from cranfield.sessions import read_sessions
@@ -8,13 +8,13 @@
 [('log', 1.0, 1.0)]
 """
 
-from cranfield.sessions.concatenating import (
+from cranfield.sessions.log import (
     ConcatenatedSessions,
+    SessionCounts,
     Sessions,
     concatenated,
     followed_by,
 )
-from cranfield.sessions.log import SessionCounts
 from cranfield.sessions.reading import read_session_topics, read_sessions
 
 __all__ = [

@@ -1,27 +1,44 @@
-"""Logs of sessions: what users asked, were shown, clicked."""
+"""Search sessions, and what is made of them: one ranking, or a run with a history."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import (
+    CranfieldWarning,
+    InputError,
+    PolicyError,
+    check_choice,
+    check_whole,
+    quoted,
+)
 from cranfield.base.text import counted
+from cranfield.collection.document_tables import DocumentTable, read_lengths
+from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
-from cranfield.collection.judged.rows import places
+from cranfield.collection.intents import IntentTable, read_intents
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judging import judge
+from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.judged.rows import Clicks, Rows, places
 from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
+from cranfield.sources.chunks import Origin
 from cranfield.tabular import frame_html
 
 LOG = "log"
-"""Name of the system of a log, where it has none."""
+"""Name of the system of a log without one."""
 
 LISTS = ["system", "session", "query"]
-"""Columns that tell result lists apart."""
+"""Columns that identify a result list."""
 
 Types = dict[str, type[pl.DataType]]
 _OF_LISTS: Types = dict.fromkeys(LISTS, pl.Int64)
@@ -32,30 +49,30 @@ QUERIES: Types = {**_OF_LISTS, "text": pl.String, "start": pl.Float64}
 
 
 def first_of_each(frame: pl.DataFrame, *columns: str) -> pl.Series:
-    """Tell which rows have values in some columns that no row above has."""
+    """Return which rows are the first with their values in some columns."""
     return frame.select(pl.struct(columns).is_first_distinct()).to_series()
 
 
 @dataclass(frozen=True)
 class SessionCounts:
-    """What there is in some sessions, and what is odd about it.
+    """Sizes of a log, and counts of its anomalies.
 
     Attributes
     ----------
     sessions, queries, results, clicks
-        How many of each.
+        Number of each.
     without_topic
         Sessions whose topic is not known.
     without_queries
-        Sessions in which nothing was asked.
+        Sessions without a query.
     empty_lists
-        Queries that found nothing.
+        Number of queries without a result.
     repeated
-        Results whose document an earlier query of the same session had found already.
+        Number of results whose document an earlier query of the session had retrieved.
     repeated_in_list
-        Results whose document stands higher in the same list.
+        Number of results whose document has a higher rank in the same list.
     lost_clicks
-        Clicks on ranks that do not exist; they are left out.
+        Number of clicks on ranks that do not exist; they are excluded.
     """
 
     sessions: int
@@ -71,8 +88,41 @@ class SessionCounts:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SessionLog:
-    """Sessions as tables, and what there is in them; its attributes are those of Sessions."""
+class Sessions:
+    """Search sessions of one or more systems; made by :func:`read_sessions`.
+
+    Attributes
+    ----------
+    names
+        The sessions, in the order of the source.
+    topics
+        The topic of each; None if it is not known.
+    systems
+        The systems; `("log",)` for one without a name.
+    current
+        Text of the current query of each session, which has no results yet, as in the TREC Session
+        track; None without one.
+    queries
+        Data frame: `system`, `session` (as indices), `query` (from 1), `text`, `start` (seconds).
+    results
+        Data frame: `system`, `session`, `query`, `rank`, `doc`, `title`, `snippet`; in order.
+    clicks
+        Data frame: `system`, `session`, `query`, `rank`, `start`, `end` (seconds); in order of time
+        within a session and system, of the source where times are equal or missing.
+    source
+        Name of the source, for messages.
+    lost_clicks
+        Number of clicks on ranks that do not exist; they are not in `clicks`.
+    runs_read
+        Settings of the runs that follow the log, if any.
+
+    Examples
+    --------
+    >>> from cranfield.sessions import read_sessions
+    >>> row = {"session": "s", "topic": "t", "query": 1, "rank": 1, "doc": "d"}
+    >>> read_sessions([row, row | {"query": 2}])
+    Sessions(1 session, 2 queries, 2 results, 0 clicks; 1 result that came before)
+    """
 
     names: tuple[str, ...]
     topics: tuple[str | None, ...]
@@ -87,8 +137,8 @@ class SessionLog:
 
     @cached_property
     def counts(self) -> SessionCounts:
-        """What there is, and what is odd about it."""
-        asked = set(self.queries["session"])
+        """Sizes, and counts of anomalies."""
+        with_queries = set(self.queries["session"])
         filled = self.results.select(LISTS).unique().height
         in_session = first_of_each(self.results, "system", "session", "doc")
         in_list = first_of_each(self.results, *LISTS, "doc")
@@ -100,7 +150,9 @@ class SessionLog:
             without_topic=tuple(
                 name for name, topic in zip(self.names, self.topics, strict=True) if topic is None
             ),
-            without_queries=tuple(name for i, name in enumerate(self.names) if i not in asked),
+            without_queries=tuple(
+                name for i, name in enumerate(self.names) if i not in with_queries
+            ),
             empty_lists=self.queries.height - filled,
             repeated=int((in_list & ~in_session).sum()),
             repeated_in_list=int((~in_list).sum()),
@@ -115,8 +167,8 @@ class SessionLog:
         qrels
             Judgments by topic; whatever :func:`cranfield.read_qrels` takes.
         current
-            Keep only the sessions that have a query not answered yet, which are those that runs of
-            the TREC Session track answer.
+            Keep only the sessions with a current query, which runs of the TREC Session track
+            answer.
 
         Returns
         -------
@@ -126,47 +178,58 @@ class SessionLog:
         Raises
         ------
         InputError
-            When no session has a judged topic.
+            If no session has a judged topic.
         """
-        given = read_qrels(qrels)
-        code_of = {name: code for code, name in enumerate(given.topics)}
+        judgments = read_qrels(qrels)
+        code_of = {name: code for code, name in enumerate(judgments.topics)}
         chosen = [
             (name, code_of[topic])
             for name, topic, now in zip(self.names, self.topics, self.current, strict=True)
             if topic in code_of and (now is not None or not current)
         ]
         if not chosen:
-            some = next((topic for topic in self.topics if topic is not None), None)
-            have = "no session has a topic" if some is None else f"sessions have {quoted(some)}"
+            first = next((topic for topic in self.topics if topic is not None), None)
+            have = "no session has a topic" if first is None else f"sessions have {quoted(first)}"
             raise InputError(
-                f"no session has a judged topic ({have}, judgments have {quoted(given.topics[0])})",
+                f"no session has a judged topic ({have},"
+                f" judgments have {quoted(judgments.topics[0])})",
                 source=self.source,
             )
-        by_topic = np.argsort(given.codes, kind="stable")
-        size = np.bincount(given.codes, minlength=len(given.topics))
-        first = np.cumsum(size) - size
+        by_topic = np.argsort(judgments.codes, kind="stable")
+        size = np.bincount(judgments.codes, minlength=len(judgments.topics))
+        start = np.cumsum(size) - size
         topic = np.array([code for _, code in chosen])
         codes = np.repeat(np.arange(topic.size, dtype=np.int32), size[topic])
         within = places(codes) - 1
-        rows = by_topic[first[topic][codes] + within]
+        rows = by_topic[start[topic][codes] + within]
         return Qrels(
             topics=tuple(name for name, _ in chosen),
             codes=codes,
-            docs=given.docs.gather(rows),
-            grades=given.grades[rows],
-            subtopics=None if given.subtopics is None else given.subtopics.gather(rows),
-            origin=replace(given.origin, lines=None),
-            columns={name: values[rows] for name, values in given.columns.items()},
+            docs=judgments.docs.gather(rows),
+            grades=judgments.grades[rows],
+            subtopics=None if judgments.subtopics is None else judgments.subtopics.gather(rows),
+            origin=replace(judgments.origin, lines=None),
+            columns={name: values[rows] for name, values in judgments.columns.items()},
         )
+
+    def concatenated(
+        self, *, depth: int | None = None, duplicates: str = "first", until_click: bool = False
+    ) -> ConcatenatedSessions:
+        """Put the result lists of each session one after the other; see :func:`concatenated`."""
+        return concatenated(self, depth=depth, duplicates=duplicates, until_click=until_click)
+
+    def followed_by(self, runs: Any, **options: Any) -> Sessions:
+        """Let systems answer the query that each session ends with; see :func:`followed_by`."""
+        return followed_by(self, runs, **options)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the results as a table: system, session, topic, query, rank, doc, clicks."""
         clicks = self.clicks.group_by(*LISTS, "rank").agg(pl.len().alias("clicks"))
-        found = self.results.join(clicks, on=[*LISTS, "rank"], how="left", maintain_order="left")
-        return found.select(
-            pl.Series("system", self.systems, dtype=pl.String).gather(found["system"]),
-            pl.Series("session", self.names, dtype=pl.String).gather(found["session"]),
-            pl.Series("topic", self.topics, dtype=pl.String).gather(found["session"]),
+        results = self.results.join(clicks, on=[*LISTS, "rank"], how="left", maintain_order="left")
+        return results.select(
+            pl.Series("system", self.systems, dtype=pl.String).gather(results["system"]),
+            pl.Series("session", self.names, dtype=pl.String).gather(results["session"]),
+            pl.Series("topic", self.topics, dtype=pl.String).gather(results["session"]),
             "query",
             "rank",
             "doc",
@@ -178,14 +241,14 @@ class SessionLog:
 
     def __repr__(self) -> str:
         counts = self.counts
-        said = [
+        sizes = [
             counted(counts.sessions, "session"),
             *([counted(len(self.systems), "system")] if len(self.systems) > 1 else []),
             f"{counts.queries:,} {'query' if counts.queries == 1 else 'queries'}",
             counted(counts.results, "result"),
             counted(counts.clicks, "click"),
         ]
-        odd = [
+        anomalies = [
             (len(counts.without_topic), "session", " without a topic"),
             (len(counts.without_queries), "session", " without a query"),
             (counts.empty_lists, "empty list", ""),
@@ -193,5 +256,408 @@ class SessionLog:
             (counts.repeated_in_list, "document", " twice in a list"),
             (counts.lost_clicks, "click", " on no result"),
         ]
-        notes = [f"{counted(number, noun)}{which}" for number, noun, which in odd if number]
-        return f"Sessions({', '.join(said)}{'; ' if notes else ''}{', '.join(notes)})"
+        notes = [f"{counted(number, noun)}{detail}" for number, noun, detail in anomalies if number]
+        return f"Sessions({', '.join(sizes)}{'; ' if notes else ''}{', '.join(notes)})"
+
+
+DUPLICATES = {
+    "first": "a document counts where it comes first; it is removed from later lists",
+    "keep": "a document may come again, in another list or in the same",
+}
+"""How to treat documents that a session has several times."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConcatenatedSessions(Sequence[Run]):
+    """A run for each system, whose topics are sessions; made by :func:`concatenated`.
+
+    Attributes
+    ----------
+    sessions
+        The sessions.
+    rows
+        Data frame of the documents in order: `system`, `session` (as indices), `rank` in the whole
+        list, `query`, `doc`.
+    removed
+        Number of documents removed as an earlier list has them.
+    cut
+        Number of documents below the depth, or below the lowest click.
+    settings
+        Options of :func:`concatenated`.
+    """
+
+    sessions: Sessions
+    rows: pl.DataFrame
+    removed: int
+    cut: int
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.sessions.systems)
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Run]: ...
+    def __getitem__(self, index: int | slice) -> Run | Sequence[Run]:
+        if isinstance(index, slice):
+            return [self._run(i) for i in range(len(self))[index]]
+        return self._run(range(len(self))[index])
+
+    def __iter__(self) -> Iterator[Run]:
+        return (self._run(i) for i in range(len(self)))
+
+    def _run(self, system: int) -> Run:
+        rows = self.rows.filter(pl.col("system") == system)
+        own, codes = np.unique(rows["session"].to_numpy(), return_inverse=True)
+        ranks = rows["rank"].to_numpy()
+        values = {
+            "name": self.sessions.systems[system],
+            "topics": tuple(self.sessions.names[i] for i in own.tolist()),
+            "codes": codes.astype(np.int32),
+            "docs": rows["doc"].rechunk(),
+            "scores": -ranks.astype(np.float64),
+            "ranks": ranks.astype(np.int32),
+        }
+        run = object.__new__(Run)
+        # Not checked: a document may be there twice, unlike in a run that is read.
+        run.__dict__.update(values, origin=Origin(self.sessions.source))
+        return run
+
+    def judged(self, qrels: Any, **policies: Any) -> JudgedRuns:
+        """Judge the sessions: rankings with the query of each document, and the clicks.
+
+        Parameters
+        ----------
+        qrels
+            Judgments by topic; whatever :func:`cranfield.read_qrels` takes.
+        policies
+            As for :func:`cranfield.judge`, but for `ties`: ranks are known here.
+
+        Returns
+        -------
+        JudgedRuns
+            Its topics are the sessions.
+
+        Raises
+        ------
+        InputError
+            When no session has a judged topic.
+        PolicyError
+            For an unknown policy.
+        """
+        condense = policies.get("unjudged") == "condensed"
+        if condense:
+            policies = policies | {"unjudged": "nonrelevant"}
+        if policies.setdefault("ties", "input") != "input":
+            raise PolicyError(f"ties {quoted(policies['ties'])} do not occur: sessions have ranks")
+        if policies.get("aspects"):
+            aspects = policies["aspects"].items()
+            policies["aspects"] = {name: self.sessions.qrels(labels) for name, labels in aspects}
+        if policies.get("intents") is not None:
+            policies["intents"] = self._intents(read_intents(policies["intents"]))
+        if policies.get("lengths") is not None:
+            policies["lengths"] = read_lengths(policies["lengths"])
+        own = self.sessions.qrels(qrels)
+        judged = judge(list(self), own, **policies)
+        queries = self._queries(judged)
+        if judged.policies.depth is not None:
+            queries = queries.where(queries.rank <= judged.policies.depth)
+
+        def with_queries(runs: JudgedRuns) -> JudgedRuns:
+            aspects = {name: with_queries(one) for name, one in runs.annotations.aspects.items()}
+            annotations = replace(runs.annotations, queries=queries, aspects=aspects)
+            return replace(runs, annotations=annotations, views={})
+
+        judged = with_queries(judged)
+        clicks = clicks_of(self.sessions, own, judged, policies.get("lengths"))
+        known = replace(judged.annotations, clicks=clicks, settings=self.settings)
+        judged = replace(judged, annotations=known, views={}).read_as(self.sessions.runs_read)
+        if not condense:
+            return judged
+        return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()
+
+    def _intents(self, table: IntentTable) -> IntentTable:
+        """Give each session the intents of its topic."""
+        pairs = zip(self.sessions.names, self.sessions.topics, strict=True)
+        rows: dict[str, list[int]] = {}
+        for row, topic in enumerate(table.topics):
+            rows.setdefault(topic, []).append(row)
+        chosen = [(name, row) for name, topic in pairs for row in rows.get(topic or "", [])]
+        at = np.array([row for _, row in chosen], dtype=np.int64)
+        return IntentTable(
+            tuple(name for name, _ in chosen),
+            tuple(table.intents[row] for row in at),
+            table.probabilities[at],
+            table.navigational[at],
+            table.name,
+        )
+
+    def _queries(self, judged: JudgedRuns) -> Rows:
+        """Query of each document, in the order of the judged runs."""
+        place = {name: i for i, name in enumerate(judged.topics)}
+        topic_of = np.array([place.get(name, -1) for name in self.sessions.names], dtype=np.int64)
+        topic = topic_of[self.rows["session"].to_numpy()]
+        cell = self.rows["system"].to_numpy() * judged.shape[0] + topic
+        rank, query = (self.rows[name].to_numpy() for name in ("rank", "query"))
+        rows = np.flatnonzero(topic >= 0)
+        order = rows[np.lexsort((rank[rows], cell[rows]))]
+        return Rows(cell[order], rank[order], query[order], judged.shape)
+
+    def __repr__(self) -> str:
+        return (
+            f"ConcatenatedSessions({counted(len(self.sessions.names), 'session')},"
+            f" {counted(len(self), 'system')}, {counted(self.rows.height, 'document')};"
+            f" {self.removed:,} removed that came before, {self.cut:,} cut off)"
+        )
+
+
+def concatenated(
+    sessions: Sessions,
+    *,
+    depth: int | None = None,
+    duplicates: str = "first",
+    until_click: bool = False,
+) -> ConcatenatedSessions:
+    """Concatenate the result lists of each session, in order of the queries.
+
+    So every measure of a ranking becomes one of sessions (Sakai 2013, section 3.2): pass the result
+    to :func:`cranfield.evaluate` with `sessions.qrels(qrels)`.
+
+    Parameters
+    ----------
+    sessions
+        Sessions, as :func:`read_sessions` makes them.
+    depth
+        l: documents of each list that count; None for all.
+    duplicates
+        `first` keeps the first occurrence of a document in a session, and documents below move up;
+        `keep` keeps all, so that a document may be rewarded again.
+    until_click
+        Cut each list after its lowest click first. A list without a click has no documents then;
+        its query still counts.
+
+    Returns
+    -------
+    ConcatenatedSessions
+        A run for each system.
+
+    Raises
+    ------
+    PolicyError
+        For a depth below 1, or an unknown value of duplicates.
+
+    Examples
+    --------
+    >>> from cranfield.sessions import read_sessions
+    >>> columns = {"session": ["s"] * 3, "query": [1, 2, 2], "rank": [1, 1, 2], "doc": list("aab")}
+    >>> concatenated(read_sessions(columns)).rows.select("rank", "query", "doc").rows()
+    [(1, 1, 'a'), (2, 2, 'b')]
+    """
+    if depth is not None:
+        check_whole("depth", depth, 1, 2**31 - 1)
+    check_choice("duplicates", duplicates, DUPLICATES)
+    rows = sessions.results.select(*LISTS, "rank", "doc")
+    if until_click:
+        lowest = sessions.clicks.group_by(LISTS).agg(pl.col("rank").max().alias("lowest"))
+        rows = rows.join(lowest, on=LISTS, how="inner", maintain_order="left")
+        rows = rows.filter(pl.col("rank") <= pl.col("lowest"))
+    if depth is not None:
+        rows = rows.filter(pl.int_range(pl.len()).over(LISTS) < depth)
+    n_rows = rows.height
+    if duplicates == "first":
+        rows = rows.filter(first_of_each(rows, "system", "session", "doc"))
+    cell = rows["system"].to_numpy() * len(sessions.names) + rows["session"].to_numpy()
+    rank: Ints = places(cell)
+    ranked = rows.select("system", "session", pl.Series("rank", rank), "query", "doc")
+    settings = {
+        "depth": depth,
+        "duplicates": duplicates,
+        "until_click": until_click,
+        **sessions.runs_read,
+    }
+    return ConcatenatedSessions(
+        sessions, ranked, n_rows - ranked.height, sessions.results.height - n_rows, settings
+    )
+
+
+def clicks_of(
+    sessions: Sessions, qrels: Qrels, judged: JudgedRuns, lengths: DocumentTable | None
+) -> Clicks:
+    """Return the clicks by system and judged session, in order of time; `qrels` are by session."""
+    text = pl.col("snippet").str.len_chars().cast(pl.Float64)
+    # A missing snippet makes the text down to all lower ranks unknown.
+    length_read = text.fill_null(float("nan")).cum_sum().over(LISTS).alias("text")
+    results = sessions.results.with_columns(length_read)
+    clicks = sessions.clicks.join(results, on=[*LISTS, "rank"], how="left", maintain_order="left")
+    place = {name: i for i, name in enumerate(judged.topics)}
+    topic_of = np.array([place.get(name, -1) for name in sessions.names], dtype=np.int64)
+    clicks = clicks.with_columns(
+        topic=pl.Series(topic_of[clicks["session"].to_numpy()]),
+        again=~first_of_each(clicks, "system", "session", "doc"),
+    ).filter(pl.col("topic") >= 0)
+    cell = clicks["system"].to_numpy() * judged.shape[0] + clicks["topic"].to_numpy()
+    order = np.argsort(cell, kind="stable")
+    clicks = clicks[order]
+    length: Floats = np.full(clicks.height, np.nan)
+    if lengths is not None:
+        known, rows = lengths.rows_of(clicks["doc"])
+        length[known] = lengths.values[rows]
+    return Clicks(
+        cell[order],
+        clicks["query"].to_numpy(),
+        clicks["rank"].to_numpy(),
+        length,
+        _grades(clicks, sessions.names, qrels),
+        clicks["again"].to_numpy(),
+        clicks["text"].to_numpy(),
+    )
+
+
+def _grades(clicks: pl.DataFrame, names: tuple[str, ...], qrels: Qrels) -> Ints:
+    """Return the grade of each clicked document; 0 without a judgment."""
+    grades = qrels.flat().to_polars().select("topic", "doc", "grade")
+    named = clicks.select(pl.Series("topic", names).gather(clicks["session"]), "doc")
+    joined = named.join(grades, on=["topic", "doc"], how="left", maintain_order="left")
+    return joined["grade"].fill_null(0).cast(pl.Int64).to_numpy()
+
+
+def followed_by(
+    sessions: Sessions,
+    runs: Any,
+    *,
+    ties: str = "trec",
+    duplicates: str = "error",
+    bad_runs: str = "error",
+) -> Sessions:
+    """Append the rankings of runs to sessions, as the results of their current queries.
+
+    The TREC Session track has a history of queries with results and clicks, and a current query,
+    for which a run ranks documents. The history of each session comes before each system's ranking,
+    as the lists of its earlier queries.
+
+    Parameters
+    ----------
+    sessions
+        A log of one system.
+    runs
+        Whatever :func:`cranfield.read_runs` takes; the topics are the names of sessions.
+    ties
+        Order of documents with equal scores, as for :func:`cranfield.judge`.
+    duplicates, bad_runs
+        As for :func:`cranfield.read_runs`.
+
+    Returns
+    -------
+    Sessions
+        Sessions with a current query or an answer of any run, by system. A run that does not answer
+        a session has an empty list there.
+
+    Raises
+    ------
+    InputError
+        If no topic of a run is a session.
+    PolicyError
+        For sessions of several systems, or an unknown policy for ties.
+
+    Warns
+    -----
+    CranfieldWarning
+        For topics of runs that are not sessions, and for runs with equal tags.
+
+    Examples
+    --------
+    >>> from cranfield.sessions import read_sessions
+    >>> log = read_sessions([{"session": "s", "query": 1, "rank": 1, "doc": "a"}])
+    >>> both = followed_by(log, {"x": {"s": {"b": 2.0, "c": 1.0}}, "y": {"s": {"a": 1.0}}})
+    >>> both.results.select("system", "query", "rank", "doc").rows()
+    [(0, 1, 1, 'a'), (0, 2, 1, 'b'), (0, 2, 2, 'c'), (1, 1, 1, 'a'), (1, 2, 1, 'a')]
+    """
+    if len(sessions.systems) != 1:
+        raise PolicyError(f"runs follow a log of one system, not of {len(sessions.systems)}")
+    collection = read_runs(runs, duplicates=duplicates, bad_runs=bad_runs)
+    if not len(collection):
+        raise InputError("no runs were given")
+    read = list(collection)
+    place = {name: i for i, name in enumerate(sessions.names)}
+    answers = [_answers(run, place, system, ties) for system, run in enumerate(read)]
+    answered = {i for frame in answers for i in frame["session"].unique().to_list()}
+    indices = [i for i, now in enumerate(sessions.current) if now is not None or i in answered]
+    last = np.zeros(len(sessions.names), dtype=np.int64)
+    np.maximum.at(
+        last, sessions.queries["session"].to_numpy(), sessions.queries["query"].to_numpy()
+    )
+    next_ = pl.Series("query", last + 1)
+    results = pl.concat(answers)
+    results = results.with_columns(query=next_.gather(results["session"]))
+    current = pl.DataFrame(
+        {
+            "session": pl.Series(indices, dtype=pl.Int64),
+            "query": next_.gather(indices),
+            "text": pl.Series([sessions.current[i] for i in indices], dtype=pl.String),
+        }
+    ).with_columns(start=pl.lit(None, pl.Float64))
+    systems = pl.DataFrame({"system": pl.Series(range(len(read)), dtype=pl.Int64)})
+
+    def repeated(frame: pl.DataFrame) -> pl.DataFrame:
+        return systems.join(frame.drop("system", strict=False), how="cross")
+
+    def renumbered(frame: pl.DataFrame) -> pl.DataFrame:
+        inside = frame.filter(pl.col("session").is_in(indices))
+        new = inside["session"].replace_strict(indices, range(len(indices)), return_dtype=pl.Int64)
+        return inside.with_columns(session=new)
+
+    def joined(history: pl.DataFrame, more: pl.DataFrame, schema: dict[str, Any]) -> pl.DataFrame:
+        both = pl.concat([repeated(history).select(*schema), more.select(*schema)])
+        return renumbered(both).sort(*LISTS, maintain_order=True)
+
+    settings = {
+        "duplicates of runs" if k == "duplicates" else k: v for k, v in collection.settings.items()
+    }
+    return replace(
+        sessions,
+        runs_read=settings,
+        names=tuple(sessions.names[i] for i in indices),
+        topics=tuple(sessions.topics[i] for i in indices),
+        systems=tuple(
+            distinct_names(
+                [run.name for run in read],
+                [collection.stem(i) for i in range(len(collection)) if i not in collection.skipped],
+                stacklevel=3,
+            )
+        ),
+        current=(None,) * len(indices),
+        queries=joined(sessions.queries, repeated(current), QUERIES),
+        results=joined(sessions.results, results, RESULTS),
+        clicks=renumbered(repeated(sessions.clicks)).select(*CLICKS),
+        lost_clicks=sessions.lost_clicks * len(read),
+    )
+
+
+def _answers(run: Run, place: dict[str, int], system: int, ties: str) -> pl.DataFrame:
+    known = np.array([place.get(name, -1) for name in run.topics], dtype=np.int64)
+    if (known < 0).all():
+        raise InputError(
+            f"no topic of the run is a session (it has {quoted(run.topics[0])},"
+            f" sessions are {quoted(next(iter(place), ''))})",
+            source=run.name,
+        )
+    if (known < 0).any():
+        first = quoted(run.topics[int(np.argmax(known < 0))])
+        number = counted(int((known < 0).sum()), "topic")
+        warnings.warn(
+            CranfieldWarning(f"{run.name}: {number} without a session, such as {first}, excluded"),
+            stacklevel=3,
+        )
+    order = order_of(run, ties)
+    rows = order.rows
+    session = known[run.codes[rows]]
+    frame = pl.DataFrame(
+        {
+            "system": np.full(rows.size, system, dtype=np.int64),
+            "session": session,
+            "rank": order.ranks_of(rows),
+            "doc": run.docs[rows],
+        }
+    ).with_columns(title=pl.lit(None, pl.String), snippet=pl.lit(None, pl.String))
+    return frame.filter(pl.Series(session >= 0))

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import nan
 from os import PathLike, fspath
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from cranfield.base.errors import CranfieldWarning, InputError, check_choice, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, SCORE
-from cranfield.sessions.concatenating import Sessions
-from cranfield.sessions.log import CLICKS, LISTS, LOG, QUERIES, RESULTS, first_of_each
+from cranfield.sessions.log import (
+    CLICKS,
+    LISTS,
+    LOG,
+    QUERIES,
+    RESULTS,
+    Sessions,
+    first_of_each,
+)
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Table, read_table, two_columns
+from cranfield.sources.columns import Table, columns_of_mapping, read_table, two_columns
 from cranfield.sources.schemas import FRAMES, Column, Lines, Schema, between_tabs, optional
 from cranfield.sources.text import XmlReader
 from cranfield.sources.values import GRADE, ID, Kind, absent, anything, finite
@@ -56,28 +62,6 @@ QUERY = Column("query", replace(ID, read=_query, exact=None), "query of session"
 RANK = Column("rank", WHOLE, "clicked rank")
 
 
-def columns_of_mapping(
-    kind: str,
-) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
-    """Make a function that takes the values of a mapping as columns of a kind of table."""
-
-    def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-        for values in data.values():
-            if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
-                raise InputError(
-                    f"a mapping is a {kind} when its values are columns", source=source
-                )
-        listed = {
-            str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
-            for name, values in data.items()
-        }
-        if len({len(values) for values in listed.values()}) > 1:
-            raise InputError("columns are of different lengths", source=source)
-        return listed
-
-    return columns
-
-
 def _topics(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     if all(isinstance(topic, (str, int)) for topic in data.values()):
         return two_columns("session", "topic")(data, source)
@@ -95,7 +79,6 @@ _SESSIONS = Schema(
     ),
     formats=FRAMES,
     mapping=columns_of_mapping("table of sessions"),
-    readable="table",
 )
 CLICK_COLUMNS = Schema(
     "table of clicks",
@@ -106,7 +89,6 @@ CLICK_COLUMNS = Schema(
     ),
     formats=FRAMES,
     mapping=columns_of_mapping("table of clicks"),
-    readable="table",
 )
 TOPICS = Schema(
     "table of session topics",
@@ -114,7 +96,6 @@ TOPICS = Schema(
     formats=FRAMES,
     lines=Lines(("session", "topic"), 2, cut=lambda line: between_tabs(line, {2}) or line.split()),
     mapping=_topics,
-    readable="table",
 )
 
 
@@ -136,14 +117,13 @@ _NO_TIME_IN_XML = {"", "NA", "NaN", "nan"}
 
 
 @dataclass
-class Read:
-    """What a log holds, as rows; sessions are named by their place.
+class LogRows:
+    """Rows of a log; sessions are indices.
 
-    names, topics, current: of each session: its name, its topic, its query that is not answered
-        yet.
+    names, topics, current: name, topic and current query of each session.
     queries: session, query, text, start.
     results: session, query, rank, document, title, snippet.
-    clicks: session, query, rank (None where it is not given), document, start, end.
+    clicks: session, query, rank (None if missing), document, start, end.
     """
 
     names: list[str] = field(default_factory=list)
@@ -154,7 +134,7 @@ class Read:
     clicks: list[tuple[int, int, int | None, str, float, float]] = field(default_factory=list)
 
 
-def read_xml(source: Source) -> Read:
+def read_xml(source: Source) -> LogRows:
     """Read a log of the TREC Session track.
 
     Entities that the file declares itself are refused, and nothing outside the file is opened.
@@ -167,19 +147,19 @@ def read_xml(source: Source) -> Read:
 
 
 class _Reader(XmlReader):
-    """Takes a log apart, element by element."""
+    """Reads a log, element by element."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self.read = Read()
+        self.read = LogRows()
         self.path: list[str] = []
         self.text: list[str] | None = None
         self.seen: set[object] = set()
         self.query = 0
         self.item: dict[str, str] = {}
 
-    def once(self, what: str, *key: object) -> None:
-        """Refuse what stands twice."""
+    def check_new(self, what: str, *key: object) -> None:
+        """Refuse a key that occurs twice."""
         if key in self.seen:
             raise self.wrong(f"{what} {quoted(key[-1])} twice")
         self.seen.add(key)
@@ -188,8 +168,8 @@ class _Reader(XmlReader):
         parent = self.path[-1] if self.path else ""
         self.path.append(tag)
         if tag == "session":
-            name = self.given(attributes, "num", tag)
-            self.once("session", "session", name)
+            name = self.required(attributes, "num", tag)
+            self.check_new("session", "session", name)
             self.read.names.append(name)
             self.read.topics.append(None)
             self.read.current.append(None)
@@ -202,13 +182,13 @@ class _Reader(XmlReader):
             self.read.topics[-1] = attributes.get("num", "").strip() or None
         elif tag == "interaction":
             self.query = self.whole(attributes.get("num", str(self.query + 1)), "query number")
-            self.once("query", "query", self.session, self.query)
+            self.check_new("query", "query", self.session, self.query)
             self.item = {"start": attributes.get("starttime", "")}
             self.read.queries.append(
                 (self.session, self.query, "", self.time(attributes.get("starttime", "")))
             )
         elif tag == "result":
-            self.item = {"rank": self.given(attributes, "rank", tag)}
+            self.item = {"rank": self.required(attributes, "rank", tag)}
         elif tag == "click":
             self.item = {key: attributes.get(key, "") for key in ("starttime", "endtime")}
         elif tag in _TEXTS or _ID.fullmatch(tag):
@@ -221,37 +201,37 @@ class _Reader(XmlReader):
     def end(self, tag: str) -> None:
         self.path.pop()
         if not self.read.names:
-            # What stands before the first session belongs to none.
+            # Elements before the first session belong to none.
             return
         parent = self.path[-1] if self.path else ""
         if self.text is not None:
             text = "".join(self.text)
             self.text = None
             if tag == "query":
-                self.asked(text.strip(), parent)
+                self.add_query(text.strip(), parent)
             else:
                 self.item["doc" if _ID.fullmatch(tag) else tag] = text
         elif tag == "result":
-            self.result()
+            self.add_result()
         elif tag == "click":
-            self.click()
+            self.add_click()
 
-    def asked(self, text: str, parent: str) -> None:
+    def add_query(self, text: str, parent: str) -> None:
         if parent == "currentquery":
             self.read.current[-1] = text
         elif parent == "interaction":
             session, query, _, start = self.read.queries[-1]
             self.read.queries[-1] = (session, query, text, start)
 
-    def result(self) -> None:
+    def add_result(self) -> None:
         rank, doc = self.whole(self.item["rank"], "rank"), self.item.get("doc", "").strip()
         if not doc:
             raise self.wrong(f"result {rank} names no document")
-        self.once("rank", "rank", self.session, self.query, rank)
+        self.check_new("rank", "rank", self.session, self.query, rank)
         texts = self.item.get("title", ""), self.item.get("snippet", "")
         self.read.results.append((self.session, self.query, rank, doc, *texts))
 
-    def click(self) -> None:
+    def add_click(self) -> None:
         rank, doc = self.item.get("rank", "").strip(), self.item.get("doc", "").strip()
         if not rank and not doc:
             raise self.wrong("a click names neither a rank nor a document")
@@ -263,7 +243,7 @@ class _Reader(XmlReader):
     def session(self) -> int:
         return len(self.read.names) - 1
 
-    def given(self, attributes: dict[str, str], name: str, tag: str) -> str:
+    def required(self, attributes: dict[str, str], name: str, tag: str) -> str:
         value = attributes.get(name, "").strip()
         if not value:
             raise self.wrong(f"a {tag} has no {name}")
@@ -294,33 +274,33 @@ def read_sessions(
     Parameters
     ----------
     data
-        A log of the TREC Session track in XML; or a table with a row a result and columns
+        A log of the TREC Session track in XML; or a table with a row for each result and columns
         `session`, `query`, `doc`, `rank` or `score`, and perhaps `system`, `topic`, `title` and
         `snippet`: a CSV, TSV or Parquet file, a data frame of any library, a dict of columns, or an
-        iterable of mappings or named tuples. Files may be packed (gz, bz2, xz, zst). Queries are
-        numbered from 1; where they are not all whole numbers, they count in order of appearance.
+        iterable of mappings or named tuples. Files may be compressed (gz, bz2, xz, zst). Queries
+        are numbered from 1; if they are not all integers, they count in order of appearance.
         Equal scores are ordered by document, descending, as trec_eval does.
     clicks
-        A table of the same kinds with a row a click: `session`, `query`, `rank`, and perhaps
+        A table of the same kinds with a row for each click: `session`, `query`, `rank`, and perhaps
         `system`, `start` and `end` (seconds). XML has its own.
     topics
         The topic of each session: a dict, a table with columns `session` and `topic`, or a file of
-        lines of both, as the `sessiontopicmap` of the track. It goes before what the log says;
-        a session that is not in it keeps what the log says.
+        lines of both, as the `sessiontopicmap` of the track. It takes precedence over the log; a
+        session that is not in it keeps its topic of the log.
     duplicates
-        What becomes of a rank that is twice in one list of a table: `error` (default), or `first`:
-        the first result with it is kept, and the others are counted and told.
+        How to treat a rank that occurs twice in a list of a table: `error` (default), or `first`,
+        which keeps the first result and reports the number of others.
 
     Raises
     ------
     InputError
-        Naming the file, the line or row and the reason: XML that is not well-formed or declares
+        With file, line or row and reason: XML that is not well-formed or declares
         entities, a rank twice in one list, a session with two topics, a missing column.
 
     Warns
     -----
     CranfieldWarning
-        For clicks on ranks that do not exist, which are left out; for documents twice in one list;
+        For clicks on ranks that do not exist, which are excluded; for documents twice in one list;
         for sessions without queries.
 
     Examples
@@ -360,7 +340,7 @@ def read_session_topics(data: Any) -> dict[str, str]:
     Raises
     ------
     InputError
-        For what cannot be read, or a session with two topics.
+        For unreadable input, or a session with two topics.
 
     Examples
     --------
@@ -392,20 +372,20 @@ def _one_topic(frame: pl.DataFrame, source: str) -> dict[str, str]:
     return topics
 
 
-def _of_xml(read: Read, source: str, topics: Any) -> Sessions:
-    said = {} if topics is None else read_session_topics(topics)
+def _of_xml(read: LogRows, source: str, topics: Any) -> Sessions:
+    own_topics = {} if topics is None else read_session_topics(topics)
     queries = pl.DataFrame(read.queries, schema=_without_system(QUERIES), orient="row")
     results = pl.DataFrame(read.results, schema=_without_system(RESULTS), orient="row")
     schema = {**_without_system(CLICKS), "doc": pl.String}
     rows = [(s, q, rank, start, end, doc) for s, q, rank, doc, start, end in read.clicks]
     clicks = pl.DataFrame(rows, schema=schema, orient="row")
     # A click that names its document only is one on the highest rank of it.
-    place = results.group_by("session", "query", "doc").agg(pl.col("rank").min().alias("found"))
+    place = results.group_by("session", "query", "doc").agg(pl.col("rank").min().alias("highest"))
     clicks = clicks.join(place, on=["session", "query", "doc"], how="left", maintain_order="left")
-    clicks = clicks.with_columns(pl.coalesce("rank", "found").alias("rank"))
-    return _made(
+    clicks = clicks.with_columns(pl.coalesce("rank", "highest").alias("rank"))
+    return _sessions(
         names=read.names,
-        topics=[said.get(name, topic) for name, topic in zip(read.names, read.topics, strict=True)],
+        topics=[own_topics.get(*pair) for pair in zip(read.names, read.topics, strict=True)],
         systems=[LOG],
         current=read.current,
         frames=[
@@ -422,8 +402,8 @@ def _without_system(schema: Mapping[str, Any]) -> dict[str, Any]:
 def _of_table(data: Any, clicks: Any, topics: Any, duplicates: str) -> Sessions:
     table = read_results(data)
     source, frame = table.source, table.frame.with_columns(pl.col("system").fill_null(LOG))
-    said = _one_topic(frame, source) if "topic" in table.names else {}
-    said |= {} if topics is None else read_session_topics(topics)
+    topic_of = _one_topic(frame, source) if "topic" in table.names else {}
+    topic_of |= {} if topics is None else read_session_topics(topics)
     names = frame["session"].unique(maintain_order=True).to_list()
     systems = frame["system"].unique(maintain_order=True).to_list()
     keys = frame.select(*LISTS).unique(maintain_order=True)
@@ -463,9 +443,9 @@ def _of_table(data: Any, clicks: Any, topics: Any, duplicates: str) -> Sessions:
             f" {quoted(names[row['session']])}",
             source=source,
         )
-    return _made(
+    return _sessions(
         names=names,
-        topics=[said.get(name) for name in names],
+        topics=[topic_of.get(name) for name in names],
         systems=systems,
         current=[None] * len(names),
         frames=[
@@ -480,7 +460,7 @@ def _of_table(data: Any, clicks: Any, topics: Any, duplicates: str) -> Sessions:
 
 
 def _clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str]) -> pl.DataFrame:
-    """Read clicks; one on a list that does not exist has no number of a query."""
+    """Read clicks; the query of a click on a list that does not exist is null."""
     if clicks is None:
         return pl.DataFrame(schema=CLICKS)
     table = read_table(clicks, CLICK_COLUMNS)
@@ -496,18 +476,18 @@ def _clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str
 def _coded(
     frame: pl.DataFrame, keys: pl.DataFrame, names: list[str], systems: list[str]
 ) -> pl.DataFrame:
-    """Put indices for the names of systems and sessions, and numbers for queries."""
-    found = frame.join(keys, on=LISTS, how="left", maintain_order="left")
+    """Replace names of systems and sessions by indices, and queries by numbers."""
+    numbered = frame.join(keys, on=LISTS, how="left", maintain_order="left")
     coded = {
-        what: found[what].replace_strict(
+        name: numbered[name].replace_strict(
             labels, range(len(labels)), default=None, return_dtype=pl.Int64
         )
-        for what, labels in (("system", systems), ("session", names))
+        for name, labels in (("system", systems), ("session", names))
     }
-    return found.drop("number").with_columns(**coded, query=found["number"])
+    return numbered.drop("number").with_columns(**coded, query=numbered["number"])
 
 
-def _made(
+def _sessions(
     *,
     names: list[str],
     topics: list[str | None],
@@ -516,18 +496,18 @@ def _made(
     frames: list[pl.DataFrame],
     source: str,
 ) -> Sessions:
-    """Put results and clicks in order, and leave out clicks on what is not there."""
+    """Sort results and clicks, and exclude clicks on ranks that do not exist."""
     queries, results, clicks = (
         frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
         for frame, schema in zip(frames, (QUERIES, RESULTS, CLICKS), strict=True)
     )
     results = results.sort(*LISTS, "rank", maintain_order=True)
-    there = clicks.join(
+    valid = clicks.join(
         results.select(*LISTS, "rank"), on=[*LISTS, "rank"], how="semi", maintain_order="left"
     )
-    # A click without a time stays behind the one that stands before it.
+    # A click without a time stays behind the click before it.
     at = pl.col("start").fill_nan(None).forward_fill().over("system", "session")
-    timed = there.with_columns(at=at).sort(
+    timed = valid.with_columns(at=at).sort(
         "system", "session", "at", maintain_order=True, nulls_last=False
     )
     return Sessions(
@@ -539,19 +519,21 @@ def _made(
         results=results,
         clicks=timed.drop("at"),
         source=source,
-        lost_clicks=clicks.height - there.height,
+        lost_clicks=clicks.height - valid.height,
     )
 
 
 def _problems(sessions: Sessions) -> list[str]:
-    """Say what the owner of the data should look at."""
+    """Describe the anomalies of a log."""
     counts = sessions.counts
-    found = []
+    problems = []
     if counts.lost_clicks:
-        found.append(f"{counted(counts.lost_clicks, 'click')} on ranks that do not exist, left out")
+        problems.append(
+            f"{counted(counts.lost_clicks, 'click')} on ranks that do not exist, excluded"
+        )
     if counts.repeated_in_list:
-        found.append(f"{counted(counts.repeated_in_list, 'document')} twice in one list")
+        problems.append(f"{counted(counts.repeated_in_list, 'document')} twice in one list")
     if counts.without_queries:
         number = counted(len(counts.without_queries), "session")
-        found.append(f"{number} without queries, such as {quoted(counts.without_queries[0])}")
-    return found
+        problems.append(f"{number} without queries, such as {quoted(counts.without_queries[0])}")
+    return problems

@@ -293,7 +293,10 @@ class LineMap:
         if numbers is None:
             return None
         lines = cls()
-        lines.add(len(numbers), 0, np.array(numbers, dtype=np.int64))
+        if isinstance(numbers, range) and numbers:
+            lines.add(len(numbers), numbers[0])
+        else:
+            lines.add(len(numbers), 0, np.array(numbers, dtype=np.int64))
         return lines
 
     def numbers(self) -> NDArray[np.int64]:

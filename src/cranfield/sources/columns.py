@@ -7,7 +7,7 @@ import io
 from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -58,6 +58,12 @@ class Columns:
         places = schema.places(self.names, self.source, called)
         self.tell_unused(schema, [*places.values()])
         return {name: self.cells(k) for name, k in places.items()}
+
+    def table(
+        self, schema: Schema, called: Mapping[str, str] = AS_USUAL, *, empty: bool = False
+    ) -> Table:
+        """Take the columns of a schema, as :meth:`matched` does, and make each what it says."""
+        return fitted(self.matched(schema, called), schema, self.source, self.lines, empty=empty)
 
     def tell_unused(self, schema: Schema, used: Collection[int]) -> None:
         """Warn of columns that nothing reads; refuse those that change what rows mean.
@@ -187,12 +193,12 @@ def columns_of_frame(data: Any, source: str) -> Columns:
     def cells(k: int) -> Cells:
         # By name, which may be a number in pandas.
         series: Any = frame.get_column(names[k])
+        if isinstance(native := series.to_native(), pl.Series) and native.dtype != pl.Object:
+            return native
         # An object column may hide anything; through Python each value is seen as it is. What Arrow
         # has no type for (complex numbers, wide integers) Python can still show.
         if series.dtype == nw.Object or series.dtype.is_temporal():
             return list(series.to_list())
-        if isinstance(native := series.to_native(), pl.Series):
-            return native
         try:
             return pl.Series(series.to_arrow())
         except Exception:
@@ -207,25 +213,14 @@ def _by_arrow(data: Any) -> pl.DataFrame:
     return pl.from_dataframe(data)
 
 
-@dataclass(frozen=True)
-class Words:
-    """What rows are called in messages: in memory, or in JSON."""
-
-    mapping: str = "a mapping"
-    plain: str = "a tuple"
-    named: str = "a mapping or a named tuple"
-    rows: str = "named tuples, mappings and tuples"
-    kinds: Mapping[str, str] = field(default_factory=dict)
-
-    def kind(self, row: object) -> str:
-        name = type(row).__name__
-        return self.kinds.get(name, name)
+_KINDS = {"dict": "a record", "list": "a list", "tuple": "a tuple", "str": "text"}
+_KINDS |= {"int": "a number", "float": "a number", "bool": "true or false", "NoneType": "null"}
 
 
-_OF_PYTHON = Words()
-_JSON = {"dict": "an object", "list": "an array", "str": "text", "NoneType": "null"}
-_JSON |= {"int": "a number", "float": "a number", "bool": "true or false"}
-_OF_JSON = Words("an object", "an array", "an object", "objects and arrays", _JSON)
+def _kind_of(row: Any) -> str:
+    """Say what a row is, for messages."""
+    kind = _KINDS.get(type(row).__name__, type(row).__name__)
+    return f"{kind} of {counted(len(row), 'value')}" if type(row) in {list, tuple} else kind
 
 
 def columns_of_records(
@@ -233,31 +228,24 @@ def columns_of_records(
     schema: Schema,
     source: str,
     lines: Sequence[int] | None = None,
-    words: Words = _OF_PYTHON,
 ) -> Columns:
     """Take mappings, named tuples, data classes, or plain tuples where the schema has them."""
     if not rows:
         raise schema.empty(source)
-    kind, shape, tuples = words.kind(rows[0]), _shape(rows[0]), schema.tuples or ()
+    shape, tuples = _shape(rows[0]), schema.tuples or ()
     plain = shape is None or isinstance(shape, int)
-    if plain and not tuples:
-        raise InputError(
-            f"row 1 is {kind}; a row of a {schema.kind} is {words.named}",
-            source=source,
-        )
     size = shape if isinstance(shape, int) else 0
     if size and size == len(schema.lines_as_rows):
         tuples = schema.lines_as_rows
-    if plain and not len(schema.required) <= size <= len(tuples):
-        raise InputError(
-            f"{kind} is no row of a {schema.kind}; {words.rows} ({', '.join(tuples)}) are",
-            source=source,
-        )
+    if plain and not (tuples and len(schema.required) <= size <= len(tuples)):
+        records = "records with named fields" + f" or tuples ({', '.join(tuples)})" * bool(tuples)
+        reason = f"expected {records} as rows of a {schema.kind}, got {_kind_of(rows[0])}"
+        raise wrong_row(0, reason, source, lines)
     alike = len(set(map(type, rows))) == 1 and (not plain or len(set(map(len, rows))) == 1)
     if not alike and (other := next((k for k, row in enumerate(rows) if _shape(row) != shape), 0)):
-        like = words.mapping if shape is Mapping else kind
-        like = f"{words.plain} of {size} values" if plain else like
-        raise InputError(f"row {other + 1} is not {like}", source=source)
+        like = "a record" if shape is Mapping else _kind_of(rows[0])
+        reason = f"expected {like} as in the first row, got {_kind_of(rows[other])}"
+        raise wrong_row(other, reason, source, lines)
     if plain:
         return Columns.of_rows(tuples[:size], rows, source, lines)
     if isinstance(shape, tuple):
@@ -289,17 +277,18 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
             source=source.name,
         )
     raw, name = source.read(), source.name
-    if not raw.strip():
+    if not raw.removeprefix(BOM_UTF8).strip():
         raise schema.empty(name)
     if not form and schema.lines is not None:
         return _columns_of_lines(decoded(raw, name), schema.lines, schema.things, name)
     if form == "parquet":
-        return columns_of_frame(parquet_frame(raw, name, schema.readable), name)
+        return columns_of_frame(parquet_frame(raw, name), name)
     text = decoded(raw, name)
     if form in {"csv", "tsv"}:
         separator = "\t" if form == "tsv" else ","
         if not schema.numbered:
-            return columns_of_frame(csv_frame(raw, name, separator, schema.readable or form), name)
+            frame = csv_frame(raw, name, separator)
+            return replace(columns_of_frame(frame, name), lines=lines_of_rows(raw, frame.height, 1))
         rows, lines = separated(text, name, separator)
         if len(rows) < 2:
             raise schema.empty(name)
@@ -307,33 +296,45 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         return Columns.of_rows(rows[0], rows[1:], name, lines[1:])
     if form == "jsonl":
         records, lines = json_lines(text, name)
-        return columns_of_records(records, schema, name, lines, _OF_JSON)
+        return columns_of_records(records, schema, name, lines)
     parsed = parsed_json(text, name)
     if isinstance(parsed, Mapping) and schema.mapping is not None:
         return Columns.of(schema.mapping(parsed, name), name)
     if isinstance(parsed, list):
-        return columns_of_records(parsed, schema, name, words=_OF_JSON)
+        return columns_of_records(parsed, schema, name)
     what = "neither an object nor an array" if schema.mapping else f"no array of {schema.things}"
     raise InputError(f"holds {what}", source=name)
 
 
-def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.DataFrame:
+def lines_of_rows(raw: bytes, rows: int, head: int = 0) -> Sequence[int] | None:
+    """Return the line of each row below a header; None where a row may not be one line."""
+    lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
+    if lines == rows + head:
+        return range(head + 1, head + 1 + rows)
+    if head or rows > 1_000_000:
+        return None
+    filled = [k for k, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
+    return filled if len(filled) == rows else None
+
+
+def csv_frame(raw: bytes, source: str, separator: str) -> pl.DataFrame:
     """Read CSV as a table of text; rows and lines are not the same where a cell has several."""
+    unreadable = "is not readable TSV" if separator == "\t" else "is not readable CSV"
     if raw.startswith(_UNPACKED):
         # Polars would unpack it, as much as there is.
-        raise InputError(f"is no readable {readable}: it begins like an archive", source=source)
+        raise InputError(f"{unreadable}: it begins like an archive", source=source)
     while raw.startswith(BOM_UTF8):
         raw = raw.removeprefix(BOM_UTF8)
     if b"\n" not in raw.strip(b"\r\n"):
         raw = raw.replace(b"\r", b"\n")
     wider = False
-    with refusing(f"is no readable {readable}", source):
+    with refusing(unreadable, source):
         try:
             frame = pl.read_csv(raw, separator=separator, infer_schema=False)
         except pl.exceptions.ComputeError as error:
             if "more fields" not in str(error):
                 raise
-            frame, wider = _with_ends(raw, source, separator, readable), True
+            frame, wider = _with_ends(raw, source, separator), True
         # The reader gives a name that stands there again another one.
         if any("_duplicated_" in name for name in frame.columns):
             head = pl.read_csv(raw.lstrip(b"\r\n"), separator=separator, has_header=False, n_rows=1)
@@ -376,7 +377,7 @@ def _refuse_other_rows(raw: bytes, source: str, separator: str, frame: pl.DataFr
         raise InputError(reason, source=source)
 
 
-def _with_ends(raw: bytes, source: str, separator: str, readable: str) -> pl.DataFrame:
+def _with_ends(raw: bytes, source: str, separator: str) -> pl.DataFrame:
     """Read CSV whose lines end with a comma, and whose head does not; refuse any other excess."""
     # Blank lines may stand before the head.
     body = raw.lstrip(b"\r\n")
@@ -396,17 +397,16 @@ def _with_ends(raw: bytes, source: str, separator: str, readable: str) -> pl.Dat
         width = len(next((row for row in reader if row), []))
         longer = (reader.line_num for row in reader if any(cell.strip() for cell in row[width:]))
         raise InputError(
-            f"is no readable {readable}: lines have more cells than the first one, which is to name"
-            " the columns",
+            "has lines with more cells than the first one, which is to name the columns",
             source=source,
             line=next(longer, None),
         )
     return frame.select(names)
 
 
-def parquet_frame(raw: bytes, source: str, readable: str = "") -> pl.DataFrame:
-    _check_parquet(memoryview(raw), source, readable)
-    with reading_parquet(source, readable):
+def parquet_frame(raw: bytes, source: str) -> pl.DataFrame:
+    _check_parquet(memoryview(raw), source)
+    with reading_parquet(source):
         frame = pl.read_parquet(io.BytesIO(raw))
         lengths = [
             getattr(column, "cat" if column.dtype == pl.Categorical else "str").len_bytes()
@@ -419,20 +419,20 @@ def parquet_frame(raw: bytes, source: str, readable: str = "") -> pl.DataFrame:
     return frame
 
 
-def check_parquet_file(path: str, readable: str = "") -> None:
+def check_parquet_file(path: str) -> None:
     """Refuse a Parquet file that is damaged, without holding it; one elsewhere is not looked at."""
     if is_url(path):
         return
     source = Source(path)
-    _check_parquet(source.mapped(), source.name, readable)
+    _check_parquet(source.mapped(), source.name)
 
 
-def _check_parquet(data: memoryview, source: str, readable: str) -> None:
+def _check_parquet(data: memoryview, source: str) -> None:
     try:
         with _saying_limits(source):
             check_parquet(data)
     except DamagedParquetError as error:
-        raise InputError(f"{_unreadable(readable)}: {error}", source=source) from None
+        raise InputError(f"is not readable Parquet: {error}", source=source) from None
 
 
 @contextmanager
@@ -444,14 +444,10 @@ def _saying_limits(source: str) -> Iterator[None]:
 
 
 @contextmanager
-def reading_parquet(source: str, readable: str = "") -> Iterator[None]:
+def reading_parquet(source: str) -> Iterator[None]:
     """Turn what goes wrong with a Parquet file that was checked into an InputError of one line."""
-    with refusing(_unreadable(readable), source), quiet_panics():
+    with refusing("is not readable Parquet", source), quiet_panics():
         yield
-
-
-def _unreadable(readable: str) -> str:
-    return f"is no readable {readable or 'parquet'}"
 
 
 @contextmanager
@@ -527,6 +523,26 @@ def two_columns(*names: str) -> Callable[[Mapping[Any, Any], str], dict[str, lis
     return lambda data, source: dict(zip(names, (list(data), list(data.values())), strict=True))
 
 
+def columns_of_mapping(kind: str) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
+    """Make a function that takes the values of a mapping as columns of a kind of table."""
+
+    def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+        for values in data.values():
+            if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
+                raise InputError(
+                    f"a mapping is a {kind} when its values are columns", source=source
+                )
+        listed = {
+            str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
+            for name, values in data.items()
+        }
+        if len({len(values) for values in listed.values()}) > 1:
+            raise InputError("columns are of different lengths", source=source)
+        return listed
+
+    return columns
+
+
 def pairs_of(
     data: Mapping[Any, Any], outer: str, inside: str, source: str
 ) -> Iterator[tuple[Any, Mapping[Any, Any]]]:
@@ -571,6 +587,11 @@ class Table:
     def wrong(self, row: int, reason: str, topic: str | None = None) -> InputError:
         return wrong_row(row, reason, self.source, self.lines, topic)
 
+    def gather(self, rows: pl.Series | NDArray[np.int64]) -> Table:
+        """Return some rows, by their places, with their lines."""
+        lines = None if self.lines is None else np.asarray(self.lines)[np.asarray(rows)]
+        return replace(self, frame=self.frame[rows], lines=lines)
+
 
 def wrong_row(
     row: int,
@@ -587,8 +608,7 @@ def wrong_row(
 
 def read_table(data: Any, schema: Schema) -> Table:
     """Read a table of some kind from a file, a data frame, rows, or what a mapping says."""
-    columns = read_columns(data, schema)
-    return fitted(columns.matched(schema), schema, columns.source, columns.lines)
+    return read_columns(data, schema).table(schema)
 
 
 def _cell(cells: Cells, row: int) -> Any:
@@ -615,9 +635,14 @@ def fitted(
     cells: Mapping[str, Cells],
     schema: Schema,
     source: str,
-    lines: Sequence[int] | None = None,
+    lines: Sequence[int] | NDArray[np.int64] | None = None,
+    *,
+    empty: bool = False,
 ) -> Table:
-    """Make each column what the schema says, or name the first row that does not fit."""
+    """Make each column what the schema says, or name the first row that does not fit.
+
+    empty: whether there may be no rows.
+    """
     made = {}
     for column in schema.columns:
         if column.name in cells:
@@ -634,7 +659,7 @@ def fitted(
                 )
             _warn_of_written_gaps(made[column.name], column.called or column.name, source)
     height = max((len(series) for series in made.values()), default=0)
-    if not height:
+    if not height and not empty:
         raise schema.empty(source)
     missing = {
         column.name: pl.Series([None], dtype=column.kind.dtype).new_from_index(0, height)

@@ -9,13 +9,13 @@ with two names of one group is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import some_of
 from cranfield.sources.values import Cells, Kind, is_number
 
@@ -272,9 +272,8 @@ class Lines:
 class Schema:
     """A kind of table.
 
-    kind, called, readable, lacks, hint: words for messages: what a table is, what something is to
-        be read as, what a damaged file is none of (by default its format), what a missing column
-        is, and what helps, where nothing else seems to be wrong.
+    kind, called, hint: words for messages: what a table is, what something is to be read as, and
+        what helps, where nothing else seems to be wrong.
     columns: its columns; a note names the other ones of a table.
     asked: whether the user named the columns, so that others are not worth a note.
     decisive: kinds of columns, of `DECISIVE`, that change what a row means and that it cannot
@@ -297,9 +296,7 @@ class Schema:
     tuples: tuple[str, ...] | None = ()
     lines_as_rows: tuple[str, ...] = ()
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]] | None = None
-    readable: str = ""
     numbered: bool = False
-    lacks: str = "has no {name} column (usual names: {names}); columns: {have}"
     hint: str = ""
     decisive: tuple[str, ...] = ("status",)
     asked: bool = False
@@ -340,17 +337,31 @@ class Schema:
             elif column.required:
                 if any(isinstance(name, str) and is_number(name) for name in names):
                     raise InputError(self._headless(names), source=source)
-                have = [quoted(name) for name in names[:12]]
-                usual = [*dict.fromkeys((column.name, *column.names))]
-                reason = (self.lacks + (self._of_head(names) or self.hint)).format(
-                    name=column.name,
-                    names=some_of(usual, 10),
-                    either=" or ".join(usual[:2]),
-                    have=", ".join(have),
-                    plain=", ".join(map(str, names)) or "none",
-                )
-                raise InputError(reason, source=source)
+                raise InputError(self._lacks(column, names), source=source)
         return found
+
+    def column_of(self, name: object) -> str | None:
+        """Return the column of which this is a usual name; None if it is of none."""
+        word = spelt(name)
+        known = (one.name for one in self.columns if word in map(spelt, one.names))
+        return next(known, None)
+
+    def columns_of(self, names: Iterable[object]) -> list[str]:
+        """Return the columns of which these are usual names, each of another one."""
+        columns: list[str] = []
+        for name in names:
+            column = self.column_of(name)
+            if column is None or column in columns:
+                expected = ", ".join(one.name for one in self.columns)
+                reason = f"expected one of: {expected}" if column is None else f"a second {column}"
+                raise PolicyError(f"unknown column {quoted(name)} in columns; {reason}")
+            columns.append(column)
+        return columns
+
+    def own_names(self, columns: Mapping[str, str] | None) -> dict[str, str]:
+        """Return what columns are called in a table, where a user says so by any usual name."""
+        names = columns or {}
+        return dict(zip(self.columns_of(names), map(str, names.values()), strict=True))
 
     @staticmethod
     def describes(name: object) -> bool:
@@ -383,6 +394,12 @@ class Schema:
             and not (NO_NAME.fullmatch(name) and (name or not k))
         ]
         return noted, others, decisive
+
+    def _lacks(self, column: Column, names: Sequence[object]) -> str:
+        usual = some_of(dict.fromkeys((column.name, *column.names)), 10)
+        have = ", ".join(quoted(name) for name in names[:12]) or "none"
+        hint = self._of_head(names) or self.hint.format(name=column.name)
+        return f"has no {column.name} column (usual names: {usual}); columns: {have}{hint}"
 
     def _headless(self, names: Sequence[object]) -> str:
         """Say that a table does not name its columns, and which names may be wanted."""

@@ -263,6 +263,18 @@ Blanks around it are removed, as between the fields of a line of text.
 TAG = Kind(_identifier, missing=anything, exact=(str, pl.String))
 """The same, and nothing where it is none."""
 
+
+def _label(cell: Any) -> str | None:
+    nested = isinstance(cell, (list, tuple, set, dict))
+    return None if nested or absent(cell) else str(plain(cell)).strip() or None
+
+
+LABEL = Kind(_label, wanted="not text or a number")
+"""A name of any plain value, such as a topic, a nugget or a system; there has to be one."""
+
+NAME = replace(LABEL, missing=absent)
+"""The same, and nothing where there is no value."""
+
 NUMBER = Kind(finite, pl.Float64, "not a finite number", exact=(float, pl.Float64))
 
 

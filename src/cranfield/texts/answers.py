@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from math import isnan, nan
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, check_choice, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.coverage import Scorable
-from cranfield.sources.chunks import Source
-from cranfield.sources.columns import Table, fitted, pairs_of, read_columns
-from cranfield.sources.schemas import Lines, Schema, optional
-from cranfield.sources.text import decoded, json_lines
-from cranfield.sources.values import absent, anything
+from cranfield.sources.columns import (
+    Table,
+    columns_of_records,
+    fitted,
+    pairs_of,
+    read_columns,
+    read_table,
+)
+from cranfield.sources.schemas import Column, Lines, Schema, optional
+from cranfield.sources.values import LABEL, NAME, Kind, absent, anything
 from cranfield.texts.gold import (
     AMOUNT,
     IMPORTANCE,
-    LABEL,
-    LACKS,
-    NAME,
     NUGGET,
     NUGGETS,
     SUPPORT,
@@ -44,6 +48,7 @@ from cranfield.texts.gold import (
 
 _NTCIR = ("topic", "nugget", "position")
 _SYSLEN = "syslen="
+ANSWER_TEXT = replace(TEXT, missing=anything)
 
 ANSWERS = Schema(
     "table of answers",
@@ -52,15 +57,13 @@ ANSWERS = Schema(
         optional("position", AMOUNT, "offset"),
         optional("support", SUPPORT),
         optional("length", AMOUNT),
-        optional("text", replace(TEXT, missing=anything)),
+        optional("text", ANSWER_TEXT),
     ),
     called="answers",
     decisive=("status", "support"),
     lines=Lines(_NTCIR, 2, loose=True),
     tuples=_NTCIR,
     numbered=True,
-    readable="Parquet",
-    lacks=LACKS,
 )
 
 
@@ -202,9 +205,7 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     JudgedAnswers(1 topic, 2 systems, 3 matches)
     """
     gold = read_nuggets(nuggets)
-    listed = answers if isinstance(answers, (list, tuple)) and answers else [None]
-    several = all(isinstance(one, (str, PathLike)) for one in listed)
-    return judged_of([_table(one, name) for one in (listed if several else [answers])], gold)
+    return judged_of([_table(one, name) for one in _files(answers)], gold)
 
 
 def _table(data: Any, name: str | None) -> Table:
@@ -309,48 +310,28 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     )
 
 
+def _list(cell: Any) -> list[Any] | None:
+    return cell if isinstance(cell, list) and cell else None
+
+
 FAILED = "failed"
 """What AutoNuggetizer writes where its model gave no label."""
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """What is said of one answer, and where."""
-
-    source: str
-    number: int
-    line: int | None
-    content: Mapping[str, Any]
-    stem: str
-
-    def wrong(self, reason: str, topic: str | None = None) -> InputError:
-        where = reason if self.line is not None else f"row {self.number}: {reason}"
-        return InputError(where, source=self.source, line=self.line, topic=topic)
-
-    def label(self, name: str, *others: str, default: str | None = None) -> str:
-        cell = next((self.content[one] for one in (name, *others) if one in self.content), None)
-        if absent(cell) and default is not None:
-            return default
-        if absent(cell):
-            raise self.wrong("has no topic")
-        return str(LABEL.read(cell))
-
-
-@dataclass
-class _Rows:
-    """Rows of a table of one file."""
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    lines: list[Any] = field(default_factory=list)
-
-    def add(self, answer: _Answer, **cells: Any) -> None:
-        self.rows.append(cells)
-        self.lines.append(answer.line)
-
-    def table(self, schema: Schema, source: str) -> Table:
-        names = dict.fromkeys(name for row in self.rows for name in row)
-        cells = {name: [row.get(name) for row in self.rows] for name in names}
-        return fitted(cells, schema, source, None if None in self.lines else self.lines)
+ASSIGNMENTS = Schema(
+    "table of nugget assignments",
+    (
+        TOPIC,
+        optional("run_id", NAME, None),
+        Column("nuggets", Kind(_list, pl.Object), None),
+        optional("answer_text", ANSWER_TEXT, None),
+    ),
+    called="nugget assignments",
+    formats=frozenset({"jsonl"}),
+    otherwise="jsonl",
+    decisive=(),
+    numbered=True,
+)
 
 
 def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnswers:
@@ -390,85 +371,62 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     >>> read_nugget_assignments([{"qid": "1", "run_id": "a", "nuggets": nuggets}])
     JudgedAnswers(1 topic, 1 system, 1 match)
     """
-    gold, answers = _Rows(), dict[str, _Rows]()
+    tables: list[Table] = []
+    gold: list[dict[str, Any]] = []
     used = False
     first: dict[str, Counter[tuple[str, Any]]] = {}
     answered: set[tuple[str, str]] = set()
     failed = 0
-    source = "nugget assignments"
-    for answer in _answers(data):
-        source = answer.source
-        topic = answer.label("qid", "topic_id", "topic")
-        system = answer.label("run_id", default=name or answer.stem)
-        used |= absent(answer.content.get("run_id"))
-        if (topic, system) in answered:
-            raise answer.wrong(f"a second answer of {quoted(system)}", topic)
-        answered.add((topic, system))
-        nuggets, lost = _nuggets(answer, topic)
-        failed += lost
-        listed = Counter((nugget, importance) for nugget, importance, _ in nuggets)
-        if topic not in first:
-            first[topic] = listed
-            for nugget, importance, _ in nuggets:
-                gold.add(answer, topic=topic, nugget=nugget, importance=importance)
-        elif first[topic] != listed:
-            other = next(iter((listed - first[topic]) or (first[topic] - listed)))[0]
-            raise answer.wrong(
-                f"its nuggets are not those of the topic's first answer: {quoted(other)}", topic
-            )
-        rows = answers.setdefault(source, _Rows())
-        whole = {"topic": topic, "system": system, "text": answer.content.get("answer_text")}
-        rows.add(answer, **whole, nugget=None)
-        for nugget, _, support in nuggets:
-            rows.add(answer, **whole, nugget=nugget, support=support)
-    if not answers:
-        raise InputError("is empty", source=source)
+    for one in _files(data):
+        table = read_table(one, ASSIGNMENTS)
+        rows: list[dict[str, Any]] = []
+        for row, (topic, run, given, text) in enumerate(table.rows()):
+            system = run or name or stem_of(one)
+            used |= run is None
+            if (topic, system) in answered:
+                raise table.wrong(row, f"a second answer of {quoted(system)}", topic)
+            answered.add((topic, system))
+            nuggets, lost = _nuggets(given, partial(table.wrong, row, topic=topic))
+            failed += lost
+            listed = Counter((nugget, importance) for nugget, importance, _ in nuggets)
+            if topic not in first:
+                first[topic] = listed
+                gold += [{"topic": topic, "nugget": n, "importance": i} for n, i, _ in nuggets]
+            elif first[topic] != listed:
+                other = quoted(next(iter((listed - first[topic]) or (first[topic] - listed)))[0])
+                reason = f"its nuggets are not those of the topic's first answer: {other}"
+                raise table.wrong(row, reason, topic)
+            whole = {"topic": topic, "system": system, "text": text}
+            rows.append({**whole, "nugget": None})
+            rows += [{**whole, "nugget": nugget, "support": of} for nugget, _, of in nuggets]
+        tables.append(columns_of_records(rows, ANSWERS, table.source).table(ANSWERS))
     check_name_used(name, used)
     if failed:
         warn(
-            f"{source}: {counted(failed, 'label')} that failed; they count as no support, or as"
-            " okay",
+            f"{tables[-1].source}: {counted(failed, 'label')} that failed; they count as no"
+            " support, or as okay",
             stacklevel=2,
         )
-    tables = [rows.table(ANSWERS, source) for source, rows in answers.items()]
-    return judged_of(tables, nuggets_of(gold.table(NUGGETS, source)))
+    return judged_of(tables, nuggets_of(read_table(gold, NUGGETS)))
 
 
-def _answers(data: Any) -> Iterator[_Answer]:
-    if isinstance(data, (str, PathLike)):
-        source = Source(fspath(data))
-        records, lines = json_lines(decoded(source.read(), source.name), source.name)
-        for line, record in zip(lines, records, strict=True):
-            if not isinstance(record, Mapping):
-                raise InputError("is no object", source=source.name, line=line)
-            yield _Answer(source.name, line, line, record, source.stem)
-    elif isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray, Mapping)):
-        for number, record in enumerate(data, 1):
-            if isinstance(record, (str, PathLike)):
-                yield from _answers(record)
-            elif isinstance(record, Mapping):
-                yield _Answer("nugget assignments", number, None, record, "run")
-            else:
-                raise InputError(
-                    f"row {number} is {type(record).__name__}, no record",
-                    source="nugget assignments",
-                )
-    else:
-        raise InputError(f"{type(data).__name__} cannot be read as nugget assignments")
+def _files(data: Any) -> list[Any]:
+    """Return the files of a list of files, or else the data alone."""
+    listed = isinstance(data, (list, tuple)) and data
+    return [*data] if listed and all(isinstance(one, (str, PathLike)) for one in data) else [data]
 
 
-def _nuggets(answer: _Answer, topic: str) -> tuple[list[tuple[str, Any, Any]], int]:
+def _nuggets(
+    listed: list[Any], wrong: Callable[[str], InputError]
+) -> tuple[list[tuple[str, Any, Any]], int]:
     """Take the nuggets of an answer with their labels, and count the labels that failed."""
-    listed = answer.content.get("nuggets")
-    if not isinstance(listed, list) or not listed:
-        raise answer.wrong("has no nuggets", topic)
     nuggets: list[tuple[str, Any, Any]] = []
     times: Counter[str] = Counter()
     failed = 0
     for nugget in listed:
         text = nugget.get("text") if isinstance(nugget, Mapping) else None
         if not isinstance(text, str) or not text.strip():
-            raise answer.wrong("a nugget has no text", topic)
+            raise wrong("a nugget has no text")
         labels: list[Any] = []
         for name, instead, called, kind in (
             ("importance", "okay", "importance", IMPORTANCE),
@@ -476,11 +434,11 @@ def _nuggets(answer: _Answer, topic: str) -> tuple[list[tuple[str, Any, Any]], i
         ):
             label = nugget.get(name)
             if absent(label):
-                raise answer.wrong(f"nugget {quoted(text)} has no {name}", topic)
+                raise wrong(f"nugget {quoted(text)} has no {name}")
             failed += label == FAILED
             label = instead if label == FAILED else label
             if kind.read(label) is None:
-                raise answer.wrong(kind.reason(called, label), topic)
+                raise wrong(kind.reason(called, label))
             labels.append(label)
         times[text] += 1
         importance, support = labels

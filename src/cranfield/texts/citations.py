@@ -15,10 +15,8 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.coverage import Scorable
 from cranfield.sources.columns import Table, pairs_of, read_table
 from cranfield.sources.schemas import Column, Schema, optional
+from cranfield.sources.values import LABEL, NAME
 from cranfield.texts.gold import (
-    LABEL,
-    LACKS,
-    NAME,
     SUPPORT,
     SYSTEM,
     TOPIC,
@@ -40,8 +38,6 @@ _CITATIONS = Schema(
     called="citations",
     otherwise="csv",
     numbered=True,
-    readable="Parquet",
-    lacks=LACKS,
 )
 
 

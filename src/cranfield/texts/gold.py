@@ -18,7 +18,7 @@ from cranfield.base.text import counted, some_of
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import Table, pairs_of, read_table
 from cranfield.sources.schemas import Column, Lines, Schema, optional
-from cranfield.sources.values import Kind, absent, finite, plain, truths_as_grades
+from cranfield.sources.values import LABEL, NAME, Kind, absent, finite, truths_as_grades
 
 LARGEST = 1e15
 """The largest weight, length or position; sums and products of such stay finite."""
@@ -34,11 +34,6 @@ _SUPPORT = {
 """Labels of support, spelt without blanks, hyphens and underscores."""
 
 _YES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-
-
-def _label(cell: Any) -> str | None:
-    nested = isinstance(cell, (list, tuple, set, dict))
-    return None if nested or absent(cell) else str(plain(cell)).strip()
 
 
 def _amount(cell: Any) -> float | None:
@@ -69,12 +64,6 @@ def _yes(cell: Any) -> float | None:
     return degree if degree in {0.0, 1.0} else None
 
 
-LABEL = Kind(_label)
-"""A name; there has to be one."""
-
-NAME = Kind(_label, wanted="not text or a number", missing=absent)
-"""A name, where there is one."""
-
 TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, wanted="no text")
 
 AMOUNT = Kind(_amount, pl.Float64, _no_amount, absent)
@@ -101,8 +90,6 @@ def check_systems(table: Table) -> None:
     if not unnamed.all():
         table.refuse(unnamed, lambda _: "has no system, and others have")
 
-
-LACKS = "has no column {name}; columns: {have}"
 
 TOPIC = Column("topic", LABEL)
 NUGGET = Column("nugget", LABEL)
@@ -157,8 +144,6 @@ NUGGETS = Schema(
     lines=Lines(_NTCIR, 4, loose=True),
     tuples=_NTCIR,
     numbered=True,
-    readable="Parquet",
-    lacks=LACKS,
 )
 
 

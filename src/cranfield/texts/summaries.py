@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.coverage import Scorable
-from cranfield.sources.columns import pairs_of, read_table
+from cranfield.sources.columns import read_table, three_columns
 from cranfield.sources.schemas import Column, Schema
 from cranfield.texts.gold import (
-    LACKS,
     SYSTEM,
     TEXT,
     TOPIC,
@@ -31,14 +30,33 @@ Tokeniser = Callable[[str], list[str]]
 Sentences = tuple[tuple[int, ...], ...]
 """Words of a text as numbers, sentence by sentence."""
 
+
+def _by_system(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+    """Make columns of `{system: {topic: text}}`."""
+    return three_columns(data, ("system", "topic", "text"), "topic: text", source)
+
+
+def _by_topic(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+    """Make columns of `{topic: text}` or `{topic: [text, ...]}`."""
+    columns: dict[str, list[Any]] = {"topic": [], "text": []}
+    for topic, value in data.items():
+        several = value if isinstance(value, (list, tuple)) else [value]
+        if not several:
+            raise InputError("has no reference text", source=source, topic=str(topic))
+        columns["topic"] += [topic] * len(several)
+        columns["text"] += several
+    return columns
+
+
 _TEXTS = Schema(
     "table of texts",
     (TOPIC, Column("text", TEXT), SYSTEM),
+    called="summaries",
     otherwise="csv",
+    mapping=_by_system,
     numbered=True,
-    readable="Parquet",
-    lacks=LACKS,
 )
+_REFERENCES = replace(_TEXTS, called="references", mapping=_by_topic)
 
 _OTHER = re.compile(r"[^\W_a-z0-9]")
 _ADVICE = "; tokeniser='whitespace' keeps all characters"
@@ -148,7 +166,7 @@ def judge_summaries(
     """
     cut = tokeniser_of(tokeniser)
     gold: dict[str, list[str]] = {}
-    for topic, _, text in _texts(references, "references"):
+    for topic, text, _ in _texts(references, _REFERENCES):
         gold.setdefault(topic, []).append(text)
     topics = {topic: k for k, topic in enumerate(gold)}
     words: dict[str, int] = {}
@@ -172,9 +190,9 @@ def judge_summaries(
     systems: dict[str, int] = {}
     found: dict[tuple[int, int], Sentences] = {}
     others: dict[str, None] = {}
-    rows = list(_texts(texts, "summaries"))
-    check_name_used(name, not all(system for _, system, _ in rows))
-    for topic, given, text in rows:
+    rows = _texts(texts, _TEXTS)
+    check_name_used(name, not all(system for _, _, system in rows))
+    for topic, text, given in rows:
         system = given or name or stem_of(texts)
         s = systems.setdefault(system, len(systems))
         if topic not in topics:
@@ -226,31 +244,13 @@ def _cut(cut: Tokeniser, line: str) -> list[str]:
     return list(words)
 
 
-def _texts(data: Any, what: str) -> Iterator[tuple[str, str, str]]:
-    if isinstance(data, Mapping) and what == "references":
-        for topic, value in data.items():
-            several = value if isinstance(value, (list, tuple)) else [value]
-            if not several:
-                raise InputError("has no reference text", source=what, topic=str(topic))
-            yield from ((str(topic), "", _text(text, what, str(topic))) for text in several)
-        return
-    if isinstance(data, Mapping):
-        for name, texts in pairs_of(data, "system", "topic: text", what):
-            for topic, text in texts.items():
-                yield str(topic), str(name), _text(text, what, str(topic))
-        return
-    table = read_table(data, replace(_TEXTS, called=what))
+def _texts(data: Any, schema: Schema) -> list[tuple[str, str, str | None]]:
+    """Read texts, each with its topic and perhaps its system."""
+    table = read_table(data, schema)
     check_systems(table)
     empty = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
-    if empty and what == "references":
+    if empty and schema is _REFERENCES and not isinstance(data, Mapping):
         warn(
             f"{table.source}: the reference text of topic {quoted(empty[0])} is empty", stacklevel=5
         )
-    for topic, text, name in table.rows():
-        yield topic, name or "", _text(text, what, topic)
-
-
-def _text(value: Any, what: str, topic: str) -> str:
-    if not isinstance(value, str):
-        raise InputError(f"{type(value).__name__} is no text", source=what, topic=topic)
-    return value
+    return list(table.rows())

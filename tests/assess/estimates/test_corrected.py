@@ -12,8 +12,9 @@ import pytest
 
 import cranfield as cf
 from cranfield.assess import corrected_mean, corrected_scores
-from cranfield.assess.estimates.by_document import error_parts
-from cranfield.assess.estimates.corrected import replicates
+from cranfield.assess.estimates.documents import error_parts
+from cranfield.assess.estimates.means import Fit
+from cranfield.assess.estimates.scores import Topics
 from cranfield.base.errors import CranfieldError, InputError, MeasureError, PolicyError
 from cranfield.collection.qrels import Qrels
 
@@ -337,7 +338,7 @@ def test_variance_of_these_values(judged: int, topics: int) -> None:
         both = rng.multivariate_normal(np.zeros(4), cov, topics).T
         human = both[:2].copy()
         human[:, judged:] = np.nan
-        values = replicates(human, both[2:], 0.4, 5, 0)
+        values = Topics(human, both[2:], Fit(0.4)).values()
         gap = values @ [1.0, -1.0]
         means.append(gap.mean())
         told.append(gap.var(ddof=1) / judged)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, product
 from math import prod
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.assess.samples import VARIANCES, estimated_relevant
+from cranfield.assess.samples import VARIANCES, estimate_relevant
 from cranfield.base.arrays import Bools, Floats
 
 Sample = cf.assess.Sample
@@ -129,7 +130,7 @@ def test_chances_are_those_of_all_samples(design: str, wanted: dict[str, Any]) -
 
 def estimate(drawn: Sample, docs: tuple[int, ...], relevant: Bools, variance: str) -> Any:
     taken = np.isin(np.arange(len(drawn.pool)), docs)
-    return estimated_relevant(("q",), drawn.cells, taken, taken & relevant, drawn.drawing, variance)
+    return estimate_relevant(replace(drawn, drawn=taken), relevant, variance)
 
 
 @pytest.mark.parametrize("relevant", [[1, 1, 0, 0, 1, 0, 1], [1, 0, 0, 0, 0, 0, 0], [1] * 7])

@@ -76,7 +76,7 @@ def test_a_pack_has_the_same_rules_and_lists(opened: Opened, tmp_path: Path) -> 
         assert packed.tasks[name] == replace(task, **moved)
     assert not any(b"CANARY" in data or b"keep_refused" in data for data in files.values())
     readme = files["README.md"].decode()
-    assert "$ cranfield campaign check YOUR.run --rules . --task adhoc\n" in readme
+    assert "$ cranfield check YOUR.run --rules . --task adhoc\n" in readme
     assert "- `adhoc` closes at 2026-08-16 11:59:59 UTC" in readme
     assert rules_sha256(packed) in readme
     assert str(tmp_path) not in readme

@@ -14,10 +14,11 @@ import pytest
 
 from cranfield import campaign
 from cranfield.base.errors import CranfieldError, InputError
+from cranfield.campaign.opened import Opened
 from cranfield.campaign.store import records, schema
 from cranfield.campaign.store.events import NOTHING
 from cranfield.campaign.store.records import Judgments, ReleaseRecord, ScoreFile, Submission, Team
-from cranfield.campaign.store.registry import Registry, Transaction
+from cranfield.campaign.store.registry import Transaction
 
 from .conftest import Enter, entered, judged
 
@@ -56,7 +57,7 @@ def test_records_come_back_as_they_went_in(news: campaign.Campaign) -> None:
         scores = tx.insert(ScoreFile("k", "adhoc", "1", "scores/a.parquet", "s", {"AP": "AP"}))
         release = tx.insert(ReleaseRecord("adhoc-1", "adhoc", "2026", "1", "releases/adhoc-1", "m"))
         assert tx.submission("01") == run
-    asked = Registry(news.folder)
+    asked = Opened(news.folder).registry
     assert asked.submissions() == (run,)
     assert run.id == 1
     assert asked.judgments("adhoc") == (judgments,)
@@ -95,8 +96,8 @@ def test_a_change_is_all_or_nothing(news: campaign.Campaign) -> None:
 def test_others_see_nothing_before_the_end(news: campaign.Campaign) -> None:
     with news.registry.change("submit", "a") as tx:
         entered(tx, news.folder, "a")
-        assert Registry(news.folder).submission("a") is None
-    assert Registry(news.folder).submission("A") is not None
+        assert Opened(news.folder).registry.submission("a") is None
+    assert Opened(news.folder).registry.submission("A") is not None
 
 
 def test_a_tag_is_that_of_one_accepted_run(news: campaign.Campaign, enter: Enter) -> None:
@@ -213,13 +214,13 @@ def test_two_at_once_wait_and_then_say_so(
 ) -> None:
     monkeypatch.setattr(schema, "WAIT", 0.1)
     with news.registry.change("long"):
-        with pytest.raises(CranfieldError) as caught, Registry(news.folder).change("other"):
+        with pytest.raises(CranfieldError) as caught, Opened(news.folder).registry.change("other"):
             pass
         assert str(caught.value).endswith(
             "campaign.sqlite: another process is changing the campaign; waited 0.1 seconds"
         )
-        assert len(Registry(news.folder).teams()) == 2
-    with Registry(news.folder).change("other"):
+        assert len(Opened(news.folder).registry.teams()) == 2
+    with Opened(news.folder).registry.change("other"):
         pass
 
 

@@ -17,11 +17,11 @@ import pytest
 from cranfield import campaign
 from cranfield.base.errors import InputError
 from cranfield.base.files import file_sha256
+from cranfield.campaign.opened import Opened
 from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.store import records, whole_folder
 from cranfield.campaign.store.events import KEYS
 from cranfield.campaign.store.records import Event, ReleaseRecord, ScoreFile
-from cranfield.campaign.store.registry import Registry
 from cranfield.campaign.store.schema import TABLES
 from cranfield.campaign.store.whole_folder import Verification
 
@@ -122,7 +122,7 @@ def test_one_bit_in_a_page_of_the_registry_is_found_or_changes_no_row(
         damages += 1
         with (
             pytest.raises(InputError, match=r"campaign\.sqlite"),
-            Registry(whole.folder).change("x"),
+            Opened(whole.folder).registry.change("x"),
         ):
             pass
         assert path.read_bytes() == damaged
@@ -335,7 +335,7 @@ def test_what_is_purged_meanwhile_is_not_missing(
 
     def purges(path: Path) -> str:
         if run.object in path.name and path.exists():
-            with Registry(whole.folder).change("purge", "run1") as tx:
+            with Opened(whole.folder).registry.change("purge", "run1") as tx:
                 tx.update(replace(run, kept=False))
                 tx.forget(run.object)
         return look(path)

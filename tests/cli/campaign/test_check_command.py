@@ -1,4 +1,4 @@
-"""`cranfield campaign check`: what it prints and writes, and its exit status."""
+"""`cranfield check --rules`: what it prints and writes, and its exit status."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def pack(tmp_path: Path) -> Path:
 
 def check(folder: Path, *arguments: str, status: int = 0, stdin: bytes = b"") -> tuple[str, str]:
     rules = ("--rules", "rules.toml")
-    return cranfield(folder, "campaign", "check", *arguments, *rules, status=status, stdin=stdin)
+    return cranfield(folder, "check", *arguments, *rules, status=status, stdin=stdin)
 
 
 SAID = """\
@@ -52,7 +52,7 @@ def test_the_status_is_0_where_all_are_accepted_1_where_one_is_refused_2_where_o
     assert err == "cranfield: error: none.run: cannot be read: no such file or directory\n"
     (pack / "topics.txt").unlink()
     for name in ("rules.toml", "."):
-        out, err = cranfield(pack, "campaign", "check", "good.run", "--rules", name, status=2)
+        out, err = cranfield(pack, "check", "good.run", "--rules", name, status=2)
         assert out == ""
         assert "topics.txt" in err
         assert err.count("\n") == 1

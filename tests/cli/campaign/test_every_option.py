@@ -8,7 +8,7 @@ import pytest
 
 from tests.campaign.results.made import handed_in, judged, lines, made
 from tests.campaign.results.test_scoring import qrels, rankings
-from tests.cli.running import cranfield, ended_with
+from tests.cli.running import cranfield, ended_with, in_settings
 
 SHARED = {"--help", "--help-all", "--output", "--format", "--task"}
 """Options of many commands, which tests of their own look at."""
@@ -18,10 +18,10 @@ USED: dict[str, str] = {
     "check --tag": "check new.run --rules news --tag nowhere",
     "check --team": "check new.run --rules news --team new",
     "check --all": "check long.run --rules news --all",
-    "submit --description": "submit news new.run --team us --priority 1 --description x",
-    "list --team": "list news --team them",
-    "list --state": "list news --state refused",
-    "show --contacts": "show news bm25 --contacts",
+    "run submit --description": "run submit news new.run --team us --priority 1 --description x",
+    "run list --team": "run list news --team them",
+    "run list --state": "run list news --state refused",
+    "run show --contacts": "run show news bm25 --contacts",
     "pool --depth": "pool news --depth 1",
     "pool --without": "pool news --without bm25",
     "pool --mark": "pool news --mark",
@@ -42,18 +42,24 @@ USED: dict[str, str] = {
 """Commands whose output, or what they leave behind, is another one with the option."""
 
 REFUSED: dict[str, tuple[str, str]] = {
-    "submit --column": ("submit news new.run --team us --column tag=x", "--from"),
-    "submit --tag": ("submit news new.run long.run --team us --tag x", "one run"),
-    "submit --team": ("submit news . --from full.csv --team us", "'team' must not be given"),
-    "submit --type": ("submit news . --from full.csv --type manual", "'type' must not be"),
-    "submit --priority": ("submit news . --from full.csv --priority 2", "'priority' must not"),
-    "submit --task": ("submit news . --from full.csv --task adhoc", "'task' must not be"),
-    "submit --received": (
-        "submit news . --from full.csv --received 2026-01-01T00:00:00Z",
+    "run submit --column": ("run submit news new.run --team us --column tag=x", "--from"),
+    "run submit --tag": ("run submit news new.run long.run --team us --tag x", "one run"),
+    "run submit --team": (
+        "run submit news . --from full.csv --team us",
+        "'team' must not be given",
+    ),
+    "run submit --type": ("run submit news . --from full.csv --type manual", "'type' must not be"),
+    "run submit --priority": (
+        "run submit news . --from full.csv --priority 2",
+        "'priority' must not",
+    ),
+    "run submit --task": ("run submit news . --from full.csv --task adhoc", "'task' must not be"),
+    "run submit --received": (
+        "run submit news . --from full.csv --received 2026-01-01T00:00:00Z",
         "'received' must not be given",
     ),
-    "list --team": ("list news --team nobody", "nobody"),
-    "list --task": ("list news --task nothing", "nothing"),
+    "run list --team": ("run list news --team nobody", "nobody"),
+    "run list --task": ("run list news --task nothing", "nothing"),
     "pool --judgments": ("pool news --judgments 1", "--unjudged"),
     "pool --seed": ("pool news --seed 3", "--arranged"),
     "pool --format": ("pool news --format tsv", "--output"),
@@ -66,7 +72,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "history --task": ("history board.csv -m AP --task adhoc", "task is for campaigns"),
     "history --column": ("history news -m AP --column entry=x", "tables"),
     "history --own": ("history news -m AP --own x", "tables with a column of marks"),
-    "packet --team": ("packet news --team us --all -o p", "--all"),
+    "release packet --team": ("release packet news --team us --all -o p", "--all"),
 }
 
 
@@ -99,7 +105,9 @@ def write_campaign(folder: Path) -> None:
 
 
 def printed(folder: Path, command: str) -> str:
-    status, out, err = ended_with(folder, "campaign", *command.split())
+    words = command.split()
+    group = [] if words[0] == "check" else ["campaign"]
+    status, out, err = ended_with(folder, *in_settings(folder, [*group, *words]))
     assert status in (0, 1), err
     return out + err
 
@@ -107,7 +115,7 @@ def printed(folder: Path, command: str) -> str:
 @pytest.mark.parametrize("name", USED)
 def test_an_option_is_used(folder: Path, name: str) -> None:
     words = USED[name].split()
-    option = name.split()[1]
+    option = name.rsplit(maxsplit=1)[-1]
     at = words.index(option)
     flag = at + 1 == len(words) or words[at + 1].startswith("--")
     before = [*words[:at], *words[at + 1 + (not flag) :]]
@@ -130,7 +138,7 @@ def test_an_option_without_effect_is_refused(folder: Path, name: str) -> None:
 
 def test_files_without_a_row_are_reported(folder: Path) -> None:
     _, err = cranfield(
-        *(folder, "campaign", "submit", "news", "new.run", "long.run", "--from", "full.csv"),
+        *(folder, "campaign", "run", "submit", "news", "new.run", "long.run", "--from", "full.csv"),
         status=1,
     )
     assert "1 file without a row in the table: 'long.run'" in err

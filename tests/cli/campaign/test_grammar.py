@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import pytest
 
 from cranfield.cli.main import CAMPAIGN_COMMANDS, campaign
+from tests.cli.running import cranfield
 
-WITHOUT_FOLDER = {"check": "runs", "history": "sources"}
-"""Commands that name something else first: participants have no folder, boards need none."""
+WITHOUT_FOLDER = {"history": "sources"}
+"""Commands that name something else first: boards need no folder."""
 
 METAVARS = {
     **{"task": "NAME", "team": "ID", "tag": "TAG", "judgments": "VERSION", "reason": "TEXT"},
@@ -38,7 +41,7 @@ def test_the_folder_comes_first_and_options_look_alike(name: str) -> None:
             continue
         long = next(text[2:] for text in option.opts if text.startswith("--"))
         if long in METAVARS and not isinstance(option.type, click.Choice):
-            assert option.metavar == METAVARS[long], (name, long)
+            assert option.make_metavar(click.Context(one)) == METAVARS[long], (name, long)
         if long == "output":
             assert "-o" in option.opts
             assert option.metavar in {"FILE", "FOLDER", "PATH"}
@@ -54,3 +57,9 @@ def test_help_lists_commands_in_the_order_of_a_campaign_and_whole() -> None:
     listed = text.partition("Commands:\n")[2].splitlines()
     assert [line.split()[0] for line in listed] == list(CAMPAIGN_COMMANDS)
     assert not [line for line in listed if line.endswith("...")]
+
+
+def test_a_command_of_a_group_is_named_where_it_is_missed(tmp_path: Path) -> None:
+    for name, place in (("submit", "run submit"), ("list", "team list or run list")):
+        _, err = cranfield(tmp_path, "campaign", name, "news", status=2)
+        assert err == f"cranfield: error: there is no command '{name}'; did you mean {place}?\n"

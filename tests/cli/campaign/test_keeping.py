@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cranfield import campaign
+from cranfield.campaign.opened import Opened
 from cranfield.campaign.store import records, schema
-from cranfield.campaign.store.registry import Registry
 from tests.cli.running import cranfield
 
 
@@ -49,7 +49,7 @@ def test_what_cannot_be_verified_is_one_line(folder: Path, monkeypatch: pytest.M
     assert "is a file that is read" in cranfield(folder, *own, status=2)[1]
     monkeypatch.setattr(schema, "WAIT", 0.1)
     records.put(folder / "news", b"left over")
-    with Registry(folder / "news").change("long"):
+    with Opened(folder / "news").registry.change("long"):
         _, said = cranfield(folder, "campaign", "verify", "news", "--repair", status=2)
     assert said.count("\n") == 1
     assert "another process is changing the campaign" in said

@@ -16,13 +16,13 @@ from tests.cli.running import cranfield
 
 def test_release_and_retract(tmp_path: Path) -> None:
     make_campaign(tmp_path / "news")
-    said, _ = cranfield(tmp_path, "campaign", "release", "news", "--date", "2026-11-20")
+    said, _ = cranfield(tmp_path, "campaign", "release", "make", "news", "--date", "2026-11-20")
     first, second, *others = said.splitlines()
     assert first == "news/releases/adhoc-1: 5 runs of 3 teams, judgments 1"
     assert re.fullmatch("SHA-256 of tagmanifest-sha256.txt, to be published: [0-9a-f]{64}", second)
     assert "not in it: contacts of teams" in others
     said, _ = cranfield(
-        *(tmp_path, "campaign", "release", "news", "--anonymous", "--seed", "4"),
+        *(tmp_path, "campaign", "release", "make", "news", "--anonymous", "--seed", "4"),
         *("--scores-only", "--note", "For reviewers."),
     )
     assert said.startswith("news/releases/adhoc-2: 5 runs of 3 teams, 3 not named, judgments 1\n")
@@ -33,7 +33,14 @@ def test_release_and_retract(tmp_path: Path) -> None:
         3,
     )
     said, _ = cranfield(
-        tmp_path, "campaign", "retract", "news", "adhoc-1", "--reason", "Wrong \x1b[31mqrels"
+        tmp_path,
+        "campaign",
+        "release",
+        "retract",
+        "news",
+        "adhoc-1",
+        "--reason",
+        "Wrong \x1b[31mqrels",
     )
     assert said == "adhoc-1 is retracted: releases/adhoc-1.retracted.json says why\n"
     note = json.loads((tmp_path / "news/releases/adhoc-1.retracted.json").read_text())
@@ -43,11 +50,14 @@ def test_release_and_retract(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("release", "news", "--judgments", "7"), "there is no version '7' of the judgments"),
-        (("release", "news", "--date", "soon"), "date must be a day such as 2026-11-20"),
-        (("release", "news", "--task", "x"), "there is no task 'x'; there are adhoc"),
-        (("retract", "news", "adhoc-9", "--reason", "x"), "unknown release 'adhoc-9'"),
-        (("release", "elsewhere"), "there is no such folder"),
+        (
+            ("release", "make", "news", "--judgments", "7"),
+            "there is no version '7' of the judgments",
+        ),
+        (("release", "make", "news", "--date", "soon"), "date must be a day such as 2026-11-20"),
+        (("release", "make", "news", "--task", "x"), "there is no task 'x'; there are adhoc"),
+        (("release", "retract", "news", "adhoc-9", "--reason", "x"), "unknown release 'adhoc-9'"),
+        (("release", "make", "elsewhere"), "there is no such folder"),
     ],
 )
 def test_errors_are_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -65,9 +75,16 @@ def test_demo_runs_a_whole_campaign(tmp_path: Path) -> None:
     assert "error:" not in said
     place = tmp_path / "tour"
     commands = [line for line in said.splitlines() if line.startswith("$ ")]
-    assert [line.split()[3] for line in commands] == [
-        *("init", "pack", "check", "submit", "submit", "replace", "withdraw", "list"),
-        *("judgments", "score", "sheets", "packet", "release", "site", "verify"),
+    assert [line.partition(" covid")[0].partition(" broken")[0] for line in commands] == [
+        *("$ cranfield campaign init", "$ cranfield campaign pack", "$ cranfield check"),
+        *(
+            f"$ cranfield campaign {name}"
+            for name in (
+                *("run submit", "run submit", "run replace", "run withdraw", "run list"),
+                *("judgments", "score", "release sheets", "release packet", "release make"),
+                *("release site", "verify"),
+            )
+        ),
     ]
     for line in ("10 of 10 runs accepted", "not shown: 1 refused, 1 replaced, 1 withdrawn"):
         assert line in said
@@ -101,15 +118,15 @@ def test_the_smallest_campaigns_have_a_whole_life(tmp_path: Path, topics: int, r
     for arguments in (
         ("init", "x", "--rules", "rules.toml"),
         ("team", "add", "x", "us"),
-        ("submit", "x", *(f"r{k}.run" for k in range(runs)), "--team", "us"),
+        ("run", "submit", "x", *(f"r{k}.run" for k in range(runs)), "--team", "us"),
         ("pool", "x", "--mark"),
         ("judgments", "x", "qrels", "--version", "1"),
         ("score", "x"),
-        ("sheets", "x", "-o", "sheets"),
-        ("overview", "x", "-o", "overview"),
-        ("packet", "x", "--team", "us", "-o", "us.zip"),
-        ("release", "x", "--date", "2026-01-01"),
-        ("site", "x", "-o", "site"),
+        ("release", "sheets", "x", "-o", "sheets"),
+        ("release", "overview", "x", "-o", "overview"),
+        ("release", "packet", "x", "--team", "us", "-o", "us.zip"),
+        ("release", "make", "x", "--date", "2026-01-01"),
+        ("release", "site", "x", "-o", "site"),
         ("verify", "x"),
     ):
         out, _ = cranfield(tmp_path, "campaign", *arguments)

@@ -134,13 +134,13 @@ def test_a_run_is_kept_out_of_the_pool(tmp_path: Path) -> None:
         {*(tmp_path / f"{name}.tsv").read_text().split("\n")} for name in ("all", "less")
     )
     assert fewer < every_doc
-    listed, _ = command(tmp_path, "list", "news", "--format", "json")
+    listed, _ = command(tmp_path, "run", "list", "news", "--format", "json")
     assert {row["tag"]: row["pooled"] for row in json.loads(listed)} == {
         "bm25": False,
         "dense": True,
         "hybrid": True,
     }
-    shown, _ = command(tmp_path, "show", "news", "bm25")
+    shown, _ = command(tmp_path, "run", "show", "news", "bm25")
     assert "pool without it by " in shown
     board, _ = command(tmp_path, "score", "news")
     assert "not pooled: 'bm25'" in board

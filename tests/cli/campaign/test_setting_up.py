@@ -45,7 +45,7 @@ def test_init_and_pack_with_rules(rules: Path) -> None:
     assert stat.S_IMODE(made.stat().st_mode) & 0o500 == 0o500
     assert read_rules(made).id == "news"
     (rules / "a.run").write_text("1 Q0 d1 1 2.0 a\n")
-    out, _ = cranfield(rules, "campaign", "check", "a.run", "--rules", "pack", status=1)
+    out, _ = cranfield(rules, "check", "a.run", "--rules", "pack", status=1)
     assert "no documents for topic '2'" in out
 
 

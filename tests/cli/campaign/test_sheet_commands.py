@@ -20,15 +20,17 @@ def folder(small: Make, tmp_path: Path) -> Path:
 
 
 def test_sheets(folder: Path) -> None:
-    said = cranfield(folder, "campaign", "sheets", "campaign", "-o", "sheets")
+    said = cranfield(folder, "campaign", "release", "sheets", "campaign", "-o", "sheets")
     assert said == ("31 files in sheets\n", "")
     assert "tag-westlab-2" in (folder / "sheets/index.html").read_text()
-    cranfield(folder, "campaign", "sheets", "campaign", "--others", "hidden", "-o", "sheets")
+    cranfield(
+        folder, "campaign", "release", "sheets", "campaign", "--others", "hidden", "-o", "sheets"
+    )
     assert "tag-west" not in (folder / "sheets/runs/tag-eastlab-1.html").read_text()
 
 
 def test_packets(folder: Path) -> None:
-    packet = ("campaign", "packet", "campaign")
+    packet = ("campaign", "release", "packet", "campaign")
     assert cranfield(folder, *packet, "--team", "eastlab", "-o", "e.zip") == ("e.zip\n", "")
     assert cranfield(folder, *packet, "--all", "-o", "every")[0] == "5 files in every\n"
     assert {path.stem for path in (folder / "every").iterdir()} == {*TEAMS}
@@ -39,20 +41,25 @@ def test_packets(folder: Path) -> None:
 
 
 def test_overview(folder: Path) -> None:
-    cranfield(folder, "campaign", "overview", "campaign", "--charts", "pdf", "-o", "over")
+    cranfield(
+        folder, "campaign", "release", "overview", "campaign", "--charts", "pdf", "-o", "over"
+    )
     assert (folder / "over/charts/scores.pdf").read_bytes()[:4] == b"%PDF"
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("sheets", "campaign", "-o", "campaign/sheets"), "which is private"),
-        (("overview", "campaign", "-o", "campaign"), "which is private"),
-        (("packet", "campaign", "--all", "-o", "campaign"), "which is private"),
-        (("packet", "campaign", "-o", "x.zip"), "name a team with --team, or take --all"),
-        (("packet", "campaign", "--team", "x", "-o", "x.zip"), "no team 'x'"),
-        (("sheets", "campaign", "-m", "XYZ", "-o", "x"), "XYZ"),
-        (("sheets", "campaign", "--task", "x", "-o", "x"), "no task 'x'"),
+        (("release", "sheets", "campaign", "-o", "campaign/sheets"), "which is private"),
+        (("release", "overview", "campaign", "-o", "campaign"), "which is private"),
+        (("release", "packet", "campaign", "--all", "-o", "campaign"), "which is private"),
+        (
+            ("release", "packet", "campaign", "-o", "x.zip"),
+            "name a team with --team, or take --all",
+        ),
+        (("release", "packet", "campaign", "--team", "x", "-o", "x.zip"), "no team 'x'"),
+        (("release", "sheets", "campaign", "-m", "XYZ", "-o", "x"), "XYZ"),
+        (("release", "sheets", "campaign", "--task", "x", "-o", "x"), "no task 'x'"),
     ],
 )
 def test_what_is_wrong_is_one_line(folder: Path, arguments: tuple[str, ...], said: str) -> None:

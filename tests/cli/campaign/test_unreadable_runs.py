@@ -20,10 +20,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "pool": ("pool", "news"),
     "score": ("score", "news", "--format", "csv"),
     "score together": ("score", "news", "-m", "URisk(AP, baseline='bm25')"),
-    "sheets": ("sheets", "news", "-o", "sheets"),
-    "packet": ("packet", "news", "--team", "us", "-o", "us.zip"),
-    "packets": ("packet", "news", "--all", "-o", "packets"),
-    "release": ("release", "news"),
+    "sheets": ("release", "sheets", "news", "-o", "sheets"),
+    "packet": ("release", "packet", "news", "--team", "us", "-o", "us.zip"),
+    "packets": ("release", "packet", "news", "--all", "-o", "packets"),
+    "release": ("release", "make", "news"),
     "standing": ("standing", "news", "new.run", "--no-pooling"),
     "standing by tag": ("standing", "news", "bm25"),
     "history": HISTORY,
@@ -120,7 +120,7 @@ def test_runs_of_former_programs_that_are_no_runs(tmp_path: Path) -> None:
     out, err = cranfield(tmp_path, "campaign", "pool", "news", "--mark", status=1)
     assert "1 run," in out
     assert [one.tag for one in campaign.submissions() if one.pooled] == ["good"]
-    cranfield(tmp_path, "campaign", "release", "news", status=1)
+    cranfield(tmp_path, "campaign", "release", "make", "news", status=1)
     [released] = (tmp_path / "news/releases").glob("*/data/runs/*")
     assert released.name == "good.run.xz"
 
@@ -130,6 +130,8 @@ def test_no_run_can_be_read(tmp_path: Path) -> None:
     judged(campaign, qrels())
     record = handed_in(campaign, "only", rankings(0))
     records.path(campaign.folder, record.object).unlink()
-    for command in (["score"], ["pool"], ["release"], ["overview", "-o", "o"]):
-        _, err = cranfield(tmp_path, "campaign", command[0], "news", *command[1:], status=2)
+    for command in ("score", "pool", "release make", "release overview"):
+        output = ["-o", "o"] if command.endswith("overview") else []
+        words = ["campaign", *command.split(), "news", *output]
+        _, err = cranfield(tmp_path, *words, status=2)
         assert "error: task 'adhoc': no accepted run can be read: run 'only': is missing" in err

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.arrays import Indices
-from cranfield.collection.judged import ranking
-from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.judged.ranking import Order, order_of
 from cranfield.collection.policies import TIES
 
 _IDS = st.text(st.sampled_from("abzAZ09-é中😀\uffff"), min_size=1, max_size=6)
@@ -94,16 +92,8 @@ def contradictions(run: cf.Run, ties: str) -> int:
     return count
 
 
-@pytest.fixture(params=[0, 8], ids=["sorted", "in pairs"])
-def small(request: pytest.FixtureRequest) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "_SMALL", request.param)
-        yield
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.sampled_from(list(TIES)), runs())
-def test_as_python_sorts(small: None, data: Any, ties: str, run: cf.Run) -> None:
+def test_as_python_sorts(data: Any, ties: str, run: cf.Run) -> None:
     if ties == "rank" and run.ranks is None:
         with pytest.raises(cf.InputError, match="no rank column"):
             order_of(run, ties)
@@ -128,20 +118,20 @@ def test_as_python_sorts(small: None, data: Any, ties: str, run: cf.Run) -> None
 def test_only_asked_ties_are_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ids are looked at for the groups of what is asked, and for no others."""
     run = cf.read_run({"1": {"a": 2.0, "b": 2.0, "c": 1.0, "d": 1.0, "e": 1.0, "f": 0.5}})
-    seen: list[Indices] = []
-    ids = type(run).ids
+    seen: list[int] = []
+    settled = Order._settled
 
-    def watched(run: cf.Run, rows: Indices) -> pl.Series:
-        seen.append(rows)
-        return ids(run, rows)
+    def watched(order: Order, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
+        seen.extend(firsts.tolist())
+        return settled(order, firsts, sizes)
 
-    monkeypatch.setattr(type(run), "ids", watched)
+    monkeypatch.setattr(Order, "_settled", watched)
     order = order_of(run, "trec")
     assert (order.tied, seen) == (5, [])
     assert order.ranks_of(np.array([5])).tolist() == [6]
     assert seen == []
     assert order.ranks_of(np.array([1, 5])).tolist() == [1, 6]
-    assert {row for rows in seen for row in rows.tolist()} == {0, 1}
+    assert seen == [0]
 
 
 def test_a_run_without_rows() -> None:
@@ -152,8 +142,7 @@ def test_a_run_without_rows() -> None:
 
 
 @pytest.mark.parametrize("tail", [0, 20_000])
-def test_many_ties(tail: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Documents of large groups are sorted, those of small ones compared in pairs, alike."""
+def test_many_ties(tail: int) -> None:
     random = np.random.default_rng(7)
     names = [f"d{i}" for i in random.permutation(12_000)]
     codes = np.append(np.zeros(12_000), np.arange(1, tail + 1)).astype(np.int32)
@@ -163,14 +152,12 @@ def test_many_ties(tail: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for ties in ("trec", "id-ascending", "input"):
         assert order_of(run, ties).rows.tolist() == by_definition(run, ties)
         place = {row: at for at, row in enumerate(by_definition(run, ties))}
-        for limit in (0, 8, 10_000):
-            monkeypatch.setattr(ranking, "_SMALL", limit)
-            few = np.flatnonzero(scores[:12_000] == 1)[::-1][:3]
-            assert order_of(run, ties).ranks_of(few).tolist() == [place[row] + 1 for row in few]
+        few = np.flatnonzero(scores[:12_000] == 1)[::-1][:3]
+        assert order_of(run, ties).ranks_of(few).tolist() == [place[row] + 1 for row in few]
 
 
-def test_numbered_rows_need_no_sort(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines in any order are put in order by their ranks where scores agree, else sorted."""
+def test_rows_in_any_order_are_sorted() -> None:
+    """Whether their ranks agree with their scores, or not."""
     random = np.random.default_rng(3)
     sizes = [40, 1, 17]
     codes = np.repeat(np.arange(3), sizes).astype(np.int32)
@@ -179,24 +166,14 @@ def test_numbered_rows_need_no_sort(monkeypatch: pytest.MonkeyPatch) -> None:
     docs = pl.Series([f"d{i}" for i in random.permutation(codes.size)])
     scores = np.round(-0.1 * ranks)
     rows = (codes[shuffled], docs, scores[shuffled], ranks[shuffled])
-    sorts: list[int] = []
-    sort = ranking._sorted_rows
-
-    def counted(codes: Any, key: Any, counts: Any) -> Indices:
-        sorts.append(codes.size)
-        return sort(codes, key, counts)
-
-    monkeypatch.setattr(ranking, "_sorted_rows", counted)
     numbered = cf.Run("r", ("a", "b", "c"), *rows)
     gap = cf.Run("r", ("a", "b", "c"), *rows[:3], np.where(rows[3] == 16, 99, rows[3]))
     against = cf.Run("r", ("a", "b", "c"), rows[0], docs, -rows[2], rows[3])
     ends = np.where(rows[3] == 0, -(2**31), 2**31 - 1).astype(np.int32)
     wrapping = cf.Run("r", ("a", "b", "c"), *rows[:3], ends)
-    for run, expected in ((numbered, 0), (gap, 1), (against, 2), (wrapping, 3)):
+    for run in (numbered, gap, against, wrapping):
         assert order_of(run, "trec").rows.tolist() == by_definition(run, "trec")
-        assert len(sorts) == expected
         assert order_of(run, "trec").contradictions == contradictions(run, "trec")
-        del sorts[expected:]
 
 
 @pytest.mark.parametrize("rank", ["2.5", "x", "", "NA"])
@@ -208,8 +185,7 @@ def test_ranks_that_decide_are_integers(tmp_path: Path, name: str, rank: str) ->
         lines = ["1 Q0 d1 0 9 t", f"1 Q0 d2 {rank or '-'} 8 t", "1 Q0 d3 1 7 t"]
     (tmp_path / name).write_text("\n".join(lines))
     run = cf.read_run(tmp_path / name)
-    # Rows of tables with named columns are named by topic and document.
-    line = None if name == "a.csv" else 2
+    line = 3 if name == "a.csv" else 2
     assert order_of(run, "trec").rows.tolist() == [0, 1, 2]
     with pytest.raises(cf.InputError, match="the rank is not an integer, and ranks dec") as caught:
         order_of(run, "rank")

@@ -76,8 +76,8 @@ def test_the_row_all_is_no_topic(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("qid,query_id,a\n1,2,.5\n", "two columns could be the topics: 'qid' and 'query_id'"),
-        ("topic,run,tag,score\n1,a,b,1\n", "two columns could be the systems: 'run' and 'tag'"),
+        ("qid,query_id,a\n1,2,.5\n", "has two columns for the topic: 'qid' and 'query_id'"),
+        ("topic,run,tag,score\n1,a,b,1\n", "has two columns for the system: 'run' and 'tag'"),
         ("system,AP\na,.5\n", "a column of systems, 'system', but none of topics"),
         ("measure,a,b\nAP,.5,1\n", "a column of measures, 'measure', but none of topics"),
         ("prompt,a\n401,.5\n402,1\n", "'prompt', has another whole number in each row"),
@@ -85,8 +85,8 @@ def test_the_row_all_is_no_topic(tmp_path: Path) -> None:
         ("topic,score,rank\n1,.5,1\n", "no column of systems; what is 'rank'"),
         ("topic,system\n1,a\n", "has no column of scores"),
         ("topic,a,\n1,.5,.7\n2,.5,.7\n", "column 3 has no name"),
-        ("topic,system,score\n,a,1\n", ":2: a row names no topic"),
-        ("topic,system,score\n1, ,1\n", ":2: a row names no system"),
+        ("topic,system,score\n,a,1\n", ":2: has no topic"),
+        ("topic,system,score\n1, ,1\n", ":2: has no system"),
         ("topic,AP,AP\n1,1,1\n", "two columns are called 'AP'"),
         ("topic,system,AP,AP\n1,a,1,1\n", "two columns are called 'AP'"),
         ("topic,system,score,n,n\n1,a,1,1,1\n", "two columns are called 'n'"),
@@ -141,7 +141,7 @@ def test_an_index_of_levels() -> None:
 def test_missing_values_of_frames() -> None:
     frame = pd.DataFrame({"topic": ["1", "2"], "a": pd.array([1, None], dtype="Int64")})
     assert str(cf.read_scores(frame).values.tolist()) == "[[1.0], [nan]]"
-    with pytest.raises(InputError, match="a table:2: a row names no topic"):
+    with pytest.raises(InputError, match="a table:2: has no topic"):
         cf.read_scores(pl.DataFrame({"topic": ["1", None], "a": [1.0, 2.0]}))
 
 

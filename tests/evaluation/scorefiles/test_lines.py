@@ -84,5 +84,5 @@ def test_lines_without_topics(tmp_path: Path) -> None:
         read("AP\t0.5\nRR\t1\n", tmp_path)
     with pytest.raises(InputError, match="no scores by topic"):
         read("runid\tall\ta\nmap\tall\t1\nrunid\tall\tb\nmap\tall\t1\n", tmp_path)
-    with pytest.raises(InputError, match=":1: a row names no topic"):
+    with pytest.raises(InputError, match=":1: has no topic"):
         read("map\t\t.5\n", tmp_path)

@@ -162,7 +162,7 @@ def test_other_faults(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no valid JSON"):
         cf.read_scores(tmp_path / "s.json")
     (tmp_path / "s.parquet").write_text("PAR1")
-    with pytest.raises(InputError, match="no readable Parquet"):
+    with pytest.raises(InputError, match="not readable Parquet"):
         cf.read_scores(tmp_path / "s.parquet")
     with pytest.raises(InputError, match="cannot be read"):
         cf.read_scores(tmp_path / "absent.csv")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.evaluation.scorefiles.cells import (
+    SCORES,
     chosen,
     decimal_comma,
     label_in,
     measure_of,
-    role_of,
 )
 from cranfield.evaluation.scorefiles.forms import looks_like_lines
 from cranfield.evaluation.scorefiles.reading import read_scores_by_measure
@@ -24,7 +24,7 @@ def test_what_cells_hold() -> None:
     assert label_in(401.0, "topic") == "401"
     assert label_in(" q1 ", "topic") == "q1"
     names = ("Topic ID", "QID", "metric", "bm25")
-    assert [role_of(name) for name in names] == ["topic", "topic", "measure", None]
+    assert [SCORES.column_of(name) for name in names] == ["topic", "topic", "measure", None]
 
 
 def test_names_of_measures() -> None:

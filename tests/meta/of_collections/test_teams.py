@@ -53,8 +53,8 @@ def test_each_system_is_its_own_team_by_default() -> None:
         (lambda name: None, PolicyError, "system 'uni-1' has no team"),
         (7, PolicyError, "not int"),
         ("no-such-file.csv", InputError, "no-such-file.csv: cannot be read"),
-        (pl.DataFrame({"a": SYSTEMS}), InputError, "has no column system or tag"),
-        (pl.DataFrame({"run": SYSTEMS}), InputError, "has no column team or group"),
+        (pl.DataFrame({"a": SYSTEMS}), InputError, "has no system column"),
+        (pl.DataFrame({"run": SYSTEMS}), InputError, "has no team column"),
         (
             pl.DataFrame({"run": ["uni-1", "uni-1"], "team": ["a", "b"]}),
             InputError,

@@ -186,7 +186,7 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="p.csv:3: system 'd' has no scores"):
         predictive_power(scores, tmp_path / "p.csv")
     (tmp_path / "p.csv").write_text("topic,first,second\nq0,a,b\n")
-    with pytest.raises(InputError, match="p.csv: lacks a column preferred; there are topic, first"):
+    with pytest.raises(InputError, match="p.csv: has no preferred column .*: .topic., .first."):
         predictive_power(scores, tmp_path / "p.csv")
     (tmp_path / "p.csv").write_text("")
     with pytest.raises(
@@ -196,8 +196,8 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="none.csv"):
         predictive_power(scores, tmp_path / "none.csv")
     for bad, message in (
-        ([("q0", "a", "b")], "preferences: .* is no row of a table of preferences; .*, preferred"),
-        (["abcd"], "preferences: .* is no row of a table of preferences"),
+        ([("q0", "a", "b")], "preferences: .*, preferred.* as rows of a table of preferences"),
+        (["abcd"], "preferences: .* as rows of a table of preferences"),
         ([("q9", "a", "b", "a")], "preferences: row 1: topic 'q9' has no scores"),
         ([("q0", "a", "b", "a"), ("q0", "a", "a", "a")], "row 2: system 'a' is compared"),
         ([("q0", "a", "b", "c")], "preferred is 'a', 'b', first, second or tie, not 'c'"),

@@ -41,7 +41,7 @@ def test_users_who_go_on_with_the_same_chance() -> None:
     # The information of the likelihood says much the same.
     trials = np.minimum(depth, 9).sum()
     assert found.error == pytest.approx(np.sqrt(found.p * (1 - found.p) / trials), rel=0.05)
-    assert found.interval[0] < found.p < found.interval[1]
+    assert found.low < found.p < found.high
     assert str(found.measure()) == f"RBP(p={found.p!r})"
     by_user = cf.online.rbp_persistence(log, unit="user")
     assert by_user.units == 800 and by_user.p == found.p
@@ -51,8 +51,8 @@ def test_users_who_go_on_with_the_same_chance() -> None:
 def test_limits_cover() -> None:
     covered = 0
     for seed in range(200):
-        low, high = cf.online.rbp_persistence(geometric_log(0.6, 150, 8, seed)).interval
-        covered += low <= 0.6 <= high
+        found = cf.online.rbp_persistence(geometric_log(0.6, 150, 8, seed))
+        covered += found.low <= 0.6 <= found.high
     assert 180 <= covered <= 199
 
 

@@ -186,5 +186,5 @@ def test_figures_are_those_printed(name: str) -> None:
     row = found.to_polars().row(0, named=True)
     ours = row["by rank of page"], row["perplexity"], row["conditional perplexity"]
     np.testing.assert_allclose(ours, PRINTED[name], rtol=1e-11)
-    np.testing.assert_allclose(found.perplexity[0], FULL[name], rtol=1e-11)
-    np.testing.assert_allclose(found.conditional_perplexity[0], CONDITIONAL[name], rtol=1e-11)
+    np.testing.assert_allclose(found.ranks["perplexity"], FULL[name], rtol=1e-11)
+    np.testing.assert_allclose(found.ranks["conditional perplexity"], CONDITIONAL[name], rtol=1e-11)

@@ -38,33 +38,37 @@ def test_figures_by_plain_sums() -> None:
             of_pages.append(np.mean(logs))
         perplexities = [2 ** -np.mean([one for one, _ in by_rank[r]]) for r in sorted(by_rank)]
         conditional = [np.exp(-np.mean([one for _, one in by_rank[r]])) for r in sorted(by_rank)]
-        assert found.log_likelihood[place] == pytest.approx(total)
-        assert found.of_ranks[place] == pytest.approx(np.mean(of_pages))
-        np.testing.assert_allclose(found.perplexity[place], perplexities)
-        np.testing.assert_allclose(found.conditional_perplexity[place], conditional)
+        assert found.models["log-likelihood"][place] == pytest.approx(total)
+        assert found.models["by rank of page"][place] == pytest.approx(np.mean(of_pages))
+        own = found.ranks.filter(pl.col("model") == str(model.model))
+        np.testing.assert_allclose(own["perplexity"], perplexities)
+        np.testing.assert_allclose(own["conditional perplexity"], conditional)
         clicked = [one for one, click in scored if click]
         missed = [one for one, click in scored if not click]
         area = mannwhitneyu(clicked, missed).statistic / len(clicked) / len(missed)
-        assert found.area[place] == pytest.approx(area)
+        assert found.models["AUC"][place] == pytest.approx(area)
         square = np.mean([(one - click) ** 2 for one, click in scored])
-        assert found.error[place] == pytest.approx(square**0.5)
-    assert found.pages.tolist() == [len(by_rank[r]) for r in sorted(by_rank)]
-    assert found.by_rank().height == 3 * found.pages.size
+        assert found.models["RMSE"][place] == pytest.approx(square**0.5)
+    numbers = [len(by_rank[r]) for r in sorted(by_rank)]
+    assert found.ranks["pages"].to_list() == 3 * numbers
     assert "3 models, likeliest" in repr(found)
 
 
 def test_a_second_click_is_impossible_for_the_cascade_model() -> None:
     model = cf.online.train(OLD, "CM")
     found = cf.online.evaluate_models(model, NEW)
-    assert found.impossible[0] == sum(max(0, sum(clicks) - 1) for _, _, clicks in PAGES[200:])
-    assert found.log_likelihood[0] == -np.inf
-    assert np.isfinite(found.perplexity).all()
+    assert found.models["impossible"][0] == sum(
+        max(0, sum(clicks) - 1) for _, _, clicks in PAGES[200:]
+    )
+    assert found.models["log-likelihood"][0] == -np.inf
+    assert found.ranks["perplexity"].is_finite().all()
 
 
 def test_gain_and_its_limits() -> None:
     rank, pbm = cf.online.train_models(OLD, ["RCTR", "PBM"])
     found = cf.online.perplexity_gain(pbm, rank, NEW, resamples=400, seed=2)
-    both = cf.online.evaluate_models([rank, pbm], NEW).perplexity
+    ranks = cf.online.evaluate_models([rank, pbm], NEW).ranks
+    both = ranks["perplexity"].to_numpy().reshape(2, -1)
     a, b = both.mean(axis=1)
     assert found.gain == pytest.approx((a - b) / (a - 1))
     np.testing.assert_allclose(found.by_rank, (both[0] - both[1]) / (both[0] - 1))

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.online.click_models.saved import MODELS
+from cranfield.online.click_models.model import MODELS
 from tests.online.click_models.pages import Page, hidden_states, log_of, random_pages
 
 PAGES = [*random_pages(8, 300, longest=6), ("q0", ("d9",), (1,)), ("q0", ("d9",), (0,))]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import cranfield as cf
-from cranfield.online.click_models.saved import MODELS
+from cranfield.online.click_models.model import MODELS
 from tests.online.click_models.pages import log_of, random_pages
 
 PAGES = random_pages(8, 60, longest=5)

@@ -407,7 +407,7 @@ def test_weights_go_by_name_in_segments_too() -> None:
     )
     assert not one.stopped
     assert one.sample_ratios.equals(other.sample_ratios)
-    assert one.sample_ratio.variants == one.variants == ("control", "new")
+    assert tuple(one.sample_ratio.variant) == one.variants == ("control", "new")
 
 
 def test_a_column_may_be_named_1() -> None:

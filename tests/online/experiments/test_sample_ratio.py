@@ -51,4 +51,4 @@ def test_wrong_counts_are_refused() -> None:
         sample_ratio({"a": -1, "b": 3})
     with pytest.raises(PolicyError, match="must be an integer"):
         sample_ratio({"a": 2.5, "b": 3})  # type: ignore[dict-item]
-    assert sample_ratio({0: 2, 1: 3}, {0: 0.5, 1: 0.5}).variants == ("0", "1")  # type: ignore[dict-item]
+    assert sample_ratio({0: 2, 1: 3}, {0: 0.5, 1: 0.5}).variant.tolist() == ["0", "1"]  # type: ignore[dict-item]

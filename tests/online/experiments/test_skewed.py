@@ -14,7 +14,7 @@ from cranfield.base.streams import stream
 from cranfield.online.experiments import comparisons
 from cranfield.online.experiments.analysis import analyse_experiment
 from cranfield.online.experiments.comparisons import Distortion, Permuted, permuted, skewness
-from cranfield.online.experiments.estimates import Effects
+from cranfield.online.experiments.estimates import Effects, percentiles
 from cranfield.online.experiments.metrics import Metric, Placed, arm_means, moments
 
 TENTH = {"control": 0.9, "treatment": 0.1}
@@ -130,7 +130,7 @@ def test_the_lift_holds_the_ratios_that_are_not_rejected() -> None:
     table = lognormal(3)
     found = analyse_experiment(table, "x", weights=TENTH, errors="permutation", resamples=999)
     x, y = table["x"][100:], table["x"][:100]
-    low, high = of_values(table["x"], 100, 999).critical(0.95)
+    low, high = percentiles(of_values(table["x"], 100, 999).statistics, 0.95)
     ends = []
     for lift in (found.lift_low[0, 0], found.lift_high[0, 0]):
         error = np.sqrt(y.var(ddof=1) / 100 + (1 + lift) ** 2 * x.var(ddof=1) / 900)

@@ -31,7 +31,7 @@ def files(log: cf.online.QueryLog, tmp_path_factory: Any) -> dict[str, Path]:
 
 
 def same(one: cf.online.Measured, other: cf.online.Measured) -> None:
-    for name in ("totals", "numbers", "values", "censored", "without"):
+    for name in ("total", "number", "values", "censored", "without"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
     assert one.units.equals(other.units)
 

@@ -53,7 +53,7 @@ def test_clicks_as_they_should_be(method: str) -> None:
     """Where clicks are what the position-based model expects, its chances are found exactly."""
     log = exact_log(LOOKS, ATTRACTS, ["abc", "bac", "cba"])
     found = rank_propensities(log, method, depth=3)
-    assert found.values == pytest.approx(LOOKS, abs=1e-9)
+    assert found.propensity == pytest.approx(LOOKS, abs=1e-9)
     # Both queries say the same: their spread is no evidence, but rank 1 is 1 by definition.
     assert (found.low[0], found.high[0]) == (1, 1)
     assert np.isnan([found.low[1:], found.high[1:]]).all()
@@ -63,14 +63,14 @@ def test_clicks_as_they_should_be(method: str) -> None:
 def test_orders_shown_unequally_often_weigh_the_same() -> None:
     often = exact_log(LOOKS[:2], {"a": 1.0, "b": 0.5}, ["ab", "ab", "ab", "ba"])
     for method in ("swaps", "AllPairs"):
-        assert rank_propensities(often, method, depth=2).values == pytest.approx(LOOKS[:2])
+        assert rank_propensities(often, method, depth=2).propensity == pytest.approx(LOOKS[:2])
 
 
 def test_em_is_the_position_based_model() -> None:
     log = cf.online.simulated_log()
     found = rank_propensities(log, "EM", depth=4)
     values = cf.online.train(log, "PBM").parameters["examination"]["value"].to_numpy()
-    assert found.values == pytest.approx(values[:4] / values[0])
+    assert found.propensity == pytest.approx(values[:4] / values[0])
     assert np.isnan(found.low).all()
 
 
@@ -124,18 +124,18 @@ def test_error_is_near_that_of_the_jackknife() -> None:
 def test_what_nothing_links_is_unknown() -> None:
     log = exact_log([1.0, 0.5, 0.25], ATTRACTS, ["abc", "bac"])
     found = rank_propensities(log, depth=4)
-    assert np.isnan(found.values[2:]).all()
+    assert np.isnan(found.propensity[2:]).all()
     assert found.notes == ("nothing links rank 3, 4 with rank 1",)
     none = log_of([("q", "ab", "b"), ("q", "ba", "b")])
     # What rank 2 would be worth, rank 1 without clicks of a cannot tell; rank 2 has no zero.
-    assert rank_propensities(none, depth=2).values[0] == 1
+    assert rank_propensities(none, depth=2).propensity[0] == 1
     with pytest.raises(cf.InputError, match="nothing was shown at two ranks"):
         rank_propensities(log_of([("q", "ab", "b")]))
 
 
 def test_ranks_without_clicks() -> None:
     log = log_of([("q", "ab", "a"), ("q", "ba", "b"), ("r", "ab", "a"), ("r", "ba", "")])
-    assert rank_propensities(log, depth=2).values.tolist() == [1.0, 0.0]
+    assert rank_propensities(log, depth=2).propensity.tolist() == [1.0, 0.0]
 
 
 RELEVANT = {"a": 0.75, "b": 0.5, "c": 0.25}
@@ -198,14 +198,14 @@ def test_propensities_above_that_of_rank_1(method: str, looks: list[float]) -> N
     log = exact_log(looks, {"a": 0.75, "b": 0.5, "c": 0.25}, ["abc", "bac", "cba"])
     run = cf.read_run({query: {"b": 3.0, "a": 2.0, "c": 1.0} for query in ("q1", "q2")})
     found = rank_propensities(log, method, depth=3)
-    assert found.values[1:].max() > 1.5
+    assert found.propensity[1:].max() > 1.5
     value = run_value(log, run, "DCG@3", found)
     assert any("look more than at rank 1" in note for note in value.warnings)
     if method != "EM":  # It has priors.
         true = run_value(log, run, "DCG@3", {k: x for k, x in enumerate(looks, 1) if x})
         ratio = value.means.estimate[0] / value.means.estimate[1]
         assert ratio == pytest.approx(true.means.estimate[0] / true.means.estimate[1])
-        scale = found.values[: len(looks)] * looks[0]
+        scale = found.propensity[: len(looks)] * looks[0]
         np.testing.assert_allclose(scale, looks, atol=1e-9)
 
 
@@ -222,11 +222,11 @@ def test_documents_that_are_always_clicked_at_a_rank() -> None:
         }
     )
     found = cf.online.rank_propensities(log, "AllPairs", depth=2)
-    assert found.values[1] == pytest.approx(4.0, rel=1e-6)
+    assert found.propensity[1] == pytest.approx(4.0, rel=1e-6)
 
 
 @pytest.mark.parametrize("method", ["swaps", "AllPairs"])
 def test_the_same_log_gives_the_same_bits_each_time(method: str) -> None:
     log = cf.online.simulated_log()
     made = [rank_propensities(log, method, depth=5) for _ in range(12)]
-    assert len({repr((one.values.tolist(), one.low.tolist())) for one in made}) == 1
+    assert len({repr((one.propensity.tolist(), one.low.tolist())) for one in made}) == 1

@@ -79,7 +79,8 @@ def test_perplexity_is_that_of_the_evaluation() -> None:
         chart = charts.perplexity_chart(found, conditional=conditional)
         spec_of(chart)
         rows = {(row["model"], row["rank"]): row["value"] for row in rows_with(chart, "model")}
-        values = found.conditional_perplexity if conditional else found.perplexity
+        kind = "conditional perplexity" if conditional else "perplexity"
+        values = found.ranks[kind].to_numpy().reshape(3, -1)
         for k, name in enumerate(found.names):
             drawn = [rows[str(name), rank] for rank in range(1, values.shape[1] + 1)]
             known = [float(one) if np.isfinite(one) else None for one in values[k]]

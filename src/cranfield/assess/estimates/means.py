@@ -1,4 +1,7 @@
-"""Means with confidence intervals, from few human labels beside many labels of a judge."""
+"""Means with confidence intervals, from few human labels beside many labels of a judge.
+
+Prediction-powered estimates: of a random sample of items, or of a random part of each stratum.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import PolicyError, check_share, check_whole, numbers
+from cranfield.base.errors import PolicyError, check_share, check_whole, numbers, quoted
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.judged.rows import places, ratio
@@ -25,6 +28,32 @@ HIGHEST = 100
 
 FEW = 8
 """Errors of the judge, or equal parts of a variance, below which its estimate is too rough."""
+
+FOLDS = 5
+"""Parts of the human labels; lambda of one is learned from the others."""
+
+_LARGEST = 1e100
+"""Labels whose squares can still be summed."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Weight of the judge, None to learn it by cross-fitting, and the level of the intervals."""
+
+    lambda_: float | None = None
+    folds: int = FOLDS
+    seed: int = 0
+    alpha: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_share("alpha", self.alpha)
+        check_whole("folds", self.folds, 1)
+        if self.lambda_ is not None and not 0 <= float(numbers(self.lambda_, "lambda_")) <= 1:
+            raise PolicyError(f"lambda_ must be a number from 0 to 1, got {self.lambda_:g}")
+
+    def n_folds(self, size: int) -> int:
+        """Return the number of folds that are not empty with `size` things."""
+        return min(int(self.folds), max(2, size))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,11 +103,8 @@ class CorrectedMeans(Result):
     notes: tuple[str, ...] = ()
 
     def _frame(self) -> pl.DataFrame:
-        names = ("estimate", "standard_error", "low", "high", "lambda_", "human", "freedom")
-        # A column of the table has no reason to avoid a word of Python.
-        return pl.DataFrame(
-            {name.rstrip("_"): np.atleast_1d(getattr(self, name)) for name in names}
-        )
+        values = {**vars(self), "lambda": self.lambda_}
+        return pl.DataFrame({name: np.atleast_1d(values[name]) for name in self.columns})
 
     def heading(self) -> list[str]:
         """Return one line: the number of means, or the mean with its interval."""
@@ -153,10 +179,8 @@ def with_intervals(
     freedom: Floats,
     human: Ints,
     items: int,
+    fit: Fit,
     *,
-    alpha: float,
-    folds: int,
-    seed: int,
     alone: HumanMean | None = None,
     proportions: Proportions | None = None,
     complete: Any = False,
@@ -169,11 +193,11 @@ def with_intervals(
     """
     complete = np.asarray(complete)
     error = np.sqrt(variance)
-    half = stdtrit(freedom, 1 - alpha / 2) * error
+    half = stdtrit(freedom, 1 - fit.alpha / 2) * error
     notes = []
     if alone is not None:
         wider = alone.few & (alone.variance >= variance)
-        half_alone = stdtrit(alone.freedom, 1 - alpha / 2) * np.sqrt(alone.variance)
+        half_alone = stdtrit(alone.freedom, 1 - fit.alpha / 2) * np.sqrt(alone.variance)
         half = np.where(wider, half_alone, half)
         freedom = np.where(wider, alone.freedom, freedom)
         reason = "interval of human labels alone, as too few errors of the judge were seen"
@@ -182,7 +206,7 @@ def with_intervals(
     unknown = ~complete & ~(half > SAME * np.abs(estimate))
     if proportions is not None:
         graded = ~np.isnan(proportions.high) & ~complete
-        bounds = proportions.bounds(estimate, lambda_, alpha)
+        bounds = proportions.bounds(estimate, lambda_, fit.alpha)
         low, high = np.where(graded, bounds, (low, high))
         freedom = np.where(graded, proportions.freedom, freedom)
         notes = [(where & ~graded, note) for where, note in notes]
@@ -190,21 +214,15 @@ def with_intervals(
     low, high = np.where(unknown, np.nan, (low, high))
     notes.append((unknown, "all values equal: no interval can be computed"))
 
-    def shown(values: Any) -> Any:
-        return values[0] if single else values
-
+    values: list[Any] = [estimate, error, low, high, lambda_, human, freedom]
+    estimate, error, low, high, lambda_, human, freedom = (
+        [column[0] for column in values] if single else values
+    )
     return CorrectedMeans(
-        estimate=shown(estimate),
-        standard_error=shown(error),
-        low=shown(low),
-        high=shown(high),
-        lambda_=shown(lambda_),
-        human=shown(human),
-        items=items,
-        freedom=shown(freedom),
-        alpha=alpha,
-        folds=folds,
-        seed=seed,
+        *(estimate, error, low, high, lambda_, human, items, freedom),
+        alpha=fit.alpha,
+        folds=fit.folds if fit.lambda_ is None else 0,
+        seed=fit.seed,
         notes=tuple(
             f"{counted(int(where.sum()), 'mean')}: {note}" if human.size > 1 else note
             for where, note in notes
@@ -246,13 +264,6 @@ def moments_outside(
         np.where(n > 1, ratio(yf - ratio(y * f, n), n - 1), 0.0),
         np.where(n > 1, ratio(ff - ratio(f * f, n), n - 1), 0.0),
     )
-
-
-FOLDS = 5
-"""Parts of the human labels; lambda of one is learned from the others."""
-
-_LARGEST = 1e100
-"""Labels whose squares can still be summed."""
 
 
 def corrected_mean(
@@ -335,60 +346,50 @@ def corrected_mean(
     >>> corrected_mean(human, judge)
     CorrectedMeans(1.0000 [0.6791, 1.0000], 10 human labels of 200, lambda 0.00)
     """
-    return estimated_mean(human, judge, lambda_, folds, seed, alpha, clusters, proportions=True)
+    return estimate_means(human, judge, Fit(lambda_, folds, seed, alpha), clusters)
 
 
-def estimated_mean(
-    human: Any,
-    judge: Any,
-    lambda_: float | None,
-    folds: int,
-    seed: int,
-    alpha: float,
-    clusters: Any = None,
-    *,
-    proportions: bool,
+def estimate_means(
+    human: Any, judge: Any, fit: Fit, clusters: Any = None, *, proportions: bool = True
 ) -> CorrectedMeans:
-    """Do what :func:`corrected_mean` does; without `proportions`, grades have t intervals."""
-    y, f, single = checked_labels(human, judge, lambda_, alpha)
+    """Compute :func:`corrected_mean`; without `proportions`, grades have t intervals."""
+    y, f, single = check_labels(human, judge)
     units = np.arange(y.shape[1]) if clusters is None else cluster_codes(clusters, y.shape[1])
-    fit = fitted(y, f, units, lambda_, folds, seed)
-    count, rest = fit.count, y.shape[1] - fit.count
+    means = fit_means(y, f, units, fit)
+    count, rest = means.count, y.shape[1] - means.count
     # The two parts of the linearised estimate: of each human label, and of each other item.
     other = np.isnan(y)
     own = np.zeros(y.shape)
-    own[fit.row, fit.item] = (fit.residual - fit.mean[fit.row]) / count[fit.row]
+    own[means.row, means.item] = (means.residual - means.mean[means.row]) / count[means.row]
     labels = np.where(other, 0.0, y)
     alone = np.where(other, 0.0, y - (labels.sum(axis=1) / count)[:, None]) / count[:, None]
     mean = ratio(np.where(other, f, 0.0).sum(axis=1), rest)
-    far = np.where(other, f - mean[:, None], 0.0) * ratio(fit.lambda_, rest)[:, None]
+    far = np.where(other, f - mean[:, None], 0.0) * ratio(means.lambda_, rest)[:, None]
     nothing = np.zeros(y.shape)
     variance, of_rest, of_people = (
-        _of_sums(first, second, ~other, units)
+        _sum_variance(first, second, ~other, units)
         for first, second in ((own, far), (nothing, far), (alone, nothing))
     )
     # Equal residuals say nothing on how much they vary, whatever the judge's part is.
     scale = np.abs(np.where(other, f, y)).max(axis=1)
     constant = np.abs(own).max(axis=1) * count <= SAME * scale
-    freedom = (fit.units - 1).astype(np.float64)
+    freedom = (means.units - 1).astype(np.float64)
     of_labels = np.where(constant, 0.0, np.maximum(variance - of_rest, 0.0))
     # Labels of one cluster are alike: fewer independent labels vary as much.
     alike = ratio(of_labels, ratio((own**2).sum(axis=1) * count, count - 1.0))
-    rate = np.where(constant, 1 / fit.units, np.maximum(alike, 1.0) / count)
-    independent = fit.units == count
+    rate = np.where(constant, 1 / means.units, np.maximum(alike, 1.0) / count)
+    independent = means.units == count
     of_labels = np.where(independent, of_labels * (count - 1) / count, of_labels)
     free = np.where(independent, np.inf, freedom)
     return with_intervals(
-        fit.estimate,
+        means.estimate,
         np.where(constant, 0.0, variance),
-        fit.lambda_,
+        means.lambda_,
         freedom,
         count,
         y.shape[1],
-        alpha=alpha,
-        folds=folds if lambda_ is None else 0,
-        seed=seed,
-        alone=HumanMean(few_errors(y, f, count, fit.lambda_), of_people, freedom),
+        fit,
+        alone=HumanMean(few_errors(y, f, count, means.lambda_), of_people, freedom),
         proportions=Proportions(highest_grade(y, f), mean, of_labels, of_rest, rate, free)
         if proportions
         else None,
@@ -397,12 +398,12 @@ def estimated_mean(
 
 
 def few_errors(y: Floats, f: Floats, count: Ints, lambda_: Floats) -> Bools:
-    """Tell which means rest on too few errors of the judge to estimate their variance."""
+    """Return which means rest on too few errors of the judge to estimate their variance."""
     errors = (~np.isnan(y) & (y != f)).sum(axis=1)
     return np.asarray((errors < FEW) & (2 * errors < count) & (lambda_ > 0))
 
 
-def _of_sums(own: Floats, far: Floats, labelled: Bools, units: Ints) -> Floats:
+def _sum_variance(own: Floats, far: Floats, labelled: Bools, units: Ints) -> Floats:
     """Variance of a sum of independent units, each part with its number of units less one."""
     parts = ((own, labelled), (far, ~labelled))
     if (units == np.arange(units.size)).all():
@@ -414,15 +415,15 @@ def _of_sums(own: Floats, far: Floats, labelled: Bools, units: Ints) -> Floats:
         return np.asarray(first + second)
     size = int(units.max()) + 1
 
-    def grown(part: Floats, here: Bools) -> Floats:
-        many = (sums_by(here, units, size) > 0).sum(axis=1)
-        return np.asarray(sums_by(part, units, size) * np.sqrt(ratio(many, many - 1))[:, None])
+    def scaled(part: Floats, here: Bools) -> Floats:
+        count = (sums_by(here, units, size) > 0).sum(axis=1)
+        return np.asarray(sums_by(part, units, size) * np.sqrt(ratio(count, count - 1))[:, None])
 
-    return np.asarray(((grown(*parts[0]) + grown(*parts[1])) ** 2).sum(axis=1))
+    return np.asarray(((scaled(*parts[0]) + scaled(*parts[1])) ** 2).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedMeans:
     """Corrected means; row, item and residual (label less lambda times the judge's) by label."""
 
     row: Ints
@@ -435,9 +436,7 @@ class Fitted:
     estimate: Floats
 
 
-def fitted(
-    y: Floats, f: Floats, units: Ints, lambda_: float | None, folds: int, seed: int
-) -> Fitted:
+def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     """Fit rows of human labels (NaN for none) and of the judge's; shape (rows, items) both."""
     rows, items = y.shape
     f = np.broadcast_to(f, y.shape)
@@ -447,47 +446,182 @@ def fitted(
     label, guess = y[row, item], near[row, item]
     # Units in random order, the same in each row; of these, the labelled ones are dealt to folds.
     size = int(units.max(initial=-1)) + 1
-    shuffled = stream(seed).permutation(size)[units]
-    taken, of = np.unique(row * size + shuffled[item], return_inverse=True)
-    many = np.bincount(taken // size, minlength=rows)
+    shuffled = stream(fit.seed).permutation(size)[units]
+    labelled, unit_of = np.unique(row * size + shuffled[item], return_inverse=True)
+    n_units = np.bincount(labelled // size, minlength=rows)
     rest = items - count
     far_row, far_item = np.nonzero(np.isnan(y))
     far = np.unique(far_row * size + units[far_item]) // size
     # Labels of the judge for one single unit have no variance.
     usable = (np.bincount(far, minlength=rows) > 1)[row]
-    if lambda_ is None:
-        check_whole("folds", folds, 1)
-        enough(many, 3)
-        folds = dealt(folds, int(many.max()))
-        fold = (places(taken // size) - 1)[of] % folds
+    check_counts(n_units, 3 if fit.lambda_ is None else 2)
+    if fit.lambda_ is None:
+        folds = fit.n_folds(int(n_units.max()))
+        fold = (places(labelled // size) - 1)[unit_of] % folds
         covariance, _ = moments_outside(label, guess, row, fold, folds, (rows,))
         spread = ratio((near**2).sum(axis=1), np.full(rows, max(items - 1, 1)))
         with np.errstate(over="ignore"):
             learned = ratio(covariance[row, fold] * rest[row], (items * spread)[row])
         weight = np.where(usable, np.clip(learned, 0.0, 1.0), 0.0)
     else:
-        enough(many, 2)
-        weight = np.where(usable, lambda_, 0.0)
+        weight = np.where(usable, fit.lambda_, 0.0)
     residual = label - weight * guess
     mean = ratio(summed(residual, row, (rows,)), count)
     lam = ratio(summed(weight, row, (rows,)), count)
     known = summed(guess, row, (rows,))
     # All guesses add up to 0, so those of the other items add up to minus the known ones.
     estimate = mean - lam * ratio(known, rest)
-    return Fitted(row, item, residual, count, many, mean, lam, estimate)
+    return FittedMeans(row, item, residual, count, n_units, mean, lam, estimate)
 
 
-def dealt(folds: int, size: int) -> int:
-    """Return the number of folds that get any of `size` things."""
-    return min(int(folds), max(2, size))
+def stratified_mean(
+    human: Any,
+    strata: Any,
+    judge: Any = None,
+    *,
+    lambda_: float | None = None,
+    folds: int = FOLDS,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> CorrectedMeans:
+    r"""Estimate the mean of a population from human labels of a random part of each stratum.
+
+    With :math:`N_h` items of stratum h, of which :math:`n_h` are labelled, and residuals
+    :math:`e = y - \lambda (f - \bar f_h)`, where the judge's mean is that of the whole stratum,
+
+    .. math:: \hat\theta = \sum_h \frac{N_h}{N} \bar e_h, \quad \widehat{var} = \sum_h
+        \left(\frac{N_h}{N}\right)^2 \left(1 - \frac{n_h}{N_h}\right) \frac{s_h^2(e)}{n_h}
+
+    The items are the whole population, not a sample: a completely labelled stratum has no error.
+    Without labels of a judge it is the stratified mean. Strata may be topics, or the grades of a
+    judge, which then adds nothing further.
+
+    A given lambda leaves the estimate unbiased over all samples. A learned one is cross-fitted: the
+    labels of a fold have the lambda of the other folds, and their difference from the judge's mean
+    is taken in the part of the stratum that is not labelled in those; so the estimate is unbiased
+    over samples and random folds. With `folds=1` it is biased.
+
+    Intervals are as for :func:`corrected_mean`. For grades the number of labels is
+    :math:`1 / \sum_h (N_h/N)^2 (1 - n_h/N_h) / n_h`; others have the t interval with
+    Satterthwaite's degrees of freedom.
+
+    Source: Cochran (1977), chapter 5, and with a judge 7; Fisch and others (2024), stratified
+    prediction-powered inference.
+
+    Parameters
+    ----------
+    human
+        Human labels as numbers, NaN for missing ones; shape (items,) or (means, items).
+    strata
+        Stratum of each item; shape (items,).
+    judge
+        The judge's labels of all items; the same shape as `human`, or (items,); or None.
+    lambda_, folds, seed, alpha
+        As for :func:`corrected_mean`.
+
+    Returns
+    -------
+    CorrectedMeans
+        With an entry a mean; no axis for one.
+
+    Raises
+    ------
+    PolicyError
+        For a stratum with fewer than two human labels that has more items than labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> human = np.full(100, np.nan)
+    >>> human[:6] = [0, 0, 0, 1, 0, 0]
+    >>> human[60:66] = [1, 1, 0, 1, 1, 1]
+    >>> stratified_mean(human, np.repeat(["grade 0", "grade 1"], [60, 40]))
+    CorrectedMeans(0.4333 [0.2426, 0.6544], 12 human labels of 100, lambda 0.00)
+    """
+    if judge is None:
+        judge, lambda_ = np.zeros(np.shape(human)[-1:]), lambda_ or 0.0
+    fit = Fit(lambda_, folds, seed, alpha)
+    y, f, single = check_labels(human, judge)
+    code = cluster_codes(strata, y.shape[1])
+    rows, n_strata = y.shape[0], int(code.max(initial=-1)) + 1
+    size = np.bincount(code, minlength=n_strata).astype(np.float64)
+    mean = sums_by(f, code, n_strata) / size
+    row, item = np.nonzero(~np.isnan(y))
+    cell = row * n_strata + code[item]
+    count = np.bincount(cell, minlength=rows * n_strata).reshape(rows, n_strata)
+    short = np.argwhere((count < 2) & (count < size))
+    if short.size:
+        mean_of, stratum = short[0].tolist()
+        raise PolicyError(
+            f"stratum {quoted(np.asarray(strata)[np.argmax(code == stratum)])} has"
+            f" {count[mean_of, stratum]} human labels of {int(size[stratum])} items; it needs 2, or"
+            " all"
+        )
+    guess, label = (f - mean[:, code])[row, item], y[row, item]
+    scale = (size / size.sum()) ** 2 * ratio(1 - count / size, count)
+    weight, correction = np.full(label.size, lambda_ or 0.0), guess
+    if lambda_ is None:
+        # Items of each stratum in random order are dealt to the folds, one after the other.
+        shuffled = stream(seed).permutation(y.shape[1])[item]
+        order = np.lexsort((shuffled, cell))
+        fold = np.empty(cell.size, dtype=np.int64)
+        n_folds = fit.n_folds(int(count.max()))
+        fold[order] = (places(cell[order]) - 1) % n_folds
+        # Of each fold the lambda with the least variance of the mean by the labels of the others.
+        top, below = (
+            np.einsum("rh,rhk->rk", scale, moment)
+            for moment in moments_outside(label, guess, cell, fold, n_folds, count.shape)
+        )
+        weight = np.clip(ratio(top, np.maximum(below, 0.0)), 0.0, 1.0)[row, fold]
+        correction = _independent_corrections(guess, cell, fold, n_folds, np.tile(size, rows))
+
+    def variances(values: Floats) -> Floats:
+        """Return parts of the variance of the mean; shape (means, strata)."""
+        centred = values - ratio(summed(values, cell, count.shape), count).ravel()[cell]
+        return np.asarray(scale * ratio(summed(centred**2, cell, count.shape), count - 1))
+
+    sums = summed(label - weight * correction, cell, count.shape)
+    parts, alone = variances(label - weight * guess), variances(label)
+    labels = count.sum(axis=1)
+    used = ratio(summed(weight, row, (rows,)), labels)
+    variance, rest = parts.sum(axis=1), np.zeros(rows)
+    # The rate of a simple sample that would vary as much, were all strata alike.
+    rate = scale.sum(axis=1)
+    return with_intervals(
+        ratio(sums, count) @ size / size.sum(),
+        variance,
+        used,
+        satterthwaite(parts, count),
+        labels,
+        y.shape[1],
+        fit,
+        alone=HumanMean(
+            few_errors(y, f, labels, used), alone.sum(axis=1), satterthwaite(alone, count)
+        ),
+        proportions=Proportions(
+            highest_grade(y, f), f.mean(axis=1), variance, rest, rate, np.full(rows, np.inf)
+        ),
+        complete=labels == y.shape[1],
+        single=single,
+    )
 
 
-def checked_labels(
-    human: Any, judge: Any, lambda_: float | None, alpha: float
-) -> tuple[Floats, Floats, bool]:
+def _independent_corrections(
+    guess: Floats, cell: Ints, fold: Ints, folds: int, size: Floats
+) -> Floats:
+    """Return the judge's labels less the mean of the items without a label in other folds."""
+    # A fold is a random sample of those items: the difference has the expectation 0, whatever
+    # lambda was learned from the other folds. `guess` is centred by stratum.
+    shape = size.size, folds
+    code = cell * folds + fold
+    sums, sizes = (summed(values, code, shape) for values in (guess, np.ones(cell.size)))
+    others, counts = (total.sum(axis=1, keepdims=True) - total for total in (sums, sizes))
+    share = 1 - counts / size[:, None]
+    return np.asarray(guess * share[cell, fold] + (others / size[:, None])[cell, fold])
+
+
+def check_labels(human: Any, judge: Any) -> tuple[Floats, Floats, bool]:
     """Return human and judge's labels, shape (means, items), and whether there is no first axis."""
-    check_share("alpha", alpha)
-    check_lambda(lambda_)
     y, f = numbers(human, "human labels"), numbers(judge, "labels of the judge")
     if y.ndim not in {1, 2} or f.shape not in {y.shape, y.shape[-1:]}:
         raise PolicyError(f"human labels of shape {y.shape} do not fit a judge's of {f.shape}")
@@ -501,11 +635,6 @@ def checked_labels(
     return table, np.broadcast_to(np.atleast_2d(f), table.shape), y.ndim == 1
 
 
-def check_lambda(lambda_: float | None) -> None:
-    if lambda_ is not None and not 0 <= float(numbers(lambda_, "lambda_")) <= 1:
-        raise PolicyError(f"lambda_ must be a number from 0 to 1, got {lambda_:g}")
-
-
 def cluster_codes(clusters: Any, items: int) -> Ints:
     """Number the clusters; shape (items,)."""
     names = np.asarray(clusters)
@@ -514,7 +643,7 @@ def cluster_codes(clusters: Any, items: int) -> Ints:
     return np.unique(names.astype(str), return_inverse=True)[1].astype(np.int64)
 
 
-def enough(counts: Ints, least: int) -> None:
+def check_counts(counts: Ints, least: int) -> None:
     if counts.min(initial=least) < least:
         hint = " (2 with lambda_ given)" if least > 2 else ""
         raise PolicyError(

@@ -12,10 +12,10 @@ from scipy.special import stdtr, stdtrit
 
 from cranfield.assess.judges.rankings import by_all, ranks_of
 from cranfield.assess.judges.reading import combinations
-from cranfield.base.arrays import Bools, Floats, Ints, to_order
+from cranfield.base.arrays import Bools, to_order
 from cranfield.base.errors import PolicyError, check_share, quoted
 from cranfield.base.text import counted, some_of
-from cranfield.result import Column, Columns, Result, readable
+from cranfield.result import Column, Columns, TableResult, readable
 from cranfield.sources import schemas
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import FRAMES, Schema
@@ -28,13 +28,12 @@ _FAMILIES = Schema(
     called="the families",
     formats=FRAMES,
     otherwise="csv",
-    readable="table of names and families",
     tuples=("name", "family"),
 )
 
 
 def kin_of(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
-    """Tell which other systems share a family with each judge; shape (judges, systems)."""
+    """Return which other systems share a family with each judge; shape (judges, systems)."""
     known = _read_families(families)
     family = {name: known.get(name, {name}) for name in (*judges, *systems)}
     return np.array(
@@ -66,19 +65,15 @@ SAME = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KinBias(Result):
+class KinBias(TableResult):
     """Self-preference of judges: bias towards their own family; made by :func:`kin_bias`.
 
     Attributes
     ----------
+    rows
+        The table, a row for each measure and judge.
     measures, judges, systems
         Their names.
-    kin
-        The column of that name; shape (judges,).
-    topics, shift_of_kin, shift_of_others, bias, low, high, low_together, high_together, pvalue
-        The columns; shape (measures, judges). NaN stands for null.
-    rank_by_people, rank_by_judge
-        The ranks of the judge's own system; shape (measures, judges). 0 stands for null.
     confidence
         Confidence level of the intervals.
     notes
@@ -108,48 +103,13 @@ class KinBias(Result):
     measures: tuple[str, ...]
     judges: tuple[str, ...]
     systems: tuple[str, ...]
-    kin: Ints
-    topics: Ints
-    shift_of_kin: Floats
-    shift_of_others: Floats
-    bias: Floats
-    low: Floats
-    high: Floats
-    low_together: Floats
-    high_together: Floats
-    pvalue: Floats
-    rank_by_people: Ints
-    rank_by_judge: Ints
     confidence: float
     notes: tuple[str, ...] = ()
-
-    def _frame(self) -> pl.DataFrame:
-        values = {
-            "kin": np.tile(self.kin, len(self.measures)),
-            "topics": self.topics.ravel(),
-            "shift of kin": self.shift_of_kin.ravel(),
-            "shift of others": self.shift_of_others.ravel(),
-            "kin bias": self.bias.ravel(),
-            "low": self.low.ravel(),
-            "high": self.high.ravel(),
-            "low together": self.low_together.ravel(),
-            "high together": self.high_together.ravel(),
-            "p": self.pvalue.ravel(),
-        }
-        ranks = {
-            "own rank by people": self.rank_by_people.ravel(),
-            "own rank by itself": self.rank_by_judge.ravel(),
-        }
-        names = combinations(measure=self.measures, judge=self.judges)
-        own = ranks if self.rank_by_judge.any() else {}
-        return names.hstack(pl.DataFrame(values | own)).with_columns(
-            pl.selectors.float().fill_nan(None), pl.col(list(own)).replace(0, None)
-        )
 
     def tables(self) -> list[Table]:
         """Return a table for reading for each measure."""
         level = f"{100 * self.confidence:g}%"
-        judges = int((~np.isnan(self.bias[0])).sum())
+        judges = self.rows.filter(measure=self.measures[0])["kin bias"].count()
         notes = [
             "kin bias: self-preference, the mean over topics of the shift of kin minus the shift of"
             " all others; shift: score by the judge minus score by people; the judge's own run is"
@@ -159,7 +119,7 @@ class KinBias(Result):
         ]
         return [
             replace(readable(part, f"Self-preference bias: {name}", self.columns), notes=notes)
-            for (name,), part in self._frame().group_by(["measure"], maintain_order=True)
+            for (name,), part in self.rows.group_by(["measure"], maintain_order=True)
         ]
 
     def heading(self) -> list[str]:
@@ -246,8 +206,8 @@ def kin_bias(
         raise PolicyError("no judge has kin among the systems, and others beside them")
     notes = [*scored.panel.notes]
     if not known.all():
-        left = some_of((names[k] for k in np.flatnonzero(~known)), 5)
-        notes.append(f"without kin among the systems, or without others: {left}")
+        without = some_of((names[k] for k in np.flatnonzero(~known)), 5)
+        notes.append(f"without kin among the systems, or without others: {without}")
     shape = scored.judges.shape[:2]
     topics, by_people, by_judge = np.zeros((3, *shape), dtype=np.int64)
     of_kin, of_others, error = np.full((3, *shape), np.nan)
@@ -269,25 +229,37 @@ def kin_bias(
         where = counted(int(same.sum()), "value")
         notes.append(f"{where} of the bias equal in all topics: no interval can be computed")
     freedom = np.maximum(topics - 1, 1)
-    half = stdtrit(freedom, (1 + confidence) / 2) * error
     together = 1 - (1 - confidence) / int(known.sum())
-    half_together = stdtrit(freedom, (1 + together) / 2) * error
+    half, half_together = (
+        stdtrit(freedom, (1 + level) / 2) * error for level in (confidence, together)
+    )
+    values = {
+        "kin": np.broadcast_to(kin.sum(axis=1), shape),
+        "topics": topics,
+        "shift of kin": of_kin,
+        "shift of others": of_others,
+        "kin bias": bias,
+        "low": bias - half,
+        "high": bias + half,
+        "low together": bias - half_together,
+        "high together": bias + half_together,
+        "p": 2 * stdtr(freedom, -np.abs(bias) / error),
+    }
+    ranks = {"own rank by people": by_people, "own rank by itself": by_judge}
+    if by_judge.any():
+        values |= ranks
+    measure_names = tuple(map(str, scored.measures))
+    table = pl.DataFrame({name: column.ravel() for name, column in values.items()})
     return KinBias(
-        measures=tuple(map(str, scored.measures)),
+        rows=combinations(measure=measure_names, judge=names)
+        .hstack(table)
+        .with_columns(
+            pl.selectors.float().fill_nan(None),
+            pl.selectors.by_name(*ranks, require_all=False).replace(0, None),
+        ),
+        measures=measure_names,
         judges=names,
         systems=scored.systems,
-        kin=kin.sum(axis=1),
-        topics=topics,
-        shift_of_kin=of_kin,
-        shift_of_others=of_others,
-        bias=bias,
-        low=bias - half,
-        high=bias + half,
-        low_together=bias - half_together,
-        high_together=bias + half_together,
-        pvalue=2 * stdtr(freedom, -np.abs(bias) / error),
-        rank_by_people=by_people,
-        rank_by_judge=by_judge,
         confidence=confidence,
         notes=tuple(notes),
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cranfield.assess.agreement.coefficients import jackknife
 from cranfield.assess.judges.reading import Panel, combinations, panel_of, with_highest_grade
@@ -124,21 +125,12 @@ def judges_as_runs(
 class JudgeRankings(Result):
     """Rankings of systems by each judge and by people; made by :func:`judge_rankings`.
 
-    Shapes are (measures, judges), with systems or interval bounds as a last axis.
-
     Attributes
     ----------
+    rankings, means
+        The tables `rankings` and `systems`.
     measures, judges, systems
         Their names.
-    topics
-        Topics compared: those with a label of the judge, and a score of each system.
-    by_people, by_judge
-        Means over these topics, with a last axis of systems. The higher the better: negative if
-        lower scores are better, and of logarithms for a geometric mean.
-    tau, tau_ap, rbo, topic_tau, flips
-        Columns of the table `rankings`.
-    tau_limits, tau_ap_limits
-        Confidence intervals of tau and tau AP; shape (measures, judges, 2).
     p, confidence
         Persistence of RBO; confidence level of the intervals.
     notes
@@ -149,7 +141,9 @@ class JudgeRankings(Result):
         "rankings": {
             "measure": Column("Measure.", key=True),
             "judge": Column("Judge.", key=True),
-            "topics": Column("Number of topics compared."),
+            "topics": Column(
+                "Number of topics with a label of the judge, and scores of all systems."
+            ),
             "tau": Column("Kendall's tau-b of the rankings by the judge and by people.", 3),
             "tau low": Column("Lower bound of its jackknife t interval over topics, or null.", 3),
             "tau high": Column("Upper bound of that interval.", 3),
@@ -166,76 +160,26 @@ class JudgeRankings(Result):
             "measure": Column("Measure.", key=True),
             "judge": Column("Judge.", key=True),
             "system": Column("System.", key=True),
-            "by people": Column("Mean score by people, the higher the better; see `by_people`."),
-            "by judge": Column("The same by the judge."),
+            "by people": Column("Mean score by people; of logarithms for a geometric mean."),
+            "by judge": Column("The same by the judge; both negative if lower scores are better."),
             "rank by people": Column("Rank by people, from 1; equal means share a rank."),
             "rank by judge": Column("Rank by the judge."),
             "change": Column("Rank by people minus rank by the judge."),
         },
     }
 
+    rankings: pl.DataFrame
+    means: pl.DataFrame
     measures: tuple[str, ...]
     judges: tuple[str, ...]
     systems: tuple[str, ...]
-    topics: Ints
-    by_people: Floats
-    by_judge: Floats
-    tau: Floats
-    tau_ap: Floats
-    rbo: Floats
-    tau_limits: Floats
-    tau_ap_limits: Floats
-    topic_tau: Floats
-    flips: Ints
     p: float
     confidence: float
     notes: tuple[str, ...] = ()
 
-    @property
-    def changes(self) -> Ints:
-        """Rank by people minus rank by the judge, of each system."""
-        return ranks_of(self.by_people) - ranks_of(self.by_judge)
-
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return the tables `rankings` and `systems`."""
-        return {"rankings": self._rankings(), "systems": self.by_system()}
-
-    def _rankings(self) -> pl.DataFrame:
-        # Of systems that moved equally far, the first by name, in whatever order they were given.
-        by_name = np.array(sorted(range(len(self.systems)), key=self.systems.__getitem__))
-        moved = by_name[np.abs(self.changes)[..., by_name].argmax(axis=-1)].ravel()
-        changes = self.changes.reshape(-1, len(self.systems))
-        values = {
-            "topics": self.topics.ravel(),
-            "tau": self.tau.ravel(),
-            "tau low": self.tau_limits[..., 0].ravel(),
-            "tau high": self.tau_limits[..., 1].ravel(),
-            "tau AP": self.tau_ap.ravel(),
-            "tau AP low": self.tau_ap_limits[..., 0].ravel(),
-            "tau AP high": self.tau_ap_limits[..., 1].ravel(),
-            "RBO": self.rbo.ravel(),
-            "tau by topic": self.topic_tau.ravel(),
-            "flips": self.flips.ravel(),
-            "largest change": changes[np.arange(moved.size), moved],
-            "of system": pl.Series(self.systems).gather(moved),
-        }
-        names = combinations(measure=self.measures, judge=self.judges)
-        return names.hstack(pl.DataFrame(values)).with_columns(pl.selectors.float().fill_nan(None))
-
-    def by_system(self) -> pl.DataFrame:
-        """Return the table `systems`, a row for each measure, judge and system."""
-        people, judge = (ranks_of(values).ravel() for values in (self.by_people, self.by_judge))
-        values = pl.DataFrame(
-            {
-                "by people": self.by_people.ravel(),
-                "by judge": self.by_judge.ravel(),
-                "rank by people": people,
-                "rank by judge": judge,
-                "change": people - judge,
-            }
-        )
-        names = combinations(measure=self.measures, judge=self.judges, system=self.systems)
-        return names.hstack(values)
+        return {"rankings": self.rankings, "systems": self.means}
 
     def tables(self) -> list[Table]:
         """Return a table for reading for each measure."""
@@ -249,7 +193,7 @@ class JudgeRankings(Result):
             f" RBO: p = {self.p:g}",
         )
         tables = []
-        for (name,), part in self._rankings().group_by(["measure"], maintain_order=True):
+        for (name,), part in self.rankings.group_by(["measure"], maintain_order=True):
             rows = []
             for row in part.to_dicts():
                 cells = [row["judge"], f"{row['topics']:,}"]
@@ -369,24 +313,53 @@ def judge_rankings(
             centre = np.array([tau[m, k], ap[m, k]])
             bounds = jackknife(centre, values, has, confidence, bounded=False)
             limits[:, m, k] = np.clip(np.column_stack(bounds), -1.0, 1.0)
+    ranks = [ranks_of(values) for values in means]
+    changes = ranks[0] - ranks[1]
+    # Of systems that moved equally far, the first by name, in whatever order they were given.
+    moved = by_name[np.abs(changes)[..., by_name].argmax(axis=-1)]
+    columns = {
+        "topics": topics,
+        "tau": tau,
+        "tau low": limits[0, ..., 0],
+        "tau high": limits[0, ..., 1],
+        "tau AP": ap,
+        "tau AP low": limits[1, ..., 0],
+        "tau AP high": limits[1, ..., 1],
+        "RBO": overlap,
+        "tau by topic": by_topic,
+        "flips": flips,
+        "largest change": np.take_along_axis(changes, moved[..., None], -1),
+    }
+    of_systems = {
+        "by people": means[0],
+        "by judge": means[1],
+        "rank by people": ranks[0],
+        "rank by judge": ranks[1],
+        "change": changes,
+    }
+    names = {
+        "measure": tuple(map(str, scored.measures)),
+        "judge": tuple(one.name for one in scored.panel.judges),
+    }
     return JudgeRankings(
-        measures=tuple(map(str, scored.measures)),
-        judges=tuple(one.name for one in scored.panel.judges),
+        rankings=_table(columns, **names).with_columns(
+            pl.selectors.float().fill_nan(None),
+            pl.Series("of system", pl.Series(scored.systems).gather(moved.ravel())),
+        ),
+        means=_table(of_systems, **names, system=scored.systems),
+        measures=names["measure"],
+        judges=names["judge"],
         systems=scored.systems,
-        topics=topics,
-        by_people=means[0],
-        by_judge=means[1],
-        tau=tau,
-        tau_ap=ap,
-        rbo=overlap,
-        tau_limits=limits[0],
-        tau_ap_limits=limits[1],
-        topic_tau=by_topic,
-        flips=flips,
         p=p,
         confidence=confidence,
         notes=scored.panel.notes,
     )
+
+
+def _table(columns: Mapping[str, NDArray[Any]], **names: Sequence[str]) -> pl.DataFrame:
+    """Return a row for each combination of names, with its values."""
+    values = pl.DataFrame({name: column.ravel() for name, column in columns.items()})
+    return combinations(**names).hstack(values)
 
 
 def ranks_of(values: Floats) -> Ints:

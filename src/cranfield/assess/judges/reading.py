@@ -23,7 +23,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.policies import DUPLICATES, FORMATS
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
-from cranfield.sources.columns import columns_of_file, fitted, is_frame, read_columns
+from cranfield.sources.columns import columns_of_file, is_frame, read_columns
 from cranfield.sources.schemas import NAMED, optional, spelt
 from cranfield.sources.values import GRADE_OR_NONE
 
@@ -192,7 +192,7 @@ def _read(
     else:
         columns = read_columns(data, _LABELS)
     own_names = {} if names_of is None else names_of.of(columns.names)
-    table = fitted(columns.matched(_LABELS, own_names), _LABELS, columns.source, columns.lines)
+    table = columns.table(_LABELS, own_names)
     parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
     rows = table.frame.select(parsed.arg_true()).to_series().to_numpy()
     answers = table.frame.height
@@ -346,7 +346,7 @@ def with_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:
 def matched(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:
     """Return pairs by topic, grade by people and grade by the judge, and counts of labels."""
     people, labels = panel.human, judge.labels
-    rows, human_rows = people.find(labels)
+    rows, human_rows = labels.found_in(people)
     if not human_rows.size:
         raise InputError(
             f"{quoted(judge.name)} has no label for any pair that people judged",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from typing import Annotated, Any
@@ -23,15 +23,14 @@ from cranfield.base.errors import (
 )
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
-from cranfield.collection.files.blank_separated import read_parts
-from cranfield.collection.files.layouts import Layout
-from cranfield.collection.files.line_formats import layout_of, peeked
+from cranfield.collection.files.blank_separated import read_frames
+from cranfield.collection.files.layouts import Layout, layout_of, peeked
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
-from cranfield.sources.columns import columns_of_file, fitted, read_columns, read_table, two_columns
-from cranfield.sources.schemas import Column, Schema, optional, schema_of_lines, spelt
+from cranfield.sources.columns import Table, columns_of_file, read_columns, read_table, two_columns
+from cranfield.sources.schemas import Column, Schema, optional, schema_of_lines
 from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NUMBER
 
 LABELS = Schema(
@@ -47,9 +46,10 @@ LABELS = Schema(
     decisive=("status", "count", "weight"),
     tuples=("topic", "doc", "worker", "grade", "order"),
     numbered=True,
-    hint="; columns={{'{name}': ...}} says which it is (a row is one label; a file of one worker is"
-    " given as NAME=FILE; a table with a column for each worker must be unpivoted first; of votes"
-    " by unknown workers, number those of each document in a column worker)",
+    hint="; expected a row for each label: a table with a column for each worker must be unpivoted"
+    " first; a file of one worker is given as NAME=FILE; of votes by unknown workers, number those"
+    " of each document in a column worker; if another column is meant, columns={{'{name}': ...}}"
+    " names it",
 )
 
 OF_WORKER = replace(
@@ -63,20 +63,6 @@ OF_WORKER = replace(
 """Judgments of one worker, whose name is known."""
 
 
-def columns_called(names: Iterable[str], schema: Schema) -> list[str]:
-    """Return the columns of a schema with these usual names."""
-    columns: list[str] = []
-    for name in names:
-        known = (one.name for one in schema.columns if spelt(name) in map(spelt, one.names))
-        column = next(known, None)
-        if column is None or column in columns:
-            expected = ", ".join(one.name for one in schema.columns)
-            reason = f"expected one of: {expected}" if column is None else f"a second {column}"
-            raise PolicyError(f"unknown column {quoted(name)} in columns; {reason}")
-        columns.append(column)
-    return columns
-
-
 _TYPES: dict[str, type[pl.DataType]] = {"grade": pl.Int32, "order": pl.Float64}
 ITERATIONS = ("0", "Q0")
 """The second column of TREC qrels; no collection has documents of these names only."""
@@ -84,9 +70,7 @@ ITERATIONS = ("0", "Q0")
 _OF_WIDTH = {4: "topic doc worker grade", 5: "topic doc worker grade order"}
 
 
-def of_lines(
-    source: Source, columns: str | Sequence[str] | None, encoding: str
-) -> tuple[pl.DataFrame, Origin]:
+def of_lines(source: Source, columns: str | Sequence[str] | None, encoding: str) -> Table:
     """Read lines of fields between blanks."""
     source, first = peeked(source.in_encoding(encoding, "text"))
     heads = (line.strip() for line in first.splitlines())
@@ -102,28 +86,26 @@ def of_lines(
             source=source.name,
         )
     names = fields.split() if isinstance(fields, str) else [str(name) for name in fields]
-    known = iter(columns_called((name for name in names if name != "-"), LABELS))
+    known = iter(LABELS.columns_of(name for name in names if name != "-"))
     read = [f"-{k}" if name == "-" else next(known) for k, name in enumerate(names)]
     if lacking := [name for name in LABELS.required if name not in read]:
         raise PolicyError(f"columns {quoted(' '.join(names))} lack {lacking[0]}")
     types = {name: _TYPES.get(name, pl.String) for name in read}
     layout = Layout("label", types, tuple(name for name in types if not name.startswith("-")))
     lines = LineMap()
-    frame = pl.concat(list(read_parts(source, layout, lines, lambda part: part.frame)))
+    frame = pl.concat(list(read_frames(source, layout, lines)))
     if columns is None and frame["doc"].is_in(ITERATIONS).all():
         name = source.name
         raise InputError(
-            f"looks like judgments; name the assessor: NAME={name}, in Python {{'NAME': '{name}'}};"
+            f"looks like judgments; name the assessor: NAME={name} (a mapping of names to files);"
             f" or, if these are labels, say columns='{fields}'",
             source=name,
         )
-    columns_of_labels = [
-        pl.col(column.name)
-        if column.name in frame.columns
-        else pl.lit(None, _TYPES.get(column.name, pl.String)).alias(column.name)
-        for column in LABELS.columns
-    ]
-    return frame.select(columns_of_labels), Origin(source.name, lines)
+    absent = [column.name for column in LABELS.columns if column.name not in frame.columns]
+    frame = frame.with_columns(
+        pl.lit(None, _TYPES.get(name, pl.String)).alias(name) for name in absent
+    )
+    return Table(frame, source.name, (), lines.numbers())
 
 
 REPEATS = ("error", "last", "keep")
@@ -201,9 +183,8 @@ def read_labels(
             raise PolicyError(f"{name} is for labels that are not read yet, got Labels")
         return data
     if not isinstance(data, Mapping):
-        rows = _read(data, LABELS, columns, encoding)
-        rows.clean(scale, repeats, missing)
-        return rows.labels(scale)
+        table, notes = _cleaned(_read(data, LABELS, columns, encoding), scale, repeats, missing)
+        return _labels(table.frame, table.source, notes, scale)
     if not data:
         raise LABELS.empty("labels")
     frames, notes = [], []
@@ -211,15 +192,15 @@ def read_labels(
         name = ID.read(worker)
         if name is None:
             raise InputError(f"worker {quoted(worker)} is not text or an integer", source="labels")
-        part = _of_worker(judgments, columns, encoding, repeats, missing)
-        part.frame = part.frame.with_columns(worker=pl.lit(name))
-        part.clean(scale, repeats, missing)
-        frames.append(part.frame)
-        notes += [f"{worker}: {note}" for note in part.notes]
-    return _Rows(pl.concat(frames, how="diagonal"), Origin("labels"), notes).labels(scale)
+        table = _of_worker(judgments, columns, encoding, repeats, missing)
+        table = replace(table, frame=table.frame.with_columns(worker=pl.lit(name)))
+        table, of_worker = _cleaned(table, scale, repeats, missing)
+        frames.append(table.frame)
+        notes += [f"{worker}: {note}" for note in of_worker]
+    return _labels(pl.concat(frames, how="diagonal"), "labels", notes, scale)
 
 
-def _read(data: Any, schema: Schema, columns: Any, encoding: str) -> _Rows:
+def _read(data: Any, schema: Schema, columns: Any, encoding: str) -> Table:
     """Read lines of text, or a table, as the columns of a schema."""
     listed = columns is not None and not isinstance(columns, Mapping)
     is_path = isinstance(data, (str, PathLike))
@@ -230,25 +211,23 @@ def _read(data: Any, schema: Schema, columns: Any, encoding: str) -> _Rows:
                 "expected the fields of lines without a header in order, such as"
                 f" columns='worker doc grade', got {quoted(dict(columns))}"
             )
-        return _Rows(*of_lines(Source(fspath(data)), columns, encoding))
+        return of_lines(Source(fspath(data)), columns, encoding)
     if listed:
         raise PolicyError(
             "expected what columns of a table with a header are called, as in"
             f" columns={{'worker': ...}}, got {quoted(columns)}"
         )
-    columns = columns or {}
-    called = dict(zip(columns_called(columns, schema), map(str, columns.values()), strict=True))
+    own_names = schema.own_names(columns)
     if form is not None:
-        table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
+        read = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
     elif encoding != "utf-8":
         raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
     else:
-        table = read_columns(data, schema)
-    read = fitted(table.matched(schema, called), schema, table.source, table.lines)
-    return _Rows(read.frame, Origin(read.source, LineMap.of(read.lines)))
+        read = read_columns(data, schema)
+    return read.table(schema, own_names)
 
 
-def _of_worker(judgments: Any, columns: Any, encoding: str, repeats: str, missing: str) -> _Rows:
+def _of_worker(judgments: Any, columns: Any, encoding: str, repeats: str, missing: str) -> Table:
     """Read the judgments of one worker."""
     if not _is_judgments(judgments):
         return _read(judgments, OF_WORKER, columns, encoding)
@@ -268,8 +247,9 @@ def _of_worker(judgments: Any, columns: Any, encoding: str, repeats: str, missin
         raise
     if qrels.subtopics is not None:
         raise InputError("judgments by subtopic are no labels", source=qrels.origin.name)
-    frame = qrels.to_polars().select("topic", "doc", "grade")
-    return _Rows(frame.with_columns(order=pl.lit(None, pl.Float64)), qrels.origin)
+    frame = qrels.to_polars().select("topic", "doc", "grade", order=pl.lit(None, pl.Float64))
+    lines = None if qrels.origin.lines is None else qrels.origin.lines.numbers()
+    return Table(frame, qrels.origin.name, (), lines)
 
 
 def _is_judgments(data: Any) -> bool:
@@ -283,82 +263,75 @@ def _is_judgments(data: Any) -> bool:
     return form == "tsv" and layout_of(source, form, "qrels")[1] is not None
 
 
-class _Rows:
-    """Rows on their way to labels: faults are refused, exclusions are noted."""
-
-    def __init__(self, frame: pl.DataFrame, origin: Origin, notes: Sequence[str] = ()) -> None:
-        self.frame = frame.drop("row", strict=False).with_row_index("row")
-        self.origin = origin
-        self.notes = [*notes]
-
-    def _refuse(self, bad: pl.Expr, reason: Callable[[dict[str, Any]], str]) -> None:
-        """Refuse the first of the bad rows, for a reason that its cells give."""
-        rows = self.frame.filter(bad)
-        if rows.height:
-            row = rows.row(0, named=True)
-            raise self.origin.wrong(reason(row), row["row"], row["topic"], row["doc"])
-
-    def clean(self, scale: NDArray[np.int32] | None, repeats: str, missing: str) -> None:
-        """Name the topic of items without one, and apply the policies."""
-        if self.frame["topic"].null_count() == self.frame.height:
-            self.frame = self.frame.with_columns(topic=pl.lit(NO_TOPIC))
-            self.notes.append(f"no topics: all items are of one topic, {quoted(NO_TOPIC)}")
-        self._refuse(
-            pl.col("order").is_not_null() & ~pl.col("order").is_finite(),
-            lambda row: f"order {row['order']} is not a finite number",
+def _cleaned(
+    table: Table, scale: NDArray[np.int32] | None, repeats: str, missing: str
+) -> tuple[Table, list[str]]:
+    """Name the topic of items without one, and apply the policies; also return notes."""
+    notes = []
+    frame = table.frame
+    if frame["topic"].null_count() == frame.height:
+        frame = frame.with_columns(topic=pl.lit(NO_TOPIC))
+        table = replace(table, frame=frame)
+        notes.append(f"no topics: all items are of one topic, {quoted(NO_TOPIC)}")
+    table.refuse(
+        ~frame["order"].is_finite().fill_null(True),
+        lambda row: f"order {row['order']} is not a finite number",
+    )
+    empty = frame["grade"].is_null()
+    if missing == "error":
+        table.refuse(empty, lambda _: "has no grade (missing='drop' leaves it out)")
+    elif empty.any():
+        if empty.all():
+            raise InputError("no label has a grade", source=table.source)
+        table = table.gather((~empty).arg_true())
+        notes.append(f"{counted(int(empty.sum()), 'label')} without a grade excluded")
+    if scale is not None:
+        listed = ", ".join(map(str, scale[:8])) + (", …" if scale.size > 8 else "")
+        table.refuse(
+            ~table.frame["grade"].is_in(scale.tolist()),
+            lambda row: f"grade {row['grade']} is off the scale ({listed})",
         )
-        if missing == "error":
-            self._refuse(
-                pl.col("grade").is_null(), lambda _: "has no grade (missing='drop' leaves it out)"
-            )
-        elif gaps := self.frame["grade"].null_count():
-            if gaps == self.frame.height:
-                raise InputError("no label has a grade", source=self.origin.name)
-            self.frame = self.frame.drop_nulls("grade")
-            self.notes.append(f"{counted(gaps, 'label')} without a grade excluded")
-        if scale is not None:
-            listed = ", ".join(map(str, scale[:8])) + (", …" if scale.size > 8 else "")
-            self._refuse(
-                ~pl.col("grade").is_in(scale.tolist()),
-                lambda row: f"grade {row['grade']} is off the scale ({listed})",
-            )
-        cell = ("topic", "doc", "worker")
-        if repeats == "error":
-            self._refuse(
-                ~pl.struct(cell).is_first_distinct(),
-                lambda row: (
-                    f"a second label of worker {quoted(row['worker'])}"
-                    " (repeats='last' or 'keep' takes it)"
-                ),
-            )
-        elif again := self.frame.height - self.frame.select(cell).n_unique():
-            if repeats == "keep":
-                self.notes.append(f"{counted(again, 'repeated label')} kept")
-                return
-            ordered = self.frame.sort("order", maintain_order=True, nulls_last=False)
-            self.frame = ordered.unique(cell, keep="last", maintain_order=True).sort("row")
-            self.notes.append(f"{counted(again, 'label')} replaced by a later one of the worker")
-
-    def labels(self, scale: NDArray[np.int32] | None) -> Labels:
-        frame = self.frame
-        topics = frame.select("topic").unique(maintain_order=True)
-        workers = frame.select("worker").unique(maintain_order=True)
-        pairs = frame.select("topic", "doc").unique(maintain_order=True)
-        grades = np.unique(frame["grade"].to_numpy()) if scale is None else scale
-        order = frame["order"]
-        return Labels(
-            topics=tuple(topics["topic"]),
-            topic_of=_codes(pairs, topics).astype(np.int32),
-            docs=pairs["doc"],
-            workers=tuple(workers["worker"]),
-            grades=grades.astype(np.int32),
-            pair=_codes(frame, pairs),
-            worker=_codes(frame, workers),
-            level=np.searchsorted(grades, frame["grade"].to_numpy()).astype(np.int64),
-            order=None if order.null_count() else order.to_numpy().copy(),
-            origin=Origin(self.origin.name),
-            notes=tuple(self.notes),
+    cell = ["topic", "doc", "worker"]
+    again = ~table.frame.select(pl.struct(cell).is_first_distinct()).to_series()
+    if repeats == "error":
+        table.refuse(
+            again,
+            lambda row: (
+                f"a second label of worker {quoted(row['worker'])}"
+                " (repeats='last' or 'keep' takes it)"
+            ),
         )
+    elif again.any() and repeats == "keep":
+        notes.append(f"{counted(int(again.sum()), 'repeated label')} kept")
+    elif again.any():
+        ordered = table.frame.with_row_index("row").sort("order", maintain_order=True)
+        last = ordered.unique(cell, keep="last", maintain_order=True)["row"].sort()
+        table = table.gather(last)
+        notes.append(f"{counted(int(again.sum()), 'label')} replaced by a later one of the worker")
+    return table, notes
+
+
+def _labels(
+    frame: pl.DataFrame, source: str, notes: Sequence[str], scale: NDArray[np.int32] | None
+) -> Labels:
+    topics = frame.select("topic").unique(maintain_order=True)
+    workers = frame.select("worker").unique(maintain_order=True)
+    pairs = frame.select("topic", "doc").unique(maintain_order=True)
+    grades = np.unique(frame["grade"].to_numpy()) if scale is None else scale
+    order = frame["order"]
+    return Labels(
+        topics=tuple(topics["topic"]),
+        topic_of=_codes(pairs, topics).astype(np.int32),
+        docs=pairs["doc"],
+        workers=tuple(workers["worker"]),
+        grades=grades.astype(np.int32),
+        pair=_codes(frame, pairs),
+        worker=_codes(frame, workers),
+        level=np.searchsorted(grades, frame["grade"].to_numpy()).astype(np.int64),
+        order=None if order.null_count() else order.to_numpy().copy(),
+        origin=Origin(source),
+        notes=tuple(notes),
+    )
 
 
 def _codes(frame: pl.DataFrame, names: pl.DataFrame) -> Any:

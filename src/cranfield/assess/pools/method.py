@@ -87,10 +87,6 @@ class Method(Spec):
         """Whether the order depends on a seed."""
         return self.draws or getattr(self, "ties", "") == "random"
 
-    @classmethod
-    def called(cls) -> str:
-        return cls.name
-
     def ranking(self, pool: Pool) -> Indices:
         """Order the documents of each topic, one topic after the other."""
         return best_first(pool, self.scores(pool)) if len(pool) else np.zeros(0, dtype=np.intp)
@@ -207,7 +203,7 @@ class Combination(Method):
         above = np.add.reduceat(values > 0, starts, dtype=np.int64)
         runs = pool.runs_of_topic[pool.topic]
         method = cast("fusion.Combination", fusion.FUSIONS[self.name]())
-        return method.combined(values, starts, pool.holders, above, runs)
+        return method.combine(fusion.Groups(values, starts, pool.holders, above, runs))
 
 
 def _combination(name: str, summary: str) -> Any:

@@ -69,12 +69,11 @@ def check_run(
     task
         The rules.
     tag
-        The declared tag, if any.
+        Tag that the run should have, if declared.
     team
-        The team's id, which must not be the tag.
+        Id of the team, which must not be the tag.
     all_faults
-        Whether to list every fault; by default the first 25 of a kind are listed, and the others
-        counted.
+        List every fault, not only the first 25 of a kind and the number of the others.
 
     Returns
     -------

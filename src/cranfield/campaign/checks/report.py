@@ -76,7 +76,7 @@ class Fault:
 class CheckReport(Result):
     """What a check of one run found; made by :func:`check_run`.
 
-    Printed, it is what `cranfield campaign check` prints: a line for each fault, and the verdict.
+    Printed, it is what `cranfield check` prints: a line for each fault, and the verdict.
 
     Attributes
     ----------

@@ -130,7 +130,7 @@ def check(
     format, encoding, separator, numbers
         As for :func:`cranfield.read_run`.
     all_faults
-        Whether to keep each fault; by default 25 of a kind are, and the others counted.
+        As for :func:`cranfield.campaign.check_run`.
 
     Returns
     -------

@@ -14,10 +14,11 @@ from datetime import UTC
 from datetime import date as day_type
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from cranfield.base.errors import CranfieldError, PolicyError, check_whole, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.files import sync_folder, whole_file
+from cranfield.base.kinds import Whole
 from cranfield.base.text import counted
 from cranfield.base.version import __version__
 from cranfield.campaign.opened import Opened
@@ -80,7 +81,7 @@ def release(
     *,
     judgments: str | None = None,
     anonymous: bool = False,
-    seed: int = 0,
+    seed: Annotated[int, Whole(0)] = 0,
     scores_only: bool = False,
     date: str | None = None,
     note: str = "",
@@ -94,22 +95,21 @@ def release(
     ----------
     opened
         The campaign.
-    task
-        The task, which needs no name where there is one only.
-    judgments
-        The version of the judgments that is released; by default the last.
+    task, judgments
+        As for :func:`~cranfield.campaign.results.scoring.scored`.
     anonymous
-        Whether no team is named. Teams and runs are called by numbers, in an order drawn by the
-        seed and by what only the campaign's log knows.
+        Name no team. Teams and runs are called by numbers, in an order drawn by the seed and by
+        what only the campaign's log knows.
     seed
-        Of that order, 0 or more; refused if every team is named.
+        Seed of the order in which teams that are not named are numbered, 0 or more. It is refused
+        if every team is named.
     scores_only
-        Whether runs and judgments are left out.
+        Exclude runs and judgments.
     date
-        The day of the release, such as `2026-11-20`; it is written into it, and teams that are
-        anonymous until a later day are not named. Without it, no day is written, and today decides.
+        Day of the release, such as `2026-11-20`, written into it, by which embargoes end; by
+        default today, not written.
     note
-        A text for its README, which everybody can read.
+        Text for its README, which everybody can read.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def release(
     """
     from cranfield.campaign.publishing.payload import write_payload
 
-    check_whole("seed", seed, 0)
+    Whole(0).check("seed", seed)
     try:
         day = None if date is None else day_type.fromisoformat(date).isoformat()
     except (TypeError, ValueError):

@@ -31,7 +31,7 @@ from cranfield.measures import parse_measure
 from cranfield.scores import Scores
 from cranfield.sources.archives import matches
 from cranfield.sources.chunks import Source
-from cranfield.sources.columns import Table, columns_of_file, fitted, parquet_frame
+from cranfield.sources.columns import Table, columns_of_file, parquet_frame
 from cranfield.sources.schemas import Column, Schema, optional, spelt
 from cranfield.sources.values import NUMBER, TAG, absent
 
@@ -44,7 +44,7 @@ _BOARD = Schema(
         optional("mark", TAG),
     ),
     numbered=True,
-    lacks="has no column of the {name}; columns: {have}; columns={{'{name}': ...}} names it",
+    hint="; columns={{'{name}': ...}} names it",
 )
 
 OWN = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes", "true", "1")
@@ -180,7 +180,7 @@ class _Entries:
             for name in dict.fromkeys(wanted.values())
         )
         schema = replace(_BOARD, columns=columns, decisive=(), asked=True)
-        table = fitted(given.matched(schema), schema, given.source, given.lines)
+        table = given.table(schema)
         read = {what: table.frame[name] for what, name in wanted.items()}
         nothing = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
         marks = read.get("mark", nothing).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
@@ -352,20 +352,19 @@ def history(
         Folders of campaigns, folders of releases, and tables of boards (CSV and other files with
         named columns); patterns such as `releases/*`.
     measure
-        A measure, such as `nDCG@10`; of tables the column that is called so, or the only one whose
-        name begins so.
+        Measure, such as `nDCG@10`, or a column of tables. A column may have a longer name if only
+        one begins so.
     task
-        Of campaigns with several tasks.
+        Name of the task, of campaigns with several.
     standardised
         Compare scores of different collections, standardised by the runs of each campaign
         (:func:`cranfield.significance.standardise`), which needs scores by topic: tables have none.
     columns
-        What columns of tables are called where that is not found: `score`, `date`, `entry`, `team`,
-        `mark`.
+        Columns of tables with score, date, entry, team or mark, where they have other names.
     own
         Marks of the organisers' own entries, in the column `mark`.
     lower_is_better
-        Whether a low score is the good one; of measures of campaigns and releases it is known.
+        Lower scores are better; of measures of campaigns and releases it is known.
     retracted
         Whether releases count that are retracted, by the note beside them.
 

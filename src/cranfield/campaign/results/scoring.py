@@ -380,11 +380,11 @@ def scored(
     opened
         The campaign.
     task
-        The task; the only one where there is no other.
+        Name of the task; not needed if there is only one.
     measures
-        Measures or their text forms; those of the task's rules by default.
+        Measures or their text forms; by default those of the task's rules.
     judgments
-        A version of the judgments; the newest by default.
+        Version of the judgments; by default the newest.
 
     Returns
     -------

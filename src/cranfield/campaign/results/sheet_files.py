@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import fspath
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.files import whole_file
+from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
 from cranfield.campaign.opened import Opened, PathName
 from cranfield.campaign.pages import STYLES, filled_text, section
@@ -29,6 +31,7 @@ from cranfield.campaign.results.sheet import (
     topic_rows,
 )
 from cranfield.campaign.results.sheet_making import (
+    OTHERS,
     Making,
     making_of,
     own_measures,
@@ -110,7 +113,7 @@ def write_sheets(
     *,
     judgments: str | None = None,
     measure: str | None = None,
-    others: str = "named",
+    others: Annotated[str, OneOf(OTHERS)] = "named",
 ) -> tuple[Path, ...]:
     """Write the sheets of a task's accepted runs: HTML, text and JSON, and an index.
 
@@ -119,8 +122,7 @@ def write_sheets(
     opened, task, judgments, measure
         As for :func:`~cranfield.campaign.results.sheet_making.making_of`.
     others
-        `named`: the sheets name runs that are not separated from theirs. `hidden`: no other run is
-        named.
+        Whether sheets name other runs that are not separated from theirs: named or hidden.
     folder
         Where to; it is made where it is not there. Sheets of a former time are written over.
 
@@ -241,9 +243,9 @@ def write_packet(
         An archive where the name ends in `.zip`, else a folder; files that only their owner reads.
         The same campaign gives the same bytes.
     task
-        A task; by default all for which the team has accepted runs.
+        Name of a task; by default all tasks for which the team has accepted runs.
     judgments
-        Version of the judgments, by default the last of each task.
+        Version of the judgments; by default the newest of each task.
 
     Raises
     ------

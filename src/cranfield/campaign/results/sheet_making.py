@@ -229,10 +229,9 @@ def making_of(
     opened
         The campaign.
     task, judgments
-        The task, which needs no name where there is one only; the version of the judgments, by
-        default the last.
+        As for :func:`~cranfield.campaign.results.scoring.scored`.
     measure
-        What charts, topics and certainty are about; by default the first of the task.
+        Measure of charts, topics and certainty; by default the first of the task.
     """
     rules = opened.rules.task(task)
     asked = [*measures_of(rules), *([] if measure is None else [measure])]

@@ -245,18 +245,20 @@ def standing(
     ----------
     opened, task, judgments
         As for :func:`~cranfield.campaign.results.scoring.scored`.
-    run, baseline
+    run
         A run's file, or the tag of one of the campaign's runs.
+    baseline
+        Another run that both are compared with, a file or a tag.
     measure
-        The first measure of the task's rules by default.
+        Measure to compare by; by default the first one of the task's rules.
     kind
-        The type of the runs that it is compared with. All accepted runs for None, and for
+        Type of the runs that it is compared with. All accepted runs for None, and for
         `automatic` where none is of it.
     alpha
         Significance level.
     pooling
-        Whether to find out what runs lose that were not pooled, where it is known who was; it is
-        kept once it is found.
+        Whether to find out what runs lose that were not pooled. That needs to be known of some
+        runs; it is kept once it is found.
     options
         As for :func:`cranfield.compare`.
 

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from os import fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import Annotated, TypeVar
 
 import numpy as np
 import polars as pl
 
+from cranfield.assess.pools.pool import Pool
+from cranfield.assess.pools.pool import pool as pooled
 from cranfield.base.errors import (
     CranfieldError,
     InputError,
@@ -22,6 +24,7 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.files import file_sha256
+from cranfield.base.kinds import Whole
 from cranfield.base.text import counted, plain, some_of
 from cranfield.campaign.checks.lines import BLANKS
 from cranfield.campaign.checks.report import severity_of
@@ -35,9 +38,6 @@ from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-
-if TYPE_CHECKING:
-    from cranfield.assess import Pool
 
 
 def add_judgments(
@@ -53,11 +53,11 @@ def add_judgments(
         A file of lines as :func:`cranfield.read_qrels` reads them: topic, iteration, document and
         grade, packed or not.
     task
-        The task; the only one where there is no other.
+        The task; not needed if there is only one.
     version
-        Its name, such as `1`. A version that is there stays as it is.
+        Name of the version, such as `1`. A version that is there stays as it is.
     note
-        What there is to say of it.
+        Note about the version.
 
     Returns
     -------
@@ -304,7 +304,7 @@ def pool(
     opened: Opened,
     task: str | None = None,
     *,
-    depth: int | None = None,
+    depth: Annotated[int | None, Whole(1)] = None,
     ties: str = "trec",
     mark: bool = False,
     without: Sequence[str] = (),
@@ -323,7 +323,7 @@ def pool(
         Order of documents with equal scores: TREC's, by document id, falling. Ranks are made from
         scores, whatever the rank column says; `rank` goes by that column.
     without
-        Tags of runs that are kept out of the pool; with `mark`, the event names them.
+        Tags of runs to keep out of the pool; with `mark`, the event names them.
     mark
         Record that these runs were pooled. Those that were pooled before stay marked: what was
         judged of them is judged.
@@ -340,12 +340,10 @@ def pool(
     InputError
         If no run can be read. If only some cannot, they are excluded with a warning.
     """
-    from cranfield.assess import pool as made_of
-
     rules = opened.rules.task(task)
     chosen = pooled_runs(opened, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
-    made = from_runs(opened, rules, chosen, lambda runs: made_of(runs, depth, ties=ties))
+    made = from_runs(opened, rules, chosen, lambda runs: pooled(runs, depth, ties=ties))
     if made is None:
         raise none_readable(opened, rules.name)
     _warn_of_blanks(opened, rules, chosen, made)

@@ -1,25 +1,20 @@
-"""The registry: records in SQLite, each change one transaction."""
+"""Questions to the registry, and one change of it: records in SQLite."""
 
 from __future__ import annotations
 
-import getpass
 import json
 import sqlite3
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError
+from cranfield.base.errors import CranfieldError, InputError
 from cranfield.campaign.checks.report import PRIVATE, Fault
-from cranfield.campaign.rules.task_rules import utc_text
 from cranfield.campaign.store import events, records
 from cranfield.campaign.store.records import (
     ACCEPTED,
-    REGISTRY,
     Event,
     Judgments,
     ReleaseRecord,
@@ -27,7 +22,7 @@ from cranfield.campaign.store.records import (
     Submission,
     Team,
 )
-from cranfield.campaign.store.schema import TABLES, Record, Row, connected
+from cranfield.campaign.store.schema import TABLES, Record, Row
 
 
 class Reading:
@@ -231,102 +226,3 @@ class Transaction(Reading):
             return self._connection.execute(query, row)
         except UnicodeEncodeError as error:
             raise CranfieldError("text that is not Unicode cannot be kept") from error
-
-
-class Registry(Reading):
-    """The registry of a campaign's folder.
-
-    Parameters
-    ----------
-    folder
-        The campaign's folder.
-    actor
-        Who acts, for the log of events; the name of the user by default.
-    clock
-        What time it is.
-    rules
-        Gives the SHA-256 of the files of the rules that are in use, by path, or None where they
-        were not read. New ones are recorded with the change that they are used for.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        actor: str | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-        rules: Callable[[], Mapping[str, str] | None] = lambda: None,
-    ) -> None:
-        self.folder = folder
-        self.actor = actor
-        self.clock = clock
-        self._rules = rules
-        self._checked: tuple[int, ...] | None = None
-
-    def _connected(self) -> AbstractContextManager[sqlite3.Connection]:
-        return connected(self.folder)
-
-    @contextmanager
-    def change(
-        self, action: str, subject: str = "", details: Mapping[str, Any] | None = None
-    ) -> Iterator[Transaction]:
-        """Change the registry: all that the block does and one event of it, or nothing.
-
-        Others wait until it is done. The registry is compared with its events before, unless this
-        process made its last change, so that nothing is built on a damaged one.
-
-        Raises
-        ------
-        InputError
-            If the registry is damaged, or another process does not end its change in time.
-        """
-        with connected(self.folder) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                self._check(connection)
-                # From here on the lock is kept until the connection closes, past the commit.
-                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-                change = Transaction(connection, self.folder)
-                now, actor = utc_text(self.clock()), self.actor or _user()
-                self._record_rules(change, now, actor)
-                yield change
-                change._finish(now, actor, action, subject, dict(details or {}))
-                connection.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
-            change._remove_unwanted()
-            self._checked = self._stamp()
-
-    def _check(self, connection: sqlite3.Connection) -> None:
-        if self._checked == self._stamp():
-            return
-        if wrong := events.contradictions(connection):
-            raise InputError(wrong[0], source=REGISTRY)
-
-    def _stamp(self) -> tuple[int, ...]:
-        found = (self.folder / REGISTRY).stat()
-        return (found.st_ino, found.st_size, found.st_mtime_ns)
-
-    def _record_rules(self, change: Transaction, now: str, actor: str) -> None:
-        used = self._rules()
-        if used is None:
-            return
-        known = change.rules_files()
-        if dict(used) != known:
-            change._finish(now, actor, "rules", "", dict(used))
-            if known:
-                names = sorted({*used} ^ {*known} | {n for n in used if used[n] != known.get(n)})
-                warnings.warn(
-                    f"{', '.join(names)}: not as last used; the log of events tells of the change",
-                    CranfieldWarning,
-                    stacklevel=2,
-                )
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"

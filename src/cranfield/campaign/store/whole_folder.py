@@ -35,7 +35,7 @@ from cranfield.campaign.store.records import (
     check_folder,
     private_folder,
 )
-from cranfield.campaign.store.registry import Reading, Registry, Transaction
+from cranfield.campaign.store.registry import Reading, Transaction
 from cranfield.campaign.store.schema import connected
 from cranfield.result import Column, Columns, Result
 
@@ -344,7 +344,7 @@ def _repaired(opened: Opened, found: Verification) -> Iterator[Finding]:
         return
     if found.left_over:
         # Rules that changed are not recorded by a repair: who uses them does.
-        registry = Registry(opened.folder, actor=opened.actor, clock=opened.clock)
+        registry = Opened(opened.folder, actor=opened.actor, clock=opened.clock).registry
         names = [one.file for one in found.left_over]
         with registry.change("repair", details={"removed": names}) as tx:
             # Under the lock, nothing that was not named a moment ago can become so.
@@ -399,10 +399,12 @@ def _fill(building: Path, rules: Path | None, actor: str | None) -> None:
     for name in (OBJECTS, SCORES, RELEASES):
         private_folder(building / name)
     schema.create(building / REGISTRY)
-    files = read_rules(building).files
     # The log begins with what nobody can guess: releases draw the names of hidden teams by it.
     about = {"secret": secrets.token_hex(16)}
-    with Registry(building, actor=actor, rules=lambda: files).change("create", details=about):
+    opened = Opened(building, actor=actor)
+    # Rules that were read are in use: the first change records them.
+    _ = opened.rules
+    with opened.registry.change("create", details=about):
         pass
 
 

@@ -7,27 +7,28 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import InputError, PolicyError, quoted, warn
+from cranfield.base.kinds import Whole
 from cranfield.base.parallel import one_by_one
-from cranfield.base.text import some_of
+from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.task_rules import Rules, instant
 from cranfield.campaign.submitting.entering import CheckedCopy, Declared, checked_copy, received_at
 from cranfield.campaign.submitting.submit import Submitted, enter, enter_within
 from cranfield.campaign.submitting.teams import insert_teams, make_team, no_teams
 from cranfield.sources.chunks import Source
-from cranfield.sources.columns import read_columns
+from cranfield.sources.columns import fitted, read_columns
 from cranfield.sources.schemas import Column, Schema, optional
-from cranfield.sources.values import TAG, absent, integer_in, plain
+from cranfield.sources.values import LABEL, NAME, integer_in
 
 _COLUMNS = (
-    Column("tag", TAG),
-    optional("team", TAG),
-    optional("task", TAG),
-    optional("type", TAG, "type of run"),
-    *(optional(name, TAG) for name in ("priority", "description", "received", "file")),
+    Column("tag", LABEL),
+    optional("team", NAME),
+    optional("task", NAME),
+    optional("type", NAME, "type of run"),
+    *(optional(name, NAME) for name in ("priority", "description", "received", "file")),
 )
 """Columns of a table of runs, besides answers to questions."""
 
@@ -38,7 +39,6 @@ _TABLE = Schema(
     _COLUMNS,
     formats=frozenset({"csv", "tsv", "json"}),
     numbered=True,
-    lacks="has no column {name}; columns: {have}",
 )
 
 _PACKED = {".gz", ".bz2", ".xz", ".zst"}
@@ -57,15 +57,10 @@ class Row:
 
 @dataclass(frozen=True)
 class ArchiveTable:
-    """A table of runs as it was read.
-
-    `unused` are columns that the campaign does not use, `unnamed` files without a row.
-    """
+    """A table of runs as it was read."""
 
     source: str
     rows: tuple[Row, ...]
-    unused: tuple[str, ...] = ()
-    unnamed: tuple[str, ...] = ()
 
 
 def read_archive_table(
@@ -93,38 +88,36 @@ def read_archive_table(
     task
         Task of the runs of which the table has none.
     columns
-        Names of columns in the table that have other names.
+        Columns of the table by the name of their values, where the table has other names.
 
     Raises
     ------
     InputError, PolicyError
         For a table that is none, that lacks a tag or a team, or that names a column twice.
+
+    Warns
+    -----
+    CranfieldWarning
+        For columns that the campaign does not use, and files without a row.
     """
     read = read_columns(table, replace(_TABLE, columns=()))
-    names = [str(name) for name in read.names]
     questions = {name for task in rules.tasks.values() for name in task.questions} - NAMES
-    answers = (optional(name, TAG, None) for name in sorted(questions))
+    answers = (optional(name, NAME, None) for name in sorted(questions))
     schema = replace(_TABLE, columns=(*_COLUMNS, *answers))
-    known = [column.name for column in schema.columns]
-    for name in columns or {}:
-        if name not in known:
-            raise PolicyError(f"--column: {quoted(name)} is none of {', '.join(known)}")
-    places = schema.places(names, read.source, columns or {})
-    cells = {
-        name: ["" if absent(cell) else str(plain(cell)).strip() for cell in read.cells(k)]
-        for name, k in places.items()
-    }
-    files, unnamed = _files_by_tag(runs, set(cells["tag"]))
+    places = schema.places(read.names, read.source, schema.own_names(columns))
+    cells = {name: read.cells(k) for name, k in places.items()}
+    frame = fitted(cells, schema, read.source, read.lines).frame
+    files, unnamed = _files_by_tag(runs, {*frame["tag"]})
     folder = Path(fspath(table)).parent
     rows = []
-    for k, tag in enumerate(cells["tag"]):
-        row = {name: column[k] for name, column in cells.items() if column[k]}
+    for k, values in enumerate(frame.iter_rows(named=True)):
+        row = {name: value for name, value in values.items() if value is not None}
         line = None if read.lines is None else read.lines[k]
         try:
             declared = _declared(row, given)
         except (InputError, PolicyError) as error:
             raise InputError(str(error), source=read.source, line=line) from None
-        file, wrong = _file(tag, files.get(tag, []))
+        file, wrong = _file(row["tag"], files.get(row["tag"], []))
         if "file" in row:
             file, wrong = str(folder / row["file"]), ""
         rows.append(Row(line, declared, row.get("task", task), file, wrong))
@@ -132,19 +125,23 @@ def read_archive_table(
     values = {name: getattr(given, name) for name in ("team", "type", "priority", "description")}
     values |= {"received": given.received, "task": task, **given.answers}
     for name, value in values.items():
-        if value and name in cells and all(cells[name]):
+        if value and name in cells and not frame[name].null_count():
             raise PolicyError(
                 f"{quoted(name)} must not be given, as the table says it of all runs; got"
                 f" {quoted(value)}"
             )
-    unused = tuple(name for k, name in enumerate(names) if k not in places.values())
-    return ArchiveTable(read.source, tuple(rows), unused, unnamed)
+    if unused := [
+        quoted(str(name)) for k, name in enumerate(read.names) if k not in places.values()
+    ]:
+        warn(f"columns that are not used: {', '.join(unused)}", stacklevel=2)
+    if unnamed:
+        files_without = f"{counted(len(unnamed), 'file')} without a row in the table"
+        warn(f"{files_without}: {some_of(map(quoted, unnamed), 5)}", stacklevel=2)
+    return ArchiveTable(read.source, tuple(rows))
 
 
 def _declared(row: Mapping[str, str], given: Declared) -> Declared:
     """Return what a row declares, or else the declaration for all."""
-    if "tag" not in row:
-        raise InputError("has no tag")
     values: dict[str, Any] = {
         name: row[name] for name in ("tag", "team", "type", "description") if name in row
     }
@@ -221,7 +218,7 @@ def submit_archive(
     *,
     add_teams: bool = False,
     all_or_none: bool = False,
-    jobs: int | None = None,
+    jobs: Annotated[int | None, Whole(1)] = None,
 ) -> Iterator[Outcome]:
     """Submit the runs of a table, in its order; one that is refused does not stop the others.
 
@@ -232,11 +229,11 @@ def submit_archive(
     table
         The runs.
     add_teams
-        Whether teams that are not there yet are added, under their ids.
+        Add teams that are not there yet, under their ids.
     all_or_none
-        Whether nothing is entered at all where one run is refused: one transaction for all.
+        Enter nothing at all if one run is refused: one transaction for all.
     jobs
-        Runs that are checked at a time; by default one for each processor.
+        Number of runs checked at a time; by default one for each processor.
 
     Yields
     ------

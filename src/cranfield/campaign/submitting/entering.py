@@ -10,14 +10,15 @@ from datetime import UTC, datetime
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
 from cranfield.base.errors import (
     CranfieldError,
     InputError,
     PolicyError,
-    check_whole,
     quoted,
 )
+from cranfield.base.kinds import Whole
 from cranfield.base.text import counted
 from cranfield.campaign.checks.checking import check_with_metadata
 from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, severity_of
@@ -50,21 +51,27 @@ class Declared:
     Attributes
     ----------
     team
-        Id of the team.
+        Id of the team that submits.
     tag
-        The tag that the run must have; by default whatever it has.
-    type, priority, answers, description
-        As the task's rules ask for it.
+        Tag that the run must have; by default the one that it has.
+    type
+        One of the types of the task.
+    priority
+        Order of the team's runs for the pool, from 1.
+    answers
+        Answers to questions of the task, by name.
+    description
+        Description of the run.
     received
-        When it came, with an offset from UTC; now by default.
+        Time of arrival with an offset from UTC, such as 2026-08-15T23:59:59Z; by default now.
     replaces
         Tag of a run of the same team and task, which is replaced if this one is accepted.
     """
 
-    team: str
+    team: str = ""
     tag: str | None = None
     type: str = ""
-    priority: int | None = None
+    priority: Annotated[int | None, Whole(1, LAST)] = None
     answers: Mapping[str, str] = field(default_factory=dict)
     description: str = ""
     received: datetime | None = None
@@ -72,7 +79,7 @@ class Declared:
 
     def __post_init__(self) -> None:
         if self.priority is not None:
-            check_whole("priority", self.priority, 1, LAST)
+            Whole(1, LAST).check("priority", self.priority)
         texts = {**self.answers, "type": self.type, "description": self.description}
         for name, text in texts.items():
             if len(text) > LONGEST:

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any
 
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.text import plain
 from cranfield.campaign.checks.report import CheckReport
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, WITHDRAWN, Submission
@@ -46,8 +47,22 @@ class Submitted:
         """Whether the run is one of the campaign's."""
         return self.submission.state == ACCEPTED
 
+    def __str__(self) -> str:
+        report, run = self.report, self.submission
+        lines = [fault.text(report.source) for fault in report.faults]
+        tag = plain(run.tag) or plain(report.source)
+        if self.again:
+            lines.append(f"already submitted: {tag} (sha256 {run.object})")
+        elif self.accepted:
+            late = ", late" if run.late else ""
+            counts = report.outcome.removeprefix("accepted").replace(": ", ", ")
+            lines.append(f"accepted as {tag}{late}{counts} (sha256 {run.object})")
+        else:
+            lines.append(f"{report.outcome}, {tag}")
+        return "\n".join(lines)
+
     def __repr__(self) -> str:
-        state = "already handed in" if self.again else self.submission.state
+        state = "already submitted" if self.again else self.submission.state
         return f"Submitted({self.submission.tag!r}, {state})"
 
 
@@ -98,7 +113,7 @@ def check_here(
     What depends on the team is checked where a team is given, and only then.
     """
     rules = opened.rules.task(task)
-    declaration = Declared(**{"team": "", **declared})
+    declaration = Declared(**declared)
     with checked_copy(opened, run, rules, declaration) as copy:
         if not declaration.team:
             return copy.report

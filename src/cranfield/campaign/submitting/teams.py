@@ -36,11 +36,11 @@ def add_team(
         The team's name in commands, tables and files; a safe name, and no other team's in any case
         of its letters.
     name
-        The name that people read; by default the id.
+        Name that people read; by default the id.
     contact
-        For the organisers alone; it never leaves the registry.
+        Contact for the organisers alone; it never leaves the registry.
     anonymous_until
-        A date such as `2027-01-31`: in releases made before that day (UTC) the team has no name.
+        Day such as `2027-01-31`: releases made before it (UTC) do not name the team.
 
     Raises
     ------
@@ -107,6 +107,11 @@ def change_team(
     anonymous_until: str | None = None,
 ) -> Team:
     """Change what is given; an empty text takes away a contact or a date. Ids never change.
+
+    Parameters
+    ----------
+    opened, id, name, contact, anonymous_until
+        As for :func:`~cranfield.campaign.submitting.teams.add_team`.
 
     Raises
     ------

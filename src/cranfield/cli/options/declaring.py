@@ -164,6 +164,18 @@ LETTERS = {
 }
 """What a letter stands for, in every command that has the option; there are no other letters."""
 
+METAVARS = {
+    "--anonymous-until": "DAY",
+    "--date": "DAY",
+    "--judgments": "VERSION",
+    "--measure": "MEASURE",
+    "--received": "TIME",
+    "--tag": "TAG",
+    "--task": "NAME",
+    "--team": "ID",
+}
+"""What stands in help for the text of an option, in every command that has the option."""
+
 OF_OUTPUT = ("--format", "--output", "--table")
 """Options whose group in help is that of the output, in every command."""
 
@@ -199,6 +211,8 @@ class Option(click.Option):
         **rest: Any,
     ) -> None:
         letters = [LETTERS[name] for name in names if name in LETTERS]
+        if rest.get("type", str) is str:
+            rest.setdefault("metavar", next((METAVARS[n] for n in names if n in METAVARS), None))
         super().__init__([*names, *letters], **rest)
         self.group = group or ("Output" if {*OF_OUTPUT} & {*names} else "")
         self.detail = detail
@@ -401,6 +415,18 @@ def command(name: str | None = None, **declared: Any) -> Callable[[Any], Any]:
     return click.command(name, **{"cls": Command, **declared})
 
 
+def examples(*lines: str) -> str:
+    """Return the examples that end the help of a command, each without the name of the program.
+
+    Examples
+    --------
+    >>> examples("campaign init news")
+    '\\x08\\nExample:\\n  cranfield campaign init news\\n'
+    """
+    head = "Example" if len(lines) == 1 else "Examples"
+    return f"\b\n{head}:\n" + "".join(f"  cranfield {line}\n" for line in lines)
+
+
 def _show_all(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
     if asked and not ctx.resilient_parsing:
         ctx.meta[_ALL] = True
@@ -494,7 +520,13 @@ class CommandGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = nearest(called, self.list_commands(ctx), 1)
+            names = self.list_commands(ctx)
+            groups = {name: self.get_command(ctx, name) for name in names}
+            near = [
+                f"{name} {called}"
+                for name, group in groups.items()
+                if isinstance(group, click.Group) and called in group.list_commands(ctx)
+            ] or nearest(called, names, 1)
             if not near or near[0] in error.message:
                 raise
-            ctx.fail(f"there is no command '{called}'; did you mean {near[0]}?")
+            ctx.fail(f"there is no command '{called}'; did you mean {' or '.join(near)}?")

@@ -299,35 +299,39 @@ rel_option = option(
     help="Lowest relevant grade of measures that do not set it themselves.",
 )
 
-_JUDGING = (
-    in_group(
-        "Judging",
-        (
-            rel_option,
-            *options_of("cranfield.judge", "compat ties topics unjudged negative depth"),
-            max_grade_option,
-            *options_of("cranfield.judge", "topics_with_grade"),
-        ),
-    )
-    + in_group(
-        "Input",
-        (
-            *reading_options,
-            subtopics_option,
-            ungraded_option,
-            *options_of("cranfield.judge", "lengths groups intents", type=READ),
-            option(
-                "--aspect",
-                "aspects",
-                multiple=True,
-                metavar="NAME=QRELS",
-                help="Judgments on another aspect than relevance; may be given several times.",
-                type=READ,
+
+def _judging(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Make the options of reading and judging, with `more` options of judgments."""
+    return with_options(
+        in_group(
+            "Judging",
+            (
+                rel_option,
+                *options_of("cranfield.judge", "compat ties topics unjudged negative depth"),
+                max_grade_option,
+                *options_of("cranfield.judge", "topics_with_grade"),
             ),
-        ),
+        )
+        + in_group(
+            "Input",
+            (
+                *reading_options,
+                *more,
+                ungraded_option,
+                *options_of("cranfield.judge", "lengths groups intents", type=READ),
+                option(
+                    "--aspect",
+                    "aspects",
+                    multiple=True,
+                    metavar="NAME=QRELS",
+                    help="Judgments on another aspect than relevance; may be given several times.",
+                    type=READ,
+                ),
+            ),
+        )
+        + in_group("Work", options_of("cranfield.judge", "jobs backend"))
     )
-    + in_group("Work", options_of("cranfield.judge", "jobs backend"))
-)
+
 
 WORK = ("jobs", "backend")
 """Parameters that say where work is done; they change no result."""
@@ -340,20 +344,25 @@ OF_DOCUMENTS = ("lengths", "groups", "intents", "aspects")
 """Parameters of judging that name files about documents and topics besides the judgments."""
 
 
-judging_options = with_options(_JUDGING)
+judging_options = _judging(subtopics_option)
 """The options of reading and judging."""
 
-READING_SETTINGS = (
-    "input-format encoding system columns lower separator numbers duplicates skip-bad-runs"
-    " subtopics ungraded"
-)
+document_judging_options = _judging()
+"""The options of reading and judging where documents are judged, not subtopics."""
+
+_READING = "input-format encoding system columns lower separator numbers duplicates skip-bad-runs"
+
+READING_SETTINGS = f"{_READING} subtopics ungraded"
 """Options of reading that most commands take from a file of settings."""
 
-JUDGING_SETTINGS = (
+DOCUMENT_JUDGING_SETTINGS = (
     "ties topics unjudged negative depth max-grade topics-with-grade lengths groups intents aspect"
-    f" backend {READING_SETTINGS}"
+    f" backend {_READING} ungraded"
 )
 """Options of reading and judging that all commands but `evaluate` take from a file of settings."""
+
+JUDGING_SETTINGS = f"{DOCUMENT_JUDGING_SETTINGS} subtopics"
+"""The same, where judgments may be of subtopics."""
 
 
 def wanted_measures(

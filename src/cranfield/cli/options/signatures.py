@@ -37,7 +37,9 @@ class Declared:
 
 
 def declared(function: str, parameter: str) -> Declared:
-    """Read a parameter of a public function such as `cranfield.meta.pooling`.
+    """Read a parameter of a function, or a field of a dataclass.
+
+    A function is named by its public path, such as `cranfield.meta.pooling`, or by its module.
 
     Examples
     --------
@@ -85,7 +87,9 @@ def _source(function: str) -> tuple[ast.FunctionDef | ast.ClassDef, str]:
 
 
 def _home(folder: Path, name: str) -> Path:
-    """Find the module of a public function: the stub of its package says it."""
+    """Find the module of a function: the one that is named, or what the stub of a package says."""
+    if (module := folder.with_suffix(".py")).is_file():
+        return module
     stub = (folder / "__init__.pyi").read_text(encoding="utf-8")
     found = re.search(rf"^from \.([\w.]+) import [^.]*?\b{name} as", stub, re.MULTILINE)
     if found is None:
@@ -160,8 +164,8 @@ def _constant(name: str, module: str) -> Any:
 def _described(function: str) -> dict[str, str]:
     """Return what a docstring says of each parameter."""
     docstring = ast.get_docstring(_source(function)[0]) or ""
-    section = docstring.partition("Parameters\n----------\n")[2]
-    section = re.split(r"\n\n\w[\w ]*\n-+\n", section)[0]
+    _, *sections = re.split(r"^(?:Parameters|Attributes)\n-+\n", docstring, flags=re.MULTILINE)
+    section = re.split(r"\n\n\w[\w ]*\n-+\n", "".join(sections))[0]
     found = re.findall(r"^(\w[\w, ]*)\n((?: .*\n?|\n)*)", section, re.MULTILINE)
     return {name: " ".join(body.split()) for names, body in found for name in names.split(", ")}
 
@@ -172,7 +176,7 @@ def _about(function: str, parameter: str) -> str:
         about = _described(function).get(parameter, "")
     except LookupError:
         return ""
-    other = re.match(r"As for :func:`([\w.]+)`", about)
+    other = re.match(r"As for :func:`~?([\w.]+)`", about)
     if other is None:
         return about
     # A bare name is of the same package, or of the top one.
@@ -334,22 +338,25 @@ def _option(function: str, name: str, flag: str = "", **more: Any) -> Callable[[
     default = more.get("default", own.default)
     given: dict[str, Any] = {"of": (function, name), "help": help_of(own.about, default)}
     given |= _typed(own.hint)
+    if more.get("multiple") and isinstance(given["type"], NameList):
+        given["type"] = str
     usual = f"--{name.replace('_', '-')}"
     if flag and flag != usual:
         given["stands_for"] = name
     flag = flag or usual
-    if given["type"] is bool and default is None:
+    if given["type"] is bool and default is not False:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
-        given["default"] = None
+        given |= {"default": default, "show_default": default is not None}
     elif given["type"] is bool:
         given |= {"is_flag": True, "default": False}
     elif default == ():
         given["default"] = ()
     elif isinstance(default, (tuple, list)):
-        text = default if more.get("multiple") else ",".join(map(str, default))
-        given |= {"default": text, "show_default": True}
+        if not more.get("multiple"):
+            default = ",".join(map(str, default))
+        given |= {"default": default, "show_default": bool(default)}
     elif default is not None:
-        given |= {"default": default, "show_default": True}
+        given |= {"default": default, "show_default": default != ""}
     if given["type"] is bool:
         del given["type"]
     return option(*flag.split(), **given | more)

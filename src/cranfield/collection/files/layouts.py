@@ -1,20 +1,30 @@
-"""Formats of lines separated by blanks: their columns, and what is accepted of a line."""
+"""Formats of lines of text: their columns, and which of them a file is in.
+
+Judgments of NTCIR have grades L0, L1, L2 and so on, and fields separated by blanks or, where
+documents are any text, by semicolons. A line is one of
+
+- topic, document, grade;
+- topic, intent, document, grade: intent 0 is for documents that are relevant to no intent;
+- topic, document, grade, equivalence class: between semicolons, or where the format is given.
+
+The first line says which, and the others have to follow it. A line of a run has the six fields of
+TREC, separated by semicolons. Runs are ranked by score here; NTCIREVAL takes the order of the
+lines, which differs where scores are tied: `ties="input"` of :func:`cranfield.judge` keeps it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.text import counted
-from cranfield.sources.values import NO_GRADE, absent, integer_in, is_number, no_integer, whole_in
+from cranfield.collection.metadata.reading import MetadataPlace, header_of
+from cranfield.sources.chunks import Source
+from cranfield.sources.values import is_number, whole_in
 
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int32, pl.Float64
 
@@ -80,12 +90,13 @@ XQRELS = Layout(
 """Of sample_eval.pl: qrels with the stratum before the grade; below 0 is pooled, not sampled."""
 
 _LEVEL = re.compile(r"L\d+", re.ASCII)
-_BLANKS = " \t\v\f\r"
+BLANKS = " \t\v\f\r"
+"""Blanks of ASCII that separate fields."""
 
 
 def is_level(text: str) -> bool:
     """Tell whether this is a grade of NTCIR: L0, L1, L2 and so on."""
-    return _LEVEL.fullmatch(text.strip(_BLANKS)) is not None
+    return _LEVEL.fullmatch(text.strip(BLANKS)) is not None
 
 
 def lines_with_text(chunk: bytes, first_line: int = 1) -> Iterator[tuple[int, bytes]]:
@@ -95,135 +106,145 @@ def lines_with_text(chunk: bytes, first_line: int = 1) -> Iterator[tuple[int, by
             yield number, line
 
 
-def read_lines(
-    chunk: bytes, layout: Layout, *, source: str, first_line: int, width: int = 0
-) -> tuple[pl.DataFrame, NDArray[np.int64], int]:
-    """Parse lines, after some of `width` columns: the rows, the line of each, and the width."""
-    values: dict[str, list[object]] = {name: [] for name in layout.read}
-    numbers: list[int] = []
-    for number, line in lines_with_text(chunk, first_line):
-        wrong = partial(InputError, source=source, line=number)
-        fields = _fields(line.decode().strip(" \v\f\r"), layout, wrong)
-        if layout.gaps and _lacks_grade(fields, layout):
-            fields.append("")
-        _check_width(fields, layout, wrong)
-        if len(fields) > len(layout.columns) and b"\r" in line.strip():
-            raise wrong(
-                f"a carriage return within a line of {len(fields)} columns: all lines of a file"
-                " end with LF or CR LF, or all with CR"
-            )
-        if width not in {0, len(fields)}:
-            raise ragged(width, len(fields), source, number)
-        width = len(fields)
-        if width > len(layout.columns) and layout.separator == "auto":
-            _check_further(fields, layout, wrong)
-        row = dict(zip(layout.columns, fields, strict=False))
-        for name in layout.read:
-            values[name].append(_value(row, name, layout, wrong))
-        numbers.append(number)
-    return pl.DataFrame(values, schema=layout.schema), np.array(numbers, dtype=np.int64), width
-
-
-def _fields(line: str, layout: Layout, wrong: Callable[[str], InputError]) -> list[str]:
-    """Split a line at tabs if these are its only possible separators, else at any blanks."""
-    if layout.separator == ";":
-        return line.rstrip(_BLANKS).split(";")
-    width, blanks = len(layout.columns), split_at_blanks(line)
-    tabs = [field.strip(_BLANKS) for field in line.lstrip(_BLANKS).split("\t")]
-    if layout.more_allowed and len(tabs) >= width:
-        # A tag ends at its first blank, as in trec_eval.
-        tabs[width - 1] = tabs[width - 1].partition(" ")[0]
-    if layout.separator == "tab":
-        if len(tabs) < width:
-            raise wrong(f"expected {width} columns separated by tabs, got {len(tabs)}")
-        if "" in tabs[:width]:
-            name = list(layout.columns)[tabs.index("")]
-            raise wrong(f"expected {width} columns separated by tabs, got no {name} between tabs")
-        return tabs
-    fits = len(tabs) == width or (layout.more_allowed and len(tabs) > width)
-    if layout.separator == "blank" or not fits:
-        return blanks
-    if "" not in tabs[:width]:
-        return tabs
-    values = (k for k, dtype in enumerate(layout.columns.values()) if dtype == _NUMBER)
-    if len(tabs) == width == len(blanks) and all(is_number(tabs[k]) for k in values):
-        raise wrong(
-            f"expected {width} columns, got {width} both by tabs (one of them empty) and by blanks:"
-            " separator='tab' or separator='blank' says which"
-        )
-    return blanks
-
-
 def split_at_blanks(line: str) -> list[str]:
     """Split at blanks of ASCII; those of other scripts belong to an id."""
     return [field.decode() for field in line.encode().split()]
 
 
-def _check_further(fields: list[str], layout: Layout, wrong: Callable[[str], InputError]) -> None:
-    """Refuse further columns if an id with blanks, or two lines in one, may be the cause."""
-    expected = f"expected {len(layout.columns)} columns ({' '.join(layout.columns)})"
-    got = f"got {len(fields)} separated by blanks"
-    advice = (
-        "ids with blanks need tabs between columns (separator='tab');"
-        " separator='blank' ignores the further columns"
+_NTCIR_RUN = replace(RUN, separator=";", more_allowed=False)
+_CLASSES = ("topic", "doc", "grade", "class")
+_JUDGMENTS = (("topic", "doc", "grade"), ("topic", "intent", "doc", "grade"), _CLASSES)
+
+
+def recognised(line: str, kind: str) -> Layout | None:
+    """Return the layout of text that is certainly in one of these formats, by its first line."""
+    if kind == "qrels":
+        layout = _of_judgments(line)
+        # Between blanks, a document called L1 of TREC is no grade with a class behind it.
+        certain = layout is not None and (layout.separator == ";" or layout.read != _CLASSES)
+        return layout if certain else None
+    fields, blank = line.split(";"), split_at_blanks(line)
+    trec = len(blank) >= len(RUN.columns) and is_number(blank[4])
+    found = len(fields) == len(RUN.columns) and is_number(fields[4].strip()) and not trec
+    return _NTCIR_RUN if found else None
+
+
+def ntcir_layout(line: str, kind: str, source: str, number: int) -> Layout:
+    """Return the layout of a file that is said to be in one of these formats."""
+    if kind == "run":
+        return _NTCIR_RUN
+    # Of a file without lines it is said that it is empty.
+    if layout := _of_judgments(line or "topic doc L0"):
+        return layout
+    fields = line.split(";") if ";" in line else split_at_blanks(line)
+    reason = (
+        f"{len(fields)} columns where an NTCIR qrels line has 3 (topic doc grade) or 4"
+        " (topic intent doc grade, or topic doc grade class)"
     )
-    if integer_in(fields[3]) is None:
-        raise wrong(
-            f"{expected}, {got}, of which the 4th, {quoted(fields[3])}, is no rank: {advice}"
-        )
-    if integer_in(fields[-3]) is not None and is_number(fields[-2]):
-        raise wrong(f"{expected}, {got}: an id or tag with blanks, or two lines in one: {advice}")
+    if len(fields) in {3, 4}:
+        reason = f"grade {quoted(fields[-1])} is not L0, L1, L2 and so on"
+    raise InputError(reason, source=source, line=number)
 
 
-def ragged(expected: int, width: int, source: str, line: int) -> InputError:
-    return InputError(
-        f"expected {expected} columns as in the lines before, got {width}: is this two lines in"
-        " one, of files joined without a line end between them?",
-        source=source,
-        line=line,
+def _of_judgments(line: str) -> Layout | None:
+    for separator in (";", "blank"):
+        fields = line.split(";") if separator == ";" else split_at_blanks(line)
+        for names in _JUDGMENTS:
+            if len(fields) == len(names) and is_level(fields[names.index("grade")]):
+                columns: dict[str, type[pl.DataType]] = dict.fromkeys(names, pl.String)
+                columns["grade"] = pl.Int32
+                return Layout("qrels", columns, names, separator=separator, levels=True)
+    return None
+
+
+_HEAD_BYTES = 1 << 16
+"""Bytes that a first line is looked for in."""
+
+
+def layout_of(
+    source: Source, form: str, kind: str, separator: str = "auto", ungraded: str = "error"
+) -> tuple[Source, Layout | None]:
+    """Choose the layout of a file of lines by its format and first line; None for other formats.
+
+    The formats are `trec`, `ntcir`, `prels`, `xqrels`; or `text` and `tsv`, which are what their
+    first line looks like: TSV may have no names of columns. The kind is `qrels` or `run`.
+    """
+    trec = RUN if kind == "run" else QRELS
+    layout = {"trec": trec, "prels": PRELS, "xqrels": XQRELS}.get(form)
+    if form in {"text", "tsv", "ntcir"}:
+        source, first = peeked(source)
+        number, line = next(lines_with_text(first[:_HEAD_BYTES]), (1, b""))
+        text = line.decode("utf-8" if form == "ntcir" else "latin-1", "replace")
+        if form == "ntcir":
+            return source, ntcir_layout(text, kind, source.name, number)
+        if form == "text" and (layout := recognised(text, kind)):
+            return source, layout
+        separator = "tab" if form == "tsv" and separator == "auto" else separator
+        layout = _layout_of_line(text, kind, separator) or (trec if form == "text" else None)
+    if layout is None:
+        return source, None
+    gaps = ungraded == "drop" and layout is QRELS
+    return source, replace(layout, separator=separator, gaps=gaps)
+
+
+def _layout_of_line(line: str, kind: str, separator: str) -> Layout | None:
+    """Recognise a line of topic, document and number, or one of TREC text that is whole."""
+    by_tabs = [field.strip(BLANKS) for field in line.split("\t")]
+    cells = by_tabs
+    if separator == "blank" or (separator == "auto" and (len(by_tabs) != 3 or "" in by_tabs)):
+        cells = split_at_blanks(line)
+
+    def has_value(place: int) -> bool:
+        text = cells[place]
+        return is_number(text) if kind == "run" else whole_in(text) is not None
+
+    if kind == "run":
+        short, whole = len(cells) == 3 and has_value(2), len(cells) >= 6 and has_value(4)
+        return SHORT_RUN if short else RUN if whole else None
+    # In a line of four columns between tabs, the document may be empty.
+    lacks = separator != "blank" and len(by_tabs) == 4 and not by_tabs[2]
+    short = len(cells) == 3 and has_value(2) and cells[1] not in Q0 and not lacks
+    return SHORT_QRELS if short else QRELS if len(cells) == 4 and has_value(3) else None
+
+
+@dataclass(frozen=True)
+class _Peeked(Source):
+    """A file whose first chunk was looked at already."""
+
+    rest: Iterator[bytes] = field(default_factory=lambda: iter(()))
+
+    def chunks(self, size: int | None = None) -> Iterator[bytes]:
+        return self.rest
+
+    def read(self) -> bytes:
+        return self.as_utf8(b"".join(self.rest))
+
+
+def peeked(source: Source) -> tuple[Source, bytes]:
+    """Look at the head of a file, up to a line with text; what is left to read begins with it."""
+    chunks = source.chunks()
+    first = next(chunks, b"")
+    while (
+        len(first) < _HEAD_BYTES and not any(lines_with_text(first)) and (more := next(chunks, b""))
+    ):
+        first += more
+    return _resumed(source, first, chunks), first
+
+
+def _resumed(source: Source, first: bytes, chunks: Iterator[bytes]) -> Source:
+    rest = chain([first] if first else [], chunks)
+    return _Peeked(
+        source.path, rest, folder=source.folder, encoding=source.encoding, label=source.label
     )
 
 
-def _lacks_grade(fields: list[str], layout: Layout) -> bool:
-    """Tell whether this is a line of judgments up to the grade: topic, 0, document."""
-    return "subtopic" in layout.columns and len(fields) == 3 and fields[1] in Q0
-
-
-def _check_width(fields: list[str], layout: Layout, wrong: Callable[..., InputError]) -> None:
-    width, expected = len(fields), len(layout.columns)
-    if width < expected or (width > expected and not layout.more_allowed):
-        reason = f"{counted(width, 'column')} where a {layout.kind} line has {expected}"
-        separated = ", separated by ';'" if layout.separator == ";" else ""
-        reason += f" ({' '.join(layout.columns)}{separated})"
-        if _lacks_grade(fields, layout):
-            reason += "; ungraded='drop' takes a document without a grade for not judged"
-        elif width < expected and sum(field.count(",") for field in fields) > 1:
-            reason += (
-                "; with commas it looks like CSV, which is read from .csv, or with format='csv'"
-            )
-        raise wrong(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
-
-
-def _value(row: dict[str, str], name: str, layout: Layout, wrong: Callable[..., InputError]) -> Any:
-    text, dtype = row[name], layout.columns[name]
-    if layout.separator == ";":
-        # Documents are compared as they are written; blanks belong to them.
-        text = text if name == "doc" else text.strip(_BLANKS)
-        if not text:
-            raise wrong(f"{name} is empty", topic=row["topic"], doc=row["doc"])
-    if dtype == _TEXT:
-        return text
-    if name in layout.optional:
-        return integer_in(text)
-    if dtype == _NUMBER:
-        number: float | None = float(text) if is_number(text) else None
-        reason = f"{name} {quoted(text)} is not a finite number"
-    elif layout.levels:
-        number = integer_in(text[1:]) if is_level(text) else None
-        reason = f"grade {quoted(text)} is not L0, L1, L2 and so on"
-    else:
-        number = whole_in(text)
-        reason = f"{name} {quoted(text)} is {no_integer(text)}"
-    if number is None and not (layout.gaps and absent(text, NO_GRADE)):
-        raise wrong(reason, topic=row.get("topic"), doc=row["doc"])
-    return number
+def without_header(source: Source) -> tuple[Source, MetadataPlace]:
+    """Take the header of a run off; its lines count."""
+    whole, first = peeked(source)
+    header = header_of(first, source.name)
+    place = MetadataPlace(header, source.path)
+    if header is None or header.commented:
+        return whole, place
+    rest = whole.chunks()
+    next(rest)
+    return _resumed(source, header.blanked(first), rest), place

@@ -1,4 +1,4 @@
-"""Many runs, read one at a time when they are asked for."""
+"""Sequences of runs, read one at a time on access."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from cranfield.base.text import counted, some_of
 from cranfield.collection.files.named_columns import (
     FLAT,
     RUN,
+    called,
     is_documents,
     is_run,
     runs_of_mapping,
@@ -49,27 +50,27 @@ _USUAL = {
     "duplicates": "error",
     "bad_runs": "error",
 }
-"""Options of reading, and their values unless others are given."""
+"""Options of reading, and their defaults."""
 
 Item = tuple[str | None, Any]
-"""A run, whatever it is read from, and its name where it was given one."""
+"""The name of a run, if it has one apart from its data, and its data."""
 
 BAD_RUNS = {
     "error": "a run that cannot be read is an error",
-    "skip": "it is left out, and told",
+    "skip": "skip it, with a warning",
 }
 """The policies for runs that cannot be read."""
 
 
 class BadRunError(InputError):
-    """A run that cannot be read, where such runs are skipped."""
+    """Raised for a run that cannot be read if such runs are skipped."""
 
 
 class Runs(Sequence[Run]):
-    """A sequence of runs, each read when it is asked for and not kept.
+    """A sequence of runs, each read on access and not kept; made by :func:`read_runs`.
 
-    So hundreds of runs pass through in the memory of a few. Made by :func:`read_runs`. A run is
-    also found by the name that an evaluation gives it.
+    Hundreds of runs need the memory of a few. The index is a number or the name that an evaluation
+    gives the run.
 
     Examples
     --------
@@ -84,7 +85,7 @@ class Runs(Sequence[Run]):
         self._options = options
         self.bad_runs = bad_runs
         self.skipped: dict[int, str] = {}
-        """What was wrong with each run that was skipped when they were read last, by its place."""
+        """The error of each run that was skipped in the last iteration, by its index."""
 
     def __len__(self) -> int:
         return len(self._items)
@@ -107,23 +108,12 @@ class Runs(Sequence[Run]):
             raise told_again(error, BadRunError) from None
 
     def _place(self, name: str) -> int:
-        """Find a run by its name; runs that were given none are read, for their tags."""
-        names = [given for given, _ in self._items]
+        """Find a run by its name; runs without one are read for their tags."""
+        names = [own for own, _ in self._items]
         if name in names:
             return names.index(name)
-        tags = [self[i].name if given is None else given for i, given in enumerate(names)]
+        tags = [self[i].name if own is None else own for i, own in enumerate(names)]
         return place_of(name, distinct_names(tags, [*map(self.stem, range(len(self)))]), "run")
-
-    def for_now(self, index: int) -> Run:
-        """Read a run that is not kept: it may hold dicts that their owner changes later."""
-        name, data = self._items[index]
-        if isinstance(data, dict) and self._options.items() <= _USUAL.items():
-            from cranfield.collection.files.named_columns import run_of_dicts
-
-            run = run_of_dicts(data, "run" if name is None else name, None)
-            if run is not None:
-                return run
-        return self[index]
 
     def __iter__(self) -> Iterator[Run]:
         with self.skipping() as skip:
@@ -140,7 +130,7 @@ class Runs(Sequence[Run]):
 
     @contextmanager
     def skipping(self) -> Iterator[Callable[[int, BadRunError], None]]:
-        """Note which runs are skipped while they are gone through, and tell how many at the end."""
+        """Note the runs that are skipped during an iteration, and warn of their number."""
         self.skipped = {}
 
         def skip(i: int, error: BadRunError) -> None:
@@ -155,42 +145,42 @@ class Runs(Sequence[Run]):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How the runs were read, where that is not as usual; for the record."""
-        found: dict[str, Any] = {}
+        """Options of reading other than the defaults, and skipped runs; for the record."""
+        settings: dict[str, Any] = {}
         if self._options.get("lower_is_better"):
-            found["lower scores rank first"] = True
+            settings["lower scores rank first"] = True
         if (duplicates := self._options.get("duplicates", "error")) != "error":
-            found["duplicates"] = duplicates
+            settings["duplicates"] = duplicates
         if self.skipped:
-            found["skipped runs"] = list(self.skipped.values())
-        return found
+            settings["skipped runs"] = list(self.skipped.values())
+        return settings
 
     def stem(self, index: int) -> str | None:
-        """Name of the file without suffixes; of the folders, where files have one name."""
+        """Return the file name without suffixes, or the folder if several files share the name."""
         return self._stems[index]
 
     @cached_property
     def _stems(self) -> list[str | None]:
-        data = (
-            None if name is not None else getattr(one, "path", one) for name, one in self._items
+        paths = (
+            None if name is not None else getattr(data, "path", data) for name, data in self._items
         )
-        return stems_of([fspath(p) if isinstance(p, (str, PathLike)) else None for p in data])
+        return stems_of([fspath(p) if isinstance(p, (str, PathLike)) else None for p in paths])
 
     def path(self, index: int) -> str | None:
-        """Path, or id of ir_datasets, that the run is read from; None for a run in memory."""
+        """Return the path, or id of ir_datasets, of the run; None for a run in memory."""
         data = self._items[index][1]
         return fspath(data) if isinstance(data, (str, PathLike)) else None
 
     def size(self, index: int) -> int:
-        """Bytes that the run has about, unpacked; 0 where there is no file to ask."""
+        """Estimate the bytes of the file, decompressed; 0 without a file."""
         path = self.path(index)
         return 0 if path is None else Source(path).size
 
     def sent(self, index: int) -> Runs:
-        """Return one of the runs so that it can be sent: as its path, or else as it was read."""
+        """Return one of the runs in a form to be sent: its path, or else the run itself."""
         (name, data), path = self._items[index], self.path(index)
         if path is None or path == "-":
-            return Runs([(None, self.for_now(index))])
+            return Runs([(None, self[index])])
         file = (
             path if path.startswith("irds:") else replace(Source.of(data), folder=str(Path.cwd()))
         )
@@ -206,7 +196,7 @@ class Runs(Sequence[Run]):
         return frame_html(pl.DataFrame({"run": names}, schema={"run": pl.String}), repr(self))
 
     def read_as(self, **options: Any) -> Runs:
-        """Return the same runs, read with other options; what has been split stays so."""
+        """Return the same runs with other options, if these do not change which runs there are."""
         for name in options.keys() - _USUAL.keys():
             raise PolicyError(f"runs are not read with an option {quoted(name)}")
         new = {name: value for name, value in options.items() if value != _USUAL[name]}
@@ -234,7 +224,7 @@ def read_runs(
     duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     bad_runs: str = "error",
 ) -> Runs:
-    """Read many runs, each when it is asked for.
+    """Read many runs, each on access.
 
     Parameters
     ----------
@@ -246,14 +236,14 @@ def read_runs(
         (usual names: `system`, `run`, `model`, `tag`, ...) is a run of each, in order of
         appearance.
     format, encoding, columns, lower_is_better, separator, numbers, duplicates
-        As for :func:`read_run`.
+        As for :func:`read_run`. Where files without names of columns stand beside tables, `columns`
+        is about the tables; so is `lower_is_better` if `columns` names the score.
     system
         Column of a table of several systems that names them; `tag` for those of TREC text. It need
         not be given if it has one of the usual names; `tag` makes systems of the tags of a TREC
         file that has several.
     bad_runs
-        What becomes of a run that cannot be read: `error` (default), or `skip`: it is left out, and
-        told.
+        How to treat a run that cannot be read: `error` (default), or `skip`, with a warning.
 
     Raises
     ------
@@ -276,7 +266,7 @@ def read_runs(
     """
     check_choice("duplicates", duplicates, DUPLICATES)
     check_choice("bad_runs", bad_runs, BAD_RUNS)
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "format": format,
         "encoding": encoding,
         "system": system,
@@ -287,13 +277,22 @@ def read_runs(
         "duplicates": duplicates,
     }
     if isinstance(data, Runs):
-        return data.read_as(bad_runs=bad_runs, **given)
-    items = [item for name, one in _items(data) for item in _systems(name, one, given)]
-    return Runs(items, bad_runs=bad_runs, **given)
+        return data.read_as(bad_runs=bad_runs, **options)
+    parts = [*_items(data)]
+    if columns is not None:
+        options["columns"] = names = called(columns, "run", system)
+        names.beside_tables = any(_is_table(part) for _, part in parts)
+    items = [item for name, part in parts for item in _systems(name, part, options)]
+    return Runs(items, bad_runs=bad_runs, **options)
+
+
+def _is_table(data: Any) -> bool:
+    """Tell whether a path is one of a table, by its suffix."""
+    return isinstance(data, (str, PathLike)) and Source(fspath(data)).suffix in FORMAT_OF_SUFFIX
 
 
 def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterable[Item]:
-    """Take the systems of a table apart; what is wrong with it is said when it is read."""
+    """Split a table into its systems; its errors are raised when a run is read."""
     if name is not None or isinstance(data, (Run, Mapping)):
         return [(name, data)]
     path = fspath(data) if isinstance(data, (str, PathLike)) else None
@@ -318,7 +317,7 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
 
 
 def _systems_of_json(path: str | None, options: Mapping[str, Any]) -> Iterator[Item]:
-    """Take runs out of a file that is an object of systems; none of any other."""
+    """Yield the runs of a JSON file that is an object of systems; none of other files."""
     if path is None or options["format"] not in {"auto", "json"}:
         return
     source = Source(path)
@@ -327,14 +326,14 @@ def _systems_of_json(path: str | None, options: Mapping[str, Any]) -> Iterator[I
     from cranfield.sources.text import decoded, parsed_json
 
     try:
-        given = parsed_json(decoded(source.read(), source.name), source.name)
+        content = parsed_json(decoded(source.read(), source.name), source.name)
     except InputError:
         return
-    if isinstance(given, Mapping) and all(isinstance(run, dict | list) for run in given.values()):
-        runs = [(name, run) for name, run in runs_of_mapping(given) if name is not None]
+    if isinstance(content, Mapping) and all(isinstance(r, dict | list) for r in content.values()):
+        runs = [(name, run) for name, run in runs_of_mapping(content) if name is not None]
         if not all(is_run(run) for _, run in runs):
             raise InputError(
-                f"expected {{topic: {{document: score}}}}, got {shape(given)}"
+                f"expected {{topic: {{document: score}}}}, got {shape(content)}"
                 + FLAT.format(value="score"),
                 source=source.name,
             )
@@ -361,7 +360,7 @@ def _items(data: Any) -> Iterator[Item]:
 
 
 def _is_named(item: Any) -> bool:
-    """Tell whether this is a run, but no path of one, with the name of its system before it."""
+    """Return True for a pair of the name of a system and its run, if this is not a path."""
     if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], Hashable):
         return False
     return isinstance(item[1], Mapping) or is_frame(item[1])
@@ -385,9 +384,8 @@ _NO_RUN = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE
 
 
 def _runs_among(files: Sequence[str], *, explicit: bool = False) -> list[str]:
-    """Pass over metadata of runs and READMEs, unless there is nothing else."""
+    """Skip metadata of runs and READMEs, unless there is nothing else."""
     names = {file: "" if file == "-" else Path(file).name for file in files}
-    no_runs = [name for name in names.values() if _NO_RUN.fullmatch(name)]
     runs = {
         file
         for file, name in names.items()
@@ -395,21 +393,23 @@ def _runs_among(files: Sequence[str], *, explicit: bool = False) -> list[str]:
     }
     if not runs and explicit:
         return list(files)
-    told = [
+    skipped = [
         name
-        for name in no_runs
-        if not _METADATA.fullmatch(name) and (explicit or not name.lower().startswith("readme"))
+        for name in names.values()
+        if _NO_RUN.fullmatch(name)
+        and not _METADATA.fullmatch(name)
+        and (explicit or not name.lower().startswith("readme"))
     ]
-    if runs and told:
-        listed = some_of(map(quoted, told), 3)
+    if runs and skipped:
+        listed = some_of(map(quoted, skipped), 3)
         warn(f"passed over {listed}, which by its name is no run", stacklevel=3)
     return [file for file in files if file in runs]
 
 
-def named_files(given: Sequence[str]) -> Iterator[tuple[str | None, str]]:
+def named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
     """Find the files that paths, patterns, folders and `NAME=FILE` name, with their names."""
     names: set[str] = set()
-    for text in _runs_among(given, explicit=True):
+    for text in _runs_among(texts, explicit=True):
         name, path = named_file(text)
         if name in names:
             raise InputError(f"two runs are called {quoted(name)}; give each a name of its own")
@@ -422,7 +422,7 @@ def named_files(given: Sequence[str]) -> Iterator[tuple[str | None, str]]:
 
 
 def named_file(text: str) -> tuple[str | None, str]:
-    """Split `NAME=FILE`; a path or pattern that there is has no name before it."""
+    """Split `NAME=FILE`, unless the whole is an existing path or pattern."""
     name, sign, path = text.partition("=")
     if not (name and sign and path) or "/" in name or asks(Path.exists, text) or matches(text):
         return None, text
@@ -430,12 +430,12 @@ def named_file(text: str) -> tuple[str | None, str]:
 
 
 def stems_of(paths: Sequence[str | None]) -> list[str | None]:
-    """Name files by their stems, and those of the same stem by the folders that differ."""
+    """Name files by their stems, and files of one stem by the folders that differ."""
     stems = [None if path is None else Source(path).stem for path in paths]
     times = Counter(stems)
-    again = {stem for stem, number in times.items() if number > 1 and stem is not None}
-    for stem in again:
-        places = [k for k, one in enumerate(stems) if one == stem]
+    repeated = {stem for stem, number in times.items() if number > 1 and stem is not None}
+    for stem in repeated:
+        places = [k for k, other in enumerate(stems) if other == stem]
         parts = [Path(paths[k] or "").parts for k in places]
         if len({*parts}) < len(parts):
             continue
@@ -466,8 +466,8 @@ def files_of(path: str) -> Iterator[str]:
         if not files:
             raise InputError("the folder holds no file", source=path)
         yield from files
-    elif (found := matches(path)) is not None:
-        files = [file for file in found if asks(Path.is_file, file)]
+    elif (matching := matches(path)) is not None:
+        files = [file for file in matching if asks(Path.is_file, file)]
         files = _runs_among(files) or files
         if not files:
             raise InputError("no file matches the pattern", source=path)
@@ -491,21 +491,23 @@ def _files_elsewhere(url: str) -> list[str]:
 def distinct_names(
     names: Sequence[str], stems: Sequence[str | None], *, stacklevel: int = 4
 ) -> list[str]:
-    """Name the systems: by run tag while these are different, else by file name."""
+    """Name the systems by run tag if these differ, else by file name."""
     times = Counter(names)
     if max(times.values(), default=1) == 1:
         return list(names)
     renamed = [
         stem if stem and times[name] > 1 else name for name, stem in zip(names, stems, strict=True)
     ]
-    again = next((name for name, number in Counter(renamed).items() if number > 1), None)
-    if again is not None:
-        memory = None in {stem for stem, name in zip(stems, renamed, strict=True) if name == again}
+    repeated = next((name for name, number in Counter(renamed).items() if number > 1), None)
+    if repeated is not None:
+        of_name = {stem for stem, name in zip(stems, renamed, strict=True) if name == repeated}
         advice = "give each file a name of its own: NAME=FILE"
-        if memory:
+        if None in of_name:
             advice = "give each a name of its own: in Python, as in {'bm25': one, 'dense': other}"
-        raise InputError(f"two runs are called {quoted(again)}; {advice}")
+        raise InputError(f"two runs are called {quoted(repeated)}; {advice}")
     tag = min(name for name, number in times.items() if number > 1)
-    said = f"several files have the run tag {quoted(tag)}; their systems are called by file name"
-    warn(said, stacklevel=stacklevel)
+    warn(
+        f"several files have the run tag {quoted(tag)}; their systems are called by file name",
+        stacklevel=stacklevel,
+    )
     return renamed

@@ -222,12 +222,14 @@ class Called:
     names: the names that were asked for.
     loose: columns that may be called so, or as usual, since the name may be one of other tables.
     met: those of them that a table had.
+    beside_tables: whether files without names of columns stand beside tables, which have them.
     """
 
     kind: str
     names: dict[str, str] = field(default_factory=dict)
     loose: frozenset[str] = frozenset()
     met: set[str] = field(default_factory=set)
+    beside_tables: bool = False
 
     def of(self, names: Sequence[object]) -> dict[str, str]:
         """Return what is asked of a table that has columns of some names."""
@@ -243,7 +245,7 @@ class Called:
     def refuse(self, source: str, what: str) -> None:
         """Refuse to be asked for columns where they have no names."""
         asked = [column for column in self.names if column not in self.loose]
-        if asked:
+        if asked and not self.beside_tables:
             raise InputError(
                 f"is {what}, which has no column {quoted(self.names[asked[0]])}", source=source
             )
@@ -285,10 +287,9 @@ def _meant(asked: object) -> list[tuple[str, str]]:
     """Find what a name of a column stands for: kinds of tables, and the column there."""
     of, _, name = str(asked).rpartition(".")
     found = [
-        (kind, column.name)
+        (kind, column)
         for kind in _PREFIXES.get(of, ())
-        for column in SCHEMAS[kind].columns
-        if spelt(name) in map(spelt, column.names)
+        if (column := SCHEMAS[kind].column_of(name)) is not None
         and not (kind == "qrels" and spelt(name) == "score")
     ]
     if not found:

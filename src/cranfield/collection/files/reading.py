@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sized
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
 from io import IOBase
 from os import PathLike, fspath
 from pathlib import Path
@@ -14,20 +13,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Bools, Floats
+from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import InputError, PolicyError, check_choice, quoted, warn
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
-from cranfield.collection.files.blank_separated import Chunk, Columns, coded
-from cranfield.collection.files.line_formats import (
-    layout_of,
-    read_text,
-    scores_or_ranks,
-    without_header,
-)
-from cranfield.collection.keys import ids_of
+from cranfield.collection.files.blank_separated import read_frames
+from cranfield.collection.files.layouts import layout_of, without_header
+from cranfield.collection.keys import Codes, TopicCoder, numbered
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.pairs import without_repeats
 from cranfield.collection.policies import (
     DUPLICATES,
     FORMATS,
@@ -38,7 +31,7 @@ from cranfield.collection.policies import (
     UNGRADED,
 )
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.run import Run, run_of
+from cranfield.collection.run import Run
 from cranfield.sources.archives import asks
 from cranfield.sources.chunks import (
     FORMAT_OF_SUFFIX,
@@ -85,7 +78,7 @@ def read_qrels(
     format
         Format of the data; `auto` looks at the suffix. `trec` (topic, iteration, document, grade,
         separated by any blanks), `csv`, `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades L0, L1
-        and so on; recognised by itself: see :mod:`cranfield.collection.files.line_formats`); and
+        and so on; recognised by itself: see :mod:`cranfield.collection.files.layouts`); and
         judgments of samples, `prels` (topic, document, grade, method, inclusion probability) and
         `xqrels` (topic, iteration, document, stratum, grade; a grade below 0 is in the pool, but
         not sampled).
@@ -140,35 +133,36 @@ def read_qrels(
         from cranfield.collection.files.named_columns import qrels_of_dicts
 
         if (qrels := qrels_of_dicts(data)) is not None:
-            _tell_unjudged(data)
+            _warn_of_unjudged(data)
             return qrels.kept()
-    given = _read(data, _Options("qrels", format, encoding, separator, columns, ungraded=ungraded))
-    read, origin = given.columns, given.origin
-    extra = {name: read.labels(name) for name in _COLUMNS if read.has(name)}
-    grades = read.joined("grade")
-    if "inclusion" in extra:
-        chances = extra["inclusion"]
-        _refuse(
-            given,
+    rows = _read(data, "qrels", format, encoding, separator, columns, ungraded=ungraded)
+    if rows.has("inclusion"):
+        chances = rows.numbers("inclusion")
+        rows.refuse(
             ~((chances >= 0) & (chances <= 1)),
             lambda row: f"inclusion probability {chances[row]:g} is not from 0 to 1",
         )
-    if read.has("intent"):
-        parts = _intents(given, grades, subtopics)
+    iterations: list[str] = []
+    if rows.has("intent"):
+        part = _intents(rows, subtopics)
     else:
-        parts = _subtopics(given, subtopics)
-    codes, docs, topics = read.codes, read.docs, tuple(read.coder.names)
+        part, iterations = _subtopics(rows, subtopics)
     if duplicates != "error":
-        kept = without_repeats(duplicates, grades, codes, docs, topics, origin, parts)
-        if kept is not None:
-            codes, docs, grades, origin = codes[kept], docs[kept], grades[kept], Origin(origin.name)
-            parts = None if parts is None else parts[kept]
-            extra = {name: values[kept] for name, values in extra.items()}
-    _tell_unjudged(data)
+        kept = rows.without_repeats(duplicates, rows.numbers("grade"), part)
+        rows = rows if kept is None else rows.restricted(kept)
+    _warn_of_unjudged(data)
     try:
-        return Qrels(topics, codes, docs, grades, parts, origin, extra)
+        return Qrels(
+            rows.topics,
+            rows.codes,
+            rows.docs,
+            rows.numbers("grade"),
+            None if part is None else rows.frame[part],
+            rows.origin,
+            {name: rows.labels(name) for name in _COLUMNS if rows.has(name)},
+        )
     except InputError as error:
-        raise given.about_repeats(error) from None
+        raise rows.about_repeats(error, iterations) from None
 
 
 def refuse_open(data: Any) -> None:
@@ -177,8 +171,8 @@ def refuse_open(data: Any) -> None:
         raise InputError("this is an open file: give its path, as text or as a Path")
 
 
-def _tell_unjudged(data: Any) -> None:
-    """Tell which topics of a mapping have no judgment, as judgments cannot hold these."""
+def _warn_of_unjudged(data: Any) -> None:
+    """Warn of topics of a mapping without judgments, as judgments cannot hold these."""
     if not isinstance(data, Mapping):
         return
     empty = [
@@ -274,263 +268,364 @@ def read_run(
     if isinstance(data, dict) and usual and not lower_is_better:
         from cranfield.collection.files.named_columns import run_of_dicts
 
-        run = run_of_dicts(data, "run" if name is None else name, _described(None, metadata, None))
+        described = MetadataPlace(file=fspath(metadata)) if not isinstance(metadata, bool) else None
+        run = run_of_dicts(data, "run" if name is None else name, described)
         if run is not None:
             return run.kept()
-    given = _read(data, _Options("run", format, encoding, separator, columns, system))
-    read, origin, tags = given.columns, given.origin, [*given.columns.tags]
-    topics, codes, docs, words, keys = given.topics, read.codes, read.docs, read.words, read.keys
-    scores, ranks = _scores(given, numbers)
-    unranked = None if ranks is None else read.gaps("rank")
-    if lower_is_better:
+    rows = _read(data, "run", format, encoding, separator, columns, system=system)
+    scores, ranks = _scores(rows, numbers)
+    unranked = None if ranks is None else rows.without_number("rank")
+    if lower_is_better and not _is_without_named_score(rows, columns):
         if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
             reason = "expected scores, as lower is better, got ranks only"
-            raise InputError(reason, source=origin.name)
+            raise InputError(reason, source=rows.origin.name)
         scores = -scores
-    if duplicates != "error":
-        docs, words, keys = docs if words is None else ids_of(words), None, None
-        kept = without_repeats(duplicates, scores, codes, docs, topics, origin)
-        if kept is not None:
-            codes, docs, scores, origin = codes[kept], docs[kept], scores[kept], Origin(origin.name)
-            ranks = None if ranks is None else ranks[kept]
-            unranked = None if unranked is None else unranked[kept]
+    if duplicates != "error" and (kept := rows.without_repeats(duplicates, scores)) is not None:
+        rows, scores = rows.restricted(kept), scores[kept]
+        ranks = None if ranks is None else ranks[kept]
+        unranked = None if unranked is None else unranked[kept]
+    tags, source = rows.tags, rows.origin.name
     listed = some_of(map(quoted, tags), 3)
-    if len(tags) > 1 and given.table is not None:
+    if len(tags) > 1 and rows.table is not None:
         reason = f"holds {len(tags)} systems ({listed}), where one is expected"
-        raise InputError(reason, source=origin.name)
+        raise InputError(reason, source=source)
     tag = tags[0] if len(tags) == 1 else None
+    name = (tag or rows.stem) if name is None else name
+    if not isinstance(metadata, bool):
+        described = MetadataPlace(file=fspath(metadata))
+    else:
+        described = replace(rows.place, tag=tag) if metadata and rows.place else None
     try:
-        run = run_of(
-            docs if words is None else words,
-            keys,
-            name=tag or given.stem if name is None else name,
-            topics=topics,
-            codes=codes,
-            scores=scores,
-            ranks=ranks,
-            origin=origin,
-            described=_described(given.place, metadata, tag),
+        run = Run(
+            *(name, rows.topics, rows.codes, rows.docs, scores, ranks, rows.origin, described),
             unranked=unranked,
         )
     except InputError as error:
-        raise given.about_repeats(error) from None
+        raise rows.about_repeats(error) from None
     if len(tags) > 1:
         warn(
-            f"{origin.name}: {len(tags)} different run tags ({listed}); the system is called"
-            f" {quoted(run.name)}",
+            f"{source}: {len(tags)} different run tags ({listed}); the system is called"
+            f" {quoted(name)}",
             stacklevel=2,
         )
     return run
 
 
-def _scores(given: _Given, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
-    """Return the scores of a run, and its ranks where it has some."""
-    read, name = given.columns, given.origin.name
-    if read.has("value"):
-        return scores_or_ranks(read.joined("value"), read.codes, name, numbers)
-    if numbers != "auto":
-        no_number = "as the columns are not topic, document and number"
-        warn(f"{name}: numbers={numbers!r} has no effect, {no_number}", stacklevel=3)
-    return read.joined("score"), read.joined("rank") if read.has("rank") else None
+def _is_without_named_score(rows: _Rows, columns: Mapping[str, str] | Called | None) -> bool:
+    """Tell whether a file lacks the column of scores that tables beside it have by name."""
+    if columns is None or isinstance(columns, Mapping) or rows.table is not None:
+        return False
+    return columns.beside_tables and "score" in columns.names
 
 
-def systems_table(data: Any, **options: Any) -> SystemTable | None:
-    """Read what may hold several systems; None for what holds one, or is no table."""
-    chosen = _Options("run", **options)
+def systems_table(
+    data: Any,
+    *,
+    format: str,
+    encoding: str,
+    separator: str,
+    columns: Mapping[str, str] | None,
+    system: str | None,
+) -> SystemTable | None:
+    """Read a table of one or several systems; None for other data, which hold one."""
     if isinstance(data, (str, PathLike)):
         source = Source.of(data)
-        form = chosen.form_of(source)
-        if source.path.startswith("irds:") or (form in OF_LINES and chosen.system is None):
+        form = _form_of(source, format)
+        if source.path.startswith("irds:") or (form in OF_LINES and system is None):
             return None
         look = form == "tsv" and source.path != "-"
-        if look and layout_of(source, form, "run", chosen.separator)[1] is not None:
+        if look and layout_of(source, form, "run", separator)[1] is not None:
             return None
-    return _read(data, chosen).table
-
-
-def _described(
-    place: MetadataPlace | None, wanted: bool | str | PathLike[str], tag: str | None
-) -> MetadataPlace | None:
-    if not isinstance(wanted, bool):
-        return MetadataPlace(file=fspath(wanted))
-    return replace(place, tag=tag) if wanted and place is not None else None
+    return _read(data, "run", format, encoding, separator, columns, system=system).table
 
 
 @dataclass(frozen=True)
-class _Options:
-    """What is read, judgments (`qrels`) or a `run`, and how."""
+class _Rows:
+    """The rows of a run or of judgments.
+
+    frame: the columns besides topic and tag; codes, topics: the topic of each row, and its id.
+    tags: different values of the column `tag`, in order of appearance.
+    table: what was read, if columns have names.
+    """
 
     kind: str
-    format: str = "auto"
-    encoding: str = "utf-8"
-    separator: str = "auto"
-    columns: Mapping[str, str] | Called | None = None
-    system: str | None = None
-    ungraded: str = "error"
-
-    def form_of(self, source: Source) -> str:
-        """Return the format of a file: the given one, or what its suffix says."""
-        by_suffix = FORMAT_OF_SUFFIX.get(source.suffix, "text")
-        return by_suffix if self.format == "auto" else self.format
-
-    @cached_property
-    def called(self) -> Called | None:
-        """The names of columns that the user gave."""
-        if self.columns is None and self.system is None:
-            return None
-        from cranfield.collection.files.named_columns import called
-
-        return called(self.columns, self.kind, self.system)
-
-
-@dataclass(frozen=True)
-class _Given:
-    """What was read: typed columns, where they came from, a name for them, and their metadata."""
-
-    kind: str
-    columns: Columns
+    topics: tuple[str, ...]
+    codes: Codes
+    frame: pl.DataFrame
+    tags: list[str]
     origin: Origin
     stem: str
     place: MetadataPlace | None = None
     table: SystemTable | None = None
-    """What the columns are of, where these have names."""
-    iterations: list[str] = field(default_factory=list)
-    """Different values of an iteration column that is not the subtopic."""
+
+    @classmethod
+    def of(cls, kind: str, frames: Iterable[pl.DataFrame], **fields: Any) -> _Rows:
+        """Number the topics of frames, and put the frames one below the other."""
+        coder, codes, tags, others = TopicCoder(), [], dict[str, None](), []
+        for frame in frames:
+            topics, numbers = numbered(frame["topic"])
+            codes.append(coder.codes_of(topics)[numbers])
+            if "tag" in frame.columns:
+                tags.update(dict.fromkeys(numbered(frame["tag"])[0].drop_nulls()))
+            names = [name for name in frame.columns if name not in {"topic", "tag"}]
+            others.append(pl.DataFrame([frame[name] for name in names]))
+        # Topics with an empty ranking come last.
+        empty = () if (table := fields.get("table")) is None else table.empty
+        ids = tuple(dict.fromkeys((*coder.names, *empty)))
+        return cls(kind, ids, np.concatenate(codes), pl.concat(others), [*tags], **fields)
 
     @property
-    def topics(self) -> tuple[str, ...]:
-        """The topics by code, and after them those with an empty ranking."""
-        empty = () if self.table is None else self.table.empty
-        return tuple(dict.fromkeys((*self.columns.coder.names, *empty)))
+    def docs(self) -> pl.Series:
+        return self.frame["doc"]
 
-    def about_repeats(self, error: InputError) -> InputError:
-        """Say of a document that is twice in a topic what tells the two apart."""
-        tags, several = [*self.columns.tags], self.iterations
+    def has(self, column: str) -> bool:
+        """Return True if a column has any value."""
+        return column in self.frame.columns and self.frame[column].null_count() < self.frame.height
+
+    def numbers(self, column: str) -> NDArray[Any]:
+        """Return a column of numbers; missing values are 0."""
+        return self.frame[column].fill_null(0).to_numpy(writable=True)
+
+    def without_number(self, column: str) -> Bools | None:
+        """Return a mask of the rows without a number in a column; None if each has one."""
+        values = self.frame[column] if column in self.frame.columns else None
+        return values.is_null().to_numpy() if values is not None and values.null_count() else None
+
+    def labels(self, column: str) -> NDArray[Any]:
+        """Return a column of numbers or of text; missing text is empty."""
+        if self.frame[column].dtype.is_numeric():
+            return self.numbers(column)
+        return np.array(self.frame[column].fill_null("").to_list(), dtype=np.str_)
+
+    def restricted(self, kept: Indices) -> _Rows:
+        """Return some of the rows, whose lines are not known any more."""
+        origin = Origin(self.origin.name)
+        return replace(self, codes=self.codes[kept], frame=self.frame[kept], origin=origin)
+
+    def refuse(self, wrong: NDArray[np.bool_], reason: Callable[[int], str]) -> None:
+        """Raise an error for the first wrong row, if there is any."""
+        if wrong.any():
+            row = int(wrong.argmax())
+            topic = self.topics[int(self.codes[row])]
+            raise self.origin.wrong(reason(row), row, topic, self.docs[row])
+
+    def without_repeats(
+        self, duplicates: str, values: NDArray[Any], part: str | None = None
+    ) -> Indices | None:
+        """Find the rows to keep, of each topic or its parts, and warn of others; None for all."""
+        frame = self.frame.select("doc", *([] if part is None else [part]), code=self.codes)
+        order = np.arange(frame.height)
+        if duplicates == "last":
+            order = order[::-1]
+        elif duplicates == "best":
+            order = np.argsort(-values.astype(np.float64), kind="stable")
+        first = frame[order].select(pl.struct(pl.all()).is_first_distinct()).to_series()
+        kept = np.sort(order[first.to_numpy()])
+        if kept.size == order.size:
+            return None
+        dropped = np.setdiff1d(np.arange(order.size), kept, assume_unique=True)
+        row = int(dropped[0])
+        line = self.origin.line(row)
+        where = f"line {line}, topic" if line else "topic"
+        warn(
+            f"{self.origin.name}: {counted(dropped.size, 'document')} twice in one topic, of which"
+            f" the {duplicates} one is kept (such as {where}"
+            f" {quoted(self.topics[self.codes[row]])}, document {quoted(self.docs[row])})",
+            stacklevel=3,
+        )
+        return kept
+
+    def about_repeats(self, error: InputError, iterations: Sequence[str] = ()) -> InputError:
+        """Add to the error of a document twice in a topic which column differs between the two."""
+        tags = self.tags
         apart = None if self.table is None else self.table.telling_apart()
         if self.table is None and len(tags) > 1:
             apart = "tag", tags, "tells them apart"
-        said = f"; {_FIRST}"
-        if len(several) > 1:
-            said = (
-                f"; the iteration column has {len(several)} values"
-                f" ({some_of(map(quoted, several), 3)}): subtopics=True reads them as"
-                f" subtopics; of assessors, {_FIRST}"
+        advice = f"; {_FIRST}"
+        if len(iterations) > 1:
+            advice = (
+                f"; the iteration column has {len(iterations)} values"
+                f" ({some_of(map(quoted, iterations), 3)}); subtopics=True reads them as"
+                f" subtopics; {_FIRST}, if they are assessors"
             )
         elif apart is not None:
             name, values, tells = apart
-            advice = f"system={name!r} reads a system of each"
+            way_out = f"system={name!r} reads a system of each"
             if self.kind == "qrels":
-                advice = f"keep the rows of one, or {_FIRST}"
-            said = (
+                way_out = f"keep the rows of one, or {_FIRST}"
+            advice = (
                 f"; column {quoted(name)} {tells} ({len(values)} values:"
-                f" {some_of(map(quoted, values), 3)}): {advice}"
+                f" {some_of(map(quoted, values), 3)}): {way_out}"
             )
         where = {"source": error.source, "topic": error.topic, "doc": error.doc}
-        return InputError(error.reason + said, line=error.line, **where)
+        return InputError(error.reason + advice, line=error.line, **where)
 
 
-def _read(data: Any, options: _Options) -> _Given:
-    """Read any kind of input as typed columns."""
-    check_encoding(options.encoding)
-    check_choice("separator", options.separator, SEPARATORS)
-    check_choice("format", options.format, FORMATS)
+def _form_of(source: Source, format: str) -> str:
+    """Return the format of a file: the requested one, or that of its suffix."""
+    return FORMAT_OF_SUFFIX.get(source.suffix, "text") if format == "auto" else format
+
+
+def _read(
+    data: Any,
+    kind: str,
+    format: str,
+    encoding: str,
+    separator: str,
+    columns: Mapping[str, str] | Called | None,
+    *,
+    system: str | None = None,
+    ungraded: str = "error",
+) -> _Rows:
+    """Read any kind of input: a file of lines, or a table."""
+    check_encoding(encoding)
+    check_choice("separator", separator, SEPARATORS)
+    check_choice("format", format, FORMATS)
     refuse_open(data)
-    if options.format in OF_QRELS and options.kind != "qrels":
-        raise PolicyError(f"format {quoted(options.format)} is one of judgments, not of runs")
-    if not isinstance(data, (str, PathLike)):
-        if not is_utf8(options.encoding):
-            raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
-    elif not str(data).startswith("irds:"):
-        return _read_file(Source.of(data), options)
-    return _read_table(data, options.format, options)
+    if format in OF_QRELS and kind != "qrels":
+        raise PolicyError(f"format {quoted(format)} is one of judgments, not of runs")
+    is_path = isinstance(data, (str, PathLike))
+    if not is_path and not is_utf8(encoding):
+        raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
+    names = None
+    if columns is not None or system is not None:
+        from cranfield.collection.files.named_columns import called
 
-
-def _read_file(source: Source, options: _Options) -> _Given:
-    form, called = options.form_of(source), options.called
-    source = source.in_encoding(options.encoding, form)
+        names = called(columns, kind, system)
+    if not is_path or str(data).startswith("irds:"):
+        return _of_table(data, kind, format, names, ungraded)
+    source = Source.of(data)
+    form = _form_of(source, format)
+    source = source.in_encoding(encoding, form)
     place = MetadataPlace(path=source.path)
-    if options.kind == "run" and form in OF_LINES:
+    if kind == "run" and form in OF_LINES:
         source, place = without_header(source)
-    source, layout = layout_of(source, form, options.kind, options.separator, options.ungraded)
+    source, layout = layout_of(source, form, kind, separator, ungraded)
     if layout is None:
-        return _read_table(source, form, options, place)
-    if called is not None and "tag" in called.names and "tag" in layout.columns:
+        return _of_table(source, kind, form, names, ungraded, place)
+    if names is not None and "tag" in names.names and "tag" in layout.columns:
         from cranfield.collection.files.system_tables import table_of_lines
 
-        return _read_table(table_of_lines(source, layout, called), form, options, place)
-    if called is not None:
-        called.refuse(source.name, "text without names of columns")
+        return _of_table(table_of_lines(source, layout, names), kind, form, names, ungraded, place)
+    if names is not None:
+        names.refuse(source.name, "text without names of columns")
     lines = LineMap()
-    columns = Columns(read_text(source, layout, lines))
-    return _Given(options.kind, columns, Origin(source.name, lines), source.stem, place)
+    origin = Origin(source.name, lines)
+    frames = read_frames(source, layout, lines)
+    return _Rows.of(kind, frames, origin=origin, stem=source.stem, place=place)
 
 
-def _read_table(
-    data: Any, form: str, options: _Options, place: MetadataPlace | None = None
-) -> _Given:
+def _of_table(
+    data: Any,
+    kind: str,
+    form: str,
+    names: Called | None,
+    ungraded: str,
+    place: MetadataPlace | None = None,
+) -> _Rows:
     # What the text formats do not need is only loaded here; it would be most of their time.
     from cranfield.collection.files.named_columns import Called
     from cranfield.collection.files.system_tables import read_system_table
 
-    read = partial(
-        read_system_table,
-        kind=options.kind,
-        form=form,
-        called=options.called or Called(options.kind),
-        ungraded=options.ungraded,
-    )
+    options: dict[str, Any] = {
+        "kind": kind,
+        "form": form,
+        "called": names or Called(kind),
+        "ungraded": ungraded,
+    }
     try:
-        table = read(data)
+        table = read_system_table(data, **options)
     except InputError as error:
         if error.reason.startswith("row ") and form in {"csv", "tsv"} and place is not None:
             fresh = Source(data.path, folder=data.folder, encoding=data.encoding)
             if asks(Path.is_file, Path(fresh.folder, fresh.path)):
                 # Read again, so that the error has the number of its line.
-                read(fresh, numbered=True)
+                read_system_table(fresh, numbered=True, **options)
         raise
     if place is None and table.path is not None:
         place = MetadataPlace(path=table.path)
     origin = Origin(table.table.source, LineMap.of(table.table.lines))
-    columns = Columns([coded(Chunk(table.table.frame))])
-    return _Given(options.kind, columns, origin, table.stem, place, table)
+    frames = [table.table.frame]
+    return _Rows.of(kind, frames, origin=origin, stem=table.stem, place=place, table=table)
 
 
-def _subtopics(given: _Given, wanted: bool | None) -> pl.Series | None:
-    """Return the iteration column where it holds subtopics, or is said to."""
-    columns = given.columns
-    if not columns.has("subtopic"):
-        return None
-    column = columns.text("subtopic")
-    if wanted:
-        return column
-    values = column.unique(maintain_order=True)
-    named = given.table is not None and given.table.has_subtopics
+def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
+    """Return the scores of a run, and its ranks if it has any."""
+    if rows.has("value"):
+        return _scores_or_ranks(rows.numbers("value"), rows.codes, rows.origin.name, numbers)
+    if numbers != "auto":
+        no_number = "as the columns are not topic, document and number"
+        warn(f"{rows.origin.name}: numbers={numbers!r} has no effect, {no_number}", stacklevel=3)
+    return rows.numbers("score"), rows.numbers("rank") if rows.has("rank") else None
+
+
+def _scores_or_ranks(
+    values: NDArray[np.float64], codes: Codes, source: str, numbers: str = "auto"
+) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
+    """Return the third of three columns of a run as scores, and as ranks if that is what it is."""
+    whole = bool(
+        (values == np.rint(values)).all() and (values >= 0).all() and (values < 2**31).all()
+    )
+    if numbers == "ranks" and not whole:
+        raise InputError("expected ranks in the third column, got other numbers", source=source)
+    if numbers == "scores" or not whole:
+        return values, None
+    as_ranks = -values, values.astype(np.int32)
+    if numbers == "ranks":
+        return as_ranks
+    order = np.argsort(codes, kind="stable")
+    within = np.diff(codes[order]) == 0
+    steps = np.diff(values[order])[within]
+    falls, rises = int((steps < 0).sum()), int((steps > 0).sum())
+    by_value = np.lexsort((values, codes))
+    number, starts = values[by_value], np.flatnonzero(np.append(True, ~within))
+    ends = np.append(starts[1:], values.size) - 1
+    base = min(float(values.min()), 1.0)
+    shared = int((np.diff(number)[within] == 0).sum())
+    gaps = int((number[ends] - base + 1).sum()) - (values.size - shared)
+    few_shared, few_gaps = shared <= 0.1 * values.size, gaps <= 1 + 0.25 * values.size
+    if few_shared and few_gaps and falls <= 0.1 * steps.size:
+        if shared or gaps or falls:
+            said = f"{counted(gaps, 'rank')} missing, {shared} shared, {falls} out of order"
+            warn(
+                f"{source}: third column read as ranks ({said}); numbers='scores' reads scores",
+                stacklevel=4,
+            )
+        return as_ranks
+    lowest, most = number[starts], int((ends - starts).max()) + 1
+    dense = (number[ends] - lowest).sum() <= 1.25 * (values.size - starts.size)
+    if not rises or (falls and (not few_shared or (lowest.min() > most and not dense))):
+        return values, None
+    raise InputError(
+        "the third column may be ranks or scores (whole numbers that neither count from 1 nor"
+        " fall in each topic): numbers='ranks' or numbers='scores' says which",
+        source=source,
+    )
+
+
+def _subtopics(rows: _Rows, wanted: bool | None) -> tuple[str | None, list[str]]:
+    """Return the name of the column of subtopics, or else the values of another iteration."""
+    if not rows.has("subtopic"):
+        return None, []
+    values = rows.frame["subtopic"].unique(maintain_order=True)
+    named = rows.table is not None and rows.table.has_subtopics
     if wanted is None and len(values) > 1 and (named or values.str.contains(r"^\d+$").all()):
-        pairs = pl.DataFrame({"code": columns.codes, "doc": columns.docs, "part": column})
+        pairs = rows.frame.select("doc", "subtopic", code=rows.codes)
         several = pairs.n_unique() > pairs.select("code", "doc").n_unique()
-        return column if several else None
-    given.iterations.extend(values.to_list())
-    return None
+        return ("subtopic" if several else None), []
+    return ("subtopic", []) if wanted else (None, values.to_list())
 
 
-def _intents(given: _Given, grades: np.ndarray[Any, Any], wanted: bool | None) -> pl.Series | None:
-    """Return a column of intents; one that is the same throughout says nothing, unless wanted."""
-    column = given.columns.text("intent")
+def _intents(rows: _Rows, wanted: bool | None) -> str | None:
+    """Return the name of the intents; a column of one value is ignored unless requested."""
+    column, grades = rows.frame["intent"], rows.numbers("grade")
     if wanted is False or (wanted is None and column.n_unique() == 1):
         return None
-    _refuse(
-        given,
+    rows.refuse(
         (column == NO_INTENT).to_numpy() & (grades > 0),
         lambda row: (
             f"intent {NO_INTENT} is for documents that are relevant to no intent, and the"
             f" grade is {grades[row]}"
         ),
     )
-    return column
-
-
-def _refuse(given: _Given, wrong: Bools, reason: Callable[[int], str]) -> None:
-    if wrong.any():
-        row, columns = int(wrong.argmax()), given.columns
-        topic = columns.coder.names[int(columns.codes[row])]
-        raise given.origin.wrong(reason(row), row, topic, columns.docs[row])
+    return "intent"

@@ -15,7 +15,7 @@ import polars as pl
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, optional_module, quoted, warn
 from cranfield.base.text import some_of
-from cranfield.collection.files.blank_separated import read_parts
+from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.layouts import Layout
 from cranfield.collection.files.named_columns import (
     DOC,
@@ -83,9 +83,7 @@ class SystemTable:
         return [(name, self._rows(np.array(rows))) for name, rows in of_each.iter_rows()]
 
     def _rows(self, rows: Indices) -> SystemTable:
-        lines = None if self.table.lines is None else np.asarray(self.table.lines)[rows]
-        table = replace(self.table, frame=self.table.frame[rows], lines=lines)
-        return replace(self, table=table, rows=rows)
+        return replace(self, table=self.table.gather(rows), rows=rows)
 
     def _few_valued(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
         """Go through the columns of few values that are not read, with their values."""
@@ -295,7 +293,7 @@ def table_of_lines(source: Source, layout: Layout, called: Called) -> SystemTabl
     if spelt(called.names["tag"]) not in map(spelt, SYSTEM.names):
         called.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
     lines = LineMap()
-    frame = pl.concat(list(read_parts(source, layout, lines, lambda chunk: chunk.frame)))
+    frame = pl.concat(list(read_frames(source, layout, lines)))
     return SystemTable(Table(frame, source.name, (), lines.numbers()), {}, source.stem, source.path)
 
 

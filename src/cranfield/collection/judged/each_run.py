@@ -5,14 +5,12 @@ Whoever does it, results, errors and warnings come in the order of the runs, as 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
-from threading import Condition, Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import numpy as np
@@ -24,15 +22,14 @@ from cranfield.base.parallel import (
     MOST_JOBS,
     at_most,
     computed,
-    own_threads,
     pool_of,
     processors,
     surrounded,
 )
-from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names, read_runs
+from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
-from cranfield.collection.judged.rows import Groups, Judgments, Later, Rows
+from cranfield.collection.judged.rows import Groups, Judgments, Rows
 from cranfield.collection.policies import Policies
 from cranfield.collection.qrels import Qrels, topic_order
 from cranfield.collection.run import Run
@@ -42,8 +39,25 @@ if TYPE_CHECKING:
     from cranfield.collection.intents import Intents
 
 
+class _Sent:
+    """Columns of integers, sent by workers in the fewest bytes that each fits in."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(vars(self))
+        for name, column in state.items():
+            if isinstance(column, np.ndarray) and column.dtype == np.int64 and column.size:
+                bounds = np.min_scalar_type(column.min()), np.min_scalar_type(column.max())
+                state[name] = column.astype(np.result_type(*bounds))
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, column in state.items():
+            is_narrow = isinstance(column, np.ndarray) and column.dtype.kind in "iu"
+            self.__dict__[name] = column.astype(np.int64) if is_narrow else column
+
+
 @dataclass(frozen=True, eq=False)
-class JudgedRun:
+class JudgedRun(_Sent):
     """One run after judging: its judged rows by topic of the judgments, and the counts."""
 
     name: str
@@ -56,51 +70,19 @@ class JudgedRun:
     extra: dict[str, int]
     tied: int
     contradictions: int
-    source: Ints | Later
+    source: Ints
     beside: Mapping[str, Beside]
     ties: Ints
 
-    def __getstate__(self) -> dict[str, Any]:
-        return _narrow(self)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(_wide(state))
-
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class Beside(_Sent):
     """Rows of one run that a table of documents has: topic of the judgments, rank, code, value."""
 
     topic: Ints
     rank: Ints
     code: Ints
     value: Floats
-
-    def __getstate__(self) -> dict[str, Any]:
-        return _narrow(self)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(_wide(state))
-
-
-def _narrow(part: Any) -> dict[str, Any]:
-    """Return the state of a part as workers send it: each column in the least bytes it fits in."""
-    found = {name: one.found() for name, one in vars(part).items() if isinstance(one, Later)}
-    state: dict[str, Any] = vars(part) | found
-    for name, column in state.items():
-        if isinstance(column, np.ndarray) and column.dtype == np.int64 and column.size:
-            least = np.min_scalar_type(column.min()), np.min_scalar_type(column.max())
-            state[name] = column.astype(np.result_type(*least))
-    return state
-
-
-def _wide(state: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: column.astype(np.int64)
-        if isinstance(column, np.ndarray) and column.dtype.kind in "iu"
-        else column
-        for name, column in state.items()
-    }
 
 
 _NONE = np.zeros(0, dtype=np.int64)
@@ -167,7 +149,7 @@ def assembled(
     row = row[np.argsort((topic[row] << 32) - grade[row], kind="stable")]
     low = 0 if chosen.negative == "unjudged" else -(2**31)
     cell, rank, graded = np.concatenate(cells), np.concatenate(ranks), np.concatenate(grades)
-    source = _of_all(sources, row, len(qrels))
+    source = _numbers(row, len(qrels))[np.concatenate(sources)]
     if (cell[1:] < cell[:-1]).any():
         # Topics without judgments can change the order of the others.
         by_cell = np.lexsort((rank, cell))
@@ -193,16 +175,6 @@ def assembled(
         annotations=_annotations(parts, known, new, labels, row, qrels),
         ties=np.concatenate(tied, axis=1),
     )
-
-
-def _of_all(sources: Sequence[Ints | Later], row: Ints, size: int) -> Ints | Later:
-    """Number the judgments of all parts; later, where those of some part are."""
-
-    def found() -> Ints:
-        one = [part.found() if isinstance(part, Later) else part for part in sources]
-        return _numbers(row, size)[np.concatenate(one)]
-
-    return Later(found) if any(isinstance(part, Later) for part in sources) else found()
 
 
 def _numbers(row: Ints, size: int) -> Ints:
@@ -265,7 +237,7 @@ def _annotations(
     groups = None
     if "groups" in known.tables:
         table = known.tables["groups"]
-        asked, rows = table.found(qrels.docs)
+        asked, rows = table.rows_of(qrels.docs)
         judgment = _numbers(row, len(qrels))[asked]
         asked, rows = judgment[judgment >= 0], rows[judgment >= 0]
         order = np.lexsort((table.codes[rows], asked))
@@ -333,21 +305,20 @@ OfRun = Callable[[Run, str | None], Found]
 
 
 def judge_each(
-    runs: Any,
+    runs: Runs,
     judgments: Iterable[Qrels],
     of_run: OfRun[tuple[JudgedRun, Found]],
     progress: Progress | None,
     **where: Any,
 ) -> tuple[list[str], list[tuple[JudgedRun, Found]]]:
     """Read and judge each run, a few at a time; with the names of the systems, in order."""
-    many = read_runs(runs)
-    if not len(many):
+    if not len(runs):
         raise InputError("no runs were given")
-    if len(many) > 1:
+    if len(runs) > 1:
         # What all threads share is made before they start.
         for one in judgments:
-            one.packed if many.path(0) else one.index, one.place
-    found = list(of_each(many, of_run, progress, **where))
+            one.index, one.place  # noqa: B018
+    found = list(of_each(runs, of_run, progress, **where))
     parts = [part for part, _ in found]
     names = [part.name for part in parts]
     return distinct_names(names, [part.stem for part in parts], stacklevel=5), found
@@ -368,8 +339,7 @@ def of_each(
     if here:
         outcomes = _in_threads(runs, of_run, 1 if backend == "serial" else jobs)
     else:
-        where = {"jobs": jobs or processors(), "backend": backend}
-        outcomes = _by_workers(runs, of_run, **where)
+        outcomes = _by_workers(runs, of_run, jobs=jobs or processors(), backend=backend)
     with closing(outcomes), runs.skipping() as skip:
         for done, outcome in enumerate(outcomes, 1):
             if isinstance(outcome.error, BadRunError):
@@ -407,59 +377,22 @@ class _Outcome(Generic[Found]):
 def _in_threads(
     runs: Runs, of_run: OfRun[Found], jobs: int | None
 ) -> Generator[_Outcome[Found], None, None]:
-    total = len(runs)
-    room = _Room(_IN_FLIGHT)
-    # While one is computed with, another is read. More threads than processors would only hand the
-    # interpreter to each other more often, and such as would wait for room keep memory.
-    workers = jobs or min(_MOST, max(2, processors()), _fitting(runs, _IN_FLIGHT))
+    def outcome(i: int) -> _Outcome[Found]:
+        return _Outcome.of(lambda: of_run(runs[i], runs.stem(i)))
 
-    def one(i: int) -> _Outcome[Found]:
-        return _Outcome.of(lambda: of_run(runs.for_now(i), runs.stem(i)))
-
-    def in_turn(i: int) -> _Outcome[Found]:
-        if jobs is not None:
-            return one(i)
-        # A run that fills the room is read by all threads, and one of many by its own.
-        with room.taken(runs.size(i)) as share, at_most(math.ceil(share * own)):
-            return one(i)
-
-    if workers == 1 or total == 1:
-        for i in range(total):
-            with at_most(jobs):
-                outcome = one(i)
-            yield outcome
+    # While one run is judged, another is read. More threads than processors would only hand the
+    # interpreter to each other more often.
+    sizes = sorted((runs.size(i) for i in range(len(runs))), reverse=True)
+    fitting = sum(size <= _IN_FLIGHT for size in accumulate(sizes))
+    workers = jobs or max(1, min(_MOST, max(2, processors()), fitting))
+    if workers > 1 and len(runs) > 1:
+        with pool_of(workers) as pool:
+            yield from pool.map(outcome, range(len(runs)))
         return
-    own = own_threads()
-    with pool_of(workers) as pool:
-        yield from pool.map(in_turn, range(total))
-
-
-def _fitting(runs: Runs, room: int) -> int:
-    """Count how many runs fit into some room together; at least one is read."""
-    sizes = sorted(runs.size(i) for i in range(len(runs)))
-    return max(1, sum(whole <= room for whole in accumulate(sizes)))
-
-
-class _Room:
-    """Room for so many bytes: who needs more than is free waits, and all who come later do."""
-
-    def __init__(self, size: int) -> None:
-        self.size = self._free = size
-        self._turn, self._freed = Lock(), Condition()
-
-    @contextmanager
-    def taken(self, needed: int) -> Iterator[float]:
-        """Take room for a while; with the share of all that it is."""
-        needed = max(1, min(needed, self.size))
-        with self._turn, self._freed:
-            self._freed.wait_for(lambda: self._free >= needed)
-            self._free -= needed
-        try:
-            yield needed / self.size
-        finally:
-            with self._freed:
-                self._free += needed
-                self._freed.notify_all()
+    for i in range(len(runs)):
+        with at_most(jobs):
+            judged = outcome(i)
+        yield judged
 
 
 def _by_workers(
@@ -482,5 +415,5 @@ def _judged(of_run: OfRun[Found], sent: _Outcome[Runs]) -> _Outcome[Found]:
         return _Outcome(None, sent.error, sent.told)
     # Who wants more on a machine has more workers on it.
     with at_most(1):
-        done = _Outcome.of(lambda: of_run(runs.for_now(0), runs.stem(0)))
+        done = _Outcome.of(lambda: of_run(runs[0], runs.stem(0)))
     return replace(done, told=sent.told + done.told)

@@ -26,7 +26,7 @@ from cranfield.collection.judged.each_run import (
     judge_each,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.ranking import Order, hits_of, order_of
+from cranfield.collection.judged.ranking import Order, order_of
 from cranfield.collection.judged.rows import NO_TIES
 from cranfield.collection.policies import (
     DUPLICATES,
@@ -60,7 +60,7 @@ def read_both(
     duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     bad_runs: str = "error",
 ) -> tuple[Runs, Qrels]:
-    """Read judgments, and runs when they are asked for, by what columns are called in either."""
+    """Read judgments, and prepare runs to be read, with names of columns for both."""
     runs, qrels = _in_order(runs, qrels)
     of_qrels: Any = None
     of_runs: Any = columns
@@ -72,14 +72,14 @@ def read_both(
     if _types(runs) == {int} and _types(qrels) == {float}:
         warn(f"runs with integer scores and judgments with float grades may be swapped; {ORDER}")
     if columns is not None:
-        # What the judgments did not have, the runs must.
+        # Columns that the judgments did not have must be in the runs.
         of_runs.loose &= of_qrels.met
     many = read_runs(runs, system=system, columns=of_runs, bad_runs=bad_runs, duplicates=duplicates)
     return many, judgments
 
 
 def _in_order(runs: Any, qrels: Any) -> tuple[Any, Any]:
-    """Put what is read already into its place."""
+    """Swap runs and judgments if they were read before and are in each other's place."""
     if isinstance(runs, Qrels) and isinstance(qrels, Qrels):
         raise InputError(f"both are judgments; {ORDER}")
     if _is_read(runs) and _is_read(qrels):
@@ -98,10 +98,11 @@ def _types(data: Any) -> set[type]:
 
 
 def _is_read(data: Any) -> bool:
-    """Tell whether this is a run, or several, that are read already."""
-    inside = data.values() if isinstance(data, Mapping) else data
-    several = isinstance(data, (list, tuple, dict)) and len(data) > 0
-    return isinstance(data, (Run, Runs)) or (several and all(isinstance(x, Run) for x in inside))
+    """Return True for runs that were read before."""
+    if isinstance(data, (list, tuple, dict)) and data:
+        runs = data.values() if isinstance(data, dict) else data
+        return all(isinstance(run, Run) for run in runs)
+    return isinstance(data, (Run, Runs))
 
 
 @contextmanager
@@ -196,7 +197,7 @@ def judge(
         Which topics count. `qrels` (default): all judged ones; `intersection`: those that are
         judged and that the system has; `run`: all that the system has.
     unjudged
-        What becomes of unjudged documents. `nonrelevant` (default); `condensed`: they are removed.
+        How to treat unjudged documents. `nonrelevant` (default), or `condensed`: they are removed.
     negative
         What a grade below 0 means. `judged` (default): not relevant; `unjudged`: pooled only.
     depth
@@ -297,7 +298,7 @@ def judge(
     with telling_order(runs, qrels, **reading):
         names, found = judge_each(many, (judgments, *others.values()), of_run, progress, **where)
     judged = assembled(names, [part for part, _ in found], judgments, chosen, known)
-    _tell_strangers(judged)
+    _warn_of_unjudged_systems(judged)
     judged = judged.read_as(many.settings)
     if others:
         tables = Known(known.tables)
@@ -317,17 +318,17 @@ def judge(
     return judged.condensed() if chosen.unjudged == "condensed" else judged
 
 
-def _tell_strangers(judged: JudgedRuns) -> None:
-    """Tell which systems have nothing that is judged: their ids may be written in another way."""
+def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:
+    """Warn of systems without a judged document: their ids may be written in another way."""
     answered = (judged.retrieved > 0).sum(axis=0)
-    strange = [
+    systems = [
         row.system
         for row, topics in zip(judged.coverage.systems, answered, strict=True)
-        # That of one topic nothing is judged is usual.
+        # A single topic without judged documents is usual.
         if row.unjudged == row.retrieved and topics != 1 and (row.retrieved or row.extra)
     ]
-    if strange:
-        listed = some_of(map(quoted, strange), 3)
+    if systems:
+        listed = some_of(map(quoted, systems), 3)
         warn(
             f"no document that {listed} retrieved is judged: are ids of topics and documents"
             " written as in the judgments?",
@@ -337,10 +338,10 @@ def _tell_strangers(judged: JudgedRuns) -> None:
 
 def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
     """Warn of files of groups and aspects that share no document with the runs."""
-    beside = judged.annotations
-    rows = {name: one.documents for name, one in beside.aspects.items()}
-    if beside.groups is not None:
-        rows["groups"] = beside.groups.rows
+    annotations = judged.annotations
+    rows = {name: aspect.documents for name, aspect in annotations.aspects.items()}
+    if annotations.groups is not None:
+        rows["groups"] = annotations.groups.rows
     for name, source in sources.items():
         if isinstance(source, (str, PathLike)) and not rows[name].rank.size:
             warn(
@@ -351,7 +352,7 @@ def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _OfRun:
-    """How a run is judged: by relevance, and on other aspects."""
+    """Judge a run by relevance, and on other aspects."""
 
     judgments: Qrels
     chosen: Policies
@@ -366,7 +367,7 @@ class _OfRun:
 
 
 def _beside_relevance(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
-    """Give runs judged on another aspect what is the same on all: what is known of documents."""
+    """Copy lengths and groups of documents, the same on all aspects, to another aspect."""
     same, groups = judged.annotations, other.annotations.groups
     if groups is not None and same.groups is not None:
         groups = replace(groups, rows=same.groups.rows)
@@ -375,7 +376,7 @@ def _beside_relevance(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
 
 
 def _known(by_subtopic: Qrels, judgments: Qrels, lengths: Any, groups: Any, intents: Any) -> Known:
-    """Read what is known of documents and topics; most judgments stand alone."""
+    """Read lengths and groups of documents, and intents of topics."""
     if by_subtopic.subtopics is None and lengths is groups is intents is None:
         return Known()
     from cranfield.collection.document_tables import read_groups, read_lengths
@@ -400,7 +401,9 @@ def judge_one(
     """Judge one run, and look its documents up in tables; its order may be known already."""
     order = order_of(run, chosen.ties) if order is None else order
     to_qrels = qrels.codes_of(run.topics)
-    rank, topic, grade, found = hits_of(run, qrels, order)
+    rows, source = run.found_in(qrels)
+    rank, topic = order.ranks_of(rows), qrels.codes[source].astype(np.int64)
+    grade = qrels.grades[source].astype(np.int64)
     known = to_qrels >= 0
     ties = NO_TIES
     if order.tied:
@@ -412,11 +415,11 @@ def judge_one(
     if chosen.depth is not None:
         counts = np.minimum(counts, chosen.depth)
         kept = rank <= chosen.depth
-        rank, topic, grade, found = rank[kept], topic[kept], grade[kept], found[kept]
+        rank, topic, grade, source = rank[kept], topic[kept], grade[kept], source[kept]
     # In the order of the table that the parts will make, while other runs are still being read.
     order_in_table = np.argsort((qrels.place[topic] << 32) | rank)
     topic, rank, grade = topic[order_in_table], rank[order_in_table], grade[order_in_table]
-    found = found[order_in_table]
+    source = source[order_in_table]
     retrieved = np.zeros(len(qrels.topics), dtype=np.int64)
     retrieved[to_qrels[known]] = counts[known]
     return JudgedRun(
@@ -430,7 +433,7 @@ def judge_one(
         extra={run.topics[i]: int(counts[i]) for i in np.flatnonzero(~known)},
         tied=order.tied,
         contradictions=order.contradictions,
-        source=found,
+        source=source,
         beside={
             name: _beside(run, order, to_qrels, table, chosen.depth)
             for name, table in (tables or {}).items()
@@ -442,7 +445,7 @@ def judge_one(
 def _beside(
     run: Run, order: Order, to_qrels: Ints, table: DocumentTable, depth: int | None
 ) -> Beside:
-    asked, found = table.found(run.docs)
+    asked, found = table.rows_of(run.docs)
     topic, rank = to_qrels[run.codes[asked]], order.ranks_of(asked)
     kept = topic >= 0
     if depth is not None:

@@ -1,4 +1,4 @@
-"""Rows of judged documents in order of (system, topic, rank), with what judgments say of topics."""
+"""Tables of judged documents in order of (system, topic, rank), and the judgments by topic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cranfield.base.errors import CranfieldError, check_whole, numbers
 
 
 def places(cells: NDArray[Any]) -> Ints:
-    """Number the rows of each cell from 1; equal cells stand together."""
+    """Number the rows of each cell from 1; the rows of a cell are adjacent."""
     rows = np.arange(cells.size, dtype=np.int64)
     first = np.ones(cells.size, dtype=bool)
     first[1:] = cells[1:] != cells[:-1]
@@ -23,14 +23,14 @@ def places(cells: NDArray[Any]) -> Ints:
 
 
 def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
-    """Lay ranges of numbers one behind the other: of each, the range it is in, and the number."""
+    """Concatenate ranges of integers; return the range of each integer, and the integers."""
     sizes = stops - starts
     of = np.repeat(np.arange(sizes.size), sizes)
     return of, np.arange(of.size) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
 
 
 def scan(values: Floats, place: Ints, combine: Callable[..., Any]) -> Floats:
-    """Running total (`np.add`) or product (`np.multiply`) within each cell, by doubling."""
+    """Compute the running total (`np.add`) or product (`np.multiply`) within each cell."""
     total = np.array(values, dtype=np.float64)
     step = 1
     longest = int(place.max(initial=0))
@@ -43,7 +43,7 @@ def scan(values: Floats, place: Ints, combine: Callable[..., Any]) -> Floats:
 
 
 def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
-    """Divide, with 0 where the divisor is 0, by the field's convention; fractions remain such."""
+    """Divide, with 0 for a divisor of 0, as is the convention of the field."""
     above, below = np.broadcast_arrays(above, below)
     kind = np.result_type(above, below, np.float64)
     with np.errstate(invalid="ignore"):
@@ -54,21 +54,7 @@ def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
 _T = TypeVar("_T", bound=np.generic)
 _Array = TypeVar("_Array", bound=NDArray[Any])
 _EXACT = 2.0**52
-"""Below this all sums of whole numbers are exact, however rounded on the way."""
-
-
-@dataclass(frozen=True, eq=False)
-class Later:
-    """Numbers that are found out when somebody asks for them, which hardly anybody does."""
-
-    found: Callable[[], Ints]
-
-    def __getitem__(self, rows: Any) -> Later:
-        return Later(lambda: self.found()[rows])
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # What is sent or kept is small, and the same as if they had been known.
-        return np.asarray, (self.found(),)
+"""Sums of whole numbers below this are exact, whatever their order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +74,8 @@ class Rows:
     gains
         Gain of each row, where rows were made from gains.
     source
-        Where each row's judgment stands in the judgments; or the rows that these were chosen from,
-        with the choice.
+        Index of each row's judgment; or the table that these rows were selected from, and the
+        selected rows.
     """
 
     cell: Ints
@@ -97,18 +83,13 @@ class Rows:
     grade: Ints
     shape: tuple[int, int]
     gains: Floats = field(default_factory=lambda: np.empty(0))
-    source: Ints | Later | tuple[Rows, Ints | None] | None = None
+    source: Ints | tuple[Rows, Ints | None] | None = None
 
     @cached_property
     def judgment(self) -> Ints:
-        """Judgment of each row, as an index into the judgments' arrays.
-
-        It is looked up when it is first asked for: most measures never do.
-        """
+        """Judgment of each row, as an index into the judgments' arrays; looked up on access."""
         if self.source is None:
             raise CranfieldError("these judged runs do not say which judgment a row comes from")
-        if isinstance(self.source, Later):
-            return self.source.found()
         if not isinstance(self.source, tuple):
             return self.source
         rows, chosen = self.source
@@ -121,12 +102,12 @@ class Rows:
 
     @cached_property
     def starts(self) -> Ints:
-        """Where the rows of each cell begin, in order of cell; shape (topics * systems,)."""
+        """First row of each cell, in order of cell; shape (topics * systems,)."""
         return _kept(np.cumsum(self.sizes) - self.sizes)
 
     @cached_property
     def seen(self) -> Ints:
-        """How many of these rows the cell has had so far, this one included."""
+        """Number of rows of the same cell up to each row, that row included."""
         before = np.repeat(self.starts - 1, self.sizes)
         return _kept(np.arange(self.cell.size) - before)
 
@@ -142,7 +123,7 @@ class Rows:
 
     @cached_property
     def cumulated(self) -> Floats:
-        """Cumulated gain: for each row the sum of its cell's gains so far, its own included."""
+        """Cumulated gain: the sum of the gains of the same cell up to each row, included."""
         if self.gains.size != self.cell.size:
             raise CranfieldError("these rows have grades, and no gains yet: a measure gives them")
         return _kept(self.running(self.gains))
@@ -153,20 +134,20 @@ class Rows:
         return self._table(np.bincount(self.cell, weights=values, minlength=cells)).astype(float)
 
     def running(self, values: NDArray[Any]) -> Floats:
-        """For each row the sum of its cell's values so far, its own included."""
-        given = np.asarray(values, dtype=np.float64)
+        """Sum the values of the same cell up to each row, that row included."""
+        values = np.asarray(values, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
-            # Sums of whole numbers are exact, and so is one less another: gains mostly are whole.
-            if np.abs(given).sum() < _EXACT and (given == np.trunc(given)).all():
-                return self._since_start(np.cumsum(given), given)
-            return scan(given, self.seen, np.add)
+            # Sums of whole numbers and their differences are exact, and most gains are whole.
+            if np.abs(values).sum() < _EXACT and (values == np.trunc(values)).all():
+                return self._since_start(np.cumsum(values), values)
+            return scan(values, self.seen, np.add)
 
     def counted(self, chosen: NDArray[np.bool_]) -> Ints:
-        """For each row how many of its cell's rows so far, its own included, are chosen."""
+        """Count the chosen rows of the same cell up to each row, that row included."""
         return self._since_start(np.cumsum(chosen, dtype=np.int64), chosen)
 
     def _since_start(self, total: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-        """Running totals of the whole table, less what they are before the row's cell."""
+        """Subtract from running totals of the whole table the total before each row's cell."""
         some = self.sizes > 0
         first = self.starts[some]
         before: NDArray[Any] = total[first] - values[first]
@@ -174,53 +155,50 @@ class Rows:
         return out
 
     def running_product(self, values: NDArray[Any]) -> Floats:
-        """For each row the product of its cell's values so far, its own included."""
+        """Multiply the values of the same cell up to each row, that row included."""
         changing = values != 1
         if changing.all():
             return scan(values, self.seen, np.multiply)
-        # Factors that are not 1 are enough. Only they are multiplied, however many there are, so
-        # that what a cell has does not depend on the others to the last bit.
+        # Factors of 1 change nothing and are never multiplied: so the last bit of a cell does not
+        # depend on the other cells.
         product = scan(values[changing], self.where(changing).seen, np.multiply)
         so_far = np.append(product, 1.0)[np.cumsum(changing) - 1]
         return np.where(self.counted(changing) > 0, so_far, 1.0)
 
     def before(self, values: NDArray[_T], start: float) -> NDArray[_T]:
-        """For each row the value of the row before it in its cell, and `start` for the first."""
+        """Return the value of the previous row of the same cell; `start` for a first row."""
         out = np.empty_like(values)
         out[1:] = values[:-1]
         out[self.starts[self.sizes > 0]] = start
         return out
 
     def after(self, values: NDArray[_T], end: float) -> NDArray[_T]:
-        """For each row the value of the row after it in its cell, and `end` for the last."""
+        """Return the value of the next row of the same cell; `end` for a last row."""
         out = np.empty_like(values)
         out[:-1] = values[1:]
         out[(self.starts + self.sizes - 1)[self.sizes > 0]] = end
         return out
 
     def firsts(self, values: NDArray[_T], empty: float) -> NDArray[_T]:
-        """Value of each cell's first row, and `empty` for a cell without; (topics, systems)."""
+        """Return the value of each cell's first row, `empty` without rows; (topics, systems)."""
         out = np.full(self.sizes.size, empty, dtype=values.dtype)
         out[self.sizes > 0] = values[self.starts[self.sizes > 0]]
         return self._table(out)
 
     def lasts(self, values: NDArray[_T], empty: float) -> NDArray[_T]:
-        """Value of each cell's last row, and `empty` for a cell without; (topics, systems)."""
+        """Return the value of each cell's last row, `empty` without rows; (topics, systems)."""
         out = np.full(self.sizes.size, empty, dtype=values.dtype)
         out[self.sizes > 0] = values[(self.starts + self.sizes - 1)[self.sizes > 0]]
         return self._table(out)
 
     def by_rank(self, value: Callable[[Floats], Floats]) -> Floats:
-        """Look up, for each row, the value of its rank: a function of ranks from 1, as floats.
-
-        The function sees each rank once, which makes powers and logarithms cheap.
-        """
+        """Return a function of the rank for each row; it is called once with the ranks from 1."""
         deepest = int(self.rank.max(initial=0))
         table: Floats = np.asarray(value(np.arange(1.0, deepest + 1)))
         return table[self.rank - 1]
 
     def largest(self, values: NDArray[Any]) -> Floats:
-        """Largest value of each cell, 0 for a cell without rows; shape (topics, systems)."""
+        """Return the largest value of each cell, at least 0; shape (topics, systems)."""
         best = np.zeros(self.sizes.size)
         some = self.sizes > 0
         if some.any():
@@ -238,13 +216,13 @@ class Rows:
         )
 
     def with_gains(self, gains: Floats) -> Rows:
-        """Return the same rows with other gains; what is known of their order stays known."""
+        """Return the same rows with other gains; cached properties of their order are kept."""
         rows = Rows(self.cell, self.rank, self.grade, self.shape, gains, (self, None))
         vars(rows).update({name: getattr(self, name) for name in ("sizes", "starts", "seen")})
         return rows
 
     def at(self, per_cell: NDArray[_T]) -> NDArray[_T]:
-        """Look up, for each row, the value of its cell in a (topics, systems) or (topics, 1)."""
+        """Return the value of each row's cell, of shape (topics, systems) or (topics, 1)."""
         return np.repeat(np.broadcast_to(per_cell, self.shape).T.ravel(), self.sizes)
 
     def _table(self, flat: NDArray[Any]) -> NDArray[Any]:
@@ -252,17 +230,17 @@ class Rows:
 
 
 def _kept(array: _Array) -> _Array:
-    """Protect an array that is kept from those who are given it."""
+    """Make an array read-only, since it is cached."""
     array.flags.writeable = False
     return array
 
 
 NO_TIES: Ints = np.zeros((5, 0), dtype=np.int64)
-"""Ties of a run without any; rows are cell, rank, grade, first rank of the group, and its size."""
+"""No ties; rows are cell, rank, grade, first rank of the group, and size of the group."""
 
 
 def condensed_ties(ties: Ints, judged: Rows) -> Ints:
-    """Return the ties at the ranks of condensed lists, which have only the judged documents."""
+    """Return the ties at the ranks of condensed lists, which hold judged documents only."""
     cell, rank, grade, first, _ = ties
     at, kept = places_in(judged.cell << 32 | judged.rank, cell << 32 | rank)
     ranks = judged.seen[at[kept]]
@@ -275,14 +253,14 @@ def condensed_ties(ties: Ints, judged: Rows) -> Ints:
 
 
 def places_in(keys: Ints, wanted: Ints) -> tuple[Ints, Bools]:
-    """Find where keys are in a sorted array, and which of them are in it."""
+    """Return the position of each wanted key in sorted keys, and whether it occurs there."""
     at = np.searchsorted(keys, wanted)
     return at, np.append(keys, -1)[at] == wanted
 
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """What the judgments say of each topic, without document names.
+    """The grades of the judgments by topic, without document ids.
 
     Attributes
     ----------
@@ -293,11 +271,11 @@ class Judgments:
     judged_from
         The lowest grade that counts as a judgment.
     max_grade
-        The highest grade of all judgments, those of topics that do not count included.
+        The highest grade of all judgments, those of excluded topics included.
     columns
         Other columns of the judgments by name, such as `class` or `stratum`.
-    kept
-        What was made of them, so that each is made once.
+    cached
+        Values computed from the judgments, by key.
     """
 
     topics: int
@@ -306,21 +284,20 @@ class Judgments:
     judged_from: int
     max_grade: int = 0
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    cached: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def count(self, low: int, high: int | None = None) -> Ints:
         """Judgments of each topic with low <= grade (< high); shape (topics, 1)."""
         check_whole("low", low, -(2**63))
         key = ("count", max(low, self.judged_from), high)
-        found: Ints | None = self.kept.get(key)
-        if found is None:
+        counts: Ints | None = self.cached.get(key)
+        if counts is None:
             chosen = self.grade >= max(low, self.judged_from)
             if high is not None:
                 chosen &= self.grade < high
-            found = np.bincount(self.topic[chosen], minlength=self.topics)[:, None]
-            found.flags.writeable = False
-            self.kept[key] = found
-        return found
+            counts = _kept(np.bincount(self.topic[chosen], minlength=self.topics)[:, None])
+            self.cached[key] = counts
+        return counts
 
     def ideal(self, gains: Floats) -> Rows:
         """Rows of the ideal ranking: the judgments with a positive gain of `gains`, best first."""
@@ -337,7 +314,7 @@ class Judgments:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Groups that documents belong to, such as their providers.
+    """Groups of documents, such as their providers.
 
     Attributes
     ----------
@@ -345,9 +322,9 @@ class Groups:
         The groups.
     rows
         A row for each retrieved document and each of its groups, judged or not: `grade` is the
-        group, as an index into `names`, and `gains` how much the document belongs to it.
+        group, as an index into `names`, and `gains` the weight of the document in it.
     judgment, group, weight
-        The same of the judged documents: index of the judgment, of the group, and the weight.
+        The same for the judged documents: index of the judgment, of the group, and the weight.
     """
 
     names: tuple[str, ...]
@@ -361,10 +338,10 @@ class Groups:
 class Clicks:
     """Clicks of sessions, in order of cell, a (system, session) as one number, and of time.
 
-    query, rank: the list that was clicked, by its query, and the place in it, both from 1.
-    length, grade: characters of the document, NaN where not known; its grade, 0 where it has none.
+    query, rank: number of the query whose list was clicked, and the rank in it, both from 1.
+    length, grade: characters of the document, NaN if unknown; its grade, 0 if unjudged.
     again: whether the session clicked this document before.
-    text: characters of all snippets of the list down to the rank; NaN where not known.
+    text: characters of all snippets of the list down to the rank, NaN if unknown.
     """
 
     cell: Ints

@@ -1,7 +1,7 @@
-"""The metadata of a run, as YAML says it.
+"""The metadata of a run, read from YAML and written as YAML.
 
-Scalars are text, whatever they look like: a tag `1`, a commit `8e12345`, `yes`, `010` and dates
-stay what is written; the schema of metadata says what they mean.
+Scalars stay text: a tag `1`, a commit `8e12345`, `yes`, `010` and dates are not converted. The
+schema of metadata declares which of them are numbers and truth values.
 
 Breuer, Keller, Schaer: ir_metadata, an extensible metadata schema for IR experiments (SIGIR 2022),
 version 0.1 of irgroup/ir_metadata; and what tirex-tracker, WOWS and LongEval add to it.
@@ -40,7 +40,7 @@ _CONVERTERS: dict[str, Any] = {
     "int": lambda text: int(text.replace("_", "")),
     "float": float,
 }
-"""Values by tag; of the plain scalars only nulls have another tag than text."""
+"""Conversions by tag; every plain scalar but null has the tag of text."""
 
 _NO_BREAKS = str.maketrans("\x85\u2028\u2029", "\udc85\udca8\udca9")
 _BREAKS = {surrogate: character for character, surrogate in _NO_BREAKS.items()}
@@ -56,10 +56,10 @@ class Yaml:
 
 
 def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
-    """Read a mapping from untrusted YAML; raise an InputError that names the line and the reason.
+    """Read a mapping from untrusted YAML; an InputError names the line and the reason.
 
-    Aliases, merge keys, several documents and tags other than those of text, numbers and truth
-    values are refused.
+    Aliases, merge keys, several documents, and tags other than those of text, numbers and truth
+    values raise an error.
     """
     line = None
     try:
@@ -74,7 +74,7 @@ def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
         if mark := error.problem_mark or error.context_mark:
             line = first_line + mark.line
     except (ValueError, OverflowError):
-        # PyYAML lets through what Python says of "\UFFFFFFFF" and of a version of 5,000 digits.
+        # PyYAML does not catch Python's errors for "\UFFFFFFFF" and versions of 5,000 digits.
         reason, line = "a number is too large", first_line + loader.line
     else:
         if values is None or isinstance(values, dict):
@@ -94,11 +94,11 @@ class _Refused(yaml.MarkedYAMLError):
 
 
 class _Loader(yaml.BaseLoader):
-    """Compose nodes within limits, and take their values as text."""
+    """Compose nodes within limits, with values of text."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        # Checked by now, the text has no surrogates.
+        # The reader has checked the text: it has no surrogates.
         self.buffer = self.buffer.translate(_NO_BREAKS)
         self.nodes = self.depth = 0
         self.repeated: list[tuple[str, int]] = []
@@ -112,7 +112,7 @@ class _Loader(yaml.BaseLoader):
             raise _Refused(f"more than {MOST_NODES:,} keys and values", event.start_mark)
         if self.depth == DEEPEST and not isinstance(event, yaml.ScalarEvent):
             raise _Refused(f"nested deeper than {DEEPEST}", event.start_mark)
-        # Without aliases nothing refers to it, and it may be there twice.
+        # No alias refers to an anchor, which may therefore occur twice.
         event.anchor = None
         self.depth += 1
         node: Any = super().compose_node(parent, index)
@@ -162,7 +162,7 @@ _WORDS = {*TRUTHS, "null", "y", "n", "nan", "inf"}
 def yaml_text(values: Mapping[str, Any]) -> str:
     """Write a mapping as YAML that reads back the same.
 
-    Text is quoted wherever some reader could take it for a value of another type.
+    Text is quoted if some reader could convert it to another type.
 
     Examples
     --------
@@ -254,7 +254,7 @@ KINDS = (
 
 
 def typed(path: str, value: Any) -> Any:
-    """Return a value as its schema means it; what does not fit comes back as it is."""
+    """Convert a value to the type in the schema; a value that does not fit is unchanged."""
     kind = KINDS.get(path)
     if kind == "yes or no" and isinstance(value, str):
         return TRUTHS.get(value.lower(), value)
@@ -264,37 +264,37 @@ def typed(path: str, value: Any) -> Any:
 
 
 def misfit(path: str, value: Any) -> str | None:
-    """Say what a value is where another kind is wanted; None where it fits, or is missing."""
+    """Return how a value violates the schema; None if it fits or is missing."""
     kind = KINDS.get(path)
     if kind is None or value is None:
         return None
-    made = typed(path, value)
+    converted = typed(path, value)
     types: dict[str, type | tuple[type, ...]] = {
         "text": (str, int, float),
         "yes or no": bool,
         "a whole number": int,
         "a table": dict,
     }
-    wrong_truth = isinstance(made, bool) and kind != "yes or no"
-    if isinstance(made, types[kind]) and not wrong_truth:
+    wrong_truth = isinstance(converted, bool) and kind != "yes or no"
+    if isinstance(converted, types[kind]) and not wrong_truth:
         return None
-    names: dict[type, str] = {list: "a list", dict: "a table", bool: str(made).lower()}
-    return f"is {names.get(type(made)) or quoted(made)} where {kind} is wanted"
+    names: dict[type, str] = {list: "a list", dict: "a table", bool: str(converted).lower()}
+    return f"is {names.get(type(converted)) or quoted(converted)} where {kind} is wanted"
 
 
 PLACEHOLDERS = ("ENTER_VALUE_HERE",)
-"""What templates have where something is to be entered."""
+"""Values in templates that are to be replaced."""
 
 REQUIRED = (
     *("tag", "actor.team", "method.name", "method.description", "method.automatic"),
     *("implementation.source.repository", "data.test collection.name"),
 )
-"""What shared tasks usually ask for."""
+"""Metadata that shared tasks usually require."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with metadata.
+    """One problem of metadata.
 
     Attributes
     ----------
@@ -303,7 +303,7 @@ class Problem:
     path
         The key, such as `actor.team`.
     reason
-        What is wrong with it.
+        Description of the problem.
     """
 
     kind: str
@@ -316,18 +316,18 @@ class Problem:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Metadata:
-    """What a run says of itself, by the schema of ir_metadata; made by :func:`read_metadata`.
+    """Metadata of a run, by the schema of ir_metadata; made by :func:`read_metadata`.
 
     Attributes
     ----------
     values
-        The tree: mappings, lists and text. Nothing that looks like a number or a date is one.
+        The tree of mappings, lists and text; numbers and dates are text.
     source, line
-        Where it was read, and in which line it begins.
+        Source of the metadata, and its first line there.
     original
-        What was read, byte for byte; None for values that were made.
+        The bytes that were read; None for metadata that were not.
     twice
-        The keys that stood twice in one mapping, each said in a line: the last counts.
+        A message for each key that occurs twice in one mapping; its last value counts.
 
     Examples
     --------
@@ -348,21 +348,20 @@ class Metadata:
         return f"Metadata({', '.join(parts) or counted(len(self.values), 'key')})"
 
     def get(self, path: str) -> Any:
-        """Return the value at a path, such as `actor.team`; None where there is none.
+        """Return the value at a path, such as `actor.team`, or None.
 
-        Of lists, what their entries have at the path comes as a tuple. Values that the schema
-        knows as yes or no, or as whole numbers, come so.
+        If a list is on the path, the values of its entries are returned as a tuple. Truth values
+        and whole numbers of the schema are converted.
         """
-        found = _walk(self.values, path.split("."))
-        if isinstance(found, tuple):
-            kept = [typed(path, one) for one in found if one is not None]
-            return tuple(kept) or None
-        return typed(path, found)
+        value = _walk(self.values, path.split("."))
+        if isinstance(value, tuple):
+            return tuple(typed(path, entry) for entry in value if entry is not None) or None
+        return typed(path, value)
 
     def problems(
         self, required: Sequence[str] = (), placeholders: Sequence[str] = PLACEHOLDERS
     ) -> tuple[Problem, ...]:
-        """Say what is wrong.
+        """Check the metadata.
 
         Parameters
         ----------
@@ -383,30 +382,30 @@ class Metadata:
         """
         check_several("required", required)
         check_several("placeholders", placeholders)
-        found = []
+        problems = []
         for path in required:
             value = self.get(path)
-            left = next((one for one in placeholders if _holds(value, one)), None)
+            placeholder = next((text for text in placeholders if _holds(value, text)), None)
             if _is_empty(value):
-                found.append(Problem("missing", path, "is missing"))
-            elif left is not None:
-                found.append(Problem("placeholder", path, f"is still {quoted(left)}"))
+                problems.append(Problem("missing", path, "is missing"))
+            elif placeholder is not None:
+                problems.append(Problem("placeholder", path, f"is still {quoted(placeholder)}"))
         for path in KINDS:
             value = _walk(self.values, path.split("."))
-            wrong = None if isinstance(value, tuple) else misfit(path, value)
-            if wrong is not None:
-                found.append(Problem("type", path, wrong))
-        return tuple(found)
+            reason = None if isinstance(value, tuple) else misfit(path, value)
+            if reason is not None:
+                problems.append(Problem("type", path, reason))
+        return tuple(problems)
 
     def to_yaml(self) -> str:
-        """Return it as YAML: what was read, as it was, or else a text that reads back the same."""
+        """Return the metadata as YAML: the text that was read, or one that reads back the same."""
         if self.original is not None:
             return self.original.decode("utf-8-sig")
         return yaml_text(self.values)
 
     @classmethod
     def template(cls, required: Sequence[str] = REQUIRED) -> Metadata:
-        """Return metadata to be filled in: :data:`PLACEHOLDERS` at each path that is required.
+        """Return a template with :data:`PLACEHOLDERS` at each required path.
 
         Examples
         --------
@@ -429,7 +428,7 @@ class Metadata:
         return cls(values)
 
     def without(self, *paths: str) -> Metadata:
-        """Return it without the values at some paths, in lists too."""
+        """Return the metadata without the values at some paths, also in lists."""
         values: Any = self.values
         for path in paths:
             values = _removed(values, path.split("."))
@@ -437,43 +436,43 @@ class Metadata:
 
 
 def _walk(value: Any, keys: Sequence[str]) -> Any:
-    """Follow keys; a list gives a tuple of what its entries have."""
+    """Follow keys; a list gives a tuple of the values of its entries."""
     for place, key in enumerate(keys):
         if isinstance(value, list):
-            parts = [_walk(one, keys[place:]) for one in value]
-            flat: list[Any] = []
-            for part in parts:
-                flat.extend(part if isinstance(part, tuple) else [part])
-            return tuple(one for one in flat if one is not None)
+            values: list[Any] = []
+            for entry in value:
+                inner = _walk(entry, keys[place:])
+                values.extend(inner if isinstance(inner, tuple) else [inner])
+            return tuple(inner for inner in values if inner is not None)
         if not isinstance(value, Mapping):
             return None
-        rest = ".".join(keys[place:])
-        if key not in value and rest in value:
-            return value[rest]
+        path = ".".join(keys[place:])
+        if key not in value and path in value:
+            return value[path]
         value = value.get(key)
     return value
 
 
 def _removed(value: Any, keys: Sequence[str]) -> Any:
     if isinstance(value, list):
-        return [_removed(one, keys) for one in value]
+        return [_removed(entry, keys) for entry in value]
     if not isinstance(value, Mapping):
         return value
-    rest = ".".join(keys)
-    made = {name: one for name, one in value.items() if name != rest}
-    if len(keys) > 1 and keys[0] in made:
-        made[keys[0]] = _removed(made[keys[0]], keys[1:])
-    return made
+    path = ".".join(keys)
+    others = {name: inner for name, inner in value.items() if name != path}
+    if len(keys) > 1 and keys[0] in others:
+        others[keys[0]] = _removed(others[keys[0]], keys[1:])
+    return others
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Go through all values that hold no others, with their paths."""
+    """Yield the path and value of each leaf."""
     if isinstance(value, Mapping):
-        for key, one in value.items():
-            yield from leaves(one, f"{path}.{key}" if path else str(key))
+        for key, inner in value.items():
+            yield from leaves(inner, f"{path}.{key}" if path else str(key))
     elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from leaves(one, path)
+        for inner in value:
+            yield from leaves(inner, path)
     else:
         yield path, value
 
@@ -489,10 +488,10 @@ def _holds(value: Any, placeholder: str) -> bool:
 
 
 def primad(one: Metadata, other: Metadata) -> str:
-    """Return the six letters of PRIMAD, capital where the part differs, `-` where one lacks it.
+    """Return the six letters of PRIMAD: upper case if a part differs, `-` if it is missing.
 
-    Platform, research goal, implementation, method, actor, data; a part is the same where all that
-    is said in it is.
+    The parts are platform, research goal, implementation, method, actor, data; two are equal if all
+    their values are.
 
     References
     ----------
@@ -509,7 +508,7 @@ def primad(one: Metadata, other: Metadata) -> str:
     """
     letters = ""
     for part in PARTS:
-        pair = [_meant(metadata.values.get(part), part) for metadata in (one, other)]
+        pair = [_typed_tree(metadata.values.get(part), part) for metadata in (one, other)]
         if None in pair:
             letters += "-"
         else:
@@ -517,10 +516,10 @@ def primad(one: Metadata, other: Metadata) -> str:
     return letters
 
 
-def _meant(value: Any, path: str) -> Any:
-    """Return a tree with its values as the schema means them."""
+def _typed_tree(value: Any, path: str) -> Any:
+    """Convert the values of a tree to the types in the schema."""
     if isinstance(value, dict):
-        return {key: _meant(one, f"{path}.{key}") for key, one in value.items()}
+        return {key: _typed_tree(inner, f"{path}.{key}") for key, inner in value.items()}
     if isinstance(value, list):
-        return [_meant(one, path) for one in value]
+        return [_typed_tree(entry, path) for entry in value]
     return typed(path, value)

@@ -20,26 +20,23 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import suggests_lower
-from cranfield.sources.schemas import SUMMARIES, Column, spelt
-from cranfield.sources.values import TAG, absent, finite, plain
+from cranfield.sources.schemas import SUMMARIES, Schema, optional, spelt
+from cranfield.sources.values import LABEL, NUMBER, absent, finite
 
 NO_SCORE = frozenset({"", "na", "nan", "n/a", "null", "none", "-", "<na>"})
 """What stands in a table where there is no score; case does not matter."""
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
 
-COLUMNS = {
-    name: Column(name, TAG, meaning)
-    for name, meaning in (
-        *(("topic", "topic of scores"), ("system", "system"), ("measure", "measure")),
-        *(("shard", "shard of scores"), ("score", "value")),
-    )
-}
-_ROLES = {spelt(name): role for role, column in COLUMNS.items() for name in column.names}
-"""What a column is, by its name as `spelt` spells it."""
-
-NO_NAMES = {"", "unnamed0", "indexlevel0", "index"}
-"""Names of what was the index of a data frame without a name, as pandas writes it."""
+SCORES = Schema(
+    "table of scores",
+    (
+        optional("topic", LABEL, "topic of scores"),
+        *(optional("system", LABEL), optional("measure", LABEL)),
+        optional("shard", LABEL, "shard of scores"),
+        optional("score", NUMBER, "value"),
+    ),
+)
 
 
 def no_score(cell: Any) -> bool:
@@ -80,32 +77,15 @@ def score_in(cell: Any, line: int | None = None, topic: str | None = None) -> fl
 
 def label_in(cell: Any, what: str, line: int | None = None) -> str:
     """Read the name of a topic, a system, a measure or a shard; there has to be one."""
-    # Text may well be a topic that is called `none`; only a missing value is no name.
-    if isinstance(cell, (list, dict)):
-        raise InputError(f"{what} must be text or a number, got {quoted(cell)}", line=line)
-    label = "" if absent(cell) else str(plain(cell)).strip()
-    if not label:
-        raise InputError(f"a row names no {what}", line=line)
+    label: str | None = LABEL.read(cell)
+    if label is None:
+        raise InputError(LABEL.reason(what, cell), line=line)
     return label
 
 
-def role_of(name: object) -> str | None:
-    """Return what a column of this name holds; None where the name does not tell."""
-    return _ROLES.get(spelt(name))
-
-
-def roles(names: Sequence[str]) -> dict[str, int]:
+def roles(names: Sequence[str], source: str) -> dict[str, int]:
     """Find the column of each role; those that are not there are left out."""
-    places: dict[str, int] = {}
-    for role, column in COLUMNS.items():
-        found = column.named_in(names)
-        if len(found) > 1:
-            two = " and ".join(quoted(names[k]) for k in found[:2])
-            raise InputError(
-                f"two columns could be the {role}s: {two}; leave one out, or give it another name"
-            )
-        if found:
-            places[role] = found[0]
+    places = SCORES.places(names, source)
     # These words are too common to count beside a proper name, and the letter may be a system.
     loose = [k for k, name in enumerate(names) if spelt(name) == "name"]
     if "system" not in places and len(loose) == 1:

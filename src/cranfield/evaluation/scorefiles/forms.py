@@ -16,10 +16,9 @@ from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.evaluation.scorefiles.cells import (
     AGGREGATE,
-    COLUMNS,
     CUTOFF,
     LOOKED_AT,
-    NO_NAMES,
+    SCORES,
     Entry,
     ScorePart,
     ScoreSource,
@@ -31,14 +30,20 @@ from cranfield.evaluation.scorefiles.cells import (
     no_score,
     numeric,
     part_of,
-    role_of,
     roles,
 )
 from cranfield.scores import Scores
-from cranfield.sources.columns import Columns, columns_of_frame, parquet_frame, reading_parquet
-from cranfield.sources.schemas import SUMMARIES, Schema, spelt
+from cranfield.sources.columns import (
+    Columns,
+    columns_of_frame,
+    columns_of_mapping,
+    columns_of_records,
+    parquet_frame,
+    reading_parquet,
+)
+from cranfield.sources.schemas import NO_NAME, SUMMARIES, spelt
 from cranfield.sources.text import json_lines, lines_of, parsed_json
-from cranfield.sources.values import is_number
+from cranfield.sources.values import LABEL, is_number
 
 RUNID = "runid"
 """What trec_eval prints as the measure of the line that names the run."""
@@ -60,7 +65,7 @@ def cells_of(line: str) -> list[str]:
 def looks_like_lines(head: str) -> bool:
     """Tell whether this is a line with a score, rather than the head of a table."""
     cells = cells_of(head)
-    if not 2 <= len(cells) <= 4 or not cells[0] or role_of(cells[0]) == "topic":
+    if not 2 <= len(cells) <= 4 or not cells[0] or SCORES.column_of(cells[0]) == "topic":
         return False
     if cells[0] == RUNID or "\t" not in head:
         return True
@@ -156,41 +161,40 @@ def _with_systems(
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """A table: names of the columns, rows, and the line of each row where there are lines.
+    """A table, and where it is from.
 
     decimal: what stands before the decimals of a number that is text.
     """
 
     source: ScoreSource
-    names: list[str]
-    rows: list[list[Any]]
-    lines: Sequence[int | None]
+    columns: Columns
     decimal: str = "."
 
+    @property
+    def names(self) -> list[str]:
+        return [str(name) for name in self.columns.names]
+
+    @property
+    def lines(self) -> Sequence[int | None]:
+        return self.columns.lines or [None] * len(self.column(0))
+
     def column(self, k: int) -> list[Any]:
-        return [row[k] for row in self.rows]
+        return list(self.columns.cells(k))
 
     def labels(self, k: int, what: str) -> list[str]:
         """Return the cells of a column as names; none may be empty."""
-        known: dict[str, str] = {}
-        found = []
-        for row, line in zip(self.rows, self.lines, strict=True):
-            # A few names fill long columns.
-            cell = row[k]
-            label = known.get(cell) if isinstance(cell, str) else None
-            if label is None:
-                label = label_in(cell, what, line)
-                if isinstance(cell, str):
-                    known[cell] = label
-            found.append(label)
-        return found
+        cells = self.column(k)
+        labels, bad = LABEL.column(what, cells)
+        if bad is not None:
+            raise InputError(LABEL.reason(what, cells[bad]), line=self.lines[bad])
+        return labels.to_list()
 
-    def score(self, row: int, k: int) -> Any:
-        """Return a cell that holds a score, with a point before the decimals."""
-        cell = self.rows[row][k]
-        if self.decimal == "," and decimal_comma(cell):
-            return str(cell).replace(",", ".")
-        return cell
+    def scores(self, k: int) -> list[Any]:
+        """Return the cells of a column of scores, with a point before the decimals."""
+        cells = self.column(k)
+        if self.decimal == ".":
+            return cells
+        return [cell.replace(",", ".") if decimal_comma(cell) else cell for cell in cells]
 
 
 def from_table(table: ScoreTable) -> ScorePart:
@@ -199,7 +203,7 @@ def from_table(table: ScoreTable) -> ScorePart:
     Columns of other names are left out of a long table, and are systems or measures in a wide one,
     except columns of text. Raises an `InputError` where the head leaves open which column is which.
     """
-    place = roles(table.names)
+    place = roles(table.names, table.source.name)
     others = [k for k in range(len(table.names)) if k not in place.values()]
     if not {"system", "score"} <= place.keys():
         others = _with_names(table, others, topic_is_first="topic" not in place)
@@ -207,6 +211,10 @@ def from_table(table: ScoreTable) -> ScorePart:
         names = [table.names[k] for k in others if not _is_text(table, k)]
         if _holds_scores(table, place["system"]) and not _are_measures(table, names):
             others = sorted([*others, place.pop("system")])
+    first = place.get("topic", -1)
+    if first >= 0 and spelt(table.names[first]) == "q" and _fractions(table, first):
+        # The letter is the name of a system.
+        others = [place.pop("topic"), *others]
     topics = _topics(table, place, others)
     if "topic" not in place and topics is not None:
         others = others[1:]
@@ -216,7 +224,7 @@ def from_table(table: ScoreTable) -> ScorePart:
             f"expected names of columns in the first line, got numbers ({some_of(numbers, 3)});"
             " write a line of names above the scores, and topics in rows"
         )
-    topics = topics or [str(k) for k in range(1, len(table.rows) + 1)]
+    topics = topics or [str(k) for k in range(1, len(table.column(0)) + 1)]
     if "system" not in place and "score" in place:
         if others and "topic" in place:
             raise InputError(
@@ -232,9 +240,7 @@ def from_table(table: ScoreTable) -> ScorePart:
             unused = some_of([quoted(table.names[k]) for k in text], 5)
             warn(f"{table.source.name}: columns not used: {unused}; they hold text, not scores")
     if "score" in place:
-        schema = Schema("table of scores", tuple(COLUMNS.values()))
-        columns = Columns.of_rows(table.names, table.rows, table.source.name)
-        columns.tell_unused(schema, [*place.values()])
+        table.columns.tell_unused(SCORES, [*place.values()])
     return part_of(_entries(table, place, others, topics))
 
 
@@ -243,7 +249,7 @@ def _with_names(table: ScoreTable, others: list[int], *, topic_is_first: bool) -
     kept = []
     for k in others:
         cells = table.column(k)
-        if spelt(table.names[k]) not in NO_NAMES or (topic_is_first and k == 0):
+        if not NO_NAME.fullmatch(spelt(table.names[k])) or (topic_is_first and k == 0):
             kept.append(k)
         elif not all(map(no_score, cells)) and not _all_different(cells):
             raise InputError(f"column {k + 1} has no name, so it is no system")
@@ -276,12 +282,10 @@ def _is_text(table: ScoreTable, k: int) -> bool:
 _NUMBER_LIKE = re.compile(r"[-+−]?[.,]?\d|[-+−]?inf", re.IGNORECASE)
 
 
-def _topics(table: ScoreTable, place: dict[str, int], others: list[int]) -> list[str] | None:
+def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) -> list[str] | None:
     """Return the topic of each row; None where there are none, and rows are to be numbered."""
     if "topic" in place:
-        if spelt(table.names[place["topic"]]) != "q" or not _fractions(table, place["topic"]):
-            return table.labels(place["topic"], "topic")
-        others.insert(0, place.pop("topic"))
+        return table.labels(place["topic"], "topic")
     named = [role for role in ("system", "measure", "shard") if role in place]
     if named and not (others and others[0] == 0 and not table.names[0]):
         raise InputError(
@@ -292,7 +296,7 @@ def _topics(table: ScoreTable, place: dict[str, int], others: list[int]) -> list
     if not others or others[0] != 0:
         return None
     name, cells = table.names[0], table.column(0)
-    if spelt(name) in NO_NAMES:
+    if NO_NAME.fullmatch(spelt(name)):
         topics = table.labels(0, "topic")
         if are_measures(topics, table.source.requested):
             raise InputError(
@@ -365,16 +369,17 @@ def _entries(
     by_measure = not by_score and "measure" not in place and (long or _are_measures(table, names))
     if not (long or by_measure):
         _warn_of_statistics(table, columns)
+    cells = [table.scores(k) for k in columns]
     seen = set()
-    for row, topic in enumerate(topics):
-        key, line = (measures[row], topic, shards[row]), table.lines[row]
+    for row, (topic, line) in enumerate(zip(topics, table.lines, strict=True)):
+        key = (measures[row], topic, shards[row])
         if not long and key in seen:
             raise InputError("two rows for one topic", line=line, topic=topic)
         seen.add(key)
-        for k in columns:
-            measure = table.names[k] if by_measure else measures[row]
-            system = systems[row] if long or by_measure else table.names[k]
-            yield Entry(measure, topic, system, shards[row], table.score(row, k), line)
+        for name, scores in zip(names, cells, strict=True):
+            measure = name if by_measure else measures[row]
+            system = systems[row] if long or by_measure else name
+            yield Entry(measure, topic, system, shards[row], scores[row], line)
 
 
 def from_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
@@ -383,25 +388,15 @@ def from_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
         records, numbers = json_lines(text, source.name)
         if len(records) == 1 and _holds_systems(records[0]):
             return from_mapping(records[0], source)
-        return _from_records(records, numbers, source)
+        columns = columns_of_records(records, SCORES, source.name, numbers)
+        return from_table(ScoreTable(source, columns))
     parsed = parsed_json(text, source.name)
     if isinstance(parsed, Mapping):
         return from_mapping(parsed, source)
     if isinstance(parsed, list) and any(isinstance(row, Mapping) for row in parsed):
-        return _from_records(parsed, [None] * len(parsed), source)
+        columns = columns_of_records(parsed, SCORES, source.name)
+        return from_table(ScoreTable(source, columns))
     raise InputError("holds neither an object nor an array of objects")
-
-
-def _from_records(
-    rows: Sequence[Any], lines: Sequence[int | None], source: ScoreSource
-) -> ScorePart:
-    for k, (row, line) in enumerate(zip(rows, lines, strict=True), 1):
-        if not isinstance(row, Mapping):
-            where = "" if line is not None else f"row {k} "
-            raise InputError(f"{where}is no object", line=line)
-    names = list(dict.fromkeys(str(name) for row in rows for name in row))
-    cells = [[row.get(name) for name in names] for row in rows]
-    return from_table(ScoreTable(source, names, cells, lines))
 
 
 def _holds_systems(data: Any) -> bool:
@@ -422,8 +417,11 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         lower = data.get("lower is better")
         names = lower if isinstance(lower, list) else []
         return part_of(_from_our_json(data["systems"]), {str(name): True for name in names})
-    if any(role_of(str(name)) == "topic" for name in data):
-        return _from_columns(data, source)
+    if any(SCORES.column_of(name) == "topic" for name in data):
+        listed = columns_of_mapping(SCORES.kind)(data, source.name)
+        if not any(listed.values()):
+            raise InputError("has no rows")
+        return from_table(ScoreTable(source, Columns.of(listed, source.name)))
     systems = _by_system(data, source)
     inner = _keys(one for one in systems.values() if isinstance(one, Mapping))
     turned = inner and all(map(_TOPIC.fullmatch, map(str, systems)))
@@ -455,22 +453,6 @@ def _from_our_json(systems: Mapping[str, Any]) -> Iterator[Entry]:
         if not isinstance(topics, Mapping):
             raise InputError(f"system {quoted(system)} has no topics by name")
         yield from _of_system(label_in(system, "system"), topics)
-
-
-def _from_columns(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
-    columns = [
-        None if isinstance(one, (str, bytes, Mapping)) or not isinstance(one, Iterable) else [*one]
-        for one in data.values()
-    ]
-    whole = [column for column in columns if column is not None]
-    if len(whole) < len(columns) or len({len(column) for column in whole}) > 1:
-        raise InputError(
-            "has topics, but is no table: rows, or columns that are lists of one length, are"
-        )
-    rows = [list(row) for row in zip(*whole, strict=True)]
-    if not rows:
-        raise InputError("has no rows")
-    return from_table(ScoreTable(source, [*map(str, data)], rows, [None] * len(rows)))
 
 
 def _by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any]:
@@ -553,41 +535,40 @@ def _of_system(system: str, topics: Mapping[Any, Any]) -> Iterator[Entry]:
 
 
 def from_frame(data: Any, source: ScoreSource) -> ScoreTable:
-    """Take the names and the rows of a data frame; lines are counted from its first row.
+    """Take the columns of a data frame; lines are counted from its first row.
 
     The index of a pandas frame is a column too, where it says more than the number of the row.
     """
     columns = columns_of_frame(data, source.name)
     if any(isinstance(name, tuple) for name in columns.names):
         raise InputError("the names of its columns have several levels")
-    names = [str(name) for name in columns.names]
-    rows = [list(row) for row in zip(*map(columns.cells, range(len(names))), strict=True)]
-    if not rows:
+    height = len(columns.cells(0)) if columns.names else 0
+    if not height:
         raise InputError("has no rows")
-    table = ScoreTable(source, names, rows, range(1, len(rows) + 1))
+    table = ScoreTable(source, replace(columns, lines=range(1, height + 1)))
     index = getattr(data, "index", None)
     if index is None or not hasattr(index, "names"):
         return table
     axis = getattr(data.columns, "name", None)
-    if isinstance(axis, str) and role_of(axis) == "topic":
+    if isinstance(axis, str) and SCORES.column_of(axis) == "topic":
         raise InputError(
             f"expected topics in rows, got them in columns ({quoted(axis)}); transpose the table"
         )
-    labels = index if len(index.names) > 1 else ((label,) for label in index)
-    return _with_index(table, list(index.names), [list(label) for label in labels])
+    levels = list(index.names)
+    return _with_index(table, levels, [[*index.get_level_values(k)] for k in range(len(levels))])
 
 
 def from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
     """Read Parquet; what pandas wrote as its index, last, is treated as its index."""
-    frame = parquet_frame(raw, source.name, "Parquet")
-    with reading_parquet(source.name, "Parquet"):
+    frame = parquet_frame(raw, source.name)
+    with reading_parquet(source.name):
         metadata = pl.read_parquet_metadata(io.BytesIO(raw))
     index = _index_columns(metadata.get("pandas", ""))
     index = [name for name in index if name in frame.columns]
     if not index or frame.is_empty():
         return from_frame(frame, source)
     levels = [None if name.startswith("__index_level_") else name for name in index]
-    labels = [list(row) for row in frame.select(index).rows()]
+    labels = [frame[name].to_list() for name in index]
     return _with_index(from_frame(frame.drop(index), source), levels, labels)
 
 
@@ -601,20 +582,20 @@ def _index_columns(metadata: str) -> list[str]:
 
 def _with_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]) -> ScoreTable:
     """Put what the index of a pandas frame says in front of the columns."""
-    known = [None if level is None else role_of(str(level)) for level in levels]
+    known = [None if level is None else SCORES.column_of(level) for level in levels]
     if len(levels) > 1 and None in known:
         unknown = levels[known.index(None)]
         raise InputError(
             f"a level of its index is called {quoted(unknown)}; topic, system, measure and shard"
             " are understood"
         )
-    names = [str(level) for level in levels]
+    names: list[object] = [*levels]
     # A level without a useful name is taken for the topics, unless it only numbers the rows.
     if known == [None]:
-        has_topics = any(role_of(name) == "topic" for name in table.names)
-        numbers = [label for (label,) in labels] == list(range(len(table.rows)))
-        if has_topics or (levels == [None] and numbers):
+        has_topics = any(SCORES.column_of(name) == "topic" for name in table.names)
+        if has_topics or (levels == [None] and labels[0] == list(range(len(labels[0])))):
             return table
         names = [""]
-    rows = [[*label, *row] for label, row in zip(labels, table.rows, strict=True)]
-    return replace(table, names=[*names, *table.names], rows=rows)
+    cells = [*labels, *map(table.column, range(len(table.names)))]
+    columns = replace(table.columns, names=[*names, *table.names], cells=cells.__getitem__)
+    return replace(table, columns=columns)

@@ -35,7 +35,7 @@ from cranfield.evaluation.scorefiles.forms import (
 from cranfield.measures import Measure
 from cranfield.scores import Scores
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import is_frame
+from cranfield.sources.columns import Columns, is_frame
 from cranfield.sources.text import SEPARATORS, decoded, lines_of, separated
 from cranfield.sources.values import is_number
 
@@ -291,7 +291,8 @@ def _delimited(text: str, source: ScoreSource, separator: str) -> ScoreTable:
     if not body:
         raise InputError("has a head, but no scores", line=lines[0])
     decimal = "," if separator == ";" and _commas_for_points(body) else "."
-    return ScoreTable(source, [name.strip() for name in head], body, lines[1:], decimal)
+    names = [name.strip() for name in head]
+    return ScoreTable(source, Columns.of_rows(names, body, source.name, lines[1:]), decimal)
 
 
 def _commas_for_points(rows: Sequence[Sequence[str]]) -> bool:

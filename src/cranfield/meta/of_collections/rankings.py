@@ -40,8 +40,6 @@ _TEAMS = Schema(
     called="the teams",
     formats=FRAMES,
     otherwise="csv",
-    readable="table of systems and teams",
-    lacks="has no column {either}; it has {have}",
 )
 
 OF_LIST = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -23,14 +23,9 @@ from cranfield.scores.one_measure import aligned, places_of
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import FRAMES, Schema, optional
 from cranfield.sources.schemas import Column as ColumnOfFile
-from cranfield.sources.values import Kind, absent, anything, plain
+from cranfield.sources.values import LABEL, anything
 
-
-def _text(cell: Any) -> str | None:
-    return None if absent(cell) else str(plain(cell)).strip()
-
-
-_LABEL = Kind(_text, missing=anything)
+_LABEL = replace(LABEL, missing=anything)
 _PREFERENCES = Schema(
     "table of preferences",
     (
@@ -44,9 +39,7 @@ _PREFERENCES = Schema(
     formats=FRAMES,
     otherwise="csv",
     tuples=("topic", "first", "second", "preferred", "assessor"),
-    readable="table",
     numbered=True,
-    lacks="lacks a column {name}; there are {plain}",
 )
 
 WORDS = {

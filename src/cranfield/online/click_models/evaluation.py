@@ -9,15 +9,21 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, Indices, Ints, row_slices
+from cranfield.base.arrays import Bools, Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, check_several, check_whole
 from cranfield.base.kinds import Share, Whole, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_qrels
 from cranfield.evaluation.of_runs import evaluate
-from cranfield.online.click_models.model import Items, Model, Patterns, patterns_of, with_grades
-from cranfield.online.click_models.saved import parse_model
+from cranfield.online.click_models.model import (
+    Items,
+    Model,
+    Patterns,
+    parse_model,
+    patterns_of,
+    with_grades,
+)
 from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, Result, TableResult
@@ -37,22 +43,8 @@ class ModelEvaluation(Result):
 
     Attributes
     ----------
-    names
-        The models.
-    log_likelihood
-        Sum of :math:`\ln q_r` over all results; shape (models,).
-    of_ranks
-        Mean over pages of the mean of :math:`\ln q_r` over the ranks of the page, as PyClick has
-        it; shape (models,).
-    perplexity, conditional_perplexity
-        By rank, :math:`2^{-\text{mean over pages of} \log_2 p_r}`, and of :math:`q_r`; shape
-        (models, ranks).
-    area, error
-        The columns `AUC` and `RMSE`; shape (models,).
-    unseen, impossible
-        The columns of these names; shape (models,).
-    pages
-        Number of pages with each rank; shape (ranks,).
+    models, ranks
+        The two tables.
     clicks
         Number of clicked results.
     """
@@ -61,10 +53,13 @@ class ModelEvaluation(Result):
     columns: ClassVar[Mapping[str, Columns]] = {
         "models": {
             "model": Column("Click model.", key=True),
-            "log-likelihood": Column("Sum over all results.", decimals=2),
+            "log-likelihood": Column(r"Sum of :math:`\ln q_r` over all results.", decimals=2),
             "by page": Column("Log-likelihood divided by the number of pages."),
             "by result": Column("Log-likelihood divided by the number of results."),
-            "by rank of page": Column("Mean over pages of the mean over the ranks of the page."),
+            "by rank of page": Column(
+                r"Mean over pages of the mean of :math:`\ln q_r` over the ranks of the page, as"
+                " PyClick has it."
+            ),
             "perplexity": Column("Mean over ranks; 1 is best."),
             "conditional perplexity": Column("Mean over ranks, given the clicks above; 1 is best."),
             "AUC": Column(
@@ -81,61 +76,32 @@ class ModelEvaluation(Result):
             "model": Column("Click model.", key=True),
             "rank": Column("Rank.", key=True),
             "pages": Column("Number of pages with this rank."),
-            "perplexity": Column("Perplexity; 1 is best."),
+            "perplexity": Column(r":math:`2^{-\text{mean over pages of} \log_2 p_r}`; 1 is best."),
             "conditional perplexity": Column("Perplexity given the clicks above; 1 is best."),
         },
     }
 
-    names: tuple[str, ...]
-    log_likelihood: Floats
-    of_ranks: Floats
-    perplexity: Floats
-    conditional_perplexity: Floats
-    area: Floats
-    error: Floats
-    unseen: Ints
-    impossible: Ints
-    pages: Ints
+    models: pl.DataFrame
+    ranks: pl.DataFrame
     clicks: int
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        models = pl.DataFrame(
-            {
-                "model": self.names,
-                "log-likelihood": self.log_likelihood,
-                "by page": self.log_likelihood / self.pages[0],
-                "by result": self.log_likelihood / self.pages.sum(),
-                "by rank of page": self.of_ranks,
-                "perplexity": self.perplexity.mean(axis=1),
-                "conditional perplexity": self.conditional_perplexity.mean(axis=1),
-                "AUC": self.area,
-                "RMSE": self.error,
-                "unseen": self.unseen,
-                "impossible": self.impossible,
-            }
-        )
-        return {"models": models, "ranks": self.by_rank()}
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models."""
+        return tuple(self.models["model"])
 
-    def by_rank(self) -> pl.DataFrame:
-        """Return the perplexities of each model and rank."""
-        ranks = self.pages.size
-        return pl.DataFrame(
-            {
-                "model": pl.Series(self.names, dtype=pl.String).gather(
-                    np.repeat(np.arange(len(self.names)), ranks)
-                ),
-                "rank": np.tile(np.arange(1, ranks + 1), len(self.names)),
-                "pages": np.tile(self.pages, len(self.names)),
-                "perplexity": self.perplexity.ravel(),
-                "conditional perplexity": self.conditional_perplexity.ravel(),
-            }
-        )
+    def frames(self) -> dict[str, pl.DataFrame]:
+        return {"models": self.models, "ranks": self.ranks}
+
+    def facts(self) -> dict[str, Any]:
+        return {"names": self.names, "clicks": self.clicks}
 
     def heading(self) -> list[str]:
-        best = int(np.argmax(self.log_likelihood))
+        best = self.names[self.models["log-likelihood"].to_numpy().argmax()]
+        pages = self.ranks["pages"].head(self.ranks.height // len(self.names)).to_numpy()
         return [
-            f"{counted(len(self.names), 'model')}, likeliest {self.names[best]}",
-            f"{counted(int(self.pages[0]), 'page')}, {counted(int(self.pages.sum()), 'result')},"
+            f"{counted(len(self.names), 'model')}, likeliest {best}",
+            f"{counted(int(pages[0]), 'page')}, {counted(int(pages.sum()), 'result')},"
             f" {counted(self.clicks, 'click')}",
         ]
 
@@ -173,17 +139,16 @@ def evaluate_models(
     >>> old, new = log.where(days < 12), log.where(days >= 12)
     >>> models = cf.online.train_models(old, ["GCTR", "PBM"])
     >>> found = cf.online.evaluate_models(models, new)
-    >>> bool(found.log_likelihood[1] > found.log_likelihood[0])
-    True
+    >>> found.models.sort("perplexity")["model"].to_list()
+    ['PBM', 'GCTR']
     """
     known = _listed(models)
     if qrels is not None:
         log = with_grades(log, qrels)
-    rows = [_row(model, pages) for model, pages in _laid(known, log)]
-    columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    pages = columns.pop("pages")[0]
-    clicks = int(columns.pop("clicks")[0])
-    return ModelEvaluation(tuple(map(label, known)), pages=pages, clicks=clicks, **columns)
+    laid = list(_laid(known, log))
+    rows, frames = zip(*(_evaluated(model, pages) for model, pages in laid), strict=True)
+    pages = laid[0][1]
+    return ModelEvaluation(pl.DataFrame(rows), pl.concat(frames), int(pages.weight @ pages.clicks))
 
 
 def parameters_of(models: Iterable[ClickModel]) -> pl.DataFrame:
@@ -238,29 +203,36 @@ def _laid(models: list[ClickModel], log: QueryLog) -> Iterable[tuple[ClickModel,
         yield model, laid[key]
 
 
-def _row(model: ClickModel, pages: Patterns) -> dict[str, Any]:
+def _evaluated(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any], pl.DataFrame]:
+    """Return the row of a model in the first table, and its part of the second one."""
     full = model.model.chances(model.values, pages)
     observed = log_chances(model, pages, conditional=True)
     weight = pages.weight
     number = np.bincount(pages.rank, weight)
     of_pages = np.bincount(pages.pattern, observed) / pages.lengths
     square = np.square(pages.clicks - full)
-
-    def perplexities(logs: Floats) -> Floats:
-        return np.asarray(np.exp(-np.bincount(pages.rank, logs * weight) / number))
-
-    return {
-        "log_likelihood": float(observed @ weight),
-        "of_ranks": float(of_pages @ pages.weights / pages.weights.sum()),
-        "perplexity": perplexities(log_chances(model, pages, conditional=False)),
-        "conditional_perplexity": perplexities(observed),
-        "area": area_under_curve(full, pages.clicks, weight),
-        "error": float(np.sqrt(square @ weight / weight.sum())),
+    likelihood = float(observed @ weight)
+    logs = {
+        "perplexity": log_chances(model, pages, conditional=False),
+        "conditional perplexity": observed,
+    }
+    perplexities = {
+        name: np.exp(-np.bincount(pages.rank, log * weight) / number) for name, log in logs.items()
+    }
+    row = {
+        "model": label(model),
+        "log-likelihood": likelihood,
+        "by page": likelihood / number[0],
+        "by result": likelihood / number.sum(),
+        "by rank of page": float(of_pages @ pages.weights / pages.weights.sum()),
+        **{name: float(values.mean()) for name, values in perplexities.items()},
+        "AUC": area_under_curve(full, pages.clicks, weight),
+        "RMSE": float(np.sqrt(square @ weight / weight.sum())),
         "unseen": int(weight[model.unseen(pages)].sum()),
         "impossible": int(weight[np.isneginf(observed)].sum()),
-        "pages": number.astype(np.int64),
-        "clicks": weight @ pages.clicks,
     }
+    by_rank = {"rank": np.arange(1, pages.ranks + 1), "pages": number.astype(np.int64)}
+    return row, pl.DataFrame({"model": label(model), **by_rank, **perplexities})
 
 
 def log_chances(model: ClickModel, pages: Patterns, *, conditional: bool) -> Floats:
@@ -331,9 +303,8 @@ class PerplexityGain(Result):
         return {name: getattr(self, name) for name in names}
 
     def heading(self) -> list[str]:
-        limits = between(self.low, self.high)
         why = "one query" if self.queries == 1 else "all queries equal"
-        interval = limits or f"no interval: {why}"
+        interval = between(self.low, self.high) or f"no interval: {why}"
         return [f"{self.model} over {self.over}: {number(self.gain)}, {interval}"]
 
 
@@ -398,12 +369,11 @@ def perplexity_gain(
         return np.bincount(key, values, queries * ranks).reshape(shape).astype(np.float64)
 
     numbers = summed(None)
-    sums = np.stack(
-        [
-            summed(log_chances(one, pages, conditional=conditional)[pages.results_of(page, rank)])
-            for one, pages in pair
-        ]
-    )
+    logs = [
+        log_chances(one, pages, conditional=conditional)[pages.results_of(page, rank)]
+        for one, pages in pair
+    ]
+    sums = np.stack([summed(values) for values in logs])
 
     def gains(some: Floats, shown: Floats) -> tuple[Floats, Floats]:
         """Gains of the mean, and by rank; of draws whose pages lack a rank without it."""
@@ -415,14 +385,11 @@ def perplexity_gain(
     value, by_rank = gains(sums.sum(axis=1), numbers.sum(axis=0))
     low = high = np.nan
     if queries > 1 and np.isfinite(sums).all():
-        even = np.full(queries, 1 / queries)
-        drawn = [
-            gains(times @ sums, times @ numbers)[0]
-            for at in row_slices(resamples, queries, HELD)
-            for times in [
-                stream(seed, at.start).multinomial(queries, even, size=at.stop - at.start) * 1.0
-            ]
-        ]
+        even, drawn = np.full(queries, 1 / queries), []
+        for part in row_slices(resamples, queries, HELD):
+            size = part.stop - part.start
+            times = stream(seed, part.start).multinomial(queries, even, size=size) * 1.0
+            drawn.append(gains(times @ sums, times @ numbers)[0])
         tail = (1 - confidence) / 2
         gained = np.concatenate(drawn)
         # Queries that are all alike do not tell how much others would differ.
@@ -498,19 +465,11 @@ def predict_relevance(
     rows = []
     for model in listed:
         known = model.relevance_by_document().join(table, on=["query", "doc"], how="inner")
+        relevance, relevant = known["relevance"].to_numpy(), (known["grade"] >= rel).to_numpy()
+        area = area_under_curve(relevance, relevant, np.ones(known.height))
         scores = evaluate(model.as_run(), judged, list(measures))
-        rows.append(
-            {
-                "model": label(model),
-                "judged": known.height,
-                "AUC": area_under_curve(
-                    known["relevance"].to_numpy(),
-                    (known["grade"] >= rel).to_numpy(),
-                    np.ones(known.height),
-                ),
-                **{name: float(one.mean()[0]) for name, one in scores.items()},
-            }
-        )
+        means = {name: float(values.mean()[0]) for name, values in scores.items()}
+        rows.append({"model": label(model), "judged": known.height, "AUC": area, **means})
     return pl.DataFrame(rows)
 
 

@@ -1,18 +1,38 @@
-"""Click models: parameters, probabilities of clicks, and estimation."""
+"""Click models: parameters, probabilities of clicks, estimation, and their file."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import InputError, quoted
-from cranfield.base.spec import Spec, integer, number, parameter
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    PolicyError,
+    check_whole,
+    numbers,
+    quoted,
+)
+from cranfield.base.files import whole_file
+from cranfield.base.spec import (
+    Registry,
+    Spec,
+    integer,
+    number,
+    parameter,
+    parameters_of,
+    summary_of,
+)
 from cranfield.collection.files.reading import read_qrels
 from cranfield.online.log.query_log import QueryLog
 
@@ -40,11 +60,9 @@ class Items:
 
     def codes(self, log: QueryLog) -> Indices:
         """Item of each result of a log, shape (results,); the number of items if it has none."""
-        numbered = self.frame.with_row_index("item")
-        rows = keyed(log, self.tied)
-        joined = rows.join(
-            numbered, on=rows.columns, how="left", nulls_equal=True, maintain_order="left"
-        )
+        rows, numbered = keyed(log, self.tied), self.frame.with_row_index("item")
+        options: Any = {"how": "left", "nulls_equal": True, "maintain_order": "left"}
+        joined = rows.join(numbered, on=rows.columns, **options)
         return joined["item"].fill_null(self.size).to_numpy().astype(np.intp)
 
 
@@ -244,9 +262,6 @@ class Tally:
     hits: Floats
     trials: Floats
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.hits + other.hits, self.trials + other.trials)
-
 
 Tallies = dict[str, Tally]
 
@@ -301,7 +316,7 @@ class Model(Spec):
         tallies = {}
         for name, counts in self.counts(pages).items():
             place = pages.places(self.by[name])
-            tallies[name] = Tally(*(sums(place, one, sizes[name]) for one in counts))
+            tallies[name] = Tally(*(sums(place, count, sizes[name]) for count in counts))
         return tallies, np.empty(0)
 
     def start(self, pages: int) -> Any:
@@ -361,10 +376,6 @@ class Model(Spec):
             raise self.error(f"{self.name} says nothing of documents")
         return np.asarray(np.prod(own, axis=0))
 
-    def prior_mean(self) -> float:
-        """Mean of the prior, the value of unseen items and ranks."""
-        return float(self.alpha / (self.alpha + self.beta))
-
     def error_of(self, tally: Tally) -> Floats:
         """Standard deviation of the posterior."""
         a, b = tally.hits + self.alpha, tally.trials - tally.hits + self.beta
@@ -376,29 +387,21 @@ class Model(Spec):
 
     def values(self, tallies: Tallies) -> dict[str, Floats]:
         """Return the modes of the posteriors, or the prior mean without trials; it comes last."""
-        held = self.held()
-        values = {}
+        held, values = self.held(), {}
+        prior_mean = float(self.alpha / (self.alpha + self.beta))
         for name, tally in tallies.items():
-            value = np.full(tally.hits.size + 1, held.get(name, self.prior_mean()))
+            value = np.full(tally.hits.size + 1, held.get(name, prior_mean))
             if name not in held:
-                np.divide(
-                    tally.hits + (self.alpha - 1),
-                    tally.trials + (self.alpha + self.beta - 2),
-                    out=value[:-1],
-                    where=tally.trials > 0,
-                )
+                hits = tally.hits + (self.alpha - 1)
+                trials = tally.trials + (self.alpha + self.beta - 2)
+                np.divide(hits, trials, out=value[:-1], where=tally.trials > 0)
             values[name] = np.clip(value, 0.0, 1.0)
         return values
 
     def sizes(self, items: int, ranks: int) -> dict[str, int]:
         """Return the number of values of each parameter."""
-        number = {
-            "item": items,
-            "rank": ranks,
-            "rank and last click": ranks * (ranks + 1) // 2,
-            "case": len(self.cases),
-            "": 1,
-        }
+        number = {"item": items, "rank": ranks, "rank and last click": ranks * (ranks + 1) // 2}
+        number |= {"case": len(self.cases), "": 1}
         return {name: number[by] for name, by in self.by.items()}
 
 
@@ -429,10 +432,134 @@ class Climbing(Model):
 
     def log_prior(self, values: Values) -> float:
         """Logarithm of the priors' densities, without their constants."""
-        total, held = 0.0, self.held()
-        for name, estimates in values.items():
-            if name not in held:
-                for weight, p in ((self.alpha, estimates[:-1]), (self.beta, 1 - estimates[:-1])):
-                    if weight > 1:
-                        total += (weight - 1) * float(np.log(np.maximum(p, TINY)).sum())
+        total = 0.0
+        for estimates in (values[name][:-1] for name in values if name not in self.held()):
+            for weight, p in ((self.alpha, estimates), (self.beta, 1 - estimates)):
+                if weight > 1:
+                    total += (weight - 1) * float(np.log(np.maximum(p, TINY)).sum())
         return total
+
+
+MODELS: Registry[type[Model]] = Registry(
+    "click model",
+    """
+    models: GCTR=RCM RCTR DCTR PBM CM UBM DCM CCM DBN SDBN
+    """,
+    package="cranfield.online.click_models",
+    base=Model,
+)
+
+
+def models() -> pl.DataFrame:
+    """List the click models: name, parameters, what they say, source.
+
+    Examples
+    --------
+    >>> models().filter(pl.col("model") == "DBN").select("learns", "source").rows()
+    [('attractiveness, satisfaction, continuation', 'Chapelle and Zhang (2009)')]
+    """
+    return MODELS.table(
+        "model",
+        {
+            "learns": lambda kind: ", ".join(kind.by),
+            "parameters": parameters_of,
+            "what it says": summary_of,
+            "source": attrgetter("source"),
+        },
+    )
+
+
+def parse_model(text: str | Model) -> Model:
+    """Read a click model from its text form.
+
+    Raises
+    ------
+    PolicyError
+        For a wrong name, parameter or value.
+
+    Examples
+    --------
+    >>> parse_model("dbn(gamma=0.9)"), parse_model("PBM(iterations=20)")
+    (DBN(gamma=0.9), PBM(iterations=20))
+    """
+    return MODELS.parse(text)
+
+
+VERSION = 1
+"""Version of the form of the file."""
+
+KIND = "click model"
+
+
+def save(model: Any, path: str | PathLike[str]) -> None:
+    """Write a trained model, a ClickModel, to a file of JSON, whole or not at all."""
+    fields = {
+        "kind": KIND,
+        "version": VERSION,
+        "model": str(model.model),
+        "tied": model.items.tied,
+        "ranks": model.ranks,
+        "pages": model.pages,
+        "items": model.items.frame.to_dict(as_series=False),
+        "tallies": {
+            name: {part: values.tolist() for part, values in vars(tally).items()}
+            for name, tally in model.tallies.items()
+        },
+        "objective": model.objective.tolist(),
+    }
+    with whole_file(path) as out:
+        out.write(json.dumps(fields).encode())
+
+
+def load(path: str | PathLike[str]) -> dict[str, Any]:
+    """Read the fields of a trained model from a file, and check that they match each other."""
+    name = fspath(path)
+    try:
+        text = Path(name).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"cannot be read: {reason}", source=name) from None
+    try:
+        return _fields(json.loads(text))
+    except KeyError as error:
+        reason = f"{error.args[0]} is missing"
+    except (CranfieldError, ValueError) as error:
+        reason = str(error)
+    except (TypeError, AttributeError, RecursionError, MemoryError, OverflowError):
+        reason = "unexpected structure"
+    raise InputError(f"not a trained click model: {reason}", source=name)
+
+
+def _fields(saved: Any) -> dict[str, Any]:
+    if saved["kind"] != KIND:
+        raise PolicyError(f"kind must be {KIND!r}, got {quoted(saved['kind'])}")
+    check_whole("version", saved["version"], VERSION, VERSION)
+    model, tied = parse_model(saved["model"]), saved["tied"]
+    if tied not in (None, "grade"):
+        raise PolicyError(f"tied must be null or 'grade', got {quoted(tied)}")
+    columns = dict.fromkeys(KEYS[tied], pl.Int64 if tied else pl.String)
+    try:
+        items = Items(tied, pl.DataFrame(saved["items"], schema=columns))
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        reason = f"items must be equally long lists of {' and '.join(columns)}"
+        raise PolicyError(reason) from None
+    unknown = tied is None and items.frame.height > items.frame.drop_nulls().height
+    if unknown or items.frame.is_duplicated().any():
+        raise PolicyError(f"items must be different, each with {' and '.join(columns)}")
+    for name in ("ranks", "pages"):
+        check_whole(name, saved[name], 1, 2**53)
+    tallies = {}
+    for name, size in model.sizes(items.size, saved["ranks"]).items():
+        tally = Tally(*(numbers(saved["tallies"][name][one], one) for one in ("hits", "trials")))
+        if not tally.hits.shape == tally.trials.shape == (size,):
+            raise PolicyError(f"{name} must have {size} hits and trials each")
+        # Expected numbers are rounded.
+        possible = (tally.hits >= 0) & (tally.hits <= tally.trials * (1 + 1e-9) + 1e-9)
+        if not (possible & (tally.trials <= MOST)).all():
+            raise PolicyError(f"{name} must have hits from 0 to its trials, at most 2^53")
+        tallies[name] = tally
+    objective = numbers(saved["objective"], "objective")
+    if objective.ndim != 1 or not np.isfinite(objective).all():
+        raise PolicyError("objective must be a list of finite numbers")
+    sizes = {name: saved[name] for name in ("ranks", "pages")}
+    return {"model": model, "items": items, "tallies": tallies, "objective": objective, **sizes}

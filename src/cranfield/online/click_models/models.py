@@ -368,10 +368,8 @@ class Dynamic(Climbing, Cascade):
 
     def going(self, values: Values) -> Going:
         """Chances to go on."""
-        chances = values["continuation"].tolist()
-        if self.cases:
-            return chances[0], chances[1], chances[2]
-        return chances[0], chances[0], 0.0
+        first, *others = values["continuation"].tolist()
+        return (first, others[0], others[1]) if self.cases else (first, first, 0.0)
 
     def stays(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         t1, t2, t3 = self.going(values)
@@ -398,12 +396,11 @@ class Dynamic(Climbing, Cascade):
             satisfied = sums(pages.codes, weight * found.satisfied, items)
             unsatisfied = np.where(pages.clicks, 1 - found.satisfied, 0.0)
             could = np.stack([found.examined * ~pages.clicks, unsatisfied, found.satisfied])
-            tallies = {
-                "attractiveness": Tally(attracted, trials[0]),
-                "satisfaction": Tally(satisfied, trials[1]),
-            }
-            if "satisfaction" not in self.by:
-                tallies["attractiveness"] += tallies.pop("satisfaction")
+            tallies = {"attractiveness": Tally(attracted, trials[0])}
+            if "satisfaction" in self.by:
+                tallies["satisfaction"] = Tally(satisfied, trials[1])
+            else:
+                tallies["attractiveness"] = Tally(attracted + satisfied, trials[0] + trials[1])
             on, tried = found.went_on @ inner, could @ inner
             if not self.cases:
                 on, tried = on[:2].sum(keepdims=True), tried[:2].sum(keepdims=True)

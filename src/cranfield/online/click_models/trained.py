@@ -33,10 +33,12 @@ from cranfield.online.click_models.model import (
     Model,
     Patterns,
     Tallies,
+    load,
+    parse_model,
     patterns_of,
+    save,
     with_grades,
 )
-from cranfield.online.click_models.saved import load, parse_model, save
 from cranfield.online.log.query_log import QueryLog, made_log
 from cranfield.result import Column, Columns, Result
 
@@ -147,20 +149,13 @@ class ClickModel(Result):
         and `hits` out of `trials`. The errors treat expected counts as counts, so with hidden
         states they are too small.
         """
-        held = self.model.held()
         out = {}
         for name, tally in self.tallies.items():
-            error = pl.Series(self.model.error_of(tally))
-            out[name] = pl.DataFrame(
-                {
-                    **self._keys(self.model.by[name]).to_dict(),
-                    "value": self.values[name][:-1],
-                    "error": error if name not in held else [None] * error.len(),
-                    "hits": tally.hits,
-                    "trials": tally.trials,
-                },
-                schema_overrides={"error": pl.Float64},
-            )
+            values = {"value": self.values[name][:-1], "error": self.model.error_of(tally)}
+            keys = self._keys(self.model.by[name]).to_dict()
+            out[name] = pl.DataFrame({**keys, **values, **vars(tally)})
+            if name in self.model.held():
+                out[name] = out[name].with_columns(error=pl.lit(None, pl.Float64))
         return out
 
     def _keys(self, by: str) -> pl.DataFrame:
@@ -240,22 +235,17 @@ class ClickModel(Result):
         """Return judgments: 1 for documents whose relevance is at least the threshold, else 0."""
         from cranfield.collection.files.reading import read_qrels
 
-        return read_qrels(
-            self.relevance_by_document().select(
-                pl.col("query").alias("topic"),
-                "doc",
-                (pl.col("relevance") >= threshold).cast(pl.Int32).alias("grade"),
-            )
-        )
+        grade = (pl.col("relevance") >= threshold).cast(pl.Int32)
+        table = self.relevance_by_document()
+        return read_qrels(table.select("doc", topic="query", grade=grade))
 
     def as_run(self) -> Run:
         """Return a run: the documents of each query by relevance."""
         from cranfield.collection.files.reading import read_run
 
         table = self.relevance_by_document()
-        return read_run(
-            table.select(pl.col("query").alias("topic"), "doc", pl.col("relevance").alias("score"))
-        ).renamed(self.model.name)
+        run = read_run(table.select("doc", topic="query", score="relevance"))
+        return run.renamed(self.model.name)
 
     def relevance_by_document(self) -> pl.DataFrame:
         """Return the relevance; refuse a model that does not distinguish documents."""
@@ -409,42 +399,32 @@ class ClickModel(Result):
         """
         check_whole("n", n, 1)
         tied, queries = self.items.tied, list(map(str, lists))
-        schema = {
-            "list": pl.Int64,
-            "rank": pl.Int64,
-            tied or "doc": pl.Int64 if tied else pl.String,
-        }
         rows = [
-            (place, rank, one)
-            for place, shown in enumerate(lists.values())
-            for rank, one in enumerate(shown, 1)
+            (place, rank, item)
+            for place, items in enumerate(lists.values())
+            for rank, item in enumerate(items, 1)
         ]
+        item = {"grade": pl.Int64} if tied else {"doc": pl.String}
+        schema = {"page": pl.Int64, "rank": pl.Int64, **item}
         table = pl.DataFrame(rows, schema=schema, orient="row", strict=False)
         if tied is not None:
             table = table.with_columns(doc=pl.format("d{}", "rank"))
-        listed = made_log(
-            pl.DataFrame({"id": queries, "query": queries}), table.rename({"list": "page"})
-        )
+        listed = made_log(pl.DataFrame({"id": queries, "query": queries}), table)
         longest = max(map(len, lists.values()), default=0)
         codes = np.full((len(queries), longest), -1, dtype=np.intp)
-        codes[table["list"].to_numpy(), table["rank"].to_numpy() - 1] = self.items.codes(listed)
-        draws = [uniforms(seed, 0, n, 2 * codes.shape[1], place) for place in range(len(queries))]
-        clicks = self.clicks(np.repeat(codes, n, axis=0), np.concatenate(draws))
-        pages = pl.DataFrame(
-            {
-                "id": [f"{query}-{k}" for query in queries for k in range(1, n + 1)],
-                "query": [query for query in queries for _ in range(n)],
-                "list": np.repeat(np.arange(len(queries)), n),
-            }
-        ).with_row_index("page")
-        shown = pages.select("list", page=pl.col("page").cast(pl.Int64))
-        results = shown.join(table, on="list", maintain_order="left_right")
-        page, at = np.nonzero(clicks)
-        clicked = pl.DataFrame({"page": page, "rank": at + 1})
+        codes[table["page"], table["rank"] - 1] = self.items.codes(listed)
+        draws = [uniforms(seed, 0, n, 2 * longest, place) for place in range(len(queries))]
+        page, at = np.nonzero(self.clicks(np.repeat(codes, n, axis=0), np.concatenate(draws)))
+        ids = [(f"{query}-{k}", query) for query in queries for k in range(1, n + 1)]
+        of_page = pl.DataFrame({"list": np.arange(len(ids)) // n, "page": np.arange(len(ids))})
+        results = of_page.join(
+            table.rename({"page": "list"}), on="list", maintain_order="left_right"
+        )
+        clicks = pl.DataFrame({"page": page, "rank": at + 1})
         return made_log(
-            pages,
+            pl.DataFrame(ids, schema=["id", "query"], orient="row"),
             results,
-            clicked.join(results, on=["page", "rank"], how="left", maintain_order="left"),
+            clicks.join(results, on=["page", "rank"], how="left", maintain_order="left"),
             source=f"pages drawn from {self.model}, seed {seed}",
         )
 
@@ -469,15 +449,12 @@ class ClickModel(Result):
         return out
 
     def _frame(self) -> pl.DataFrame:
+        item = self.items.tied or "query and document"
         rows = []
         for name, frame in self.parameters.items():
-            by = self.model.by[name] or "nothing"
-            if by == "item":
-                by = self.items.tied or "query and document"
-            values = frame["value"]
-            rows.append(
-                (name, by, values.len(), values.min(), values.to_numpy().mean(), values.max())
-            )
+            by, values = self.model.by[name] or "nothing", frame["value"]
+            sizes = values.len(), values.min(), values.to_numpy().mean(), values.max()
+            rows.append((name, item if by == "item" else by, *sizes))
         return pl.DataFrame(rows, schema=list(self.columns), orient="row")
 
     def facts(self) -> dict[str, Any]:
@@ -518,9 +495,7 @@ class ModelUser:
         known = np.minimum(codes, items.size)
         if items.tied is not None:
             place = {grade: k for k, grade in enumerate(items.frame["grade"])} | {-1: -1}
-            each, inverse = np.unique(codes, return_inverse=True)
-            numbered = np.array([place.get(grade, items.size) for grade in each.tolist()])
-            known = numbered[inverse].reshape(codes.shape)
+            known = np.vectorize(lambda grade: place.get(grade, items.size), [int])(codes)
         return self.trained.clicks(known.astype(np.intp), uniforms)
 
 
@@ -599,8 +574,6 @@ def train_models(
         log = with_grades(log, qrels)
     pages = patterns_of(log, Items.of(log, tied))
     number = int(pages.weights.sum())
-    trained = []
-    for one in known:
-        fit = one.fit(pages)
-        trained.append(ClickModel(one, pages.items, pages.ranks, *fit, number))
-    return tuple(trained)
+    return tuple(
+        ClickModel(model, pages.items, pages.ranks, *model.fit(pages), number) for model in known
+    )

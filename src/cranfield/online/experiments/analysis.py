@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -51,7 +52,7 @@ from cranfield.online.experiments.units import (
     units_of_log,
 )
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.units import UnitSums
+from cranfield.online.measures.measuring import UnitSums
 from cranfield.significance.corrections.of_pvalues import LAWS, adjusted
 from cranfield.significance.differences import t_quantile
 
@@ -104,40 +105,34 @@ def _effects_by_segment(
                 effects = Effects.of(means, 0, k)
                 tested = ~(effects.is_few | effects.is_constant)
                 values = np.where(tested, effects.inference(critical, options.lift), np.nan)
+                keys = {"segment": by, "level": pl.Series(levels, dtype=pl.String)}
                 columns = {
-                    "segment": by,
-                    "level": pl.Series(levels, dtype=pl.String),
-                    "metric": name,
-                    "variant": variant,
+                    **{"metric": name, "variant": variant},
                     "units": effects.count.astype(np.int64),
-                    "difference": effects.difference,
-                    "lift": effects.lift,
+                    **{"difference": effects.difference, "lift": effects.lift},
                     **dict(zip(INFERENCE, values, strict=True)),
                 }
-                frames.append(pl.DataFrame(columns))
-                statistic, df = _heterogeneity(effects, tested)
-                p = float(chdtrc(df, statistic)) if df > 0 else np.nan
-                tests.append((by, name, variant, statistic, df, p))
+                frames.append(pl.DataFrame({**keys, **columns}))
+                tests.append((by, name, variant, *_heterogeneity(effects, tested)))
     schema: dict[str, Any] = dict.fromkeys(("segment", "metric", "variant"), pl.String)
     schema |= {"statistic": pl.Float64, "df": pl.Int64, "p": pl.Float64}
-    interactions = pl.DataFrame(tests, schema=schema, orient="row")
     by_segment, interactions = (
         frame.with_columns(
             pl.Series("adjusted p", adjusted(frame["p"].to_numpy(), options.correction))
         )
-        for frame in (pl.concat(frames), interactions)
+        for frame in (pl.concat(frames), pl.DataFrame(tests, schema=schema, orient="row"))
     )
     return by_segment.select(list(ExperimentReport.columns["segments"])), interactions
 
 
-def _heterogeneity(effects: Effects, tested: Bools) -> tuple[float, int]:
+def _heterogeneity(effects: Effects, tested: Bools) -> tuple[float, int, float]:
     known = np.isfinite(effects.error) & tested
     if known.sum() < 2:
-        return np.nan, 0
-    weight = 1 / effects.error[known] ** 2
-    difference = effects.difference[known]
+        return np.nan, 0, np.nan
+    weight, difference = 1 / effects.error[known] ** 2, effects.difference[known]
     mean = (weight * difference).sum() / weight.sum()
-    return float((weight * (difference - mean) ** 2).sum()), int(known.sum()) - 1
+    statistic, df = float((weight * (difference - mean) ** 2).sum()), int(known.sum()) - 1
+    return statistic, df, float(chdtrc(df, statistic))
 
 
 def analyse_experiment(
@@ -329,7 +324,7 @@ def _report(
             raise CranfieldError(f"variant {quoted(name)} has fewer than two units")
     shares = None if weights is None else {name: weights[name] for name in units.variants}
     checks = sample_ratio(units.counts, shares)
-    by_level = _sample_ratios(units, checks.expected / checks.counts.sum())
+    by_level = _sample_ratios(units, checks.expected_share)
     stopped = srm == "stop" and (checks.alarm or bool((by_level["adjusted_p"] < ALARM).any()))
     by_arm = moments(units.columns, units.arm, (len(units.variants),))
     arms = {name: arm_means(by_arm, placed, options.theta) for name, placed in units.placed.items()}
@@ -349,35 +344,26 @@ def _report(
     mean_low, mean_high = arm_limits(units, arms, 1 - options.alpha)
     # Results that cannot be trusted are not shown.
     shown = np.nan if stopped else 1.0
-    tests = {row["test"] for row in rows}
-    # Names of metrics are any text, and only those of columns name a metric themselves.
-    listed = [metrics[name] if name in metrics else Metric(name) for name in arms]
+    if not {"bootstrap", "permutation"} & {row["test"] for row in rows}:
+        options = replace(options, resamples=0)
     return ExperimentReport(
         source=units.source,
         unit=units.kind,
         variants=units.variants,
         metrics=tuple(arms),
+        margins=tuple(metrics[name].margin if name in metrics else None for name in arms),
         sample_ratio=checks,
-        sample_ratios=by_level,
         units=by_arm.count.astype(np.intp),
         means=np.stack([means.value for means in arms.values()]),
         mean_low=mean_low * shown,
         mean_high=mean_high * shown,
         comparisons=_table(rows, metrics, options, stopped=stopped),
-        good=tuple(one.good or "up" for one in listed),
-        margins=tuple(one.margin for one in listed),
-        alpha=options.alpha,
-        correction=options.correction,
-        lift_method=options.lift,
-        errors=options.errors,
-        theta=options.theta,
-        sequential="" if options.sequential is None else str(options.sequential),
-        looks=None if stopped else looks,
+        sample_ratios=by_level,
         segments=by_segment,
         interactions=interactions,
+        looks=None if stopped else looks,
+        options=options,
         stopped=stopped,
-        resamples=options.resamples if {"bootstrap", "permutation"} & tests else 0,
-        seed=options.seed,
         notes=tuple(notes),
     )
 
@@ -397,16 +383,14 @@ def _table(
     table = table.with_columns(pl.Series("adjusted p", corrected))
     table = table.with_columns(pl.col(unreliable) * shown)
     lower = {name for name, one in metrics.items() if one.good == "down"}
-    is_good = ((table["difference"] > 0) != table["metric"].is_in(lower)).to_numpy()
-    significant = table["adjusted p"].to_numpy() <= options.alpha
+    significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
+    is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(lower)
     # Two-sided limits of alpha are one-sided ones of half of it.
-    is_not_worse = table["p not worse"].to_numpy() <= options.alpha / 2
-    verdicts = np.select(
-        [np.full(table.height, stopped), significant & is_good, significant, is_not_worse],
-        ["no verdict", "better", "worse", "not worse"],
-        "undecided",
-    )
-    return table.with_columns(pl.Series("verdict", verdicts.tolist()))
+    is_not_worse = pl.col("p not worse").is_not_nan() & (pl.col("p not worse") <= options.alpha / 2)
+    clear = pl.when(is_good).then(pl.lit("better")).otherwise(pl.lit("worse"))
+    unclear = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))
+    verdict = pl.when(significant).then(clear).otherwise(unclear)
+    return table.with_columns(verdict=pl.lit("no verdict") if stopped else verdict)
 
 
 def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:

@@ -44,7 +44,7 @@ from cranfield.online.experiments.metrics import (
 )
 from cranfield.online.experiments.units import Units
 from cranfield.significance.differences import fieller_limits, ratio, t_limits, t_quantile
-from cranfield.significance.resampling import as_integers, rank_of
+from cranfield.significance.resampling import as_integers
 
 RULE = 355
 """A mean of n units needs n > 355 times the squared skewness (Boos and Hughes-Oliver, 2000)."""
@@ -74,17 +74,10 @@ class Distortion:
 
     which is 0 for equal splits. It is negligible below :math:`1/\sqrt{355}`: for one mean this is
     the rule n > 355 :math:`\gamma^2` (Boos and Hughes-Oliver, 2000; Kohavi et al., 2014).
-
-    Attributes
-    ----------
-    skewness
-        Skewness of the units of both variants together.
-    of_difference
-        A, the skewness of the difference of the means.
     """
 
-    skewness: float
-    of_difference: float
+    skewness: float  # Of the units of both variants together
+    of_difference: float  # A, of the difference of the means
 
     @classmethod
     def of(cls, values: Floats, treated: Bools) -> Distortion:
@@ -143,19 +136,12 @@ class Permuted:
         tails = [self.tail(self.observed, side) for side in ("greater", "less")]
         return min(1.0, 2 * min(tails))
 
-    def critical(self, level: float) -> tuple[float, float]:
-        """Return the statistics beyond which the two-sided test at 1 - level rejects."""
-        rank = int(rank_of((1 - level) / 2, self.statistics.size))
-        if rank < 1:
-            return -np.inf, np.inf
-        return float(self.statistics[rank - 1]), float(self.statistics[-rank])
-
     def inference(self, effects: Effects, level: float) -> tuple[float, ...]:
         """Return the bounds of the difference, those of the lift (Fieller), and the p-value.
 
         The difference 0 is outside where the test rejects, as is a ratio that it rejects.
         """
-        low, high = self.critical(level)
+        low, high = percentiles(self.statistics, level)
         error = float(effects.error)
         limits = (self.observed - high) * error, (self.observed - low) * error
         lifts = np.nan, np.nan
@@ -217,8 +203,8 @@ def permuted_moments(
     first, second = np.triu_indices(width)
     products = apart.T[first] * apart.T[second]
     scaled = [as_integers(part, units) for part in (*apart.T, *products)]
-    features = np.stack([numbers for numbers, _ in scaled], axis=1)
-    scale = np.array([unit for _, unit in scaled])
+    integers, scales = zip(*scaled, strict=True)
+    features, scale = np.stack(integers, axis=1), np.array(scales)
     # Only units of the smaller variant are drawn; the others follow from the total.
     swapped = treated.sum() * 2 > units
     smaller = ~treated if swapped else treated
@@ -227,22 +213,15 @@ def permuted_moments(
         places = np.fromiter(combinations(range(units), size), np.dtype((np.intp, size)), number)
         own = (places == np.flatnonzero(smaller)).all(axis=1)
         drawn: Iterable[Indices] = np.array_split(places[~own], number // 1000 + 1)
-        resamples = number - 1
     else:
         choices = range(resamples)
         drawn = (random.choice(units, (1, size), replace=False, shuffle=False) for _ in choices)
-    sums = np.empty((resamples + 1, features.shape[1]))
-    sums[0] = features[smaller].sum(axis=0)
-    done = 1
-    for rows in drawn:
-        sums[done : done + len(rows)] = features[rows].sum(axis=1)
-        done += len(rows)
-    pair = [features.sum(axis=0) - sums, sums]
-    counts = [units - size, size]
-    if swapped:
-        pair, counts = pair[::-1], counts[::-1]
-    by_arm = np.stack(pair, axis=1) * scale
-    count = np.broadcast_to(np.array(counts, dtype=np.float64), by_arm.shape[:2])
+    drawn_sums = [features[rows].sum(axis=1) for rows in drawn]
+    sums = np.concatenate([features[smaller].sum(axis=0, keepdims=True), *drawn_sums])
+    arms = slice(None, None, -1 if swapped else 1)
+    by_arm = np.stack([features.sum(axis=0) - sums, sums][arms], axis=1) * scale
+    counts = np.array([units - size, size][arms], dtype=np.float64)
+    count = np.broadcast_to(counts, by_arm.shape[:2])
     mean = by_arm[..., :width] / count[..., None]
     scatter = np.empty((*count.shape, width, width))
     centred = by_arm[..., width:] - count[..., None] * mean[..., first] * mean[..., second]
@@ -304,15 +283,10 @@ def compared(
         permutations: Permuted | None = None
         values: Sequence[Any] = drawn.get((name, other), ())
         if test == "permutation":
+            draws: dict[str, Any] = {"resamples": options.resamples, "seed": options.seed}
+            place, theta = units.placed[name], options.theta
             permutations = permuted(
-                columns,
-                treated,
-                units.placed[name],
-                theta=options.theta,
-                whole=whole,
-                resamples=options.resamples,
-                seed=options.seed,
-                key=other,
+                columns, treated, place, theta=theta, whole=whole, key=other, **draws
             )
             test = "exact permutation" if permutations.exact else test
             values = permutations.inference(effect, level)
@@ -402,16 +376,9 @@ def _looked(
             difference, error = np.atleast_1d(effects.difference, effects.error)
             total = np.atleast_1d(effects.count)
             low, high, p = always_valid(difference, error, total, method, alpha=options.alpha)
-            columns = {
-                "metric": name,
-                "variant": units.variants[other],
-                "units": looks[-1:] if alone else looks,
-                "difference": difference,
-                "low": low,
-                "high": high,
-                "p": p,
-            }
-            frames.append(pl.DataFrame(columns))
+            keys = {"metric": name, "variant": units.variants[other]}
+            sizes = {"units": looks[-1:] if alone else looks, "difference": difference}
+            frames.append(pl.DataFrame({**keys, **sizes, "low": low, "high": high, "p": p}))
             last[name, other] = float(p[-1])
     return pl.concat(frames), last
 
@@ -432,14 +399,9 @@ def _bootstrapped(
     units: Units, arms: Mapping[str, ArmMeans], level: float, options: Options
 ) -> dict[Pair, tuple[float, ...]]:
     """Return percentile intervals and p-values, with the coefficients of covariates held fixed."""
-    drawn = resampled_means(
-        units.columns,
-        units.arm,
-        len(units.variants),
-        resamples=options.resamples,
-        weights=options.draws,
-        seed=options.seed,
-    )
+    draws: dict[str, Any] = {"resamples": options.resamples, "weights": options.draws}
+    draws["seed"] = options.seed
+    drawn = resampled_means(units.columns, units.arm, len(units.variants), **draws)
     rows = dict[Pair, tuple[float, ...]]()
     for name, means in arms.items():
         values = means.at(drawn)

@@ -219,30 +219,29 @@ def _shares(experiment: Experiment) -> Floats:
 def checked_weights(weights: Any) -> dict[str, float]:
     """Return the proportion of each variant; refuse invalid ones."""
     if isinstance(weights, Mapping):
-        shares = {_name(variant): share for variant, share in weights.items()}
+        named = [*weights.items()]
     elif isinstance(weights, Sequence) and not isinstance(weights, str):
-        shares = dict.fromkeys(map(_name, weights), 1 / len(weights) if weights else 0.0)
-        if len(shares) < len(weights):
-            raise PolicyError("a variant is named twice")
+        named = [(name, 1 / len(weights)) for name in weights]
     else:
         raise PolicyError(f"weights are shares by variant, not {quoted(weights)}")
-    for name, share in shares.items():
+    shares: dict[str, float] = {}
+    for variant, share in named:
+        if isinstance(variant, (list, dict, set)):
+            raise PolicyError(f"a variant is a name, not {quoted(variant)}")
+        # A variant may be a number, as in tables.
+        name = str(variant) if isinstance(variant, (int, np.integer)) else variant
+        if name in shares:
+            raise PolicyError("a variant is named twice")
         number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
         if not (isinstance(name, str) and name and number and 0 < share <= 1):
             raise PolicyError(f"weight {quoted(share)} of {quoted(name)} is no share above 0")
+        shares[name] = float(share)
     if len(shares) < 2:
         raise PolicyError(f"an experiment has two variants or more, not {len(shares)}")
     total = sum(shares.values())
     if abs(total - 1) > 1e-9:
         raise PolicyError(f"weights sum to 1, not {total:.6g}")
-    return {name: float(share) for name, share in shares.items()}
-
-
-def _name(variant: Any) -> Any:
-    """Return the name of a variant, which may be a number, as in tables."""
-    if isinstance(variant, (list, dict, set)):
-        raise PolicyError(f"a variant is a name, not {quoted(variant)}")
-    return str(variant) if isinstance(variant, (int, np.integer)) else variant
+    return shares
 
 
 def unit_ids(units: Any) -> pl.Series:
@@ -299,14 +298,12 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     assigned = []
     for experiment in experiments:
         bins = (experiment.chances(ids) * BINS).astype(np.intp).clip(0, BINS - 1)
+        uniform = np.bincount(bins, minlength=BINS), np.full(BINS, 1 / BINS)
         arms = experiment.assign(ids)
         assigned.append(arms)
         sizes = np.array([(arms == name).sum() for name in experiment.variants])
-        checks = {
-            "uniform": (np.bincount(bins, minlength=BINS), np.full(BINS, 1 / BINS)),
-            "weights": (sizes, _shares(experiment)),
-        }
-        for name, (counts, shares) in checks.items():
+        weights = sizes, _shares(experiment)
+        for name, (counts, shares) in {"uniform": uniform, "weights": weights}.items():
             statistic, pvalue = map(float, chi_square(counts, shares / shares.sum()))
             rows.append((f"{experiment.name}: {name}", statistic, shares.size - 1, pvalue))
     for (first, arms), (second, others) in combinations(zip(experiments, assigned, strict=True), 2):
@@ -483,19 +480,12 @@ def experiment_size(
         lift = float(brentq(lambda x: power_of(number, x) - target, 0.0, top, xtol=1e-14))
         lift = -lift if alternative == "less" else lift
     assert lift is not None
-    return ExperimentSize(
-        # Whole numbers may be larger than those of a column.
-        mean=float(mean),
-        deviation=float(left),
-        lift=float(lift),
-        power=power_of(units, lift),
-        units=units,
-        control_units=round(units * (1 - share)),
-        alpha=alpha,
-        alternative=alternative,
-        rule=float(2 * 16 * (left / (lift * mean)) ** 2) if lift else np.inf,
-        days=np.nan if daily is None else float(np.ceil(units / daily)),
-    )
+    # Whole numbers may be larger than those of a column.
+    known = float(mean), float(left), float(lift), power_of(units, lift)
+    sizes = units, round(units * (1 - share))
+    rule = float(2 * 16 * (left / (lift * mean)) ** 2) if lift else np.inf
+    days = np.nan if daily is None else float(np.ceil(units / daily))
+    return ExperimentSize(*known, *sizes, alpha, alternative, rule, days)
 
 
 def _smallest(enough: Callable[[int], bool]) -> int:

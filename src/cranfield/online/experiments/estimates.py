@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -132,22 +132,17 @@ class Effects:
         """
         check_choice("lift", method, LIFTS)
         below, above = self.control, self.other
+        v, w = self.control_squared, self.other_squared
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             times = above / below
-            own, other = self.control_squared / below**2, self.other_squared / below**2
             if method == "fieller":
-                squared = (
-                    critical(self._df(self.control_squared * times**2, self.other_squared)) ** 2
-                )
-                none = np.zeros_like(below)
-                low, high = fieller_limits(
-                    below, above, self.control_squared, self.other_squared, none, squared
-                )
+                squared = critical(self._df(v * times**2, w)) ** 2
+                low, high = fieller_limits(below, above, v, w, np.zeros_like(below), squared)
             elif method == "linear":
-                half = critical(self.df) * np.sqrt(other + own * times**2)
+                half = critical(self.df) * np.sqrt(w / below**2 + v / below**2 * times**2)
                 low, high = times - half, times + half
             else:
-                last = self.other_squared / above**2
+                own, last = v / below**2, w / above**2
                 factor = np.exp(critical(self._df(own, last)) * np.sqrt(own + last))
                 low = np.where(times > 0, times / factor, np.nan)
                 high = np.where(times > 0, times * factor, np.nan)
@@ -163,14 +158,8 @@ class Effects:
         size, percentage = read_margin(margin)
         sign = -1 if good == "up" else 1
         share = 1 + sign * size / 100 * np.sign(self.control) if percentage else np.ones(())
-        return Effects(
-            self.control * share + (0.0 if percentage else sign * size),
-            self.other,
-            self.control_squared * share**2,
-            self.other_squared,
-            self.control_count,
-            self.other_count,
-        )
+        control = self.control * share + (0.0 if percentage else sign * size)
+        return replace(self, control=control, control_squared=self.control_squared * share**2)
 
 
 class Sequential(Spec):
@@ -185,7 +174,7 @@ class Sequential(Spec):
     units. So p is the smallest :math:`1/\Lambda` at any look.
     """
 
-    name: ClassVar[str] = ""
+    name: ClassVar[str]
 
     @classmethod
     def called(cls) -> str:
@@ -344,11 +333,10 @@ def resampled_means(
     for k in range(arms):
         own = columns[arm == k]
         # A sum has at most about twice as many terms as units.
-        scaled = [as_integers(column, 2 * len(own) + 64) for column in own.T]
-        integers = np.stack([numbers for numbers, _ in scaled], axis=1)
-        units = np.array([unit for _, unit in scaled])
+        numbers, units = zip(*(as_integers(one, 2 * len(own) + 64) for one in own.T), strict=True)
+        integers = np.stack(numbers, axis=1)
         for part, counts in _weights(stream(seed, k), resamples, len(own), weights):
-            sums = (counts @ integers) * units
+            sums = (counts @ integers) * np.array(units)
             with np.errstate(divide="ignore", invalid="ignore"):
                 out[k, part] = sums / sums[:, :1]
     return out
@@ -369,7 +357,7 @@ def _weights(
 
 
 def percentiles(resampled: Floats, level: float) -> tuple[float, float]:
-    """Return the percentile interval of resampled values, NaN if one is unknown."""
+    """Return the values beyond which a proportion 1 - level lies, NaN if one is unknown."""
     if np.isnan(resampled).any():
         return np.nan, np.nan
     ordered = np.sort(resampled)

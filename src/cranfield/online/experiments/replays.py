@@ -25,8 +25,7 @@ from cranfield.online.experiments.estimates import Effects
 from cranfield.online.experiments.metrics import THETAS, Moments, arm_means, read_metrics
 from cranfield.online.experiments.units import Units, measures_of, read_units, units_of_sums
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.measures.measuring import sums_by_unit
-from cranfield.online.units import UnitSums
+from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_quantile
 
@@ -82,16 +81,8 @@ class Replays(Result):
             float(kstest(row, "uniform").pvalue) if np.unique(row).size > number / 2 else np.nan
             for row in self.pvalues
         ]
-        return pl.DataFrame(
-            {
-                "test": pl.Series(self.names, dtype=pl.String),
-                "replays": [number] * len(self.names),
-                "rejected": share,
-                "low": low,
-                "high": high,
-                "uniform p": uniform,
-            }
-        )
+        columns = [[*self.names], [number] * len(share), share, low, high, uniform]
+        return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 
     def heading(self) -> list[str]:
         replays = counted(self.pvalues.shape[1], "replay")

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole
 from cranfield.base.text import counted, plain
+from cranfield.online.experiments.comparisons import Options
 from cranfield.online.experiments.design import checked_weights, chi_square
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 
@@ -31,15 +32,13 @@ METHODS = ("auto", "chi-square", "exact")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SampleRatio(Result):
+class SampleRatio(TableResult):
     """Number of units of each variant beside the expected one, and the test of both.
 
     Attributes
     ----------
-    variants
-        The variants.
-    counts, expected
-        Units of each variant, and how many there should be, shape (variants,).
+    rows
+        The table, a row a variant.
     method
         `chi-square`, or `exact`: binomial, of several variants each against the others with
         Bonferroni's correction.
@@ -58,9 +57,6 @@ class SampleRatio(Result):
         "expected share": Column("Expected proportion."),
     }
 
-    variants: tuple[str, ...]
-    counts: Indices
-    expected: Floats
     method: str
     statistic: float
     pvalue: float
@@ -70,24 +66,13 @@ class SampleRatio(Result):
         """Whether the ratio deviates so much that no result can be trusted."""
         return self.pvalue < ALARM
 
-    def _frame(self) -> pl.DataFrame:
-        total = max(1, int(self.counts.sum()))
-        return pl.DataFrame(
-            {
-                "variant": pl.Series(self.variants, dtype=pl.String),
-                "units": self.counts,
-                "expected": self.expected,
-                "share": self.counts / total,
-                "expected share": self.expected / total,
-            }
-        )
+    def facts(self) -> dict[str, Any]:
+        return {"variants": tuple(self.variant.tolist()), **super().facts()}
 
     def heading(self) -> list[str]:
-        parts = " : ".join(
-            f"{plain(name)} {count:,}"
-            for name, count in zip(self.variants, self.counts, strict=True)
-        )
-        shares = " : ".join(f"{one:.4g}" for one in self.expected / max(1, self.counts.sum()))
+        rows = self.rows.select("variant", "units").iter_rows()
+        parts = " : ".join(f"{plain(name)} {count:,}" for name, count in rows)
+        shares = " : ".join(f"{share:.4g}" for share in self.expected_share)
         verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "sample ratio as expected"
         return [f"{verdict}: {parts} for {shares}; {self.method} p {self.pvalue:.6g}"]
 
@@ -150,21 +135,16 @@ def sample_ratio(
     share = np.fromiter(shares.values(), dtype=np.float64)
     share /= share.sum()
     exact = method == "exact" or (method == "auto" and total < FEW)
-    statistic, pvalue = (float(one) for one in chi_square(number, share))
+    statistic, pvalue = map(float, chi_square(number, share))
     if exact:
         each = [
             float(binomial_pvalues(n, total - n, expected=p))
             for n, p in zip(number, share, strict=True)
         ]
         pvalue = each[0] if len(each) == 2 else min(1.0, min(each) * len(each))
-    return SampleRatio(
-        variants=tuple(shares),
-        counts=number,
-        expected=share * total,
-        method="exact" if exact else "chi-square",
-        statistic=statistic,
-        pvalue=pvalue,
-    )
+    columns = [[*shares], number, share * total, number / total, share * total / total]
+    rows = pl.DataFrame(dict(zip(SampleRatio.columns, columns, strict=True)))
+    return SampleRatio(rows, "exact" if exact else "chi-square", statistic, pvalue)
 
 
 STOPPED = "no verdict: units are not spread as they should be, and no result can be trusted"
@@ -198,6 +178,9 @@ _COLUMNS = {"pvalues": "p", "adjusted_pvalues": "adjusted p", "not_worse": "p no
 class ExperimentReport(Result):
     """Means of all metrics by variant, and differences from the control.
 
+    Each option of the analysis is also an attribute, such as `alpha`; so is each column of the
+    comparisons, such as `difference` or `lift_low`, of shape (metrics, variants - 1).
+
     Attributes
     ----------
     source, unit
@@ -206,6 +189,9 @@ class ExperimentReport(Result):
         The variants, the control first.
     metrics
         The metrics; the last one is `OEC` if there is one.
+    margins
+        Non-inferiority margins by metric, None without one: a number in the unit of the metric, or
+        a percentage of the mean of the control.
     sample_ratio
         The test of the numbers of units.
     units
@@ -214,36 +200,15 @@ class ExperimentReport(Result):
         Means, adjusted for covariates, and their confidence intervals; shape (metrics, variants).
         Those of proportions are Wilson's.
     comparisons
-        Data frame, a row a metric and variant, of which the following arrays are columns.
-    difference, error, low, high
-        Mean minus that of the control, its standard error and interval, shape (metrics, variants -
-        1).
-    lift, lift_low, lift_high
-        The same relative to the control's mean.
-    pvalues, adjusted_pvalues
-        Before and after the correction for multiple comparisons. NaN, as are intervals, in a report
-        that is `stopped`.
-    not_worse
-        One-sided p-values of non-inferiority: that the loss is smaller than the margin. NaN without
-        a margin.
-    good
-        Whether `up` or `down` is better, by metric.
-    margins
-        Non-inferiority margins by metric, None without one: a number in the unit of the metric, or
-        a percentage of the mean of the control.
-    tests
-        Test of each metric and variant, whose p-value and interval are reported: `delta`,
-        `permutation`, `exact permutation` (all of them), `bootstrap` or `always valid`.
-    alpha, correction, lift_method, errors, theta
-        Options of the analysis.
-    sequential
-        Text form of the sequential method, or empty.
+        Data frame, a row a metric and variant: the table `effects`, `error`, the standard error of
+        the difference, and `test`: `delta`, `permutation`, `exact permutation` (all of them),
+        `bootstrap` or `always valid`. p-values and intervals are NaN if the report is `stopped`.
     sample_ratios, segments, interactions, looks
         The tables of these names; the last three are None if they were not requested.
+    options
+        Options of the analysis; 0 `resamples` where nothing was drawn.
     stopped
         Whether there is no verdict because of a sample ratio mismatch.
-    resamples, seed
-        Of permutations or the bootstrap; 0 resamples where there are none.
     notes
         Remarks on the data and the tests.
     """
@@ -302,34 +267,29 @@ class ExperimentReport(Result):
     unit: str
     variants: tuple[str, ...]
     metrics: tuple[str, ...]
+    margins: tuple[float | str | None, ...]
     sample_ratio: SampleRatio
-    sample_ratios: pl.DataFrame
     units: Indices
     means: Floats
     mean_low: Floats
     mean_high: Floats
     comparisons: pl.DataFrame
-    good: tuple[str, ...]
-    margins: tuple[float | str | None, ...]
-    alpha: float
-    correction: str
-    lift_method: str
-    errors: str
-    theta: str
-    sequential: str
-    looks: pl.DataFrame | None
+    sample_ratios: pl.DataFrame
     segments: pl.DataFrame | None
     interactions: pl.DataFrame | None
+    looks: pl.DataFrame | None
+    options: Options
     stopped: bool
-    resamples: int
-    seed: int
     notes: tuple[str, ...]
 
-    def __getattr__(self, name: str) -> Floats:
-        column = _COLUMNS.get(name, name.replace("_", " "))
-        if name == "comparisons" or column not in self.comparisons.columns:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return self._grid(column)
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("comparisons", "options"):
+            column = _COLUMNS.get(name, name.replace("_", " "))
+            if column in self.comparisons.columns:
+                return self._grid(column)
+            if name in vars(self.options):
+                return getattr(self.options, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _grid(self, column: str) -> NDArray[Any]:
         """Return a column of the comparisons, shape (metrics, variants - 1)."""
@@ -376,10 +336,11 @@ class ExperimentReport(Result):
         }
         return {
             **{name: getattr(self, name) for name in (*names, "stopped", "control")},
+            "sequential": str(self.sequential or ""),
             "resamples": self.resamples,
             "seed": self.seed,
             "tests": tests,
-            "lift limits": self.lift_method,
+            "lift limits": self.options.lift,
             "sample ratio p": self.sample_ratio.pvalue,
         }
 
@@ -425,7 +386,7 @@ class ExperimentReport(Result):
                 "bootstrap": f"bootstrap over {self.unit}s {drawn}",
                 "always valid": f"always valid, {self.sequential}",
             }[test]
-            intervals = f"of lifts {BY['fieller' if 'permutation' in test else self.lift_method]}"
+            intervals = f"of lifts {BY['fieller' if 'permutation' in test else self.options.lift]}"
             if test == "bootstrap":
                 intervals = "by percentiles"
             listed = f": {', '.join(labels)}" if len(metrics) > 1 else ""

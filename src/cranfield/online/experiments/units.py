@@ -14,13 +14,11 @@ from cranfield.base.errors import CranfieldError, InputError, PolicyError, check
 from cranfield.base.text import counted, some_of
 from cranfield.online.experiments.metrics import ONES, Metric, Placed
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.measures.measuring import sums_by_unit
+from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
-from cranfield.online.units import UnitSums, check_rows
-from cranfield.sessions.reading import columns_of_mapping
-from cranfield.sources.columns import Table, fitted, read_columns
+from cranfield.sources.columns import Columns, Table, columns_of_mapping, read_columns
 from cranfield.sources.schemas import Column, Schema, spelt
-from cranfield.sources.values import ID, NUMBER, TAG, Kind, absent, finite
+from cranfield.sources.values import ID, NUMBER, TAG, Cells, Kind, absent, finite
 
 MIXED = ("drop", "error")
 """How to treat units in two variants."""
@@ -120,11 +118,9 @@ def read_units(
         frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
     gaps = {name: number for name in names if (number := frame[name].null_count())}
     for name, number in gaps.items() if missing == "error" else ():
-        raise InputError(
-            f"column {quoted(name)} has no value in {counted(number, 'row')}; missing='drop'"
-            " leaves them out of its means, missing='zero' takes 0",
-            source=table.source,
-        )
+        reason = f"column {quoted(name)} has no value in {counted(number, 'row')}"
+        remedy = "missing='drop' leaves them out of its means, missing='zero' takes 0"
+        raise InputError(f"{reason}; {remedy}", source=table.source)
     if gaps and missing == "zero":
         notes.append(f"{counted(sum(gaps.values()), 'missing value')} taken for 0")
         frame = frame.with_columns(pl.col(names).fill_null(0.0))
@@ -134,8 +130,9 @@ def read_units(
         frame = frame.sort(TIME, nulls_last=True, maintain_order=True)
         labels = [TIME, *(name for name in labels if name != time or name in segments)]
     if unit:
-        frame, more = _by_unit(frame, unit, variant, names, labels, mixed, table.source)
-        notes += more
+        frame, more = _by_unit(frame, unit, variant, names, labels)
+        frame, mixed_note = _of_one_variant(frame, unit, mixed, table.source)
+        notes += more + mixed_note
     if without := frame[variant].null_count():
         notes.append(f"{counted(without, unit or 'row')} without a variant left out")
         frame = frame.filter(pl.col(variant).is_not_null())
@@ -149,16 +146,98 @@ def read_units(
             raise InputError(f"column {quoted(time)} has no time in a row", source=table.source)
         if frame[TIME].dtype == pl.String:
             levels.setdefault("day", _levels(frame[TIME].str.slice(0, 10)))
+    ids, codes = frame[unit] if unit else None, _codes(frame[variant], arms)
     return Units(
-        source=table.source,
-        kind=unit or "unit",
-        ids=frame[unit] if unit else None,
-        variants=arms,
-        arm=_codes(frame[variant], arms),
-        columns=values,
-        placed=placed,
-        segments=levels,
-        notes=tuple(notes),
+        table.source, unit or "unit", ids, arms, codes, values, placed, levels, tuple(notes)
+    )
+
+
+TIMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour", "period"})
+"""Columns that are labels of rows even if their values are numbers."""
+
+
+def check_rows(
+    columns: Columns,
+    schema: Schema,
+    variant: str | None,
+    metrics: Sequence[str],
+    denominators: Sequence[str],
+) -> None:
+    """Refuse rows that are parts of a unit, or totals of many units.
+
+    The evidence: ids of users or sessions repeat; a column has numbers of units, counts or weights;
+    or labels such as a day or country occur once in each variant. If the ids of users are all
+    different, rows are users, and nothing else is tested.
+
+    Raises
+    ------
+    PolicyError
+        If rows are no units, with the column that says so.
+    """
+    places = schema.places(columns.names, columns.source)
+    below = {places[name] for name in denominators}
+    known = replace(schema, decisive=("user", "session", "units", "count", "weight"))
+    *_, kinds = known.unused(columns.names, {*places.values()} - below)
+    for kind in ("user", "session"):
+        for k in (k for k in kinds if kinds[k] == kind):
+            cells = columns.cells(k)
+            listed = [] if isinstance(cells, pl.Series) else cells
+            if nested := [one for one in listed if isinstance(one, (list, dict))]:
+                reason = f"expected text or a number in {quoted(columns.names[k])}"
+                raise InputError(f"{reason}, got {quoted(nested[0])}", source=columns.source)
+            ids = _texts(cells)
+            number, rows = ids.drop_nulls().n_unique(), ids.len() - ids.null_count()
+            if 0 < number < rows:
+                raise PolicyError(
+                    f"{columns.source}: expected one row per unit, got {rows:,} rows of {number:,}"
+                    f" values of {quoted(columns.names[k])}, whose rows are not independent: name"
+                    f" the unit, such as unit={columns.names[k]!r}, or unit='row' if rows were"
+                    " randomised"
+                )
+            if number == ids.len() and kind == "user":
+                return
+    for k, kind in kinds.items():
+        # A metric may be a number by impressions, but not by users.
+        if kind in {"count", "weight", "units"} and (kind == "units" or k not in below):
+            values = _texts(columns.cells(k)).cast(pl.Float64, strict=False).drop_nulls()
+            same = kind == "weight" and values.n_unique() < 2
+            if not (same or values.is_in([0.0, 1.0]).all()):
+                raise _totals(columns, f"a column {quoted(columns.names[k])}")
+    if variant is not None:
+        metric_places = {places[name] for name in metrics}
+        _check_labels(columns, places[variant], metric_places)
+
+
+def _check_labels(columns: Columns, variant: int, metrics: set[int]) -> None:
+    """Refuse a row per variant and label: each group of labels has each variant at most once."""
+    arm = _texts(columns.cells(variant))
+    labels = {}
+    for k in sorted({*range(len(columns.names))} - {variant} - metrics):
+        values = _texts(columns.cells(k))
+        is_text = values.cast(pl.Float64, strict=False).null_count() > values.null_count()
+        if is_text or spelt(columns.names[k]) in TIMES:
+            labels[str(columns.names[k])] = values
+    rows = pl.DataFrame({"(arm)": arm, **labels}).drop_nulls("(arm)")
+    arms = rows["(arm)"].n_unique()
+    for some in [*([name] for name in labels), *([[*labels]] if len(labels) > 1 else [])]:
+        if arms > 1 and not rows.select("(arm)", *some).is_duplicated().any():
+            sizes = rows.group_by(some).len()["len"]
+            if 2 * sizes.filter(sizes == arms).sum() > len(rows):
+                listed = " and ".join(map(quoted, some))
+                raise _totals(columns, f"one row per variant and {listed}")
+
+
+def _texts(cells: Cells) -> pl.Series:
+    if isinstance(cells, pl.Series) and not cells.dtype.is_nested():
+        return cells.cast(pl.String, strict=False)
+    return pl.Series([None if absent(one) else str(one) for one in cells], dtype=pl.String)
+
+
+def _totals(columns: Columns, evidence: str) -> PolicyError:
+    return PolicyError(
+        f"{columns.source}: expected one row per unit, got {evidence}, so that rows seem to be"
+        " totals of many units: give the rows of the units; or unit='row' if each row was"
+        " randomised as a whole"
     )
 
 
@@ -180,7 +259,7 @@ def _read(
     elif unit is None:
         metrics = [name for name, kind in kinds.items() if kind is _MEASURED]
         check_rows(columns, schema, variant, metrics, below)
-    return fitted(columns.matched(schema), schema, columns.source, columns.lines), unit
+    return columns.table(schema), unit
 
 
 def _check_uses(alone: list[str | None], others: list[str | None], variant: str | None) -> None:
@@ -208,13 +287,7 @@ def _in_time(times: pl.Series, source: str) -> pl.Series:
 
 
 def _by_unit(
-    frame: pl.DataFrame,
-    unit: str,
-    variant: str,
-    names: list[str],
-    labels: list[str],
-    mixed: str,
-    source: str,
+    frame: pl.DataFrame, unit: str, variant: str, names: list[str], labels: list[str]
 ) -> tuple[pl.DataFrame, list[str]]:
     """Sum the rows of each unit."""
     notes = []
@@ -239,17 +312,24 @@ def _by_unit(
             row = "earliest" if TIME in labels else "first"
             many = counted(number, "unit")
             notes.append(f"{many} with several values of {name}: that of the {row} row is used")
-    several = grouped.filter(pl.col("(variants)") > 1)
-    if several.height:
-        count = f"{counted(several.height, 'unit')} in more than one variant"
-        example = f"such as {quoted(several[unit][0])}"
-        if mixed == "error":
-            raise InputError(f"{count}, {example}", source=source)
-        if several.height == grouped.height:
-            reason = f"expected a unit that was randomised, got {unit!r}: all {count}, {example}"
-            raise InputError(reason, source=source)
-        notes.append(f"{count} left out")
-    return grouped.filter(pl.col("(variants)") < 2).drop("(variants)"), notes
+    return grouped, notes
+
+
+def _of_one_variant(
+    units: pl.DataFrame, unit: str, mixed: str, source: str
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return the units that are in one variant, and a note on the others."""
+    several = units.filter(pl.col("(variants)") > 1)
+    if several.is_empty():
+        return units.drop("(variants)"), []
+    count = f"{counted(several.height, 'unit')} in more than one variant"
+    example = f"such as {quoted(several[unit][0])}"
+    if mixed == "error":
+        raise InputError(f"{count}, {example}", source=source)
+    if several.height == units.height:
+        reason = f"expected a unit that was randomised, got {unit!r}: all {count}, {example}"
+        raise InputError(reason, source=source)
+    return units.filter(pl.col("(variants)") < 2).drop("(variants)"), [f"{count} left out"]
 
 
 CONTROLS = ("control", "baseline", "old", "a", "0")
@@ -372,7 +452,9 @@ def _assigned(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]
     known = log.pages.filter(pl.col("variant").is_not_null())
     if without := log.pages.height - known.height:
         notes.append(f"{counted(without, 'page')} without a variant left out")
-    by_unit = known.drop_nulls(unit).group_by(unit).agg(pl.col("variant").n_unique())
+    by_unit = (
+        known.drop_nulls(unit).group_by(unit, maintain_order=True).agg(pl.col("variant").n_unique())
+    )
     several = by_unit.filter(pl.col("variant") > 1)[unit]
     if len(several):
         count = f"{len(several):,} {unit}s in more than one variant"
@@ -427,13 +509,5 @@ def units_of_sums(
             parts = (before.totals[past, j], before.numbers[past, j])
             covariate = put(*(np.where(past >= 0, part, 0.0) for part in parts))
         placed[name] = Placed(above, below, *covariate)
-    return Units(
-        source=source,
-        kind=sums.kind,
-        ids=ids,
-        variants=arms,
-        arm=_codes(labels, arms),
-        columns=np.column_stack(columns),
-        placed=placed,
-        notes=tuple(messages),
-    )
+    values, codes = np.column_stack(columns), _codes(labels, arms)
+    return Units(source, sums.kind, ids, arms, codes, values, placed, notes=tuple(messages))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import PolicyError, check_choice, check_whole, numbers, quoted
 from cranfield.base.text import counted
 from cranfield.online.interleaving.interleaver import Interleaver, interleave
@@ -19,7 +19,7 @@ from cranfield.online.interleaving.method import (
     InterleavingMethod,
     parse_interleaving,
 )
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns, Result, TableResult
 
 STOP = ("examined", "clicked")
 """Results after which a user may stop: every examined one, or clicked ones only."""
@@ -112,12 +112,12 @@ class CascadeUser:
         PolicyError
             For a grade without chances, or too few numbers.
         """
-        rows, shown = self._rows(grades)
-        width = 2 * rows.shape[1]
-        if uniforms.ndim != 2 or len(uniforms) != len(rows) or uniforms.shape[1] < width:
-            raise PolicyError(f"clicks on {rows.shape[1]} ranks need {width} numbers a page")
-        clicked = (uniforms[:, 0:width:2] < np.array(self.click)[rows]) & shown
-        stopped = uniforms[:, 1:width:2] < np.array(self.stop)[rows]
+        click, stop, shown = self._rows(grades)
+        width = 2 * shown.shape[1]
+        if uniforms.ndim != 2 or len(uniforms) != len(shown) or uniforms.shape[1] < width:
+            raise PolicyError(f"clicks on {shown.shape[1]} ranks need {width} numbers a page")
+        clicked = (uniforms[:, 0:width:2] < click) & shown
+        stopped = uniforms[:, 1:width:2] < stop
         if self.after == "clicked":
             stopped &= clicked
         clicked[:, 1:] &= ~np.logical_or.accumulate(stopped, axis=1)[:, :-1]
@@ -125,16 +125,15 @@ class CascadeUser:
 
     def chances(self, grades: Any) -> Floats:
         """Return the probability of a click on each result, shape (pages, ranks)."""
-        rows, shown = self._rows(grades)
-        clicked, stopped = np.array(self.click)[rows], np.array(self.stop)[rows]
+        clicked, stopped, shown = self._rows(grades)
         if self.after == "clicked":
             stopped = stopped * clicked
         seen = np.ones(clicked.shape)
         seen[:, 1:] = np.cumprod(1 - stopped, axis=1)[:, :-1]
         return np.where(shown, clicked * seen, 0.0)
 
-    def _rows(self, grades: Any) -> tuple[Indices, Bools]:
-        """Return grades as indices, and which results exist."""
+    def _rows(self, grades: Any) -> tuple[Floats, Floats, Bools]:
+        """Return the probabilities of a click and of stopping at each result, if it exists."""
         rows = np.asarray(grades)
         if rows.ndim != 2 or rows.dtype.kind not in "iu":
             raise PolicyError("grades are whole numbers, by page and rank")
@@ -143,7 +142,8 @@ class CascadeUser:
                 f"grade {rows.max()} has no chance of a click: the {self.name} user knows grades 0"
                 f" to {len(self.click) - 1}"
             )
-        return np.maximum(rows, 0).astype(np.intp), rows >= 0
+        known = np.maximum(rows, 0).astype(np.intp)
+        return np.array(self.click)[known], np.array(self.stop)[known], rows >= 0
 
     def __str__(self) -> str:
         return self.name if self.after == "examined" else f"{self.name} ({self.after})"
@@ -322,7 +322,7 @@ def bias(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fidelity(Result):
+class Fidelity(TableResult):
     """Outcomes if one ranker is certainly better; made by :func:`fidelity`.
 
     A case consists of two orders of the same documents and a set of relevant ones, of which the
@@ -330,10 +330,10 @@ class Fidelity(Result):
 
     Attributes
     ----------
+    rows
+        The table, a row a case.
     method
         The method of interleaving.
-    better, worse, relevant, outcomes
-        The columns of the table.
     """
 
     name: ClassVar[str] = "fidelity"
@@ -345,28 +345,24 @@ class Fidelity(Result):
     }
 
     method: str
-    better: tuple[str, ...]
-    worse: tuple[str, ...]
-    relevant: tuple[str, ...]
-    outcomes: Floats
 
     @property
     def wins(self) -> int:
         """Cases that the better ranker wins."""
-        return int((self.outcomes > _NOTHING).sum())
+        return int((self.outcome > _NOTHING).sum())
 
     @property
     def losses(self) -> int:
         """Cases that the worse ranker wins."""
-        return int((self.outcomes < -_NOTHING).sum())
+        return int((self.outcome < -_NOTHING).sum())
 
     @property
     def ties(self) -> int:
         """Cases that neither wins: the method does not see the difference."""
-        return len(self.outcomes) - self.wins - self.losses
+        return self.rows.height - self.wins - self.losses
 
     def heading(self) -> list[str]:
-        cases = counted(len(self.outcomes), "case")
+        cases = counted(self.rows.height, "case")
         return [
             f"{self.method}: of {cases} the better ranker wins {self.wins},"
             f" loses {self.losses} and ties {self.ties}"
@@ -374,16 +370,6 @@ class Fidelity(Result):
 
     def facts(self) -> dict[str, Any]:
         return {"method": self.method, "wins": self.wins, "losses": self.losses, "ties": self.ties}
-
-    def _frame(self) -> pl.DataFrame:
-        return pl.DataFrame(
-            {
-                "better": self.better,
-                "worse": self.worse,
-                "relevant": self.relevant,
-                "outcome": self.outcomes,
-            }
-        )
 
 
 def fidelity(
@@ -415,24 +401,23 @@ def fidelity(
     check_whole("length", shown, 1, docs)
     names = "abcde"[:docs]
     cases: list[tuple[str, str, str, float]] = []
+    sets = ["".join(some) for number in range(docs) for some in combinations(names, number + 1)]
     for order in map("".join, permutations(names)):
         if order == names:
             continue
         interleaver = interleave([list(names), list(order)], parsed, shown)
         law = _law(interleaver)
-        for number in range(1, docs + 1):
-            for relevant in map("".join, combinations(names, number)):
-                gains = [order.index(doc) - names.index(doc) for doc in relevant]
-                codes = [interleaver.docs.index(doc) for doc in relevant]
-                clicks: Bools = np.isin(law.lists, codes)
-                for sign, pair in ((1, (0, 1)), (-1, (1, 0))):
-                    if min(sign * gain for gain in gains) >= 0 and any(gains):
-                        first, second = (names, order)[::sign]
-                        outcomes = interleaver.outcomes(law.lists, clicks, law.teams, pair)
-                        outcome = float(law.probabilities @ outcomes)
-                        cases.append((first, second, relevant, outcome))
-    better, worse, relevant_docs, expected = zip(*cases, strict=True)
-    return Fidelity(str(parsed), better, worse, relevant_docs, np.array(expected))
+        for relevant in sets:
+            gains = [order.index(doc) - names.index(doc) for doc in relevant]
+            codes = [interleaver.docs.index(doc) for doc in relevant]
+            clicks: Bools = np.isin(law.lists, codes)
+            for sign, pair in ((1, (0, 1)), (-1, (1, 0))):
+                if min(sign * gain for gain in gains) >= 0 and any(gains):
+                    first, second = (names, order)[::sign]
+                    outcomes = interleaver.outcomes(law.lists, clicks, law.teams, pair)
+                    outcome = float(law.probabilities @ outcomes)
+                    cases.append((first, second, relevant, outcome))
+    return Fidelity(pl.DataFrame(cases, schema=[*Fidelity.columns], orient="row"), str(parsed))
 
 
 def _law(interleaver: Interleaver, limit: int = 100_000) -> Distribution:

@@ -49,15 +49,7 @@ _MOST_DRAWS = 100_000_000
 
 
 class Drawn(NamedTuple):
-    """Lists that were drawn, an impression a row.
-
-    Attributes
-    ----------
-    lists
-        Codes of documents, best first, shape (impressions, length); -1 where a list has ended.
-    teams
-        Index of the ranker that each document was drawn from; -1 where that is nobody.
-    """
+    """Lists that were drawn, a row an impression, and their teams: see :class:`Distribution`."""
 
     lists: Indices
     teams: Indices
@@ -127,8 +119,8 @@ class Interleaver:
         ([[0, 1, 2], [1, 0, 2], [0, 1, 2]], [[0, 1, 1], [1, 0, 1], [0, 1, 1]])
         """
         check_whole("n", n, 0, _MOST_DRAWS)
-        for name, value in (("seed", seed), ("first", first)):
-            check_whole(name, value, 0)
+        check_whole("seed", seed, 0)
+        check_whole("first", first, 0)
         topic = number_of(self.topic)
 
         def part(rows: slice) -> tuple[Indices, Indices]:
@@ -206,10 +198,9 @@ class Interleaver:
         >>> made.credits([[0, 1, 2]], [[True, False, False]], [[0, 1, 1]]).tolist()
         [[1.0, 0.0]]
         """
-        parts = [
-            self.method.credits(self.rankings, *part) for part in self._parts(lists, clicks, teams)
-        ]
-        return np.concatenate([np.empty((0, len(self.rankers))), *parts])
+        parts = self._parts(lists, clicks, teams)
+        credits = [self.method.credits(self.rankings, *part) for part in parts]
+        return np.concatenate([np.empty((0, len(self.rankers))), *credits])
 
     def outcomes(
         self, lists: Any, clicks: Any, teams: Any = None, pair: tuple[int, int] = (0, 1)
@@ -226,15 +217,12 @@ class Interleaver:
         pair
             Indices of the rankers to compare.
         """
-        both = indices(pair, "rankers", len(self.rankers)).tolist()
-        if len(both) != 2:
-            raise PolicyError(f"outcomes compare a pair of rankers, not {len(both)}")
-        first, second = both
-        parts = [
-            self.method.outcomes(self.rankings, *part, (first, second))
-            for part in self._parts(lists, clicks, teams)
-        ]
-        return np.concatenate([np.empty(0), *parts])
+        two = tuple(indices(pair, "rankers", len(self.rankers)).tolist())
+        if len(two) != 2:
+            raise PolicyError(f"outcomes compare a pair of rankers, not {len(two)}")
+        parts = self._parts(lists, clicks, teams)
+        outcomes = [self.method.outcomes(self.rankings, *part, two) for part in parts]
+        return np.concatenate([np.empty(0), *outcomes])
 
     def _parts(
         self, lists: Any, clicks: Any, teams: Any
@@ -358,25 +346,15 @@ def checked_method(
 
 _PAGES = Schema(
     "table of pages",
-    (
-        Column("page", ID, "impression"),
-        Column("query", ID, "topic", called="topic"),
-    ),
+    (Column("page", ID, "impression"), Column("query", ID, "topic", called="topic")),
     called="the pages",
     formats=FRAMES,
     otherwise="csv",
-    readable="table of pages and queries",
     tuples=("page", "query"),
 )
 
-_SHOWN = {
-    "page": pl.String,
-    "query": pl.String,
-    "method": pl.String,
-    "rank": pl.Int64,
-    "doc": pl.String,
-    "team": pl.String,
-}
+_TEXTS = dict.fromkeys(("page", "query", "method"), pl.String)
+_SHOWN = {**_TEXTS, "rank": pl.Int64, "doc": pl.String, "team": pl.String}
 
 _MOST_PAGES = 10_000_000
 """Most pages of all topics, whose lists are in memory together."""
@@ -485,7 +463,7 @@ class InterleavedRuns(Mapping[str, Interleaver]):
             raise table.wrong(row, f"page {quoted(pages[row])} twice")
         for row in (~topics.is_in([*self])).arg_true():
             raise table.wrong(row, f"topic {quoted(topics[row])} is not in all runs")
-        groups = table.frame.with_row_index("row").partition_by("query", maintain_order=True)
+        groups = table.frame.partition_by("query", maintain_order=True)
 
         def of(group: pl.DataFrame) -> pl.DataFrame:
             topic, keys = group["query"][0], group["page"].to_list()
@@ -497,20 +475,15 @@ class InterleavedRuns(Mapping[str, Interleaver]):
 
     def _frame(self, topic: str, pages: Sequence[str], drawn: Drawn) -> pl.DataFrame:
         row, place = np.nonzero(drawn.lists >= 0)
-        teams = drawn.teams[row, place]
+        docs, teams = drawn.lists[row, place], drawn.teams[row, place]
         rankers = pl.Series([*self.rankers, None], dtype=pl.String)
-        docs = pl.Series([*map(str, self[topic].docs)], dtype=pl.String)
-        return pl.DataFrame(
-            {
-                "page": pl.Series(pages, dtype=pl.String).gather(row),
-                "query": pl.repeat(topic, row.size, dtype=pl.String, eager=True),
-                "method": pl.repeat(str(self.method), row.size, dtype=pl.String, eager=True),
-                "rank": place + 1,
-                "doc": docs.gather(drawn.lists[row, place]),
-                "team": rankers.gather(np.where(teams == NOBODY, len(self.rankers), teams)),
-            },
-            schema=_SHOWN,
-        )
+        columns = {
+            "page": pl.Series(pages, dtype=pl.String).gather(row),
+            **{"query": topic, "method": str(self.method), "rank": place + 1},
+            "doc": pl.Series([*map(str, self[topic].docs)], dtype=pl.String).gather(docs),
+            "team": rankers.gather(np.where(teams == NOBODY, len(self.rankers), teams)),
+        }
+        return pl.DataFrame(columns, schema=_SHOWN)
 
 
 def interleave_runs(
@@ -547,20 +520,15 @@ def interleave_runs(
     parsed = checked_method(method, length, len(many))
     orders = {run.name: ranked(run, ties) for run in many}
     topics = dict.fromkeys(topic for order in orders.values() for topic in order)
-    made = {
-        topic: Interleaver(
-            parsed,
-            rankings_of({name: order[topic] for name, order in orders.items()}),
-            length,
-            topic,
-        )
-        for topic in topics
-        if all(topic in order for order in orders.values())
-    }
-    if not made:
+    shared = [topic for topic in topics if all(topic in order for order in orders.values())]
+    if not shared:
         raise PolicyError("the runs have no topic in common")
-    missing = tuple(topic for topic in topics if topic not in made)
-    return InterleavedRuns(parsed, tuple(orders), missing, made)
+    by_topic = {}
+    for topic in shared:
+        rankings = rankings_of({name: order[topic] for name, order in orders.items()})
+        by_topic[topic] = Interleaver(parsed, rankings, length, topic)
+    missing = tuple(topic for topic in topics if topic not in by_topic)
+    return InterleavedRuns(parsed, tuple(orders), missing, by_topic)
 
 
 def write_lists(drawn: pl.DataFrame, path: str, format: str) -> None:

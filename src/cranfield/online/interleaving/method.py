@@ -42,8 +42,7 @@ class Rankings:
     @cached_property
     def sizes(self) -> Ints:
         """Number of documents of each ranking."""
-        sizes: Ints = (self.orders >= 0).sum(axis=1)
-        return sizes
+        return np.asarray((self.orders >= 0).sum(axis=1))
 
     @cached_property
     def ranks(self) -> Ints:
@@ -59,14 +58,12 @@ class Rankings:
     @property
     def lacks(self) -> Bools:
         """Whether a ranking lacks a document, shape (rankers, documents)."""
-        lacks: Bools = self.ranks > self.sizes[:, None]
-        return lacks
+        return np.asarray(self.ranks > self.sizes[:, None])
 
     @cached_property
     def best(self) -> Ints:
         """Best rank of each document in the rankings that have it, from 1, shape (documents,)."""
-        best: Ints = np.where(self.lacks, len(self.docs), self.ranks).min(axis=0)
-        return best
+        return np.asarray(np.where(self.lacks, len(self.docs), self.ranks).min(axis=0))
 
     @property
     def common_prefix(self) -> int:
@@ -123,12 +120,15 @@ def repeated(values: Iterable[T]) -> list[T]:
 def ranked(run: Run, ties: str) -> dict[str, list[str]]:
     """Return the documents that a run has for each topic, best first."""
     order = order_of(run, ties)
-    docs = run.ids(order.rows)
+    docs = run.docs[order.rows]
     starts = order.starts.tolist()
     ends = [*starts[1:], len(docs)]
     places = zip(run.topics, starts, ends, strict=True)
     return {topic: docs[start:end].to_list() for topic, start, end in places}
 
+
+Pair = tuple[int, int]
+"""Indices of two rankers."""
 
 NOBODY = -1
 """Code of no document, and the team of a document that no ranker owns."""
@@ -200,24 +200,18 @@ class Distribution:
 
     def to_polars(self) -> pl.DataFrame:
         """Return a row a list: its documents, their teams (null: nobody), its probability."""
-        docs = [*map(str, self.rankings.docs)]
-        names = [*self.rankings.rankers, None]
-        teams = [
-            [names[team] for team in own[: np.count_nonzero(row >= 0)]]
-            for row, own in zip(self.lists, self.teams.tolist(), strict=True)
+        docs, names = [*map(str, self.rankings.docs)], [*self.rankings.rankers, None]
+        # A list that has ended is filled with -1 behind its documents.
+        sizes = (self.lists >= 0).sum(axis=1).tolist()
+        rows = [
+            ([docs[code] for code in codes[:size]], [names[team] for team in teams[:size]])
+            for codes, teams, size in zip(
+                self.lists.tolist(), self.teams.tolist(), sizes, strict=True
+            )
         ]
-        return pl.DataFrame(
-            {
-                "list": [[docs[code] for code in row if code >= 0] for row in self.lists.tolist()],
-                "teams": teams,
-                "probability": self.probabilities,
-            },
-            schema={
-                "list": pl.List(pl.String),
-                "teams": pl.List(pl.String),
-                "probability": pl.Float64,
-            },
-        )
+        schema = dict.fromkeys(("list", "teams"), pl.List(pl.String))
+        frame = pl.DataFrame(rows, schema=schema, orient="row")
+        return frame.with_columns(probability=pl.Series(self.probabilities, dtype=pl.Float64))
 
 
 @dataclass
@@ -316,10 +310,8 @@ class InterleavingMethod(Spec):
     """
 
     name: ClassVar[str] = ""
-    source: ClassVar[str] = ""
-    """The publication that defines it."""
-    max_rankers: ClassVar[int | None] = None
-    """Largest number of rankers; None for any number."""
+    source: ClassVar[str] = ""  # The publication that defines it
+    max_rankers: ClassVar[int | None] = None  # Largest number of rankers; None for any number
     outcome: str = parameter(
         "sign",
         choice("sign", "difference"),
@@ -344,12 +336,7 @@ class InterleavingMethod(Spec):
         raise NotImplementedError
 
     def outcomes(
-        self,
-        rankings: Rankings,
-        lists: Indices,
-        clicks: Bools,
-        teams: Indices,
-        pair: tuple[int, int],
+        self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices, pair: Pair
     ) -> Floats:
         """Outcome of each list between the rankers of a pair, above 0 if the first one wins."""
         first, second = self.credits(rankings, lists, clicks, teams)[:, list(pair)].T
@@ -357,8 +344,7 @@ class InterleavingMethod(Spec):
         # Sums that differ by rounding alone are equal.
         equal = np.abs(difference) <= 1e-12 * (np.abs(first) + np.abs(second))
         difference[equal] = 0
-        outcomes: Floats = difference if self.outcome == "difference" else np.sign(difference)
-        return outcomes
+        return np.asarray(difference if self.outcome == "difference" else np.sign(difference))
 
 
 def divided(above: Floats, below: Floats, otherwise: float) -> Floats:
@@ -374,7 +360,7 @@ METHODS: Registry[type[InterleavingMethod]] = Registry(
     methods: Balanced=BI
     methods: TeamDraft=TD=TDI=TDM=TeamDraftMultileaving
     methods: Probabilistic=PI=PM=ProbabilisticMultileaving
-    optimised: Optimised=OI=Optimized
+    methods: Optimised=OI=Optimized
       OptimisedMultileaving=OM=OptimizedMultileaving
     methods: SOSM=SampleOnlyScoredMultileaving
     methods: PairwisePreference=PPM=PairwisePreferenceMultileaving

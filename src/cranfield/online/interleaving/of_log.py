@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import bdtr, ndtri
 
-from cranfield.base.arrays import Floats, Indices
+from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import (
     InputError,
     PolicyError,
@@ -74,15 +74,13 @@ def with_weights(log: QueryLog, clicks: str, shown: pl.DataFrame) -> tuple[pl.Da
     elif clicks == "sat":
         log.require("clicks", "dwell", purpose="satisfied clicks")
         weight = (pl.col("dwell") >= SATISFIED).fill_null(False).cast(pl.Float64)
-        unknown = rows["dwell"].null_count()
-        if unknown:
+        if unknown := rows["dwell"].null_count():
             notes.append(f"{counted(unknown, 'click')} of unknown dwell taken for not satisfied")
     elif clicks != "all":
         numeric = [name for name, kind in rows.schema.items() if kind.is_numeric()]
         check_choice("clicks", clicks, ["all", "first", "last", "sat", *numeric[2:]])
         weight = pl.col(clicks).cast(pl.Float64).fill_null(0.0)
-        unknown = rows[clicks].null_count()
-        if unknown:
+        if unknown := rows[clicks].null_count():
             notes.append(f"{counted(unknown, 'click')} without {clicks} worth nothing")
     best = rows.group_by("page", "rank").agg(weight.max().alias("weight"))
     weighted = shown.join(best, on=["page", "rank"], how="left", maintain_order="left")
@@ -104,15 +102,13 @@ def teams_of(log: QueryLog) -> tuple[str, ...]:
     return tuple(sorted(names, key=str.encode))
 
 
-def interleaved_pages(log: QueryLog) -> pl.Series:
+def interleaved_pages(log: QueryLog) -> Bools:
     """Return which pages are interleaved: those with a method or a team; all if none has either."""
-    pages = log.pages
-    known = pl.Series([False]).new_from_index(0, pages.height)
-    if "method" in pages.columns:
-        known |= pages["method"].is_not_null()
+    known = np.zeros(log.pages.height, dtype=bool)
+    if "method" in log.pages.columns:
+        known |= log.pages["method"].is_not_null().to_numpy()
     if "team" in log.results.columns:
-        owned = log.results.filter(pl.col("team").is_not_null())["page"]
-        known |= pl.int_range(pages.height, eager=True).is_in(owned.unique().implode())
+        known[log.results.drop_nulls("team")["page"]] = True
     return known if known.any() else ~known
 
 
@@ -124,15 +120,14 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     part where it owns a result, as other pages may have interleaved other rankers.
     """
     names = teams_of(log)
-    owned, notes = with_weights(log, clicks, log.results.filter(pl.col("team").is_not_null()))
+    owned, notes = with_weights(log, clicks, log.results.drop_nulls("team"))
     each = owned.group_by("page", "team", maintain_order=True).agg(pl.col("weight").sum())
     each = each.with_columns(pl.col("team").replace_strict(names, range(len(names))))
-    pages = interleaved_pages(log).arg_true().to_numpy()
+    pages = np.flatnonzero(interleaved_pages(log))
     values = np.full((len(pages), len(names)), 0.0 if len(names) == 2 else np.nan)
     row = np.searchsorted(pages, each["page"].to_numpy())
     values[row, each["team"].to_numpy()] = each["weight"].to_numpy()
-    without = log.pages.height - len(pages)
-    if without:
+    if without := log.pages.height - len(pages):
         notes.append(f"{counted(without, 'page')} without teams left aside")
     if "method" in log.pages.columns:
         method = log.pages["method"].drop_nulls()
@@ -258,7 +253,7 @@ def outcomes_by_method(
         log.require("pages", "method", purpose="a preference by the method of each page")
     pages = log.pages.select("query", method="method" if method is None else pl.lit(method))
     pages = pages.with_columns(page=pl.int_range(pl.len(), dtype=pl.Int64))
-    pages = pages.filter(interleaved_pages(log))
+    pages = pages.filter(pl.Series(interleaved_pages(log)))
     used = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
     if used.is_empty():
         raise InputError("no page has both lists and a method", source=log.source)
@@ -269,16 +264,14 @@ def outcomes_by_method(
     pair = _pair(names or sorted({name for of in lists.values() for name in of}, key=str.encode))
     values = np.zeros((log.pages.height, 2))
     for (query, of), rows in shown.group_by("query", "method", maintain_order=True):
-        missing = [name for name in pair if name not in lists[query]]
-        if missing:
+        if missing := [name for name in pair if name not in lists[query]]:
             raise PolicyError(f"no list of {quoted(missing[0])} for the query {quoted(query)}")
         two = {name: lists[query][name] for name in pair}
-        page, found = _of_query(rows, two, str(of), log.source)
-        values[page] = found
+        page, credits = _of_query(rows, two, str(of), log.source)
+        values[page] = credits
     # A page without results has no clicks: a tie.
     kept = used["page"].to_numpy()
-    without = log.pages.height - len(kept)
-    if without:
+    if without := log.pages.height - len(kept):
         notes.append(f"{counted(without, 'page')} without lists or a method left aside")
     return LogCredits(pair, values[kept], kept, tuple(notes))
 
@@ -295,14 +288,13 @@ def _of_query(
         doc = rows["doc"][int(np.argmax(known < 0))]
         raise InputError("a page shows a document that no ranker has", source=source, doc=doc)
     page, place = np.unique(rows["page"].to_numpy(), return_inverse=True)
-    rank = rows["rank"].to_numpy() - 1
+    cells = place, rows["rank"].to_numpy() - 1
     teams = {name: k for k, name in enumerate(made.rankers)}
-    owner = rows["team"].replace_strict(teams, default=-1, return_dtype=pl.Int64).to_numpy()
-    shape = len(page), length
-    codes, owners = np.full(shape, -1, dtype=np.intp), np.full(shape, -1, dtype=np.intp)
-    clicked = np.zeros(shape, dtype=bool)
-    codes[place, rank], owners[place, rank] = known, owner
-    clicked[place, rank] = (rows["weight"] > 0).to_numpy()
+    codes, owners = np.full((2, len(page), length), -1, dtype=np.intp)
+    codes[cells] = known
+    owners[cells] = rows["team"].replace_strict(teams, default=-1, return_dtype=pl.Int64)
+    clicked = np.zeros(codes.shape, dtype=bool)
+    clicked[cells] = rows["weight"] > 0
     if made.method.by_team:
         return page, made.credits(codes, clicked, owners)
     found = made.outcomes(codes, clicked, owners)
@@ -375,7 +367,7 @@ def preference(
     pair = _pair(credits.rankers if names is None else names)
     options = expected, confidence, resamples, seed
     first, second = map(credits.of, pair)
-    return preference_between(first, second, code, pair, kind, notes, *options)
+    return preference_between(first, second, code, pair, kind, notes, options)
 
 
 def preference_matrix(
@@ -415,4 +407,5 @@ def preference_matrix(
     if len(rankers) < 2:
         raise PolicyError("preferences are between two rankers or more")
     values = np.stack([credits.of(name) for name in rankers], axis=1)
-    return matrix_from(values, code, rankers, kind, notes, correction, confidence, resamples, seed)
+    options = 0.5, confidence, resamples, seed
+    return matrix_from(values, code, rankers, kind, notes, correction, options)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
@@ -16,6 +17,7 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import PolicyError, check_several, quoted
 from cranfield.base.text import counted
 from cranfield.online.interleaving.preference import (
+    Options,
     Preference,
     checked_credits,
     preference_between,
@@ -68,21 +70,21 @@ class PreferenceMatrix(Result):
     @property
     def delta(self) -> Floats:
         """The `delta` of each ranker, by row, against each other one, by column."""
-        upper = np.zeros((len(self.rankers),) * 2)
-        upper[self._places] = [pair.delta for pair in self.pairs]
+        upper = self._matrix([pair.delta for pair in self.pairs])
         return upper - upper.T
 
     @property
     def significant(self) -> Bools:
         """Whether corrected p-values are at most 1 less the confidence, in a matrix as `delta`."""
         level = 1 - self.pairs[0].confidence
-        upper = np.zeros((len(self.rankers),) * 2, dtype=bool)
-        upper[self._places] = self.pvalues <= level + 1e-12
+        upper = self._matrix(self.pvalues <= level + 1e-12) > 0
         return upper | upper.T
 
-    @property
-    def _places(self) -> tuple[Indices, Indices]:
-        return np.triu_indices(len(self.rankers), 1)
+    def _matrix(self, values: ArrayLike) -> Floats:
+        """Return values of pairs above the diagonal of a matrix."""
+        upper = np.zeros((len(self.rankers),) * 2)
+        upper[np.triu_indices(len(self.rankers), 1)] = values
+        return upper
 
     def cycles(self, *, significant: bool = False) -> list[tuple[str, ...]]:
         """Return cycles: each ranker is preferred to the next one, and the last to the first.
@@ -212,7 +214,8 @@ def preference_matrix_by_credits(
     values = checked_credits(credits)
     code, kind = unit_codes(units, len(values)), "impression" if units is None else unit
     rankers = range(1, values.shape[1] + 1) if names is None else names
-    return matrix_from(values, code, rankers, kind, (), correction, confidence, resamples, seed)
+    options = 0.5, confidence, resamples, seed
+    return matrix_from(values, code, rankers, kind, (), correction, options)
 
 
 def matrix_from(
@@ -222,12 +225,9 @@ def matrix_from(
     unit: str,
     notes: Sequence[str],
     correction: str,
-    *options: Any,
+    options: Options,
 ) -> PreferenceMatrix:
-    """Compare each pair of rankers by their credits and the units of impressions.
-
-    `options` are confidence, resamples and seed.
-    """
+    """Compare each pair of rankers by their credits and the units of impressions."""
     names = tuple(map(str, rankers))
     if len(names) != credits.shape[1] or len(set(names)) != len(names):
         raise PolicyError(
@@ -240,6 +240,6 @@ def matrix_from(
                 f"no impression in which both {quoted(first)} and {quoted(second)} took part"
             )
         pair = first, second
-        pairs.append(preference_between(own, other, code, pair, unit, (), 0.5, *options))
+        pairs.append(preference_between(own, other, code, pair, unit, (), options))
     pvalues = adjusted(np.array([pair.pvalue for pair in pairs]), correction)
     return PreferenceMatrix(names, tuple(pairs), pvalues, correction, tuple(notes))

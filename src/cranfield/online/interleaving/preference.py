@@ -50,23 +50,18 @@ class Preference(Result):
 
     Attributes
     ----------
-    names
-        A and B; wins are those of A.
-    unit
-        Unit of the sign test and of the bootstrap, such as `user`.
+    names, unit
+        A and B, wins are those of A; and the unit of the sign test and of the bootstrap.
     wins, losses, ties
         Impressions in which A had more credit, less, and as much as B.
     unit_wins, unit_losses, unit_ties
         Units with more wins of A than losses, with more losses, and the others.
     expected
         Share of wins among wins and losses of two equal rankers.
-    pvalue
-        P-value of the exact sign test by unit, without ties: twice the smaller tail of the binomial
-        distribution.
-    z
-        Wins by unit less those expected, by their standard deviation if rankers are equal.
-    unit_limits
-        Interval of `unit_outcome` (Clopper and Pearson, 1934), which belongs to the sign test.
+    pvalue, z, unit_limits
+        Of the exact sign test by unit, without ties: twice the smaller tail of the binomial
+        distribution; wins less those expected, by their standard deviation; the interval of
+        `unit_outcome` that belongs to the test (Clopper and Pearson, 1934).
     outcome_limits, delta_limits, outcome_pvalue, delta_pvalue
         Intervals and p-values of `outcome` and `delta`. Where each unit has one impression they are
         those of the sign test, given the number of ties; otherwise percentiles of a bootstrap over
@@ -75,10 +70,8 @@ class Preference(Result):
         Mean over units of a unit's mean difference of credit, A minus B, with the interval and
         p-value of Student's t-test. NaN if only counts are known, and no interval if the
         difference is the same in all units.
-    confidence
-        Confidence level of the intervals.
-    resamples, seed
-        Number of bootstrap resamples, 0 where there is no bootstrap, and the seed.
+    confidence, resamples, seed
+        Confidence level, number of bootstrap resamples (0: no bootstrap), and the seed.
     notes
         Notes for the reader, such as excluded impressions.
     """
@@ -131,7 +124,7 @@ class Preference(Result):
     @property
     def outcome(self) -> float:
         r"""Share of wins of the impressions that are no ties, :math:`w / (w + l)`."""
-        return float(outcome_of(np.array([self.wins, self.losses, self.ties])))
+        return float(outcome_of(np.array([self.wins, self.losses])))
 
     @property
     def delta(self) -> float:
@@ -141,7 +134,7 @@ class Preference(Result):
     @property
     def unit_outcome(self) -> float:
         """Proportion of wins among the units that are not ties."""
-        return float(outcome_of(np.array([self.unit_wins, self.unit_losses, 0])))
+        return float(outcome_of(np.array([self.unit_wins, self.unit_losses])))
 
     @property
     def alpha(self) -> float:
@@ -205,7 +198,7 @@ class Preference(Result):
 
 
 def outcome_of(counts: Ints) -> Floats:
-    """Return w / (w + l) of wins, losses and ties, NaN where there are only ties."""
+    """Return w / (w + l) of wins and losses, NaN where there are only ties."""
     wins, losses = counts[..., 0], counts[..., 1]
     with np.errstate(invalid="ignore"):
         return np.asarray(np.divide(wins, wins + losses))
@@ -269,7 +262,7 @@ def preference_of(
         check_whole(name, value, 0, MOST)
     number = np.array([ties, losses, wins], dtype=np.int64)
     kinds = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]])
-    return _preference(kinds, number, None, names, "impression", (), expected, confidence, 0, 0)
+    return _preference(kinds, number, None, names, "impression", (), (expected, confidence, 0, 0))
 
 
 def preference_by_credits(
@@ -324,7 +317,8 @@ def preference_by_credits(
         raise PolicyError("a preference is between two rankers: see preference_matrix_by_credits")
     code, kind = unit_codes(units, len(values)), "impression" if units is None else unit
     options = expected, confidence, resamples, seed
-    return preference_between(*values.T, code, names, kind, (), *options)
+    first, second = values.T
+    return preference_between(first, second, code, names, kind, (), options)
 
 
 def checked_credits(credits: Any) -> Floats:
@@ -351,6 +345,10 @@ def unit_codes(units: Any, impressions: int) -> Indices:
         raise PolicyError(f"{wrong}, and not of kinds that have no order") from None
 
 
+Options = tuple[float, float, int, int]
+"""The options `expected`, `confidence`, `resamples` and `seed`."""
+
+
 def preference_between(
     first: Floats,
     second: Floats,
@@ -358,12 +356,9 @@ def preference_between(
     names: Sequence[str],
     unit: str,
     notes: Sequence[str],
-    *options: Any,
+    options: Options,
 ) -> Preference:
-    """Test the preference between two rankers from the credits and the unit of each impression.
-
-    `options` are expected, confidence, resamples and seed.
-    """
+    """Test the preference between two rankers from the credits and the unit of each impression."""
     difference = first - second
     compared = ~np.isnan(difference)
     if not compared.all():
@@ -376,7 +371,7 @@ def preference_between(
     outcomes = np.stack(counts, axis=1).astype(np.int64)
     credit = np.bincount(code, difference, known.size) / outcomes.sum(axis=1)
     kinds, number = np.unique(outcomes, axis=0, return_counts=True)
-    return _preference(kinds, number, credit, names, unit, notes, *options)
+    return _preference(kinds, number, credit, names, unit, notes, options)
 
 
 def _preference(
@@ -386,15 +381,13 @@ def _preference(
     names: Sequence[str],
     unit: str,
     notes: Sequence[str],
-    expected: float,
-    confidence: float,
-    resamples: int,
-    seed: int,
+    options: Options,
 ) -> Preference:
     """Test a preference from wins, losses and ties of kinds of units, and the number of each kind.
 
     `credit` is the mean difference of credit by unit, None where only outcomes are known.
     """
+    expected, confidence, resamples, seed = options
     check_share("expected", expected)
     check_share("confidence", confidence)
     pair = tuple(map(str, names))
@@ -409,7 +402,10 @@ def _preference(
     decided = ahead + behind
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.divide(ahead - decided * expected, np.sqrt(decided * expected * (1 - expected)))
-    pvalue = _sign_test(ahead, behind, expected)
+    # Twice the smaller binomial tail, at most 1: the test that Clopper-Pearson inverts.
+    counts = np.array(ahead), np.array(behind)
+    tails = [binomial_pvalues(*counts, tail, expected) for tail in ("greater", "less")]
+    pvalue = min(1.0, 2 * float(min(tails)))
     low, high = map(float, clopper_pearson(np.array(ahead), np.array(decided), confidence))
     notes = list(notes)
     if (kinds.sum(axis=1) > 1).any():
@@ -451,16 +447,7 @@ def _preference(
             else f"one {unit}: the difference of credit has no interval"
         )
     return Preference(
-        names=pair,
-        unit=unit,
-        wins=wins,
-        losses=losses,
-        ties=ties,
-        unit_wins=ahead,
-        unit_losses=behind,
-        unit_ties=level,
-        expected=float(expected),
-        pvalue=pvalue,
+        *(pair, unit, wins, losses, ties, ahead, behind, level, float(expected), pvalue),
         z=float(z) if decided else 0.0,
         unit_limits=(low, high),
         outcome_limits=outcome[:2],
@@ -475,13 +462,6 @@ def _preference(
         seed=int(seed),
         notes=tuple(notes),
     )
-
-
-def _sign_test(wins: int, losses: int, expected: float) -> float:
-    """Return twice the smaller binomial tail, at most 1: the test that Clopper-Pearson inverts."""
-    counts = np.array(wins), np.array(losses)
-    tails = [binomial_pvalues(*counts, tail, expected) for tail in ("greater", "less")]
-    return min(1.0, 2 * float(min(tails)))
 
 
 def _resampled(kinds: Ints, number: Ints, resamples: int, seed: int) -> Ints:

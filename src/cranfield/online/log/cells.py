@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -13,11 +14,18 @@ from typing import Any
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.sessions.reading import columns_of_mapping
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Columns, Table, csv_frame, fitted, parquet_frame, read_columns
+from cranfield.sources.columns import (
+    Columns,
+    Table,
+    columns_of_frame,
+    columns_of_mapping,
+    fitted,
+    lines_of_rows,
+    read_columns,
+)
 from cranfield.sources.schemas import Column, Schema, optional
-from cranfield.sources.text import decoded, json_lines, parsed_json
+from cranfield.sources.text import decoded, json_lines
 from cranfield.sources.values import Cells, Kind, absent, plain
 
 Types = Mapping[str, Any]
@@ -35,21 +43,21 @@ _BULK = (
 )
 _HITS = "OpenSearch hits, with records inside _source; write the records by jq -c ._source"
 
-BOM = b"\xef\xbb\xbf"
-
 
 def is_blank(raw: bytes) -> bool:
     """Whether a file has no text except a byte order mark."""
-    return not raw.removeprefix(BOM).strip()
+    return not raw.removeprefix(BOM_UTF8).strip()
 
 
-def records(raw: bytes, source: str, what: str, types: Types | None = None) -> pl.DataFrame:
-    """Read JSON objects, one a line.
+def records(
+    raw: bytes, source: str, what: str, types: Types | None = None
+) -> tuple[pl.DataFrame, Sequence[int]]:
+    """Read JSON objects, one a line; return them and the line of each.
 
     types: types of the fields to read, where text holds any plain value; by default all fields, as
     text.
     """
-    raw = raw.removeprefix(BOM)
+    raw = raw.removeprefix(BOM_UTF8)
     if wrapped := _WRAPPED.match(raw):
         form = _BULK if wrapped[1] else _HITS
         raise InputError(f"expected {what}, one a line, got {form}", source=source)
@@ -58,69 +66,48 @@ def records(raw: bytes, source: str, what: str, types: Types | None = None) -> p
         raise InputError("is no valid JSON: half of a surrogate pair", source=source, line=line)
     try:
         if types is None:
-            types = _fields(raw)
+            # Without reading: a number where another line has true or false is read as text later.
+            schema = pl.scan_ndjson(raw, infer_schema_length=None).collect_schema()
+            types = {n: kind if kind.is_nested() else pl.String for n, kind in schema.items()}
         frame = pl.read_ndjson(raw, schema=types)
     except _ERRORS:
-        raise _bad_line(raw, source, what, types) from None
-    texts = frame.select(pl.col(pl.String).str.contains(r"^[\[{]"))
-    nested = [column.name for column in texts if column.any()]
-    if nested:
+        raise _bad_record(raw, source, what, types) from None
+    texts = frame.select(pl.col(pl.String).str.contains(r"^[\[{]").any())
+    nested = [column.name for column in texts if column[0]]
+    # Perhaps an object has a name twice, which is refused: the reader takes the first.
+    twice = any(raw.count(f'"{name}"'.encode()) > frame.height for name in frame.columns)
+    if nested or twice:
         for record, line in zip(*json_lines(decoded(raw, source), source), strict=True):
             name = next((one for one in nested if isinstance(record.get(one), (list, dict))), None)
             if name is not None:
                 reason = f"expected text or a number in {quoted(name)}, got {quoted(record[name])}"
                 raise InputError(reason, source=source, line=line)
-    elif any(raw.count(f'"{name}"'.encode()) > frame.height for name in frame.columns):
-        # Perhaps an object has a name twice, which is refused: the reader takes the first.
-        json_lines(decoded(raw, source), source)
-    return frame
+    return frame, lines_of_rows(raw, frame.height) or range(1, frame.height + 1)
 
 
 def numbered_records(raw: bytes, source: str, what: str, types: Types) -> pl.DataFrame:
     """Read JSON objects as :func:`records` does, each with its `line`."""
-    frame = records(raw, source, what, types)
-    lines = lines_of_rows(raw, frame.height) or range(1, frame.height + 1)
+    frame, lines = records(raw, source, what, types)
     return frame.with_columns(line=pl.Series(lines, dtype=pl.Int64))
 
 
-def _fields(raw: bytes) -> Types:
-    """Return the fields of all lines; plain values are text until they are converted."""
-    # Without reading: a number where another line has true or false is read as text later.
-    schema = pl.scan_ndjson(raw, infer_schema_length=None).collect_schema()
-    return {name: kind if kind.is_nested() else pl.String for name, kind in schema.items()}
-
-
-def _bad_line(raw: bytes, source: str, what: str, types: Types | None) -> InputError:
+def _bad_record(raw: bytes, source: str, what: str, types: Types | None) -> InputError:
     """Return the error for the first line up to which the records cannot be read."""
-    lines = raw.splitlines(keepends=True)
+    parsed, lines = json_lines(decoded(raw, source), source)
+    for record, line in zip(parsed, lines, strict=True):
+        if not isinstance(record, dict):
+            return InputError("is no object", source=source, line=line)
+    texts = raw.split(b"\n")
 
-    def fails(place: int) -> bool:
-        part = b"".join(lines[: place + 1])
+    def fails(line: int) -> bool:
         try:
-            if part.strip():
-                pl.read_ndjson(part, schema=types, infer_schema_length=None)
+            pl.read_ndjson(b"\n".join(texts[:line]), schema=types, infer_schema_length=None)
         except _ERRORS:
             return True
         return False
 
-    place = bisect_left(range(len(lines) - 1), True, key=fails)
-    try:
-        parsed = parsed_json(decoded(lines[place], source, place + 1), source, place + 1)
-    except InputError as error:
-        return error
-    reason = f"is no record of {what}" if isinstance(parsed, dict) else "is no object"
-    return InputError(reason, source=source, line=place + 1)
-
-
-def lines_of_rows(raw: bytes, rows: int, head: int = 0) -> Sequence[int] | None:
-    """Return the line of each row below a header; None where a row may not be one line."""
-    lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
-    if lines == rows + head:
-        return range(head + 1, head + 1 + rows)
-    if head or rows > 1_000_000:
-        return None
-    filled = [k for k, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
-    return filled if len(filled) == rows else None
+    line = lines[bisect_left(lines[:-1], True, key=fails)]
+    return InputError(f"is no record of {what}", source=source, line=line)
 
 
 UTC = pl.Datetime("us", "UTC")
@@ -440,75 +427,43 @@ def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
     """Read a table of a log, perhaps one without rows."""
     if empty and is_blank_file(data):
         return table_of(pl.DataFrame(schema=["page", "rank", "doc"]), schema, fspath(data))
-    columns = columns_of(data, schema)
-    return _table(columns.matched(schema), schema, columns.source, columns.lines, empty)
+    return columns_of(data, schema).table(schema, empty=empty)
 
 
 def table_of(frame: pl.DataFrame, schema: Schema, source: str, empty: bool = True) -> Table:
     """Convert a frame with columns of a schema, and perhaps the `line` of each row."""
     lines = frame["line"].to_list() if "line" in frame.columns else None
-    return _table(frame.to_dict(), schema, source, lines, empty)
-
-
-def _table(
-    cells: Mapping[str, Cells],
-    schema: Schema,
-    source: str,
-    lines: Sequence[int] | None,
-    empty: bool,
-) -> Table:
-    if empty and not max(map(len, cells.values()), default=0):
-        frame = pl.DataFrame(schema={column.name: column.kind.dtype for column in schema.columns})
-        return Table(frame, source, tuple(cells))
-    return fitted(cells, schema, source, lines)
-
-
-def rows_of(table: Table, rows: pl.Series) -> Table:
-    """Return some rows of a table, by their places, with their lines."""
-    lines = None if table.lines is None else pl.Series(table.lines)[rows].to_list()
-    return replace(table, frame=table.frame[rows], lines=lines)
+    return fitted(frame.to_dict(), schema, source, lines, empty=empty)
 
 
 def is_blank_file(data: Any) -> bool:
     """Whether a file is one of JSON lines without a line; an empty CSV file has a header."""
-    if not isinstance(data, (str, PathLike)):
+    if not _is_json_lines(data):
         return False
-    source = Source(fspath(data))
-    if FORMAT_OF_SUFFIX.get(source.suffix) != "jsonl":
-        return False
-    with source.open() as stream:
+    with Source.of(data).open() as stream:
         return is_blank(stream.read(4096))
+
+
+def _is_json_lines(data: Any) -> bool:
+    is_path = isinstance(data, (str, PathLike))
+    return is_path and FORMAT_OF_SUFFIX.get(Source.of(data).suffix) == "jsonl"
 
 
 def columns_of(data: Any, schema: Schema) -> Columns:
     """Read the columns of a table, unless they were read, and convert no cell yet."""
     if isinstance(data, Columns):
         return data
-    if isinstance(data, pl.DataFrame):
-        return _of_polars(data, schema.kind)
-    if not isinstance(data, (str, PathLike)):
+    if not _is_json_lines(data):
         return read_columns(data, schema)
-    source = Source(fspath(data))
-    form = FORMAT_OF_SUFFIX.get(source.suffix, "")
-    if form not in {"csv", "tsv", "parquet", "jsonl"}:
-        return read_columns(data, schema)
+    source = Source.of(data)
     raw, name = source.read(), source.name
     if is_blank(raw):
         raise schema.empty(name)
-    if form == "parquet":
-        return _of_polars(parquet_frame(raw, name), name)
-    if form == "jsonl":
-        frame = records(raw, name, f"a {schema.kind}")
-        if isinstance(kind := frame.schema.get("results"), pl.List) and kind.inner.is_nested():
-            # A page is a line, and its results are listed.
-            lines = pl.Series(lines_of_rows(raw, frame.height) or [None] * frame.height)
-            frame = frame.with_columns(lines.alias("(line)"))
-            frame = frame.explode("results", empty_as_null=True, keep_nulls=True).unnest("results")
-            return _of_polars(frame.drop("(line)"), name, frame["(line)"].to_list())
-    else:
-        frame = csv_frame(raw, name, "\t" if form == "tsv" else ",", form)
-    return _of_polars(frame, name, lines_of_rows(raw, frame.height, int(form != "jsonl")))
-
-
-def _of_polars(frame: pl.DataFrame, name: str, lines: Sequence[int] | None = None) -> Columns:
-    return Columns(name, frame.columns, lambda k: frame.get_columns()[k], lines)
+    frame, lines = records(raw, name, f"a {schema.kind}")
+    if isinstance(kind := frame.schema.get("results"), pl.List) and kind.inner.is_nested():
+        # A page is a line, and its results are listed.
+        frame = frame.with_columns(pl.Series("(line)", lines))
+        frame = frame.explode("results", empty_as_null=True, keep_nulls=True).unnest("results")
+        lines = frame["(line)"].to_list()
+        frame = frame.drop("(line)")
+    return replace(columns_of_frame(frame, name), lines=lines)

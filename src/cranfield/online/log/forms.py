@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike, fspath
@@ -15,17 +16,14 @@ from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.online.log import cells
 from cranfield.online.log.cells import is_blank, numbered_records
-from cranfield.online.log.linking import Anomalies, Policies, first_records, placed
+from cranfield.online.log.linking import Anomaly, Parts, Policies, first_records, placed
 from cranfield.online.log.query_log import PAGES, RESULTS
-from cranfield.sessions.log import SessionLog
+from cranfield.sessions.log import Sessions
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Table
 from cranfield.sources.schemas import spelt
 from cranfield.sources.text import decoded
-
-Parts = tuple[Table, Table | None, Table | None]
-"""Pages, results and clicks."""
 
 OF_CLICKS = frozenset({"time", "end", "dwell", "censored", "clicks"})
 """Columns that only clicks have."""
@@ -76,7 +74,7 @@ def parted(table: Table, clicks: bool = False) -> Parts:
         table.refuse(~shown & ranked, lambda row: "has a rank, and no document")
         table.refuse(shown & ~ranked, lambda row: "has no rank")
     results = replace(
-        cells.rows_of(table, shown.arg_true()),
+        table.gather(shown.arg_true()),
         names=tuple(name for name in RESULTS if name in table.names),
     )
     number = _number(table, shown)
@@ -86,7 +84,7 @@ def parted(table: Table, clicks: bool = False) -> Parts:
     if number is not None:
         table.refuse((number > 0) & ~shown, lambda row: "is clicked, and has no document")
     of_pages = Table(pages, table.source, ("id", *of_page))
-    return of_pages, results, None if number is None else _clicks(table, number)
+    return Parts(of_pages, results, None if number is None else _clicks(table, number))
 
 
 def _same(table: Table, pages: pl.DataFrame, names: list[str]) -> None:
@@ -162,7 +160,7 @@ _LATEST = 1e11
 """Seconds beyond which Python has no dates, roughly."""
 
 
-def read_sessions_as_log(sessions: SessionLog) -> Parts:
+def read_sessions_as_log(sessions: Sessions) -> Parts:
     """Convert sessions, whose clocks start in 1970, to pages, results and clicks.
 
     Pages are named by session and query, such as `3-1`. A query without text has that of its topic.
@@ -193,10 +191,12 @@ def read_sessions_as_log(sessions: SessionLog) -> Parts:
     clicks = with_page(sessions.clicks).select(
         *("page", "rank"), time=at("start"), dwell=pl.col("end") - pl.col("start")
     )
-    return (
+    lost = Anomaly("clicks on no result", sessions.lost_clicks, "left out", sessions.source)
+    return Parts(
         cells.table_of(pages, cells.PAGES, sessions.source),
         cells.table_of(results, cells.RESULTS, sessions.source),
         cells.table_of(clicks, cells.CLICKS, sessions.source),
+        (lost,),
     )
 
 
@@ -227,7 +227,6 @@ def read_ubi(
     queries: tuple[bytes, str],
     events: tuple[bytes, str] | None,
     click_actions: Sequence[str],
-    anomalies: Anomalies,
 ) -> Parts:
     """Read UBI queries and their events, given as bytes with the names of their sources.
 
@@ -246,16 +245,18 @@ def read_ubi(
     done = done.unnest("event_attributes").unnest("object", "position")
     shown = pl.col("action_name") == _SHOWN
     clicked = pl.col("action_name").is_in(click_actions)
-    if events is not None:
-        _check_actions(done, click_actions, events[1])
     known = pl.col("query_id").is_not_null()
     ordered = pl.col("ordinal").is_not_null() & pl.col("object_id").is_not_null()
+    anomalies: tuple[Anomaly, ...] = ()
     if events is not None:
+        _check_actions(done, click_actions, events[1])
         lost = done.filter(clicked & ~known).height
-        anomalies.add("clicks on no page", lost, "left out", events[1])
         # Other events, such as purchases, are no part of a log.
         others = done.filter(~(clicked | shown).fill_null(False)).height
-        anomalies.add("events of other kinds", others)
+        anomalies = (
+            Anomaly("clicks on no page", lost, "left out", events[1]),
+            Anomaly("events of other kinds", others),
+        )
     of_event = {"page": pl.col("query_id"), "rank": pl.col("ordinal"), "doc": pl.col("object_id")}
     # Browsers send events out of order, and a page may be shown again later.
     done = done.with_columns(at=cells.TIME.column("at", done["timestamp"])[0])
@@ -288,11 +289,12 @@ def read_ubi(
         session=pl.coalesce("session_id", "of_events"),
         time="timestamp",
     )
-    return (
+    return Parts(
         cells.table_of(pages, cells.PAGES, queries[1], empty=False),
         # Results stand in two files.
         cells.table_of(results.drop("line"), cells.RESULTS, queries[1]),
         None if events is None else cells.table_of(clicks, cells.CLICKS, events[1]),
+        anomalies,
     )
 
 
@@ -380,7 +382,7 @@ def _refuse(frame: pl.DataFrame, bad: pl.Expr | pl.Series, what: str, source: st
 
 def _tables(pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame, source: str) -> Parts:
     results = results.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
-    return (
+    return Parts(
         cells.table_of(pages, cells.PAGES, source, empty=False),
         cells.table_of(results, cells.RESULTS, source),
         cells.table_of(clicks, cells.CLICKS, source),
@@ -399,7 +401,6 @@ def parts_of(
     results: Any,
     clicks: Any,
     policies: Policies,
-    anomalies: Anomalies,
     other: Any = None,
 ) -> Parts:
     """Read the tables of a log, in the given format or the detected one.
@@ -422,8 +423,8 @@ def parts_of(
     beside = "results" if results is not None else "clicks" if clicks is not None else ""
     if beside and not (form == "ubi" and results is None):
         raise InputError(f"a log of format {form} takes no table of {beside} beside it")
-    parts = _parts_of_one(source, clicks, form, policies, anomalies)
-    _, shown, clicked = parts
+    parts = _parts_of_one(source, clicks, form, policies)
+    shown, clicked = parts.results, parts.clicks
     if shown is not None and shown.frame.is_empty():
         _warn_of_no_results(shown, is_file or policies.format == "flat")
     elif is_file and form in _ONE_FILE and clicked is not None and clicked.frame.is_empty():
@@ -437,13 +438,13 @@ def _three_tables(source: Any, results: Any, clicks: Any, other: Any) -> Parts:
         of_results = (one for one in cells.FLAT.columns if one.name in {"rank", "doc"})
         if all(column.named_in(source.names) for column in of_results):
             # Shown results with the columns of their pages, such as interleaved lists.
-            pages, shown, clicked = parted(cells.opened(source, cells.FLAT), clicks is not None)
-            if clicks is not None and clicked is not None:
+            parts = parted(cells.opened(source, cells.FLAT), clicks is not None)
+            if clicks is None:
+                return parts
+            if parts.clicks is not None:
                 reason = "has a column of clicks, and a table of clicks was given too"
                 raise InputError(reason, source=source.source)
-            if clicks is not None:
-                clicked = cells.opened(clicks, cells.CLICKS, empty=True)
-            return pages, shown, clicked
+            return parts._replace(clicks=cells.opened(clicks, cells.CLICKS, empty=True))
     if other is not None:
         results, clicks = results_or_clicks(other)
     pages = cells.opened(source, cells.PAGES)
@@ -458,7 +459,7 @@ def _three_tables(source: Any, results: Any, clicks: Any, other: Any) -> Parts:
                 source=clicked.source,
             )
     _warn_of_no_results(of_pages)
-    return pages, of_pages, clicked
+    return Parts(pages, of_pages, clicked)
 
 
 def _warn_of_no_results(shown: Table | None, expected: bool = False) -> None:
@@ -467,22 +468,19 @@ def _warn_of_no_results(shown: Table | None, expected: bool = False) -> None:
         warn(f"{shown.source}: no page has results; expected a column doc, or documents listed")
 
 
-def _parts_of_one(
-    source: Any, clicks: Any, form: str, policies: Policies, anomalies: Anomalies
-) -> Parts:
+def _parts_of_one(source: Any, clicks: Any, form: str, policies: Policies) -> Parts:
     """Read a log that is one source, or UBI queries with their events."""
     if form == "flat":
         table = cells.opened(source, cells.FLAT)
-        return parted(first_records(table, policies.odd, anomalies, drop_doubled=False))
+        first, anomalies = first_records(table, policies.odd, drop_doubled=False)
+        return parted(first)._replace(anomalies=(*anomalies,))
     if form == "sessions":
-        sessions = source if isinstance(source, SessionLog) else read_sessions(source)
-        parts = read_sessions_as_log(sessions)
-        anomalies.add("clicks on no result", sessions.lost_clicks, "left out", sessions.source)
-        return parts
+        sessions = source if isinstance(source, Sessions) else read_sessions(source)
+        return read_sessions_as_log(sessions)
     raw = _raw(source, form)
     if form == "ubi":
         events = None if clicks is None else _raw(clicks, form, empty=True)
-        return read_ubi(raw, events, policies.click_actions or ("click",), anomalies)
+        return read_ubi(raw, events, policies.click_actions or ("click",))
     if form == "living-labs":
         return parted(read_living_labs(*raw))
     return (read_yandex if form == "yandex" else read_one_line)(*raw)
@@ -525,7 +523,7 @@ def _file(folder: Path, name: str) -> str | None:
 
 
 def _form(source: Any, results: Any, clicks: Any) -> str:
-    if isinstance(source, SessionLog):
+    if isinstance(source, Sessions):
         return "sessions"
     if isinstance(source, (str, PathLike)):
         file = Source(fspath(source))
@@ -545,7 +543,7 @@ _SIGNS = (
 def _form_of_text(source: Source) -> str:
     """Return the format of a file by its first lines; empty if it may be a table."""
     with source.open() as stream:
-        head = stream.read(1 << 16).removeprefix(cells.BOM).decode(errors="replace")
+        head = stream.read(1 << 16).removeprefix(BOM_UTF8).decode(errors="replace")
     if head.lstrip().startswith("{"):
         keys = {spelt(key) for key in re.findall(r'"([^"\\]{1,40})"\s*:', head)}
         if {"ranking", "qid"} <= keys:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from cranfield.base.errors import InputError, check_choice, check_whole, quoted, warn
 from cranfield.base.text import counted
-from cranfield.online.log.cells import rows_of
 from cranfield.online.log.query_log import (
     CLICKS,
     PAGES,
@@ -22,29 +21,44 @@ from cranfield.online.log.query_log import (
 from cranfield.sources.columns import Table
 
 
-@dataclass
-class Anomalies:
-    """Numbers of anomalous records, and how those that are worth a warning were treated."""
+class Anomaly(NamedTuple):
+    """A number of anomalous records; those of a source with a treatment are worth a warning."""
 
-    numbers: dict[str, int] = field(default_factory=dict)
-    treatments: dict[str, tuple[str, str]] = field(default_factory=dict)
+    what: str
+    number: int
+    treatment: str = ""
+    source: str = ""
 
-    def add(self, what: str, number: int, treatment: str = "", source: str = "") -> None:
-        """Count records; a treatment is reported for their source."""
-        if number:
-            self.numbers[what] = self.numbers.get(what, 0) + number
-            if treatment:
-                self.treatments[what] = (source, treatment)
 
-    def warn(self) -> None:
-        for what, (source, treatment) in self.treatments.items():
-            number = counted_things(self.numbers[what], what)
-            warn(f"{source}: {number}, {treatment}", stacklevel=4)
+class Parts(NamedTuple):
+    """Tables of a log, whose pages are named by their ids, and the anomalies in reading them."""
+
+    pages: Table
+    results: Table | None = None
+    clicks: Table | None = None
+    anomalies: tuple[Anomaly, ...] = ()
+
+
+def _numbers(anomalies: Sequence[Anomaly]) -> dict[str, int]:
+    """Return the number of records of each anomaly."""
+    numbers: dict[str, int] = {}
+    for anomaly in anomalies:
+        if anomaly.number:
+            numbers[anomaly.what] = numbers.get(anomaly.what, 0) + anomaly.number
+    return numbers
+
+
+def _warn_of(anomalies: Sequence[Anomaly]) -> None:
+    numbers = _numbers(anomalies)
+    treated = {one.what: one for one in anomalies if one.number and one.treatment}
+    for what, anomaly in treated.items():
+        number = counted_things(numbers[what], what)
+        warn(f"{anomaly.source}: {number}, {anomaly.treatment}", stacklevel=4)
 
 
 def first_records(
-    table: Table, odd: str, anomalies: Anomalies, *, drop_doubled: bool = True
-) -> Table:
+    table: Table, odd: str, *, drop_doubled: bool = True
+) -> tuple[Table, list[Anomaly]]:
     """Keep the first record of each page in a table of results, and count the other rows.
 
     The rows of a page, in the order of the table, are a second record from the first repeated rank
@@ -55,7 +69,7 @@ def first_records(
     page = pl.col("page").cast(pl.Categorical).to_physical().cast(pl.Int64)
     frame = table.frame.select("doc", page=page, key=key)
     if not _repeats(frame):
-        return table
+        return table, []
     empty = pl.col("doc").is_null()
     above = pl.struct(pl.all()).shift(1).over("page")
     frame = frame.with_columns(
@@ -70,12 +84,14 @@ def first_records(
     if odd == "refuse":
         table.refuse(repeated | doubled, lambda row: _reason(row, key))
     doubled &= drop_doubled
-    for what, rows in (
-        ("results logged twice", doubled),
-        ("results of a repeated record of their page", repeated),
-    ):
-        anomalies.add(what, int(rows.sum()), "left out", table.source)
-    return rows_of(table, (~(repeated | doubled)).arg_true())
+    anomalies = [
+        Anomaly(what, int(rows.sum()), "left out", table.source)
+        for what, rows in (
+            ("results logged twice", doubled),
+            ("results of a repeated record of their page", repeated),
+        )
+    ]
+    return table.gather((~(repeated | doubled)).arg_true()), anomalies
 
 
 def _repeats(frame: pl.DataFrame) -> bool:
@@ -131,26 +147,25 @@ class Policies:
             check_whole("max_queries", self.max_queries, 1)
 
 
-def linked(
-    pages: Table,
-    results: Table | None,
-    clicks: Table | None,
-    anomalies: Anomalies,
-    policies: Policies,
-) -> QueryLog:
+def linked(parts: Parts, policies: Policies) -> QueryLog:
     """Make a log of tables whose pages are named by their ids, and warn of its anomalies."""
-    clicks = None if clicks is None else _each_click(clicks)
-    frame, again = _pages(pages, policies.odd, anomalies)
+    pages, results = parts.pages, parts.results
+    clicks = None if parts.clicks is None else _each_click(parts.clicks)
+    frame, again, anomalies = _pages(pages, policies.odd)
+    anomalies = [*parts.anomalies, *anomalies]
     place = frame.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     shown = typed(None, RESULTS)
     if results is not None:
-        shown = _results(results, place, policies.odd, again, anomalies)
+        shown, more = _results(results, place, policies.odd, again)
+        anomalies += more
         _check_any("results", results, shown, pages)
     if not shown.is_empty():
-        anomalies.add("pages without results", frame.height - shown["page"].n_unique())
+        unshown = frame.height - shown["page"].n_unique()
+        anomalies.append(Anomaly("pages without results", unshown))
     touched = typed(None, CLICKS)
     if clicks is not None:
-        touched = _clicks(clicks, place, frame, shown, policies.odd, anomalies)
+        touched, more = _clicks(clicks, place, frame, shown, policies.odd)
+        anomalies += more
         _check_any("clicks on results", clicks, touched, pages)
     shown = _filled(shown) if shown.height else shown.select("page", "rank", "doc")
     log = QueryLog(
@@ -158,12 +173,12 @@ def linked(
         shown,
         _filled(touched),
         pages.source,
-        anomalies.numbers,
+        _numbers(anomalies),
         tells_clicks=clicks is not None,
     )
     if policies.max_queries is not None:
         log = _without_bots(log, policies.max_queries)
-    anomalies.warn()
+    _warn_of(anomalies)
     return log
 
 
@@ -188,25 +203,25 @@ def _filled(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _pages(table: Table, odd: str, anomalies: Anomalies) -> tuple[pl.DataFrame, bool]:
-    """Return the pages, and whether one was recorded twice."""
+def _pages(table: Table, odd: str) -> tuple[pl.DataFrame, bool, list[Anomaly]]:
+    """Return the pages, whether one was recorded twice, and anomalies."""
     frame = typed(table.frame.select(table.names), PAGES)
     again = ~frame["id"].is_first_distinct()
     if odd == "refuse":
         table.refuse(again, lambda row: f"page {quoted(row['id'])} twice")
     twice = "of which the first is kept"
-    anomalies.add("pages twice", int(again.sum()), twice, table.source)
+    anomalies = [Anomaly("pages twice", int(again.sum()), twice, table.source)]
     frame = frame.filter(~again)
     if "user" in frame.columns and "variant" in frame.columns:
         pairs = frame.select("user", "variant").drop_nulls().unique()
         several = pairs["user"].filter(pairs["user"].is_duplicated()).n_unique()
-        anomalies.add("users in two variants", several)
+        anomalies.append(Anomaly("users in two variants", several))
     stream = next((name for name in ("session", "user") if name in frame.columns), None)
     if "time" in frame.columns and stream is not None and not frame["time"].is_sorted():
         back = pl.col("time") < pl.col("time").forward_fill().shift(1).over(stream)
         number = frame.filter(pl.col(stream).is_not_null()).select(back.sum()).item()
-        anomalies.add("pages before the page above them", int(number))
-    return frame, bool(again.any())
+        anomalies.append(Anomaly("pages before the page above them", int(number)))
+    return frame, bool(again.any()), anomalies
 
 
 def placed(frame: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
@@ -223,24 +238,25 @@ def placed(frame: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
 
 
 def _results(
-    table: Table, place: pl.DataFrame, odd: str, again: bool, anomalies: Anomalies
-) -> pl.DataFrame:
+    table: Table, place: pl.DataFrame, odd: str, again: bool
+) -> tuple[pl.DataFrame, list[Anomaly]]:
     """Return results by page and rank; `again` says that a page was recorded twice."""
     if "rank" not in table.names and again:
         reason = "expected ranks, by which repeated records of a page are told apart"
         raise InputError(reason, source=table.source)
-    table = first_records(table, odd, anomalies)
+    table, anomalies = first_records(table, odd)
     frame = placed(_own_columns(table), place)
     if "rank" not in table.names:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
-    anomalies.add("results of no page", frame["page"].null_count(), "left out", table.source)
+    lost = frame["page"].null_count()
+    anomalies.append(Anomaly("results of no page", lost, "left out", table.source))
     frame = typed(frame, RESULTS).drop_nulls("page")
     if not _keys(frame).is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
     twice = repeated_rows(frame.select("page", "doc"))
-    anomalies.add("documents twice on a page", int(twice.sum()))
-    return frame
+    anomalies.append(Anomaly("documents twice on a page", int(twice.sum())))
+    return frame, anomalies
 
 
 def _own_columns(table: Table) -> pl.DataFrame:
@@ -260,8 +276,7 @@ def _clicks(
     pages: pl.DataFrame,
     shown: pl.DataFrame,
     odd: str,
-    anomalies: Anomalies,
-) -> pl.DataFrame:
+) -> tuple[pl.DataFrame, list[Anomaly]]:
     """Return clicks on results, by page and time."""
     source = table.source
     if not {"rank", "doc"} & {*table.names}:
@@ -269,28 +284,29 @@ def _clicks(
     nowhere = table.frame["rank"].is_null() & table.frame["doc"].is_null()
     table.refuse(nowhere, lambda row: "a click names neither a rank nor a document")
     frame = _with_dwell(placed(_own_columns(table), place))
-    anomalies.add("clicks on no page", frame["page"].null_count(), "left out", source)
+    anomalies = [Anomaly("clicks on no page", frame["page"].null_count(), "left out", source)]
     if "time" in frame.columns and "time" in pages.columns:
         early = frame["time"] < pages["time"].gather(frame["page"])
         early = early.fill_null(False)
         if odd == "refuse":
             table.refuse(early, lambda row: f"a click before its page {quoted(row['page'])}")
         unknown = "their times are taken as unknown"
-        anomalies.add("clicks before their page", int(early.sum()), unknown, source)
+        anomalies.append(Anomaly("clicks before their page", int(early.sum()), unknown, source))
         frame = frame.with_columns(time=pl.when(~early).then(pl.col("time")))
-    frame = _on_results(frame.drop_nulls("page"), shown, source, anomalies)
+    frame, of_results = _on_results(frame.drop_nulls("page"), shown, source)
+    anomalies += of_results
     if "time" in frame.columns:
         twice = repeated_rows(frame) & frame["time"].is_not_null()
-        anomalies.add("clicks logged twice", int(twice.sum()), "left out", source)
+        anomalies.append(Anomaly("clicks logged twice", int(twice.sum()), "left out", source))
         frame = frame.filter(~twice)
     repeated = frame.height - _keys(frame).n_unique()
-    anomalies.add("clicks on a result that was clicked before", repeated)
+    anomalies.append(Anomaly("clicks on a result that was clicked before", repeated))
     if "dwell" in frame.columns:
-        anomalies.add("clicks of unknown dwell", frame["dwell"].null_count())
+        anomalies.append(Anomaly("clicks of unknown dwell", frame["dwell"].null_count()))
     frame = typed(frame, CLICKS)
     # A click without a time stays behind the one that stands before it.
     at = [pl.col("time").forward_fill().over("page")] if "time" in frame.columns else []
-    return frame.sort("page", *at, maintain_order=True)
+    return frame.sort("page", *at, maintain_order=True), anomalies
 
 
 def _each_click(table: Table) -> Table:
@@ -300,7 +316,7 @@ def _each_click(table: Table) -> Table:
     row = pl.int_range(table.frame.height, eager=True).repeat_by(table.frame["clicks"].fill_null(0))
     row = row.explode().drop_nulls()
     own = [name for name in ("time", "end", "dwell", "censored") if name in table.frame.columns]
-    every = rows_of(table, row)
+    every = table.gather(row)
     # The time and the dwell of a row are those of its first click.
     frame = every.frame.with_columns(pl.when(row.is_first_distinct()).then(pl.col(own)))
     return replace(every, frame=frame)
@@ -319,8 +335,8 @@ def _with_dwell(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _on_results(
-    frame: pl.DataFrame, shown: pl.DataFrame, source: str, anomalies: Anomalies
-) -> pl.DataFrame:
+    frame: pl.DataFrame, shown: pl.DataFrame, source: str
+) -> tuple[pl.DataFrame, list[Anomaly]]:
     """Find the result of each click by its document, or else by its rank."""
     has_ranks = "rank" in frame.columns
     for name, kind in (("doc", pl.String), ("rank", pl.Int32)):
@@ -330,7 +346,7 @@ def _on_results(
         if not has_ranks or frame["rank"].null_count():
             reason = "clicks name no rank, and there is no table of results"
             raise InputError(reason, source=source)
-        return frame
+        return frame, []
     results = shown.select("page", "rank", "doc", row=pl.int_range(pl.len(), dtype=pl.Int64))
     row = _rows_at(frame, results, "rank")
     other = frame["doc"].is_not_null() & frame["doc"].ne_missing(shown["doc"].gather(row))
@@ -339,9 +355,11 @@ def _on_results(
     moved = int((other & frame["rank"].is_not_null() & row.is_not_null()).sum())
     frame = frame.with_columns(rank=shown["rank"].gather(row), doc=shown["doc"].gather(row))
     taken = "taken as clicks on the document"
-    anomalies.add("clicks whose rank holds another document", moved, taken, source)
-    anomalies.add("clicks on no result", frame["rank"].null_count(), "left out", source)
-    return frame.drop_nulls("rank")
+    anomalies = [
+        Anomaly("clicks whose rank holds another document", moved, taken, source),
+        Anomaly("clicks on no result", frame["rank"].null_count(), "left out", source),
+    ]
+    return frame.drop_nulls("rank"), anomalies
 
 
 def _rows_at(clicks: pl.DataFrame, results: pl.DataFrame, key: str) -> pl.Series:

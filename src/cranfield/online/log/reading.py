@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.base.errors import PolicyError, check_several
 from cranfield.base.kinds import OneOf, Whole
 from cranfield.online.log.forms import parts_of
-from cranfield.online.log.linking import FORMS, ODD, Anomalies, Policies, linked
+from cranfield.online.log.linking import FORMS, ODD, Policies, linked
 from cranfield.online.log.query_log import QueryLog
 
 
@@ -91,8 +91,7 @@ def read_log(
     """
     check_several("click_actions", click_actions)
     policies = Policies(format, odd, max_queries, click_actions)
-    anomalies = Anomalies()
-    return linked(*parts_of(source, results, clicks, policies, anomalies), anomalies, policies)
+    return linked(parts_of(source, results, clicks, policies), policies)
 
 
 _NAMED = ("results", "clicks")
@@ -127,9 +126,7 @@ def read_files(files: Sequence[str], **options: Any) -> QueryLog:
         sources: dict[str, Any] = dict(zip(("source", "results", "clicks"), plain, strict=False))
         return read_log(**{**sources, **named, **options})
     policies = Policies(**options)
-    anomalies = Anomalies()
-    parts = parts_of(plain[0], None, None, policies, anomalies, plain[1])
-    return linked(*parts, anomalies, policies)
+    return linked(parts_of(plain[0], None, None, policies, plain[1]), policies)
 
 
 _FILE = Path(__file__).parents[2] / "data" / "simulated_log.parquet"

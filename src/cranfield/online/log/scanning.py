@@ -123,7 +123,7 @@ def _lazy(path: Any, schema: Schema) -> nw.LazyFrame[Any]:
         reason = f"a {schema.kind} is opened from .csv, .tsv and .parquet, not packed"
         raise InputError(reason, source=source.name)
     if form == "parquet":
-        check_parquet_file(source.path, schema.kind)
+        check_parquet_file(source.path)
     with source.open():
         return nw.from_native(_SCANS[form](source.path)).lazy()
 

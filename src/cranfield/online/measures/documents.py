@@ -99,8 +99,7 @@ def coec(log: Log) -> ExpectedClicks:
     >>> coec({"pages": pages, "results": results, "clicks": clicks}).rows.rows()
     [('q', 'a', 2, 2, 2.0, 1.0), ('q', 'b', 2, 1, 1.0, 1.0)]
     """
-    tables = _with_documents(log, "COEC")
-    shown = _shown(tables)
+    tables, shown = _shown(log, "COEC")
     number = shown.group_by("query", "doc", "rank").agg(
         nw.len().alias("shown"), nw.col("clicked").sum().alias("clicked")
     )
@@ -146,7 +145,7 @@ def skip_above(log: Log) -> pl.DataFrame:
     >>> skip_above({"pages": pages, "results": results, "clicks": clicks}).rows()
     [('q', 'b', 'a', 1)]
     """
-    shown = _shown(_with_documents(log, "SkipAbove"))
+    _, shown = _shown(log, "SkipAbove")
     clicked = shown.filter(nw.col("clicked") == 1).select("page", "query", "doc", "rank")
     skipped = shown.filter(nw.col("clicked") == 0).select(
         "page", nw.col("doc").alias("over"), nw.col("rank").alias("above")
@@ -160,19 +159,14 @@ def skip_above(log: Log) -> pl.DataFrame:
     return counts.with_columns(pl.col("pages").cast(pl.Int64)).sort("query", "doc", "over")
 
 
-def _with_documents(log: Log, what: str) -> LogTables:
+def _shown(log: Log, purpose: str) -> tuple[LogTables, nw.LazyFrame[Any]]:
+    """Return tables, and the shown results with their query, and whether they were clicked."""
     tables = tables_of(log)
     needs = [("results", "doc"), ("clicks", "rank"), ("pages", "query")]
     if lacking := tables.lacks(needs):
-        raise InputError(f"{what} needs {lacking}", source=tables.source)
-    return tables
-
-
-def _shown(tables: LogTables) -> nw.LazyFrame[Any]:
-    """Return the shown results with their query, and whether they were clicked."""
-    clicked = tables.table("clicks").select("page", "rank").unique()
-    clicked = clicked.with_columns(nw.lit(1).alias("clicked"))
+        raise InputError(f"{purpose} needs {lacking}", source=tables.source)
+    clicked = tables.table("clicks").select("page", "rank", nw.lit(1).alias("clicked")).unique()
     results = tables.table("results").select("page", "rank", "doc")
     queries = tables.table("pages").select("page", "query")
-    shown = results.join(clicked, on=["page", "rank"], how="left")
-    return shown.join(queries, on="page", how="inner").with_columns(nw.col("clicked").fill_null(0))
+    shown = results.join(clicked, on=["page", "rank"], how="left").join(queries, on="page")
+    return tables, shown.with_columns(nw.col("clicked").fill_null(0))

@@ -26,8 +26,7 @@ FOX = f"{BOOK}; Fox et al. (2005)"
 KIM = "Kim, Hassan, White and Zitouni (2014)"
 LALMAS = f"{BOOK}; Lalmas, O'Brien and Yom-Tov (2014)"
 
-SHARE = (0.0, 1.0)
-FROM_1 = (1.0, float("inf"))
+FROM_0, FROM_1 = (0.0, float("inf")), (1.0, float("inf"))
 
 CUTOFF = parameter(None, optional(integer(1)), "last rank that counts; any if not given")
 OVER_RESULTS = parameter(
@@ -89,7 +88,7 @@ def _seconds(start: pl.Expr, end: pl.Expr) -> pl.Expr:
 # Clicks of a page.
 
 
-@online_measure(r"\frac{\sum_p |C_p|}{\sum_p |S_p|}", BOOK, better="higher", range=SHARE)
+@online_measure(r"\frac{\sum_p |C_p|}{\sum_p |S_p|}", BOOK, "higher")
 def CTR(
     ranks: str = parameter(
         "top", choice("top", "at"), "with @k: results up to rank k, or those `at` rank k alone"
@@ -106,13 +105,13 @@ def CTR(
     return Sums(pl.when(shown > 0).then(clicked / shown))
 
 
-@online_measure(r"\frac{1}{|P|} \sum_p [C_p \ne \emptyset]", CHAPELLE, better="higher", range=SHARE)
+@online_measure(r"\frac{1}{|P|} \sum_p [C_p \ne \emptyset]", CHAPELLE, "higher")
 def UCTR(cutoff: int | None = CUTOFF) -> Sums:
     """Share of the pages with a click."""
     return Sums(_is(_upto("clicks", cutoff) > 0))
 
 
-@online_measure(r"\frac{1}{|P|} \sum_p |C_p|", CHAPELLE, better="higher", unit="clicks")
+@online_measure(r"\frac{1}{|P|} \sum_p |C_p|", CHAPELLE, "higher", unit="clicks")
 def QCTR(repeats: str = COUNT, cutoff: int | None = CUTOFF) -> Sums:
     """Number of clicks on a page."""
     return Sums(_upto(_clicks(repeats), cutoff))
@@ -121,7 +120,8 @@ def QCTR(repeats: str = COUNT, cutoff: int | None = CUTOFF) -> Sums:
 @online_measure(
     r"\frac{\sum_p |C_p|}{\sum_p \sum_{r \in S_p} \mathit{CTR}_r}",
     "Zhang and Jones (2007)",
-    better="higher",
+    "higher",
+    range=FROM_0,
 )
 def COEC() -> Sums:
     """Clicked results over those expected at the same ranks, by the log's own rates."""
@@ -138,26 +138,21 @@ def _reciprocal(inverse: pl.Expr, abandoned: str) -> Sums:
 
 
 @online_measure(
-    r"\frac{1}{|P_c|} \sum_{p \in P_c} r_{p,1}", BOOK, better="lower", range=FROM_1, unit="ranks"
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} r_{p,1}", BOOK, "lower", range=FROM_1, unit="ranks"
 )
 def ClickRank(first: str = FIRST) -> Sums:
     """Rank of the first click, of pages with a click."""
     return Sums(_first_rank(first))
 
 
-@online_measure(
-    r"\frac{1}{|P|} \sum_{p \in P_c} \frac{1}{r_{p,1}}", BOOK, better="higher", range=SHARE
-)
+@online_measure(r"\frac{1}{|P|} \sum_{p \in P_c} \frac{1}{r_{p,1}}", BOOK, "higher")
 def ClickRR(abandoned: str = ZERO, first: str = FIRST) -> Sums:
     """Inverse rank of the first click, 0 of pages without one."""
     return _reciprocal(1 / _first_rank(first), abandoned)
 
 
 @online_measure(
-    r"\frac{1}{|P_c|} \sum_{p \in P_c} \max_{r \in C_p} \frac{1}{r}",
-    RADLINSKI,
-    better="higher",
-    range=SHARE,
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} \max_{r \in C_p} \frac{1}{r}", RADLINSKI, "higher"
 )
 def MaxRR(abandoned: str = DROP) -> Sums:
     """Inverse of the highest clicked rank, of pages with a click."""
@@ -167,8 +162,7 @@ def MaxRR(abandoned: str = DROP) -> Sums:
 @online_measure(
     r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{1}{|C_p|} \sum_{r \in C_p} \frac{1}{r}",
     RADLINSKI,
-    better="higher",
-    range=SHARE,
+    "higher",
 )
 def MeanRR(abandoned: str = DROP, repeats: str = COUNT) -> Sums:
     """Mean inverse rank of the clicks of a page, of pages with a click."""
@@ -178,10 +172,7 @@ def MeanRR(abandoned: str = DROP, repeats: str = COUNT) -> Sums:
 
 
 @online_measure(
-    r"\frac{1}{|P_c|} \sum_{p \in P_c} \min_{r \in C_p} \frac{1}{r}",
-    CHAPELLE,
-    better="higher",
-    range=SHARE,
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} \min_{r \in C_p} \frac{1}{r}", CHAPELLE, "higher"
 )
 def MinRR(abandoned: str = DROP) -> Sums:
     """Inverse of the lowest clicked rank, of pages with a click."""
@@ -194,12 +185,7 @@ def _down_to_lowest(results: pl.Expr, over: str) -> Sums:
     return Sums(pl.when(CLICKS > 0).then(results / LOWEST))
 
 
-@online_measure(
-    r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{|C_p|}{\max C_p}",
-    CHAPELLE,
-    better="higher",
-    range=SHARE,
-)
+@online_measure(r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{|C_p|}{\max C_p}", CHAPELLE, "higher")
 def PLC(over: str = OVER_PAGES) -> Sums:
     """Share of the results down to the lowest click that were clicked."""
     return _down_to_lowest(pl.col("clicked"), over)
@@ -208,8 +194,7 @@ def PLC(over: str = OVER_PAGES) -> Sums:
 @online_measure(
     r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{\max C_p - |C_p|}{\max C_p}",
     "Wang, Walker and Zheng (2009)",
-    better="lower",
-    range=SHARE,
+    "lower",
 )
 def pSkip(over: str = OVER_PAGES) -> Sums:
     """Share of the results down to the lowest click that were skipped."""
@@ -235,11 +220,7 @@ def _wait(end: pl.Expr, clicks: pl.Expr) -> Sums:
 
 
 @online_measure(
-    r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)",
-    BOOK,
-    better="lower",
-    unit="seconds",
-    lasts=True,
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)", BOOK, "lower", unit="seconds", lasts=True
 )
 def TimeToClick(click: str = parameter("first", choice("first", "last"), "which click")) -> Sums:
     """Seconds from the page to its first or last click; censored where there is none."""
@@ -247,11 +228,7 @@ def TimeToClick(click: str = parameter("first", choice("first", "last"), "which 
 
 
 @online_measure(
-    r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)",
-    FOX,
-    better="lower",
-    unit="seconds",
-    lasts=True,
+    r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)", FOX, "lower", unit="seconds", lasts=True
 )
 def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Seconds from the page to its first satisfied click; censored where there is none."""
@@ -267,12 +244,7 @@ def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
 
 
 @online_measure(
-    r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c",
-    BOOK,
-    better="higher",
-    unit="seconds",
-    of="click",
-    lasts=True,
+    r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c", BOOK, "higher", unit="seconds", of="click", lasts=True
 )
 def Dwell() -> Sums:
     """Seconds on a clicked result."""
@@ -304,33 +276,25 @@ def _of_clicks(hits: pl.Expr, seconds: float, unknown: str) -> Sums:
     return Sums(hits, CLICKS - _unsure(seconds), missing=_unsure(seconds))
 
 
-@online_measure(
-    r"\frac{1}{|P|} \sum_p |\{c \in C_p : d_c \ge s\}|", FOX, better="higher", unit="clicks"
-)
+@online_measure(r"\frac{1}{|P|} \sum_p |\{c \in C_p : d_c \ge s\}|", FOX, "higher", unit="clicks")
 def SATClicks(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Number of satisfied clicks on a page, by their dwell."""
     return _of_page(_satisfied(seconds, unknown), seconds, unknown)
 
 
-@online_measure(
-    r"\frac{|\{c \in C_d : d_c \ge s\}|}{|C_d|}", FOX, better="higher", range=SHARE, of="click"
-)
+@online_measure(r"\frac{|\{c \in C_d : d_c \ge s\}|}{|C_d|}", FOX, "higher", of="click")
 def SATRate(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Share of the clicks that are satisfied, by their dwell."""
     return _of_clicks(_satisfied(seconds, unknown), seconds, unknown)
 
 
-@online_measure(
-    r"\frac{1}{|P|} \sum_p |\{c \in C_p : d_c < s\}|", KIM, better="lower", unit="clicks"
-)
+@online_measure(r"\frac{1}{|P|} \sum_p |\{c \in C_p : d_c < s\}|", KIM, "lower", unit="clicks")
 def DSAT(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Number of dissatisfied clicks on a page, by their dwell."""
     return _of_page(_dissatisfied(seconds, unknown), seconds, unknown)
 
 
-@online_measure(
-    r"\frac{|\{c \in C_d : d_c < s\}|}{|C_d|}", KIM, better="lower", range=SHARE, of="click"
-)
+@online_measure(r"\frac{|\{c \in C_d : d_c < s\}|}{|C_d|}", KIM, "lower", of="click")
 def DSATRate(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Share of the clicks that are dissatisfied, by their dwell."""
     return _of_clicks(_dissatisfied(seconds, unknown), seconds, unknown)
@@ -339,13 +303,13 @@ def DSATRate(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
 # Abandoned and reformulated queries.
 
 
-@online_measure(r"\frac{1}{|P|} \sum_p [C_p = \emptyset]", LOGS, better="lower", range=SHARE)
+@online_measure(r"\frac{1}{|P|} \sum_p [C_p = \emptyset]", LOGS, "lower")
 def Abandonment() -> Sums:
     """Share of the pages without a click."""
     return Sums(_is(CLICKS == 0))
 
 
-@online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", LOGS, better="lower", range=SHARE)
+@online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", LOGS, "lower")
 def ZeroResults(
     by: str = parameter(
         "shown", choice("shown", "found"), "which number is 0: of results shown, or `found`"
@@ -358,8 +322,7 @@ def ZeroResults(
 @online_measure(
     r"\frac{|\{p : C_p = \emptyset, l_p = l\}|}{|\{p : C_p = \emptyset, l_p\}|}",
     "Li, Huffman and Tokuda (2009)",
-    better="higher",
-    range=SHARE,
+    "higher",
 )
 def GoodAbandonment(
     label: str = parameter("good", text, "the label of a page that answered without a click"),
@@ -371,7 +334,6 @@ def GoodAbandonment(
 @online_measure(
     r"\frac{1}{|P|} \sum_p [C_p = \emptyset] [p = \mathit{last}(s_p)]",
     "a proxy of good abandonment, Li, Huffman and Tokuda (2009)",
-    range=SHARE,
 )
 def AbandonedLast() -> Sums:
     """Share of the pages without a click or a later query in the session.
@@ -384,8 +346,7 @@ def AbandonedLast() -> Sums:
 @online_measure(
     r"\frac{1}{|P|} \sum_p [q_{p+1} \ne q_p] [t_{p+1} - t_p \le w]",
     "Hassan, Shi, Craswell and Ramsey (2013)",
-    better="lower",
-    range=SHARE,
+    "lower",
 )
 def Reformulation(
     window: float = parameter(300.0, number(0), "seconds within which the next query comes"),
@@ -436,11 +397,7 @@ def SessionClicks() -> Sums:
 
 
 @online_measure(
-    r"\frac{1}{|S|} \sum_s [\exists c \in C_s : d_c \ge s]",
-    FOX,
-    better="higher",
-    range=SHARE,
-    level="session",
+    r"\frac{1}{|S|} \sum_s [\exists c \in C_s : d_c \ge s]", FOX, "higher", level="session"
 )
 def SessionSuccess(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Share of the sessions with a satisfied click."""
@@ -454,7 +411,7 @@ def SessionSuccess(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums
 @online_measure(
     r"\frac{1}{|S_s|} \sum_{s \in S_s} k_s",
     FOX,
-    better="lower",
+    "lower",
     range=FROM_1,
     unit="queries",
     level="session",
@@ -481,39 +438,28 @@ _DAYS = TIME.dt.date().drop_nulls().n_unique()
 
 
 @online_measure(
-    r"\frac{1}{|U|} \sum_u |P_u|",
-    LALMAS,
-    better="higher",
-    range=FROM_1,
-    unit="queries",
-    level="user",
+    r"\frac{1}{|U|} \sum_u |P_u|", LALMAS, "higher", range=FROM_1, unit="queries", level="user"
 )
 def QueriesPerUser() -> Sums:
     """Number of queries of a user: the pages."""
     return Sums(pl.len())
 
 
-@online_measure(
-    r"\frac{1}{|U|} \sum_u |S_u|", LALMAS, better="higher", unit="sessions", level="user"
-)
+@online_measure(r"\frac{1}{|U|} \sum_u |S_u|", LALMAS, "higher", unit="sessions", level="user")
 def SessionsPerUser() -> Sums:
     """Number of sessions of a user."""
     sessions = pl.col("session").drop_nulls().n_unique()
     return Sums(pl.when(sessions > 0).then(sessions))
 
 
-@online_measure(r"\frac{1}{|U|} \sum_u |D_u|", LALMAS, better="higher", unit="days", level="user")
+@online_measure(r"\frac{1}{|U|} \sum_u |D_u|", LALMAS, "higher", unit="days", level="user")
 def ActiveDays() -> Sums:
     """Number of days, by UTC, on which a user issued a query."""
     return Sums(pl.when(_DAYS > 0).then(_DAYS))
 
 
 @online_measure(
-    r"\frac{1}{|U|} \sum_u \frac{|P_u|}{|D_u|}",
-    LALMAS,
-    better="higher",
-    unit="queries",
-    level="user",
+    r"\frac{1}{|U|} \sum_u \frac{|P_u|}{|D_u|}", LALMAS, "higher", unit="queries", level="user"
 )
 def QueriesPerActiveDay() -> Sums:
     """Number of queries of a user on a day with any."""
@@ -528,14 +474,10 @@ class AbsenceTime(OnlineMeasure):
     :func:`survival`.
     """
 
-    name = "AbsenceTime"
+    name, level, of = "AbsenceTime", "user", "absence"
     formula = r"\frac{1}{|A|} \sum_{s \in A} (t_{s+1,1} - t_{s,\mathit{last}})"
     source = "Dupret and Lalmas (2013)"
-    unit = "seconds"
-    better = "lower"
-    level = "user"
-    of = "absence"
-    lasts = True
+    unit, better, lasts = "seconds", "lower", True
 
     def columns(self, *, until: bool = False) -> set[str]:
         return {"user", "session", "time", "last_click"}
@@ -543,10 +485,8 @@ class AbsenceTime(OnlineMeasure):
     def summands(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
         ends = pl.max_horizontal(TIME.max(), pl.col("last_click").max())
         others = [key for key in keys if key != "user"]
-        of_user = {
-            key: pl.when((pl.col(key).n_unique() == 1).over("user")).then(pl.col(key))
-            for key in others
-        }
+        single = {key: (pl.col(key).n_unique() == 1).over("user") for key in others}
+        of_user = {key: pl.when(one).then(pl.col(key)) for key, one in single.items()}
         sessions = (
             pages.drop_nulls(["user", "session"])
             .with_columns(**of_user)

@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, Indices, Ints
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, quoted
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
@@ -21,8 +22,7 @@ from cranfield.online.measures.online_measure import (
     parse_online_measure,
 )
 from cranfield.online.measures.page_table import LogTables, needs_of, page_table, tables_of
-from cranfield.online.units import UnitSums, means_of
-from cranfield.result import Column, Columns, Result, readable
+from cranfield.result import Column, Columns, TableResult, readable
 from cranfield.scores import Scores
 from cranfield.sources.columns import read_table, two_columns
 from cranfield.sources.schemas import Column as ColumnOfFile
@@ -31,29 +31,81 @@ from cranfield.sources.values import ID, NO_GRADE, absent
 from cranfield.tabular import Table
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Measured(Result):
-    """Values of online measures, by unit; made by :func:`measure`.
+def means_of(totals: Floats, numbers: Floats) -> Floats:
+    """Divide sums by numbers; NaN where there is no value."""
+    none = np.full(totals.shape, np.nan)
+    return np.asarray(np.divide(totals, numbers, out=none, where=numbers > 0))
+
+
+@dataclass(frozen=True, eq=False)
+class UnitSums:
+    """Sums of measures by unit, such as a user.
+
+    The mean of a measure over pages is the sum of `totals` over the sum of `numbers`. Where users
+    are assigned and pages are counted, that is a ratio of two random sums.
 
     Attributes
     ----------
+    kind
+        What a unit is: user, session, query or page.
+    units
+        Their ids, in order of UTF-8 bytes.
+    variant
+        Index of the variant of each unit, shape (units,); -1 where it has none.
+    variants
+        The variants, in order.
+    names
+        The measures.
+    totals
+        Sum of the values of each measure, shape (units, measures).
+    numbers
+        Number of values that there are, shape (units, measures).
+    pages, unassigned
+        Number of pages of the log, and of those that belong to no unit and are excluded.
+    """
+
+    kind: str
+    units: tuple[str, ...]
+    variant: Indices
+    variants: tuple[str, ...]
+    names: tuple[str, ...]
+    totals: Floats
+    numbers: Floats
+    pages: int = 0
+    unassigned: int = 0
+
+    @property
+    def means(self) -> Floats:
+        """Mean of each unit, shape (units, measures); NaN where there is no value."""
+        return means_of(self.totals, self.numbers)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table: the unit, its variant, and the mean of each measure."""
+        names = np.array([*self.variants, None], dtype=object)
+        return pl.DataFrame(
+            {
+                self.kind: pl.Series(self.units, dtype=pl.String),
+                "variant": pl.Series(names[self.variant], dtype=pl.String),
+                **dict(zip(self.names, self.means.T, strict=True)),
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measured(TableResult):
+    """Values of online measures, by unit; made by :func:`measure`.
+
+    Each column is also an attribute, of shape (units, measures). The mean of values of which some
+    are censored is biased: see :func:`survival`.
+
+    Attributes
+    ----------
+    rows
+        The table: a row a unit, in order of UTF-8 bytes, and measure.
     by
         Columns that define the units, such as `("query", "variant")`; empty for the whole log.
-    units
-        A row a unit, with those columns, in order of UTF-8 bytes.
     measures
         The measures.
-    totals, numbers
-        The two sums whose ratio is the value, each of shape (units, measures).
-    values
-        Number of values: of pages, clicks, sessions, users or absences; shape (units, measures).
-    censored
-        Number of values that are only known to be at least so much, such as times to a click that
-        did not come, shape (units, measures). The mean of the others is biased: see
-        :func:`survival`.
-    without
-        Number of values that are missing for another reason, such as ranks of clicks on pages
-        without any, shape (units, measures).
     outside
         Number of rows that belong to no unit, such as pages without a user; the largest number over
         the measures.
@@ -75,32 +127,30 @@ class Measured(Result):
     }
 
     by: tuple[str, ...]
-    units: pl.DataFrame
     measures: tuple[OnlineMeasure, ...]
-    totals: Floats
-    numbers: Floats
-    values: Ints
-    censored: Ints
-    without: Ints
     outside: int = 0
     source: str = "log"
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        return super().__getattr__(name).reshape(-1, len(self.measures))
+
+    @property
+    def units(self) -> pl.DataFrame:
+        """A row a unit, with the columns of `by`."""
+        return self.rows.select(self.by).gather_every(max(1, len(self.measures)))
 
     @property
     def means(self) -> Floats:
         """Value of each unit and measure, shape (units, measures); NaN where there is none."""
-        return means_of(self.totals, self.numbers)
+        return self.value
 
     def __getitem__(self, measure: str | OnlineMeasure) -> Floats:
         """Values of a measure, shape (units,)."""
-        values: Floats = self.means[:, self._place(measure)]
-        return values
-
-    def _place(self, measure: str | OnlineMeasure) -> int:
         parsed = parse_online_measure(measure)
         if parsed not in self.measures:
             known = ", ".join(map(str, self.measures))
             raise MeasureError(f"{parsed} was not measured; there are {known}")
-        return self.measures.index(parsed)
+        return np.asarray(self.means[:, self.measures.index(parsed)])
 
     def scores(self, measure: str | OnlineMeasure) -> Scores:
         """Return the values of a measure as scores, for comparisons: units as topics.
@@ -123,47 +173,30 @@ class Measured(Result):
         >>> found.scores("UCTR").values.tolist()
         [[0.0, 1.0]]
         """
-        place = self._place(measure)
+        parsed, own = parse_online_measure(measure), self[measure]
         names = [key for key in self.by if key != "variant"]
         if len(names) != 1:
             raise PolicyError("scores need values by one unit, such as by=['query', 'variant']")
-        one = self.measures[place]
-        rows = self.units.with_columns(value=self.means[:, place])
+        units = self.units
         if "variant" not in self.by:
-            rows = rows.with_columns(variant=pl.lit(self.source))
-        topics, systems = (rows[key].unique().sort() for key in (names[0], "variant"))
+            units = units.with_columns(variant=pl.lit(self.source))
+        topics, systems = (units[key].unique().sort() for key in (names[0], "variant"))
         values = np.full((len(topics), len(systems)), np.nan)
-        row, column = topics.search_sorted(rows[names[0]]), systems.search_sorted(rows["variant"])
-        values[row.to_numpy(), column.to_numpy()] = rows["value"]
+        row, column = topics.search_sorted(units[names[0]]), systems.search_sorted(units["variant"])
+        values[row.to_numpy(), column.to_numpy()] = own
         return Scores(
             values,
-            topics=tuple(topics.to_list()),
-            systems=tuple(systems.to_list()),
-            measure=str(one),
+            topics=tuple(topics),
+            systems=tuple(systems),
+            measure=str(parsed),
             settings={"unit": names[0], "log": self.source},
-            lower_is_better=one.better == "lower",
+            lower_is_better=parsed.better == "lower",
         )
-
-    def _frame(self) -> pl.DataFrame:
-        units, measures = self.totals.shape
-        names, kinds = ([*map(str, self.measures)], [one.values_of for one in self.measures])
-        keys = self.units[np.repeat(np.arange(units), measures)] if self.by else pl.DataFrame()
-        columns = {
-            "measure": pl.Series(names * units, dtype=pl.String),
-            "value": pl.Series(self.means.ravel()).fill_nan(None),
-            "of": pl.Series(kinds * units, dtype=pl.String),
-            "total": self.totals.ravel(),
-            "number": self.numbers.ravel(),
-            "values": self.values.ravel(),
-            "censored": self.censored.ravel(),
-            "without": self.without.ravel(),
-        }
-        return pl.DataFrame({**keys.to_dict(), **columns})
 
     def wide(self) -> pl.DataFrame:
         """Return a row a unit, with a column a measure; null where there is no value."""
-        means = {str(one): column for one, column in zip(self.measures, self.means.T, strict=True)}
-        columns = (pl.Series(name, column).fill_nan(None) for name, column in means.items())
+        means = zip(map(str, self.measures), self.means.T, strict=True)
+        columns = [pl.Series(name, column).fill_nan(None) for name, column in means]
         return pl.DataFrame([*self.units.get_columns(), *columns])
 
     @property
@@ -185,7 +218,7 @@ class Measured(Result):
 
     def tables(self) -> list[Table]:
         """Return the table for reading: its first rows, with a column a measure if by units."""
-        return [readable(self.wide() if self.by else self._frame(), "", self.columns)]
+        return [readable(self.wide() if self.by else self.rows, "", self.columns)]
 
     def heading(self) -> list[str]:
         """Return one line: the log and the units."""
@@ -274,7 +307,8 @@ def _measured(
     tables: LogTables, measures: Sequence[OnlineMeasure], pages: pl.DataFrame, keys: Sequence[str]
 ) -> Measured:
     units = pages.select(keys).drop_nulls().unique().sort(keys) if keys else pl.DataFrame()
-    sums = np.zeros((len(SUMS), units.height if keys else 1, len(measures)))
+    size = units.height if keys else 1
+    sums = np.zeros((len(SUMS), size, len(measures)))
     outside = 0
     for k, one in enumerate(measures):
         rows = one.rows(pages, keys)
@@ -282,21 +316,16 @@ def _measured(
         inside = place >= 0
         outside = max(outside, int((~inside).sum()))
         for name, of_units in zip(SUMS, sums[..., k], strict=True):
-            of_units[:] = _summed(place[inside], rows[name].to_numpy()[inside], len(of_units))
-    totals, numbers = sums[:2]
-    values, censored, without = sums[2:].astype(np.int64)
-    return Measured(
-        by=tuple(keys),
-        units=units,
-        measures=tuple(measures),
-        totals=totals,
-        numbers=numbers,
-        values=values,
-        censored=censored,
-        without=without,
-        outside=outside,
-        source=tables.source,
-    )
+            of_units[:] = _summed(place[inside], rows[name].to_numpy()[inside], size)
+    table = {
+        **(units[np.repeat(np.arange(size), len(measures))] if keys else units).to_dict(),
+        "measure": pl.Series([*map(str, measures)] * size, dtype=pl.String),
+        "value": pl.Series(means_of(*sums[:2]).ravel()).fill_nan(None),
+        "of": pl.Series([one.values_of for one in measures] * size, dtype=pl.String),
+        **{name: part.ravel() for name, part in zip(SUMS[:2], sums[:2], strict=True)},
+        **{name: part.ravel() for name, part in zip(SUMS[2:], sums[2:].astype(int), strict=True)},
+    }
+    return Measured(pl.DataFrame(table), tuple(keys), tuple(measures), outside, tables.source)
 
 
 def _summed(place: Indices, values: Floats, size: int) -> Floats:
@@ -336,26 +365,22 @@ def sums_by_unit(
     keys = (unit, *({"variant"} & tables.columns["pages"]))
     _, parsed, pages = ready(tables, measures, keys)
     measured = _measured(tables, parsed, pages, (unit,))
-    if not measured.units.height:
+    units = measured.units
+    if not units.height:
         raise InputError(f"no page has a {unit}", source=tables.source)
-    codes = np.full(measured.units.height, -1, dtype=np.intp)
+    codes = np.full(units.height, -1, dtype=np.intp)
     variants: tuple[str, ...] = ()
     if "variant" in keys:
         single = pl.when(pl.col("variant").n_unique() == 1).then(pl.col("variant").first())
         of_unit = pages.group_by(unit).agg(variant=single)
-        names = measured.units.join(of_unit, on=unit, how="left", maintain_order="left")["variant"]
+        names = units.join(of_unit, on=unit, how="left", maintain_order="left")["variant"]
         variants = tuple(names.drop_nulls().unique().sort())
         codes = names.cast(pl.Enum(variants)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    sums = measured.total, measured.number
+    numbers = pages.height, pages[unit].null_count()
+    names_of = tuple(map(str, parsed))
     return UnitSums(
-        kind=unit,
-        units=tuple(measured.units[unit]),
-        variant=codes.astype(np.intp),
-        variants=variants,
-        names=tuple(map(str, parsed)),
-        totals=measured.totals,
-        numbers=measured.numbers,
-        pages=pages.height,
-        unassigned=pages[unit].null_count(),
+        unit, tuple(units[unit]), codes.astype(np.intp), variants, names_of, *sums, *numbers
     )
 
 
@@ -380,15 +405,8 @@ def ready(
         columns |= {name for name in more if not tables.lacks(needs_of([name]))}
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     if labels is not None:
-        pages = _labelled(pages, labels, tables.source)
-        known = pages["label"].drop_nulls().unique().sort()
-        for name in (vars(one)["label"] for one in parsed if one.name == "GoodAbandonment"):
-            similar = [x for x in known if x != name and x.casefold() == name.casefold()]
-            if name not in known or similar:
-                listed = some_of(map(quoted, known), 6)
-                has = "pages have several spellings of" if name in known else "no page has"
-                reason = f"{has} the label {quoted(name)}; labels: {listed}"
-                raise InputError(reason, source=tables.source)
+        wanted = [vars(one)["label"] for one in parsed if one.name == "GoodAbandonment"]
+        pages = _labelled(pages, labels, wanted, tables.source)
     if "page" in keys and "id" in pages.columns:
         pages = pages.with_columns(page=pl.col("id"))
     return tables, parsed, pages.with_columns(pl.col(keys).cast(pl.String))
@@ -432,8 +450,8 @@ def _places(rows: pl.DataFrame, units: pl.DataFrame, keys: Sequence[str]) -> Ind
     return joined["unit"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
 
 
-def _labelled(pages: pl.DataFrame, labels: Any, source: str) -> pl.DataFrame:
-    """Add labels to pages, by their id."""
+def _labelled(pages: pl.DataFrame, labels: Any, wanted: Iterable[str], source: str) -> pl.DataFrame:
+    """Add labels to pages, by their id; each wanted one must be there, in one spelling."""
     table = read_table(labels, LABELS)
     key = "id" if "id" in pages.columns else "page"
     ids = pages.select(page=pl.col(key).cast(pl.String))
@@ -442,5 +460,11 @@ def _labelled(pages: pl.DataFrame, labels: Any, source: str) -> pl.DataFrame:
         raise InputError(f"page {quoted(page)} has two labels", source=table.source)
     for page in frame.join(ids, on="page", how="anti")["page"]:
         raise InputError(f"{source} has no page {quoted(page)}", source=table.source)
-    joined = ids.join(frame, on="page", how="left", maintain_order="left")
-    return pages.with_columns(joined["label"])
+    label = ids.join(frame, on="page", how="left", maintain_order="left")["label"]
+    known = label.drop_nulls().unique().sort()
+    for name in wanted:
+        if [one for one in known if one.casefold() == name.casefold()] != [name]:
+            has = "pages have several spellings of" if name in known else "no page has"
+            reason = f"{has} the label {quoted(name)}; labels: {some_of(map(quoted, known), 6)}"
+            raise InputError(reason, source=source)
+    return pages.with_columns(label)

@@ -60,21 +60,14 @@ class OnlineMeasure(Spec):
 
     error = MeasureError
     name: ClassVar[str] = ""
-    formula: ClassVar[str] = ""
-    """In LaTeX."""
-    source: ClassVar[str] = ""
-    """The publication that defines it."""
+    formula: ClassVar[str] = ""  # In LaTeX
+    source: ClassVar[str] = ""  # The publication that defines it
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
-    unit: ClassVar[str] = ""
-    """Unit of the values, such as seconds; empty for a proportion."""
-    better: ClassVar[str] = ""
-    """Whether `higher` or `lower` is better; empty where that is not said."""
-    level: ClassVar[str] = "page"
-    """What a row is: a `page`, a `session` or a `user`."""
-    of: ClassVar[str] = ""
-    """What has values, if not the rows: clicks, of which a page has several, or absences."""
-    lasts: ClassVar[bool] = False
-    """Whether it is a time, or another number that may be censored."""
+    unit: ClassVar[str] = ""  # Of the values, such as seconds; empty for a proportion
+    better: ClassVar[str] = ""  # `higher` or `lower`; empty where that is not said
+    level: ClassVar[str] = "page"  # What a row is: a `page`, a `session` or a `user`
+    of: ClassVar[str] = ""  # What has values, if not the rows: a `click` or an `absence`
+    lasts: ClassVar[bool] = False  # Whether it is a time, or another number that may be censored
 
     @classmethod
     def called(cls) -> str:
@@ -148,12 +141,16 @@ class OnlineMeasure(Spec):
 
 
 def online_measure(
-    formula: str, source: str, **attributes: Any
+    formula: str, source: str, better: str = "", **attributes: Any
 ) -> Callable[[Callable[..., Sums]], type[OnlineMeasure]]:
     """Declare a measure by a function from its parameters to its sums.
 
     The measure has the name and docstring of the function, and the parameters of its signature.
+    Without a unit it is a proportion, from 0 to 1 unless another `range` is declared.
     """
+    own = {"formula": formula, "source": source, "better": better, **attributes}
+    if "unit" not in own:
+        own.setdefault("range", (0.0, 1.0))
 
     def declare(function: Callable[..., Sums]) -> type[OnlineMeasure]:
         defaults = {name: one.default for name, one in signature(function).parameters.items()}
@@ -161,9 +158,9 @@ def online_measure(
         def sums(self: OnlineMeasure) -> Sums:
             return function(**{name: getattr(self, name) for name in defaults})
 
-        texts = {"name": function.__name__, "formula": formula, "source": source}
-        own = {"__doc__": function.__doc__, "__module__": function.__module__, "sums": sums}
-        return type(function.__name__, (OnlineMeasure,), {**own, **texts, **attributes, **defaults})
+        texts = {"name": function.__name__, "__doc__": function.__doc__, "sums": sums}
+        place = {"__module__": function.__module__}
+        return type(function.__name__, (OnlineMeasure,), {**own, **place, **texts, **defaults})
 
     return declare
 

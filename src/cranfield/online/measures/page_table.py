@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import polars as pl
@@ -112,34 +112,14 @@ def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
         if name not in NEEDED:
             known = "there are pages, results and clicks"
             raise InputError(f"no table of a log is called {quoted(name)}; {known}", source=source)
-    tables = {name: _lazy(frames.get(name), name, source) for name in NEEDED}
-    if tables["pages"] is None:
+    tables = {name: _lazy(frames[name], name, source) for name in NEEDED if name in frames}
+    if tables.get("pages") is None:
         raise InputError("a log has pages", source=source)
-    if isinstance(log, Mapping):
-        _check({name: table for name, table in tables.items() if table is not None}, source)
-    if (lazy_clicks := tables["clicks"]) is not None:
-        tables["clicks"] = _complete(lazy_clicks)
-    return LogTables(tables, source)
-
-
-def _lazy(table: Any, name: str, source: str) -> nw.LazyFrame[Any] | None:
-    if table is None:
-        return None
-    try:
-        lazy: nw.LazyFrame[Any] = nw.from_native(table).lazy()
-    except TypeError:
-        raise InputError(f"{name}: {type(table).__name__} is no table", source=source) from None
-    columns = lazy.collect_schema().names()
-    for column in NEEDED[name]:
-        if column not in columns:
-            raise InputError(f"{name} have no column {column}", source=source)
-    return lazy
-
-
-def _check(tables: Mapping[str, nw.LazyFrame[Any]], source: str) -> None:
-    """Refuse columns of a wrong type, keys that cannot be joined, and ranks below 1."""
     keys = {}
-    for name, table in tables.items():
+    for name, table in tables.items() if isinstance(log, Mapping) else ():
+        if table is None:
+            continue
+        # Refuse columns of a wrong type, keys that cannot be joined, and ranks below 1.
         refuse_lazy_counts(table, name, source)
         check_types(table, name, ("rank", "time", "dwell", "censored"), source)
         dtype = table.collect_schema()["page"]
@@ -149,6 +129,22 @@ def _check(tables: Mapping[str, nw.LazyFrame[Any]], source: str) -> None:
             raise InputError(reason, source=source)
         if name != "pages":
             check_values(table, ("rank",), f"{source}: {name}")
+    if (lazy_clicks := tables.get("clicks")) is not None:
+        tables["clicks"] = _complete(lazy_clicks)
+    return LogTables({name: tables.get(name) for name in NEEDED}, source)
+
+
+def _lazy(table: Any, name: str, source: str) -> nw.LazyFrame[Any] | None:
+    if table is None:
+        return None
+    try:
+        lazy: nw.LazyFrame[Any] = nw.from_native(table).lazy()
+    except TypeError:
+        raise InputError(f"{name}: {type(table).__name__} is no table", source=source) from None
+    for column in NEEDED[name]:
+        if column not in lazy.collect_schema().names():
+            raise InputError(f"{name} have no column {column}", source=source)
+    return lazy
 
 
 def _complete(clicks: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -173,18 +169,13 @@ SECOND = 1e6
 """Microseconds."""
 
 
-@dataclass(frozen=True)
-class Count:
-    """A number of each page: an expression over rows of a table, reduced by page.
+class Count(NamedTuple):
+    """A number of each page: an expression over rows of a table, reduced by page."""
 
-    table: `results`, `clicks`, or `clicked` results, each once however often it was clicked.
-    needs: columns of the table besides page and rank.
-    """
-
-    table: str
+    table: str  # `results`, `clicks`, or `clicked` results, each once
     row: nw.Expr
     reduce: str = "sum"
-    needs: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()  # Columns of the table besides page and rank
 
 
 def _one(condition: nw.Expr) -> nw.Expr:
@@ -232,35 +223,25 @@ def count_of(column: str) -> Count | None:
         "first_click": Count("clicks", time, "min", ("time",)),
         "last_click": Count("clicks", time, "max", ("time",)),
         "dwell": Count(
-            "clicks",
-            nw.when(~censored).then(_whole(dwell * SECOND)).otherwise(0),
-            needs=("dwell",),
+            "clicks", nw.when(~censored).then(_whole(dwell * SECOND)).otherwise(0), "sum", times[1:]
         ),
-        "dwells": Count("clicks", _one(~dwell.is_null() & ~censored), needs=("dwell",)),
-        "dwells_censored": Count("clicks", _one(~dwell.is_null() & censored), needs=("dwell",)),
-        "sat": Count("clicks", _one(sat), needs=("dwell",)),
-        "unsure": Count("clicks", _one(unsure), needs=("dwell",)),
+        "dwells": Count("clicks", _one(~dwell.is_null() & ~censored), "sum", times[1:]),
+        "dwells_censored": Count("clicks", _one(~dwell.is_null() & censored), "sum", times[1:]),
+        "sat": Count("clicks", _one(sat), "sum", times[1:]),
+        "unsure": Count("clicks", _one(unsure), "sum", times[1:]),
         "first_sat": Count("clicks", nw.when(sat).then(time), "min", times),
         "first_unsure": Count("clicks", nw.when(unsure).then(time), "min", times),
     }
     return counts.get(name)
 
 
-_ROW = pl.int_range(pl.len(), dtype=pl.Int64)
-_SESSION = pl.col("session")
-_GOES_ON = _SESSION.eq(_SESSION.shift(-1)).fill_null(False)
+_GOES_ON = pl.col("session").eq(pl.col("session").shift(-1)).fill_null(False)
 _IN_SESSION = {
     "next_query": pl.when(_GOES_ON).then(pl.col("query").shift(-1)),
     "next_time": pl.when(_GOES_ON).then(pl.col("time").shift(-1)),
     "last_in_session": ~_GOES_ON,
 }
 """Of pages in order of session, and of time in each."""
-
-_NEEDS = {
-    "next_query": ("session", "query"),
-    "next_time": ("session", "time"),
-    "last_in_session": ("session",),
-}
 
 
 def needs_of(columns: Iterable[str]) -> set[tuple[str, str]]:
@@ -269,7 +250,9 @@ def needs_of(columns: Iterable[str]) -> set[tuple[str, str]]:
     for column in columns:
         count = count_of(column)
         if count is None:
-            needs |= {("pages", name) for name in _NEEDS.get(column, (column,))}
+            of_session = column in _IN_SESSION
+            own = _IN_SESSION[column].meta.root_names() if of_session else (column,)
+            needs |= {("pages", name) for name in own}
             continue
         table = "clicks" if count.table == "clicked" else count.table
         needs |= {(table, name) for name in ("page", "rank", *count.needs)}
@@ -312,14 +295,9 @@ def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
     if not of_session:
         return pages
     inside = pl.col("session").is_not_null()
-    columns_of_session = (
-        pages.select(*sorted({name for one in of_session for name in _NEEDS[one]}), row=_ROW)
-        .sort("session", maintain_order=True)
-        .select("row", *(pl.when(inside).then(_IN_SESSION[one]).alias(one) for one in of_session))
-        .sort("row")
-        .drop("row")
-    )
-    return pages.hstack(columns_of_session)
+    values = (pl.when(inside).then(_IN_SESSION[name]).alias(name) for name in of_session)
+    by_session = pages.with_row_index("(row)").sort("session", maintain_order=True)
+    return pages.hstack(by_session.select("(row)", *values).sort("(row)").drop("(row)"))
 
 
 def _by_page(tables: LogTables, table: str, counts: Mapping[str, Count]) -> pl.DataFrame:

@@ -219,7 +219,10 @@ def survival(
     parts = {tables.source: rows}
     if by is not None:
         parts = {name: part for (name,), part in rows.group_by(by)}
-    samples = {name: _sample(parts[name]) for name in sorted(parts)}
+    samples: dict[str, Sample] = {}
+    for name in sorted(parts):
+        known = parts[name].drop_nulls("time")
+        samples[name] = known["time"].to_numpy(), known["seen"].to_numpy()
     if not any(times.size for times, _ in samples.values()):
         raise InputError(f"{one} has no value", source=tables.source)
     curves = {name: curve(*sample) for name, sample in samples.items()}
@@ -231,20 +234,11 @@ def survival(
         sizes = (times.size, times.size - ended.size, parts[name].height - times.size)
         estimates = (curves[name].median, *curves[name].restricted(upto))
         table.append((name, *sizes, *estimates, *of_ended))
-    names = [by or "log", *Survival.columns["survival"]]
-    names.remove("*")
-    return Survival(
-        measure=str(one),
-        groups=tuple(curves),
-        curves=tuple(curves.values()),
-        table=pl.DataFrame(table, names, orient="row").with_columns(
-            pl.col(pl.Float64).fill_nan(None)
-        ),
-        horizon=upto,
-        tests=_tests(samples, correction),
-        correction=correction,
-        outside=every.height - rows.height,
-    )
+    names = [by or "log", *(name for name in Survival.columns["survival"] if name != "*")]
+    frame = pl.DataFrame(table, names, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
+    of_groups = str(one), tuple(curves), tuple(curves.values()), frame, upto
+    tests, outside = _tests(samples, correction), every.height - rows.height
+    return Survival(*of_groups, tests, correction, outside)
 
 
 def survival_tables(
@@ -287,11 +281,6 @@ def _durations(
 
 Sample = tuple[Floats, Bools]
 """Times, and whether the end of each was seen."""
-
-
-def _sample(rows: pl.DataFrame) -> Sample:
-    known = rows.drop_nulls("time")
-    return known["time"].to_numpy(), known["seen"].to_numpy()
 
 
 def _horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:

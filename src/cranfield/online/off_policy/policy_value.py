@@ -22,7 +22,13 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.off_policy.value import FAR, LimitsBy, PolicyValue, WeightSummary, two_means
+from cranfield.online.off_policy.value import (
+    FAR,
+    PolicyValue,
+    WeightSummary,
+    check_interval,
+    two_means,
+)
 from cranfield.sources.columns import Table, read_table
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.values import ID, NUMBER, RANK, TAG, absent
@@ -64,18 +70,14 @@ _SLACK = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class LoggedActions:
-    """Actions by list and position.
+    """Actions by list and position."""
 
-    rows: a row an action; `list` numbers the lists from 0, the other columns are those of ACTIONS.
-    unseen: proportion of the policy's probability on actions that the log never shows there; NaN if
-        only the probabilities of the logged actions are known.
-    notes: what was excluded.
-    """
-
-    rows: pl.DataFrame
+    rows: pl.DataFrame  # A row an action; `list` numbers the lists from 0, else as ACTIONS
     source: str
+    # Proportion of the policy's probability on actions that the log never shows there; NaN if only
+    # the probabilities of the logged actions are known
     unseen: float
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # What was excluded
 
     @property
     def first(self) -> Bools:
@@ -141,8 +143,7 @@ def _of_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
         lambda row: f"position {row['position']} is there twice in page {quoted(row['page'])}",
     )
     codes = frame["page"].rank("dense").cast(pl.UInt32) - 1
-    rows = frame.drop("page").with_columns(list=codes).sort("list", "position")
-    return rows, table.source, ()
+    return frame.drop("page").with_columns(list=codes).sort("list", "position"), table.source, ()
 
 
 def _of_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
@@ -228,16 +229,11 @@ it (cascade), or all actions of its list."""
 
 
 class Weights(NamedTuple):
-    """Weights of actions.
+    """Weights of actions."""
 
-    each: weight of the reward of each row, shape (rows,).
-    before: weight of the expected reward of each row, shape (rows,).
-    drawn: weights of rows or of lists, each a draw from a distribution with mean 1.
-    """
-
-    each: Floats
-    before: Floats
-    drawn: Floats
+    each: Floats  # Weight of the reward of each row, shape (rows,)
+    before: Floats  # Weight of the expected reward of each row, shape (rows,)
+    drawn: Floats  # Weights of rows or of lists, each a draw from a distribution with mean 1
 
 
 def weights_of(logged: LoggedActions, depends: str, purpose: str) -> Weights:
@@ -247,14 +243,15 @@ def weights_of(logged: LoggedActions, depends: str, purpose: str) -> Weights:
     one = np.ones(each.size)
     if depends == "position":
         return Weights(each, one, each)
-    frame = logged.rows.select("list", weight=pl.Series(each))
+    weight = pl.col("weight")
+    frame = logged.rows.select("list", weight=pl.Series(each)).with_columns(
+        whole=weight.product().over("list"), down=weight.cum_prod().over("list")
+    )
+    frame = frame.with_columns(before=pl.col("down").shift(1, fill_value=1.0).over("list"))
+    whole, down, before = (frame[name].to_numpy() for name in ("whole", "down", "before"))
     if depends == "list":
-        product = frame.select(pl.col("weight").product().over("list")).to_series().to_numpy()
-        return Weights(product, one, product[logged.first])
-    down = frame.select("list", weight=pl.col("weight").cum_prod().over("list"))
-    before = down.select(pl.col("weight").shift(1, fill_value=1.0).over("list")).to_series()
-    product = down["weight"].to_numpy()
-    return Weights(product, before.to_numpy(), product)
+        return Weights(whole, one, whole[logged.first])
+    return Weights(down, before, down)
 
 
 def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Weights:
@@ -399,7 +396,7 @@ def policy_value(
     """
     check_choice("estimator", estimator, ESTIMATORS)
     check_choice("depends", depends, DEPENDS)
-    how = LimitsBy(confidence, resamples, seed)
+    interval = check_interval(confidence, resamples, seed)
     check_clip(clip)
     if (estimator == "PI") != (candidates is not None):
         raise PolicyError("PI needs the number of candidates, and no other estimator does")
@@ -424,7 +421,7 @@ def policy_value(
             raise InputError("SNIPS has no weight above 0", source=read.source)
     totals = np.stack([np.bincount(code, weights=part) for part in (value, reward)], axis=1)
     unit_code, units = unit_codes(read.rows.filter(read.first), unit, read.source)
-    means = two_means(totals, np.stack([below, np.ones(lists)], axis=1), unit_code, units, how)
+    means = two_means(totals, np.stack([below, np.ones(lists)], axis=1), unit_code, units, interval)
     warnings = [*read.notes, *means.notes(units, unit)]
     summary = None
     if weights is not None:
@@ -438,17 +435,9 @@ def policy_value(
     if weights is not None:
         by_row = weights.drawn.size == read.rows.height
         warnings += _doubts_on_mean(weights.drawn, unit_code[code] if by_row else unit_code, units)
-    return PolicyValue(
-        estimator=estimator if estimator == "PI" else f"{estimator} by {depends}",
-        means=means,
-        lists=lists,
-        units=units,
-        unit=unit,
-        weights=summary,
-        unseen=read.unseen,
-        how=how,
-        warnings=tuple(warnings),
-    )
+    name = estimator if estimator == "PI" else f"{estimator} by {depends}"
+    sizes = lists, units, unit
+    return PolicyValue(name, means, *sizes, summary, read.unseen, interval, tuple(warnings))
 
 
 def check_clip(clip: float | None) -> None:
@@ -487,7 +476,7 @@ def unit_codes(lists: pl.DataFrame, unit: str, source: str) -> tuple[Indices, in
 def _doubts_on_mean(weights: Floats, code: Indices, units: int) -> list[str]:
     """Return a warning if the mean weight differs from 1 by more than its error explains."""
     pairs = np.tile(weights[:, None], 2)
-    means = two_means(pairs, np.ones((weights.size, 2)), code, units, LimitsBy())
+    means = two_means(pairs, np.ones((weights.size, 2)), code, units)
     mean, error = means.estimate[0], means.standard_error[0]
     if not abs(mean - 1) > max(FAR * error, 1e-9):
         return []

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
-from cranfield.assess.estimates.by_document import worth
-from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.assess.estimates.documents import contributions
+from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import (
     InputError,
     MeasureError,
@@ -29,8 +29,14 @@ from cranfield.measures.base import Measure
 from cranfield.online.click_models.trained import train
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.off_policy.policy_value import check_clip, ranks_of, unit_codes
-from cranfield.online.off_policy.value import SAME, LimitsBy, PolicyValue, WeightSummary, two_means
-from cranfield.result import Column, Columns, Result
+from cranfield.online.off_policy.value import (
+    SAME,
+    PolicyValue,
+    WeightSummary,
+    check_interval,
+    two_means,
+)
+from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import t_limits
 
 STEPS = 100
@@ -65,16 +71,11 @@ def harvest(shown: pl.DataFrame) -> Harvest:
     pairs = cells.join(others, on=["query", "doc"], maintain_order="left_right")
     pairs = pairs.filter(pl.col("rank") != pl.col("other"))
     sums = pairs.group_by("query", "rank", "other").agg(pl.col("clicked").sum(), number=pl.len())
-    sums = sums.sort("query", "rank", "other")
+    sums = sums.sort("query", "rank", "other").with_columns(pl.col("query").rank("dense") - 1)
     clicked = sums["clicked"].to_numpy()
-    return Harvest(
-        (sums["query"].rank("dense").cast(pl.Int64) - 1).to_numpy().astype(np.intp),
-        sums["rank"].to_numpy().astype(np.intp),
-        sums["other"].to_numpy().astype(np.intp),
-        clicked,
-        sums["number"].to_numpy() - clicked,
-        pairs.height // 2,
-    )
+    query, rank, other = sums.select("query", "rank", "other").to_numpy().T.astype(np.intp)
+    not_clicked = sums["number"].to_numpy() - clicked
+    return Harvest(query, rank, other, clicked, not_clicked, pairs.height // 2)
 
 
 def all_pairs(found: Harvest, depth: int) -> tuple[Floats, Floats]:
@@ -109,20 +110,15 @@ def all_pairs(found: Harvest, depth: int) -> tuple[Floats, Floats]:
     place = of_rank[found.rank[used]]
     design[row[place >= 0], place[place >= 0]] = 1
     design[row, ranks.size + column] = 1
-    c, n = (
-        np.bincount(row, weights=part[used]).astype(np.float64)
-        for part in (found.clicked, found.not_clicked)
-    )
+    counts = found.clicked[used], found.not_clicked[used]
+    c, n = (np.bincount(row, weights=part).astype(np.float64) for part in counts)
     beta = _newton(design, c, n, ranks.size)
     n = np.maximum(n, SMALLEST[-1])
     odds, slope = _terms(design @ beta)
     queries = int(found.query.max()) + 1
     score = np.zeros((queries, cell.size))
-    np.add.at(
-        score,
-        (found.query[used], row),
-        found.clicked[used] - found.not_clicked[used] * odds[row],
-    )
+    excess = found.clicked[used] - found.not_clicked[used] * odds[row]
+    np.add.at(score, (found.query[used], row), excess)
     inverse = np.linalg.pinv(design.T @ (design * (n * slope)[:, None]))
     terms = score @ design @ inverse
     value[ranks - 1] = np.exp(beta[: ranks.size])
@@ -185,16 +181,15 @@ METHODS = ("swaps", "AllPairs", "EM")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankPropensities(Result):
+class RankPropensities(TableResult):
     """Probability to examine a rank, relative to rank 1; made by :func:`rank_propensities`.
 
     Attributes
     ----------
+    rows
+        The table, a row a rank.
     method
         Method of estimation.
-    values, low, high
-        The propensities by rank from 1, and their confidence intervals; NaN if the log does not
-        determine them.
     pairs
         Pairs that it rests on: of two documents for `swaps`, of a document and two ranks for
         `AllPairs`; 0 for `EM`.
@@ -218,28 +213,14 @@ class RankPropensities(Result):
     }
 
     method: str
-    values: Floats
-    low: Floats
-    high: Floats
     pairs: int
     queries: int
     confidence: float
     notes: tuple[str, ...]
 
-    @property
-    def ranks(self) -> Ints:
-        """The ranks, from 1."""
-        return np.arange(1, self.values.size + 1)
-
-    def _frame(self) -> pl.DataFrame:
-        return pl.DataFrame(
-            {"rank": self.ranks, "propensity": self.values, "low": self.low, "high": self.high}
-        ).with_columns(pl.selectors.float().fill_nan(None))
-
     def heading(self) -> list[str]:
-        known = int((~np.isnan(self.values)).sum())
         rests = f", {counted(self.pairs, 'pair')}" if self.pairs else ""
-        return [f"{self.method}, {counted(known, 'rank')}{rests}"]
+        return [f"{self.method}, {counted(self.rows['propensity'].count(), 'rank')}{rests}"]
 
 
 def rank_propensities(
@@ -312,24 +293,22 @@ def rank_propensities(
             )
     same = (error <= SAME) & (np.arange(depth) > 0)
     if same.any():
-        ranks = ", ".join(map(str, (np.flatnonzero(same) + 1).tolist()))
+        ranks = ", ".join(map(str, np.flatnonzero(same) + 1))
         notes.append(f"rank {ranks}: the same in all queries: no interval can be computed")
         error = np.where(same, np.nan, error)
+    low = high = np.full(depth, np.nan)
     if queries > 1:
-        low, high = np.exp(t_limits(_log(value), error, queries - 1, confidence))
+        logarithm = np.log(np.where(value > 0, value, np.nan))
+        low, high = np.exp(t_limits(logarithm, error, queries - 1, confidence))
     else:
-        low = high = np.full(depth, np.nan)
         notes.append("one query: there are no limits")
     if np.isnan(value).any():
-        missing = (np.flatnonzero(np.isnan(value)) + 1).tolist()
-        notes.append(f"nothing links rank {', '.join(map(str, missing))} with rank 1")
-    return RankPropensities(
-        method, value, low, high, pairs, queries, float(confidence), tuple(notes)
-    )
-
-
-def _log(value: Floats) -> Floats:
-    return np.log(np.where(value > 0, value, np.nan))
+        missing = ", ".join(map(str, np.flatnonzero(np.isnan(value)) + 1))
+        notes.append(f"nothing links rank {missing} with rank 1")
+    columns = [np.arange(1, depth + 1), value, low, high]
+    rows = pl.DataFrame(dict(zip(RankPropensities.columns, columns, strict=True)))
+    rows = rows.with_columns(pl.selectors.float().fill_nan(None))
+    return RankPropensities(rows, method, pairs, queries, float(confidence), tuple(notes))
 
 
 def _swaps(shown: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
@@ -353,13 +332,8 @@ def _swaps(shown: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
     for (rank,), part in sums.sort("rank", "query").group_by("rank", maintain_order=True):
         clicks = part.select("below", "clicked").to_numpy()
         if clicks[:, 1].any():
-            made = two_means(
-                np.tile(clicks[:, :1], 2),
-                np.tile(clicks[:, 1:], 2),
-                np.arange(len(clicks)),
-                len(clicks),
-                LimitsBy(),
-            )
+            at_rank, at_top = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
+            made = two_means(at_rank, at_top, np.arange(len(clicks)), len(clicks))
             value[int(rank) - 1] = made.estimate[0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 error[int(rank) - 1] = made.standard_error[0] / made.estimate[0]
@@ -433,7 +407,7 @@ def run_value(
     >>> run_value(log, run, "DCG@5", rank_propensities(log), unit="user")
     PolicyValue(DCG@5 by IPS of clicks: ..., 3,209 lists by user, 400 of them)
     """
-    how = LimitsBy(confidence, resamples, seed)
+    interval = check_interval(confidence, resamples, seed)
     check_clip(clip)
     law = parse_measure(measure) if isinstance(measure, str) else measure
     if law.info.inputs or not law.linear:
@@ -456,7 +430,7 @@ def run_value(
         [np.bincount(page, weights=used * part, minlength=number) for part in (new, was)], axis=1
     )
     code, units = unit_codes(log.pages, unit, log.source)
-    means = two_means(totals, np.ones((number, 2)), code, units, how)
+    means = two_means(totals, np.ones((number, 2)), code, units, interval)
     whole = ranks.with_columns(worth=of_rank[ranks["new"].to_numpy()])
     per_query = whole.group_by("query").agg(pl.col("worth").sum())
     queries = log.pages.select("query")
@@ -477,17 +451,9 @@ def run_value(
     warnings += means.notes(units, unit)
     counting = weight[clicked & known & (new > 0)]
     weights = WeightSummary.of(counting, clip) if counting.size else None
-    return PolicyValue(
-        estimator=f"{law} by IPS of clicks",
-        means=means,
-        lists=number,
-        units=units,
-        unit=unit,
-        weights=weights,
-        unseen=unseen,
-        how=how,
-        warnings=(*warnings, *(weights.doubts() if weights else ("no click counts",))),
-    )
+    warnings += weights.doubts() if weights else ["no click counts"]
+    sizes, name = (number, units, unit), f"{law} by IPS of clicks"
+    return PolicyValue(name, means, *sizes, weights, unseen, interval, tuple(warnings))
 
 
 def _worths(law: Measure, deepest: int) -> Floats:
@@ -497,7 +463,7 @@ def _worths(law: Measure, deepest: int) -> Floats:
         ranks = ranks[: law.cutoff]
     judged = judge({"t": {"d": 1.0}}, {"t": {"d": 1}})
     values = np.zeros(deepest + 1)
-    values[ranks] = worth(law, judged, ranks, np.ones(ranks.size, dtype=np.int64))
+    values[ranks] = contributions(law, judged, ranks, np.ones(ranks.size, dtype=np.int64))
     return values
 
 
@@ -510,9 +476,7 @@ def _examined(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]
         chance = pl.col("propensity")
     else:
         if isinstance(examination, RankPropensities):
-            by_rank = dict(
-                zip(examination.ranks.tolist(), examination.values.tolist(), strict=True)
-            )
+            by_rank = dict(examination.rows.select("rank", "propensity").drop_nulls().iter_rows())
         elif isinstance(examination, Mapping):
             by_rank = dict(examination)
         else:
@@ -533,11 +497,12 @@ def _examined(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]
             f" {value:g} at rank {rank}",
             source=log.source if examination is None else "examination",
         )
+    notes = []
     above = shown.filter(pl.col("chance") > 1).select("rank", "chance").unique().sort("rank")
-    if above.is_empty():
-        return shown, []
-    listed = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in above.rows())
-    return shown, [
-        f"users seem to look more than at rank 1: {listed} (relative, by {examination.method});"
-        " see the confidence intervals of these propensities"
-    ]
+    if above.height:
+        listed = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in above.rows())
+        notes.append(
+            f"users seem to look more than at rank 1: {listed} (relative, by"
+            f" {examination.method}); see the confidence intervals of these propensities"
+        )
+    return shown, notes

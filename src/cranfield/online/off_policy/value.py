@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -26,29 +26,22 @@ SAME = 1e-12
 """Relative error below which values vary by rounding only."""
 
 
-@dataclass(frozen=True)
-class LimitsBy:
-    """Options of intervals: Student's t without `resamples`, else the bootstrap of units."""
+Interval = tuple[float, int, int]
+"""Confidence level, number of bootstrap resamples of units (0: Student's t), and seed."""
 
-    confidence: float = 0.95
-    resamples: int = 0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_share("confidence", self.confidence)
-        check_whole("resamples", self.resamples, 0, MOST_RESAMPLES)
-        check_whole("the seed", self.seed, 0)
-
-    @property
-    def name(self) -> str:
-        if not self.resamples:
-            return "Student's t"
-        return f"bootstrap, {self.resamples:,} samples, seed {self.seed}"
+STUDENT: Interval = (0.95, 0, 0)
 
 
-@dataclass(frozen=True, eq=False)
-class Limited:
-    """Two means and their difference, with standard errors and intervals; each of shape (3,).
+def check_interval(confidence: float, resamples: int, seed: int) -> Interval:
+    """Return the options of intervals; refuse invalid ones."""
+    check_share("confidence", confidence)
+    check_whole("resamples", resamples, 0, MOST_RESAMPLES)
+    check_whole("the seed", seed, 0)
+    return confidence, resamples, seed
+
+
+class Means(NamedTuple):
+    """Means of the policy and the log, and their difference; each of shape (3,).
 
     An interval is NaN if the mean is the same in all units.
     """
@@ -62,49 +55,45 @@ class Limited:
         """Return why the policy, the log, or their difference has no interval."""
         if units < 2:
             return [f"one {unit} only: no interval can be computed"]
-        names = np.array(["policy", "logged", "difference"])[
-            np.isnan(self.low) & ~np.isnan(self.estimate)
-        ]
+        names = np.array(VALUES)[np.isnan(self.low) & ~np.isnan(self.estimate)]
         if not names.size:
             return []
         return [f"{', '.join(names)}: equal in all {unit}s: no interval can be computed"]
 
 
+VALUES = ("policy", "logged", "difference")
+
+
 def two_means(
-    totals: NDArray[Any], numbers: Floats, code: Indices, units: int, how: LimitsBy
-) -> Limited:
+    totals: NDArray[Any], numbers: Floats, code: Indices, units: int, interval: Interval = STUDENT
+) -> Means:
     r"""Compare two ratios of sums, :math:`R = \sum_u t_u / \sum_u n_u`.
 
     By the delta method their variance is that of a sum over units of
     :math:`(t_u - R n_u) / \sum n`, which is that of a mean where each unit has n = 1.
     """
-    sums = np.stack(
-        [
-            np.bincount(code, weights=part[:, k], minlength=units)
-            for part in (totals, numbers)
-            for k in (0, 1)
-        ]
-    )
+    columns = np.concatenate([totals, numbers], axis=1).T
+    sums = np.stack([np.bincount(code, weights=part, minlength=units) for part in columns])
     estimate = _with_difference(_ratio(sums.sum(axis=1)))
     if units < 2:
-        nothing = np.full(3, np.nan)
-        return Limited(estimate, nothing, nothing, nothing)
+        return Means(estimate, *np.full((3, 3), np.nan))
     below = sums[2:].sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = _with_difference((sums[:2] - estimate[:2, None] * sums[2:]) / below)
     error = np.sqrt(units / (units - 1) * (terms**2).sum(axis=1))
-    if how.resamples:
-        drawn = np.empty((how.resamples, 3))
+    confidence, resamples, seed = interval
+    if resamples:
+        drawn = np.empty((resamples, 3))
         even = np.full(units, 1 / units)
-        for part, rows in enumerate(row_slices(how.resamples, units, DRAWN)):
-            times = stream(how.seed, part).multinomial(units, even, size=rows.stop - rows.start)
+        for part, rows in enumerate(row_slices(resamples, units, DRAWN)):
+            times = stream(seed, part).multinomial(units, even, size=rows.stop - rows.start)
             drawn[rows] = _with_difference(_ratio(sums @ times.T.astype(np.float64))).T
-        tail = (1 - how.confidence) / 2
+        tail = (1 - confidence) / 2
         low, high = np.nanquantile(drawn, [tail, 1 - tail], axis=0)
     else:
-        low, high = t_limits(estimate, error, units - 1, how.confidence)
+        low, high = t_limits(estimate, error, units - 1, confidence)
     same = error <= SAME * np.abs(estimate)
-    return Limited(estimate, error, *(np.where(same, np.nan, end) for end in (low, high)))
+    return Means(estimate, error, *(np.where(same, np.nan, end) for end in (low, high)))
 
 
 def _ratio(sums: NDArray[Any]) -> Floats:
@@ -165,15 +154,10 @@ class WeightSummary:
             raise PolicyError("weights are so large that their squares have no finite sum")
         size = int(np.ceil(0.01 * used.size))
         top = np.partition(used, -size)[-size:].sum()
-        return cls(
-            number=used.size,
-            effective=float(ratio(np.square(total), squares)),
-            mean=float(used.mean()),
-            largest=float(used.max(initial=0.0)),
-            heaviest=float(ratio(top, total)),
-            clip=None if clip is None else float(clip),
-            clipped=float((weights > clip).mean()) if clip is not None else 0.0,
-        )
+        parts = ratio(np.square(total), squares), used.mean(), used.max(), ratio(top, total)
+        if clip is None:
+            return cls(used.size, *map(float, parts))
+        return cls(used.size, *map(float, (*parts, clip, (weights > clip).mean())))
 
     def __str__(self) -> str:
         cut = "" if self.clip is None else f", {100 * self.clipped:.2f}% cut at {self.clip:g}"
@@ -209,8 +193,9 @@ class PolicyValue(Result):
     estimator
         The estimator.
     means
-        Of the policy, of the logged lists, and of their difference: `estimate`, `standard_error`,
-        `low` and `high`, each of shape (3,).
+        The columns of the table, as arrays: of the policy, the log, and their difference.
+    estimate, standard_error, low, high
+        Of the policy: the mean over lists of the sum of rewards, with its confidence interval.
     lists, units, unit
         Number of lists that were averaged, number of independent units that they belong to, and
         name of the unit.
@@ -219,9 +204,8 @@ class PolicyValue(Result):
     unseen
         Proportion of what the policy would show that the log does not show there; NaN if it is
         unknown.
-    how
-        Options of the confidence intervals: `confidence`, `resamples` of the bootstrap (0:
-        Student's t) and its `seed`.
+    interval
+        Confidence level of the intervals, number of bootstrap resamples (0: Student's t), and seed.
     warnings
         Reasons to doubt the estimate.
     """
@@ -236,34 +220,19 @@ class PolicyValue(Result):
     }
 
     estimator: str
-    means: Limited
+    means: Means
     lists: int
     units: int
     unit: str
     weights: WeightSummary | None
     unseen: float
-    how: LimitsBy
+    interval: Interval
     warnings: tuple[str, ...]
 
-    @property
-    def estimate(self) -> float:
-        """Value of the policy: the mean over lists of the sum of rewards."""
-        return float(self.means.estimate[0])
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the estimate; NaN of one unit."""
-        return float(self.means.standard_error[0])
-
-    @property
-    def low(self) -> float:
-        """Lower bound of the confidence interval of the estimate."""
-        return float(self.means.low[0])
-
-    @property
-    def high(self) -> float:
-        """Upper bound of that interval."""
-        return float(self.means.high[0])
+    def __getattr__(self, name: str) -> float:
+        if name not in Means._fields:
+            raise AttributeError(f"PolicyValue has no attribute {name!r}")
+        return float(getattr(self.means, name)[0])
 
     @property
     def logged(self) -> float:
@@ -281,15 +250,11 @@ class PolicyValue(Result):
         return float("nan") if self.weights is None else self.weights.effective
 
     def _frame(self) -> pl.DataFrame:
-        return pl.DataFrame(
-            {
-                "value": ["policy", "logged", "difference"],
-                "estimate": self.means.estimate,
-                "standard_error": self.means.standard_error,
-                "low": self.means.low,
-                "high": self.means.high,
-            }
-        ).with_columns(pl.selectors.float().fill_nan(None))
+        frame = pl.DataFrame({"value": VALUES, **self.means._asdict()})
+        return frame.with_columns(pl.selectors.float().fill_nan(None))
+
+    def facts(self) -> dict[str, Any]:
+        return {name: fact for name, fact in super().facts().items() if name != "interval"}
 
     def note_lines(self) -> list[str]:
         return [f"note: {warning}" for warning in self.warnings]
@@ -299,9 +264,10 @@ class PolicyValue(Result):
         if self.unit != "list":
             of += f" by {self.unit}, {self.units:,} of them"
         weights = [] if self.weights is None else [str(self.weights)]
+        confidence, resamples, seed = self.interval
+        method = f"bootstrap, {resamples:,} samples, seed {seed}" if resamples else "Student's t"
         return [
             f"{self.estimator}: {self.estimate:.6g}, {of}",
             *weights,
-            f"low, high: {self.how.confidence:g} confidence intervals, {self.how.name}, by"
-            f" {self.unit}",
+            f"low, high: {confidence:g} confidence intervals, {method}, by {self.unit}",
         ]

@@ -132,11 +132,12 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     """
     kind = "conditional perplexity" if conditional else "perplexity"
     names = labels(evaluation.names)
-    models = np.repeat(np.array(names, dtype=object), evaluation.pages.size).tolist()
-    frame = evaluation.by_rank().select(
+    ranks = evaluation.ranks
+    models = np.repeat(np.array(names, dtype=object), ranks.height // len(names)).tolist()
+    frame = ranks.select(
         "rank", "pages", model=pl.lit(pl.Series(models, dtype=pl.String)), value=kind
     )
-    pages = counted(int(evaluation.pages[0]), "page")
+    pages = counted(ranks["pages"][0], "page")
     infinite = frame.filter(pl.col("value").is_infinite())["model"].unique(maintain_order=True)
     note = f" Not drawn where infinite: {plain(', '.join(infinite))}." if len(infinite) else ""
     tip = tips("model:N", "rank:Q", "pages", "value", form=",.4~f")

@@ -23,10 +23,16 @@ from cranfield.campaign.publishing.site.releases import (
     Released,
     entered,
     newest,
+    not_entered,
     read_releases,
 )
 from cranfield.campaign.publishing.site.task_pages import task_pages
-from cranfield.campaign.store.records import RELEASES, ReleaseRecord
+from cranfield.campaign.store.records import (
+    REGISTRY,
+    RELEASES,
+    ReleaseRecord,
+    check_folder,
+)
 from cranfield.reporting.page.html import Html, label, text
 
 
@@ -90,6 +96,36 @@ def write_site(opened: Opened, folder: PathName) -> tuple[Path, ...]:
     """
     records = opened.registry.releases()
     return write_site_of(opened.folder / RELEASES, folder, private=opened.folder, records=records)
+
+
+def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """Write the site of a folder: a campaign's, or one of releases.
+
+    Parameters
+    ----------
+    folder
+        The folder of a campaign, of which releases with a record are shown, or of releases.
+    site
+        As `folder` of :func:`write_site`.
+
+    Returns
+    -------
+    tuple of Path
+        All files of the site, in order.
+    tuple of str
+        Releases in the folder of a campaign that have no record, and are not shown.
+    """
+    folder = Path(fspath(folder))
+    place = folder.resolve()
+    owner = place.parent if place.name == RELEASES else place
+    if (owner / REGISTRY).exists():
+        check_folder(folder if owner == place else owner)
+        opened = Opened(folder if owner == place else owner)
+        files = write_site(opened, site)
+        return files, not_entered(owner / RELEASES, opened.registry.releases())
+    releases = folder / RELEASES
+    source = releases if releases.is_dir() else folder
+    return write_site_of(source, site, private=folder), ()
 
 
 def write_site_of(

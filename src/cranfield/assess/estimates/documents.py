@@ -11,8 +11,8 @@ from cranfield.assess.estimates.means import (
     FEW,
     SAME,
     CorrectedMeans,
+    Fit,
     HumanMean,
-    dealt,
     satterthwaite,
     sums_by,
     with_intervals,
@@ -36,43 +36,42 @@ def check_sum(measure: Measure) -> None:
         )
 
 
-def worth(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floats:
-    """Return what a document of a grade at a rank adds to the score of its ranking.
-
-    Each pair of rank and grade is scored as a ranking of its own, with nothing else judged in it.
-    """
+def contributions(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floats:
+    """Return what each document adds to the score of its ranking, by its rank and grade."""
+    # Each pair of rank and grade is scored as a ranking of its own, with nothing else judged in it.
     deepest = int(rank.max(initial=1))
-    pairs, place = np.unique(grade * (deepest + 1) + rank, return_inverse=True)
+    pairs, pair = np.unique(grade * (deepest + 1) + rank, return_inverse=True)
     count = pairs.size
+    grades, ranks = np.divmod(pairs, deepest + 1)
     shape = (1, count)
     alone = replace(
         judged,
         topics=("alone",),
         systems=tuple(map(str, range(count))),
-        documents=Rows(np.arange(count), pairs % (deepest + 1), pairs // (deepest + 1), shape),
+        documents=Rows(np.arange(count), ranks, grades, shape),
         retrieved=np.full(shape, deepest),
         judgments=replace(
             judged.judgments,
             topics=1,
             topic=np.zeros(count, dtype=np.int64),
-            grade=np.sort(pairs // (deepest + 1))[::-1],
+            grade=np.sort(grades)[::-1],
             columns={},
         ),
         scored=np.ones(shape, dtype=bool),
         annotations=Annotations(),
         views={},
     )
-    return np.asarray(measure.score(alone)[0][place])
+    return np.asarray(measure.score(alone)[0][pair])
 
 
 @dataclass(frozen=True, eq=False)
-class Both:
+class PooledLabels:
     """All documents of a pool, a sample of them judged by people.
 
     pool: all documents, with the judge's grades; 0 where it gave none.
     human: grades of people, by document of the pool; 0 for unsampled documents.
     sampled: documents that people judged because they were in the sample.
-    chance: inclusion probability; NaN for unsampled documents.
+    inclusion: inclusion probability; NaN for unsampled documents.
     stratum: number of the stratum, of which a fixed number was sampled; -1 for a document that was
         sampled independently.
     unlabelled: number of documents without a label of the judge.
@@ -81,64 +80,70 @@ class Both:
     pool: Qrels
     human: Ints
     sampled: Bools
-    chance: Floats
+    inclusion: Floats
     stratum: Ints
     unlabelled: int
 
 
-def labels_of_both(panel: Panel) -> Both:
+def match_labels(panel: Panel) -> PooledLabels:
     """Match documents, and find how they were sampled; see :func:`corrected_scores`."""
     people, [judge] = panel.human, panel.judges
     labels = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("by judge"))
-    both = (
+    pairs = (
         people.to_polars()
         .with_row_index("row")
         .join(labels, on=["topic", "doc"], how="full", coalesce=True, maintain_order="right_left")
     )
-    human = both["grade"].fill_null(-1).to_numpy().astype(np.int64)
-    grade = both["by judge"].fill_null(0).to_numpy().astype(np.int32)
-    listed = both["row"].is_not_null().to_numpy()
-    names = both["topic"].unique(maintain_order=True)
-    codes = both["topic"].replace_strict(
+    human = pairs["grade"].fill_null(-1).to_numpy().astype(np.int64)
+    grade = pairs["by judge"].fill_null(0).to_numpy().astype(np.int32)
+    listed = pairs["row"].is_not_null().to_numpy()
+    names = pairs["topic"].unique(maintain_order=True)
+    codes = pairs["topic"].replace_strict(
         names, np.arange(len(names), dtype=np.int32), return_dtype=pl.Int32
     )
-    pool = Qrels(tuple(names), codes.to_numpy(), both["doc"], grade, origin=people.origin)
+    pool = Qrels(tuple(names), codes.to_numpy(), pairs["doc"], grade, origin=people.origin)
     topic = pool.codes.astype(np.int64)
-    known = both["by judge"].is_not_null().to_numpy()
+    known = pairs["by judge"].is_not_null().to_numpy()
     sampled = listed.copy()
-    chance = np.full(len(pool), np.nan)
-    by_chance, by_stratum = ("inclusion" in people.columns, "stratum" in people.columns)
+    inclusion = np.full(len(pool), np.nan)
+    has_inclusion, has_stratum = ("inclusion" in people.columns, "stratum" in people.columns)
     stratum = np.full(len(pool), -1)
-    if by_stratum:
-        label = both["stratum"].cast(pl.String).fill_null("").rank("dense").to_numpy()
+    if has_stratum:
+        label = pairs["stratum"].cast(pl.String).fill_null("").rank("dense").to_numpy()
         _, stratum = np.unique(topic * (len(pool) + 1) + label, return_inverse=True)
         sampled &= human >= 0
-        if not by_chance or (human[listed] < 0).any():
+        if not has_inclusion or (human[listed] < 0).any():
             _refuse(pool, ~listed, "a label of the judge, and no stratum of the sample")
-    if by_chance:
-        chance = both["inclusion"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
-        _refuse(pool, listed & ~((chance >= 0) & (chance <= 1)), "no chance from 0 to 1 of its own")
-        sampled &= chance > 0
-    elif not by_stratum:
+    if has_inclusion:
+        inclusion = pairs["inclusion"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
+        _refuse(
+            pool,
+            listed & ~((inclusion >= 0) & (inclusion <= 1)),
+            "no chance from 0 to 1 of its own",
+        )
+        sampled &= inclusion > 0
+    elif not has_stratum:
         stratum = topic
         _refuse(pool, ~known, "a judgment of people, and no label of the judge")
-    if not by_chance:
-        size, many = (np.bincount(stratum[some]) for some in (slice(None), sampled))
-        share = np.pad(many, (0, size.size - many.size)) / size
-        chance = share[stratum]
-    chance[~sampled] = np.nan
-    return Both(pool, np.where(sampled, human, 0), sampled, chance, stratum, int((~known).sum()))
+    if not has_inclusion:
+        size = np.bincount(stratum)
+        count = np.bincount(stratum[sampled], minlength=size.size)
+        inclusion = (count / size)[stratum]
+    inclusion[~sampled] = np.nan
+    return PooledLabels(
+        pool, np.where(sampled, human, 0), sampled, inclusion, stratum, int((~known).sum())
+    )
 
 
-def _refuse(pool: Qrels, wrong: Bools, what: str) -> None:
-    if wrong.any():
-        row = int(wrong.argmax())
+def _refuse(pool: Qrels, invalid: Bools, reason: str) -> None:
+    if invalid.any():
+        row = int(invalid.argmax())
         topic = pool.topics[int(pool.codes[row])]
-        raise InputError(f"a document of the pool has {what}", topic=topic, doc=pool.docs[row])
+        raise InputError(f"a document of the pool has {reason}", topic=topic, doc=pool.docs[row])
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class SampledDocuments:
     """The sampled documents by topic; a fixed number was drawn of each stratum but -1.
 
     people, judge: contributions to the score of each system, shape (systems, sampled). whole:
@@ -146,7 +151,7 @@ class Sampled:
     """
 
     topic: Ints
-    chance: Floats
+    inclusion: Floats
     stratum: Ints
     people: Floats
     judge: Floats
@@ -154,42 +159,46 @@ class Sampled:
     certain: Bools
 
 
-def sampled(judged: JudgedRuns, measure: Measure, both: Both) -> Sampled:
+def sample_documents(
+    judged: JudgedRuns, measure: Measure, labels: PooledLabels
+) -> SampledDocuments:
     """Return the sampled documents of runs judged by the judge's labels."""
     topics, systems = judged.shape
     place = judged.column("place", str(measure))
-    rows = both.sampled[place]
+    rows = labels.sampled[place]
     # In the order of topics of the judged runs.
     at, topic = place[rows], judged.judgments.topic[rows]
-    chance, stratum = both.chance[at], both.stratum[at]
+    inclusion, stratum = labels.inclusion[at], labels.stratum[at]
     count = np.bincount(topic, minlength=topics)
     if not count.all():
         raise InputError(
             "people judged no sampled document of a topic; unit='topic' takes topics without",
             topic=judged.topics[int(count.argmin())],
         )
-    _, code, many = np.unique(stratum, return_inverse=True, return_counts=True)
-    thin = (many[code] < 2) & (chance < 1) & (stratum >= 0)
+    _, code, size = np.unique(stratum, return_inverse=True, return_counts=True)
+    thin = (size[code] < 2) & (inclusion < 1) & (stratum >= 0)
     if thin.any():
         raise InputError(
             "one document of a stratum was sampled, and its variance needs two",
             topic=judged.topics[int(topic[thin.argmax()])],
         )
-    number = np.full(len(both.pool), -1)
+    number = np.full(len(labels.pool), -1)
     number[at] = np.arange(at.size)
     view = (judged if measure.cutoff is None else judged.top(measure.cutoff)).judged()
-    by_chance = view.cell[both.chance[place[view.judgment]] != 1] // topics
-    certain = np.bincount(by_chance, minlength=systems) == 0
-    view = view.where(both.sampled[place[view.judgment]])
+    uncertain = view.cell[labels.inclusion[place[view.judgment]] != 1] // topics
+    certain = np.bincount(uncertain, minlength=systems) == 0
+    view = view.where(labels.sampled[place[view.judgment]])
     document, system = place[view.judgment], view.cell // topics
     people, judge = np.zeros((2, systems, at.size))
-    people[system, number[document]] = worth(measure, judged, view.rank, both.human[document])
-    judge[system, number[document]] = worth(measure, judged, view.rank, view.grade)
+    people[system, number[document]] = contributions(
+        measure, judged, view.rank, labels.human[document]
+    )
+    judge[system, number[document]] = contributions(measure, judged, view.rank, view.grade)
     whole = measure.score(judged)
-    return Sampled(topic, chance, stratum, people, judge, whole, certain)
+    return SampledDocuments(topic, inclusion, stratum, people, judge, whole, certain)
 
 
-def error_parts(chance: Floats, stratum: Ints, worths: Floats) -> Floats:
+def error_parts(inclusion: Floats, stratum: Ints, worths: Floats) -> Floats:
     """Return parts of the error of an estimated sum, whose squares add up to its variance.
 
     (1 - pi) e^2 / pi^2 if sampled independently; of a stratum N^2 (1 - n/N) s^2 / n.
@@ -197,12 +206,12 @@ def error_parts(chance: Floats, stratum: Ints, worths: Floats) -> Floats:
     alone = stratum < 0
     _, code, count = np.unique(stratum, return_inverse=True, return_counts=True)
     number = count[code].astype(np.float64)
-    rest = np.sqrt(1 - chance)
+    unsampled = np.sqrt(1 - inclusion)
     # N is n / pi.
-    within = rest * ratio(np.sqrt(ratio(number, number - 1)), chance)
+    within = unsampled * ratio(np.sqrt(ratio(number, number - 1)), inclusion)
     mean = sums_by(worths, code, count.size) / count
     centred = worths - np.where(alone, 0.0, mean[:, code])
-    return np.asarray(centred * np.where(alone, rest / chance, within))
+    return np.asarray(centred * np.where(alone, unsampled / inclusion, within))
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,16 +230,14 @@ class Documents:
     certain: Bools
     items: int
     fixed: bool
-    folds: int
-    seed: int
-    alpha: float
+    fit: Fit
 
     def means(self) -> CorrectedMeans:
-        topics, many = self.values.shape
+        topics, systems = self.values.shape
         estimate, lambda_ = self.values.mean(axis=0), self.used.mean(axis=0)
         if not self.fixed:
             variance = self.values.var(axis=0, ddof=1) / topics
-            freedom, alone = np.full(many, topics - 1.0), None
+            freedom, alone = np.full(systems, topics - 1.0), None
         else:
             # Few documents of a sample stand high in a ranking, and the variance rests on these: as
             # many degrees of freedom as it has equal parts. The errors of a judge that is nearly
@@ -248,73 +255,61 @@ class Documents:
             variance,
             lambda_,
             freedom,
-            np.full(many, self.alone.shape[1]),
+            np.full(systems, self.alone.shape[1]),
             self.items,
-            alpha=self.alpha,
-            folds=self.folds,
-            seed=self.seed,
+            self.fit,
             alone=alone,
             complete=self.certain & self.fixed,
         )
 
-    def differences(self, one: Indices, other: Indices) -> CorrectedMeans:
+    def differences(self, first: Indices, second: Indices) -> CorrectedMeans:
         pairs = replace(
             self,
-            values=self.values[:, one] - self.values[:, other],
-            used=(self.used[:, one] + self.used[:, other]) / 2,
-            certain=self.certain[one] & self.certain[other],
+            values=self.values[:, first] - self.values[:, second],
+            used=(self.used[:, first] + self.used[:, second]) / 2,
+            certain=self.certain[first] & self.certain[second],
         )
         if self.fixed:
             # Needed for fixed topics only, and large for many pairs.
-            spread, alone = (part[one] - part[other] for part in (self.spread, self.alone))
+            spread, alone = (part[first] - part[second] for part in (self.spread, self.alone))
             pairs = replace(pairs, spread=spread, alone=alone)
         return pairs.means()
 
 
-def estimated(
-    sample: Sampled,
-    items: int,
-    fixed: bool,
-    lambda_: float | None,
-    folds: int,
-    seed: int,
-    alpha: float,
-) -> Documents:
+def estimate_scores(sample: SampledDocuments, items: int, fixed: bool, fit: Fit) -> Documents:
     r"""Correct the judge's scores of each topic by people's grades of sampled documents.
 
     .. math:: \hat M_t = \lambda \sum_d w_d f_d + \sum_{d \in S} w_d (y_d - \lambda f_d) / \pi_d
     """
     topics, systems = sample.whole.shape
-    first, second = (
-        error_parts(sample.chance, sample.stratum, worths)
+    people, judge = (
+        error_parts(sample.inclusion, sample.stratum, worths)
         for worths in (sample.people, sample.judge)
     )
-    if lambda_ is not None:
-        used = np.full((topics, systems), float(lambda_))
+    if fit.lambda_ is not None:
+        weight = np.full((topics, systems), float(fit.lambda_))
     elif topics < 2:
         raise PolicyError("lambda_ of a topic is learned from others, and there is one: give it")
     else:
         # Topics are sampled independently: lambda does not depend on the topics it is used for.
-        filled = dealt(folds, topics)
-        fold = stream(seed).permutation(topics) % filled
+        n_folds = fit.n_folds(topics)
+        fold = stream(fit.seed).permutation(topics) % n_folds
         top, below = (
-            (total := sums_by(part, fold[sample.topic], filled)).sum(axis=1, keepdims=True) - total
-            for part in (first * second, second**2)
+            (total := sums_by(part, fold[sample.topic], n_folds)).sum(axis=1, keepdims=True) - total
+            for part in (people * judge, judge**2)
         )
-        used = np.clip(ratio(top, np.maximum(below, 0.0)), 0.0, 1.0)[:, fold].T
+        weight = np.clip(ratio(top, np.maximum(below, 0.0)), 0.0, 1.0)[:, fold].T
     by_people, by_judge = (
-        sums_by(part / sample.chance, sample.topic, topics).T
+        sums_by(part / sample.inclusion, sample.topic, topics).T
         for part in (sample.people, sample.judge)
     )
     return Documents(
-        values=by_people + used * (sample.whole - by_judge),
-        spread=first - used.T[:, sample.topic] * second,
-        used=used,
-        alone=first,
+        values=by_people + weight * (sample.whole - by_judge),
+        spread=people - weight.T[:, sample.topic] * judge,
+        used=weight,
+        alone=people,
         certain=sample.certain,
         items=items,
         fixed=fixed,
-        folds=folds if lambda_ is None else 0,
-        seed=seed,
-        alpha=alpha,
+        fit=fit,
     )

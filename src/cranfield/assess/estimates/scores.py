@@ -9,23 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.assess.estimates.by_document import (
+from cranfield.assess.estimates.documents import (
     Documents,
     check_sum,
-    estimated,
-    labels_of_both,
-    sampled,
+    estimate_scores,
+    match_labels,
+    sample_documents,
 )
-from cranfield.assess.estimates.means import (
-    FOLDS,
-    CorrectedMeans,
-    check_lambda,
-    estimated_mean,
-    fitted,
-)
+from cranfield.assess.estimates.means import FOLDS, CorrectedMeans, Fit, estimate_means, fit_means
 from cranfield.assess.judges.reading import Panel, panel_of, read_judges, with_highest_grade
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.errors import InputError, PolicyError, check_choice, check_share, check_whole
+from cranfield.base.errors import InputError, PolicyError, check_choice, check_whole
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import read_runs
@@ -37,6 +31,7 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, Result, readable
 from cranfield.scores import Scores
+from cranfield.scores.one_measure import place_of
 from cranfield.tabular import Table
 
 
@@ -46,54 +41,43 @@ class Topics:
 
     people: Floats
     judge: Floats
-    lambda_: float | None
-    folds: int
-    seed: int
-    alpha: float
+    fit: Fit
 
     def means(self, *, proportions: bool = True) -> CorrectedMeans:
-        return estimated_mean(
-            *(self.people, self.judge, self.lambda_, self.folds, self.seed, self.alpha),
-            proportions=proportions,
-        )
+        return estimate_means(self.people, self.judge, self.fit, proportions=proportions)
 
-    def differences(self, one: Indices, other: Indices) -> CorrectedMeans:
+    def differences(self, first: Indices, second: Indices) -> CorrectedMeans:
         # With a lambda of their own: bias of the judge that two systems share cancels.
-        people, judge = (table[one] - table[other] for table in (self.people, self.judge))
+        people, judge = (table[first] - table[second] for table in (self.people, self.judge))
         return replace(self, people=people, judge=judge).means(proportions=False)
 
     def values(self) -> Floats:
-        return replicates(self.people, self.judge, self.lambda_, self.folds, self.seed)
+        r"""Return a value of each judged topic (topics, systems), whose mean is the corrected mean.
 
+        The unjudged topics are dealt to the judged ones in random order. With its share U of them,
+        judged topic t has the value
 
-def replicates(
-    human: Floats, judge: Floats, lambda_: float | None, folds: int, seed: int
-) -> Floats:
-    r"""Return a value of each judged topic (topics, systems), whose mean is the corrected mean.
+        .. math:: y_t - \lambda f_t + \lambda \frac{n}{N} \sum_{u \in U_t} (f_u - \bar f_N)
+            + \lambda \bar f_N
 
-    The unjudged topics are dealt to the judged ones in random order. With its share U of them,
-    judged topic t has the value
-
-    .. math:: y_t - \lambda f_t + \lambda \frac{n}{N} \sum_{u \in U_t} (f_u - \bar f_N)
-        + \lambda \bar f_N
-
-    As topics are a sample these values are independent and alike, except for lambda and the sizes
-    of shares, which differ by one at most: the variance of their mean over n is that of the
-    corrected mean, with n - 1 degrees of freedom, and also of differences between systems.
-    """
-    systems, topics = human.shape
-    fit = fitted(human, judge, np.arange(topics), lambda_, folds, seed)
-    judged = ~np.isnan(human[0])
-    count, rest = int(judged.sum()), int((~judged).sum())
-    far = judge[:, stream(seed, 1).permutation(np.flatnonzero(~judged))]
-    near = far - ratio(far.sum(axis=1), np.full(systems, rest))[:, None]
-    # Topics are dealt in rounds; the last one is filled up with zeros.
-    rounds = -(-rest // count)
-    near = np.pad(near, ((0, 0), (0, rounds * count - rest)))
-    share = near.reshape(systems, rounds, count).sum(axis=1)
-    values = fit.residual.reshape(systems, count) - fit.mean[:, None]
-    values += fit.estimate[:, None] + fit.lambda_[:, None] * share * (count / max(rest, 1))
-    return np.asarray(values.T)
+        As topics are a sample these values are independent and alike, except for lambda and the
+        sizes of shares, which differ by one at most: the variance of their mean over n is that of
+        the corrected mean, with n - 1 degrees of freedom, and also of differences between systems.
+        """
+        systems, topics = self.people.shape
+        means = fit_means(self.people, self.judge, np.arange(topics), self.fit)
+        judged = ~np.isnan(self.people[0])
+        count, rest = int(judged.sum()), int((~judged).sum())
+        unjudged = stream(self.fit.seed, 1).permutation(np.flatnonzero(~judged))
+        scores = self.judge[:, unjudged]
+        centred = scores - ratio(scores.sum(axis=1), np.full(systems, rest))[:, None]
+        # Topics are dealt in rounds; the last one is filled up with zeros.
+        rounds = -(-rest // count)
+        centred = np.pad(centred, ((0, 0), (0, rounds * count - rest)))
+        share = centred.reshape(systems, rounds, count).sum(axis=1)
+        values = means.residual.reshape(systems, count) - means.mean[:, None]
+        values += means.estimate[:, None] + means.lambda_[:, None] * share * (count / max(rest, 1))
+        return np.asarray(values.T)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,17 +171,16 @@ class CorrectedScores(Result):
         PolicyError
             For an unknown system.
         """
-        many = range(len(self.systems))
+        indices = range(len(self.systems))
         if baseline is None:
-            pairs = list(combinations(many, 2))
+            pairs = list(combinations(indices, 2))
         else:
-            # Looked up by the scores, which refuse an unknown name with the nearest ones.
-            [name] = self.scores.select(systems=baseline).systems
-            pairs = [(k, self.systems.index(name)) for k in many if self.systems[k] != name]
-        one, other = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+            place = place_of(baseline, self.systems)
+            pairs = [(k, place) for k in indices if k != place]
+        first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         names = pl.Series(self.systems, dtype=pl.String)
-        frame = pl.DataFrame({"system": names.gather(one), "other": names.gather(other)})
-        return frame.hstack(_columns(self._data.differences(one, other)))
+        frame = pl.DataFrame({"system": names.gather(first), "other": names.gather(second)})
+        return frame.hstack(_columns(self._data.differences(first, second)))
 
     def heading(self) -> list[str]:
         """Return one line: the measure, the number of systems, and the size of the sample."""
@@ -310,16 +293,15 @@ def corrected_scores(
     ('UPrrf93-wt-r5', 0.821..., 0.955..., 0.925...)
     """
     check_choice("unit", unit, UNITS)
-    check_share("alpha", alpha)
-    check_whole("folds", folds, 2 if unit == "document" else 1)
-    check_lambda(lambda_)
+    fit = Fit(lambda_, folds, seed, alpha)
+    if unit == "document":
+        check_whole("folds", folds, 2)
     [chosen] = parse_measures(measure, compat=options.get("compat"))
     if chosen.info.aggregate == "geometric":
         raise PolicyError(f"{chosen} is averaged by the geometric mean; only means are corrected")
     if len(judges := read_judges(judge)) > 1:
         raise PolicyError(f"expected labels of one judge, got {len(judges)}")
     panel = panel_of(human, judges, scale, cut, few=True)
-    fit: dict[str, Any] = {"lambda_": lambda_, "folds": folds, "seed": seed, "alpha": alpha}
     data: Topics | Documents
     if unit == "topic":
         if fixed_topics:
@@ -362,17 +344,17 @@ def corrected_scores(
 
 
 def _by_topic(
-    runs: Any, panel: Panel, measure: Measure, fit: dict[str, Any], options: dict[str, Any]
+    runs: Any, panel: Panel, measure: Measure, fit: Fit, options: dict[str, Any]
 ) -> tuple[Topics, tuple[str, ...], Scores]:
     """Return the scores of all topics, the judged topics, and the scores by the judge."""
     [judge] = panel.judges
     unknown = sorted(_judged(panel.human) - _judged(judge.labels))
     if unknown:
         raise InputError("the judge has no label of a topic that people judged", topic=unknown[0])
-    many = read_runs(runs)
+    collection = read_runs(runs)
 
     def scored(qrels: Qrels) -> Scores:
-        judged = with_highest_grade(judge_runs(many, qrels, **options), panel.scale.high)
+        judged = with_highest_grade(judge_runs(collection, qrels, **options), panel.scale.high)
         scores = score(judged, [measure])[measure]
         # Judgments may name topics without any document.
         known = _judged(qrels)
@@ -381,7 +363,7 @@ def _by_topic(
     by_judge, by_people = scored(judge.labels), scored(panel.human)
     people = np.full(by_judge.values.shape, np.nan)
     people[[by_judge.topics.index(topic) for topic in by_people.topics]] = by_people.values
-    return Topics(people.T, by_judge.values.T, **fit), by_people.topics, by_judge
+    return Topics(people.T, by_judge.values.T, fit), by_people.topics, by_judge
 
 
 def _judged(qrels: Qrels) -> set[str]:
@@ -392,21 +374,21 @@ def _by_document(
     runs: Any,
     panel: Panel,
     measure: Measure,
-    fit: dict[str, Any],
+    fit: Fit,
     fixed: bool,
     options: dict[str, Any],
 ) -> tuple[Documents, Scores, tuple[str, ...]]:
     """Return the estimates of all topics, the scores by the judge, and notes."""
-    both = labels_of_both(panel)
-    pool = replace(both.pool, columns={"place": np.arange(len(both.pool))})
+    labels = match_labels(panel)
+    pool = replace(labels.pool, columns={"place": np.arange(len(labels.pool))})
     judged = with_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
     if judged.policies.unjudged == "condensed":
         raise PolicyError("in condensed lists ranks depend on judgments: unit='topic' takes them")
-    sample = sampled(judged, measure, both)
+    sample = sample_documents(judged, measure, labels)
     if not fixed and len(judged.topics) < 2:
         raise PolicyError("one topic has no spread over topics: use fixed_topics=True")
-    data = estimated(sample, len(pool), fixed, **fit)
+    data = estimate_scores(sample, len(pool), fixed, fit)
     notes = panel.notes
-    if both.unlabelled:
-        notes += (f"{counted(both.unlabelled, 'document')} without a label of the judge count 0",)
+    if labels.unlabelled:
+        notes += (f"{counted(labels.unlabelled, 'document')} without a label of the judge count 0",)
     return data, Scores(sample.whole, judged.topics, judged.systems, definition=measure), notes

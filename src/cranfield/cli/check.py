@@ -1,0 +1,178 @@
+"""`cranfield check`: problems of judgments and runs, by themselves or by the rules of a task."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.text import plain
+from cranfield.cli.options.declaring import (
+    READ,
+    command,
+    keep_inputs,
+    option,
+    settings,
+)
+from cranfield.cli.options.hints import as_options
+from cranfield.cli.options.judging import one_of
+from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.signatures import options_from
+
+if TYPE_CHECKING:
+    from cranfield.campaign.checks.report import CheckReport
+
+
+EPILOG = """\b
+Examples:
+  cranfield check qrels.txt runs/*.gz
+  cranfield check qrels.txt bm25.run --all --format json -o problems.json
+  cranfield check bm25.run --rules pack/
+  cranfield check runs/*.gz --rules news-2026/ --task adhoc --format errlog -o logs/
+"""
+
+_WITHOUT_RULES = {"goes_with": "!--rules"}
+
+
+@command(epilog=EPILOG)
+@settings("encoding separator numbers")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=READ)
+@option(
+    "--rules",
+    metavar="PATH",
+    help="Check runs by these rules: a pack, a campaign's folder, or a rules.toml.",
+    type=READ,
+)
+@options_from("cranfield.campaign.results.scoring.scored", "task", task={"goes_with": "--rules"})
+@options_from(
+    "cranfield.campaign.check_run",
+    "tag team all_faults",
+    tag={"goes_with": "--rules"},
+    team={"goes_with": "--rules"},
+    all_faults={"flag": "--all all_faults"},
+)
+@options_from(
+    "cranfield.read_runs",
+    "format encoding separator numbers",
+    format={"flag": "--input-format", **_WITHOUT_RULES},
+    encoding=_WITHOUT_RULES,
+    separator=_WITHOUT_RULES,
+    numbers=_WITHOUT_RULES,
+)
+@one_of(
+    "--format",
+    ("text", "json", "errlog"),
+    "Format of the problems; errlog writes TAG.errlog beside each file, or into --output.",
+    "text",
+)
+@output_option
+def check(
+    files: tuple[str, ...],
+    rules: str | None,
+    task: str | None,
+    tag: str | None,
+    team: str | None,
+    all_faults: bool,
+    format: str,
+    output: str | None,
+    **reading: Any,
+) -> int:
+    """Find every problem of judgments and runs, and between them, at once.
+
+    FILE... are judgments and runs, QRELS [RUN...]. With --rules they are runs that will be
+    submitted; what only the organisers know is not checked: whether a tag is taken, limits and
+    times.
+
+    Each problem is a line with file, line, what is wrong and a code. Errors are that for which a
+    file is refused; warnings are odd, and notes good to know. The exit status is 0 where all files
+    are accepted and 1 where one is refused. With --rules it is 2 where a run or the rules cannot be
+    read; then no file is written.
+    """
+    if format == "errlog" and "-" in files and output is None:
+        raise PolicyError("--format errlog of standard input needs --output FOLDER")
+    errors: list[InputError] = []
+    if rules is None:
+        reports = _of_files(files, all_faults, reading)
+    else:
+        reports, errors = _by_rules(files, rules, task, tag=tag, team=team, all_faults=all_faults)
+    printed = format == "text" and output in {None, "-"}
+    if errors and not printed:
+        print("cranfield: warning: nothing is written, as not all runs are read", file=sys.stderr)
+    elif format == "errlog":
+        _write_errlogs(reports, output, files)
+    else:
+        from cranfield.campaign.checks.report import as_json
+
+        text = "".join(f"{report}\n" for report in reports)
+        write(f"{as_json(reports)}\n" if format == "json" else text, output)
+    for error in errors:
+        print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
+    return 2 if errors else int(not all(report.accepted for report in reports))
+
+
+def _of_files(
+    files: Sequence[str], all_faults: bool, reading: dict[str, Any]
+) -> Sequence[CheckReport]:
+    """Check judgments and runs; messages name options of the command."""
+    import cranfield as cf
+
+    if "-" in files:
+        raise PolicyError(
+            "standard input is read once, and files are read twice; with --rules it can be checked"
+        )
+    reading["format"] = reading.pop("input_format")
+    found = cf.check(files[0], files[1:], all_faults=all_faults, **reading)
+    this = click.get_current_context().command
+    return found.reworded(lambda text: as_options(text, this)).files
+
+
+def _by_rules(
+    runs: Sequence[str], rules: str, task: str | None, *, tag: str | None, **options: Any
+) -> tuple[list[CheckReport], list[InputError]]:
+    """Check runs by the rules of a task; return the errors of runs that cannot be read, too."""
+    from cranfield.campaign.checks.checking import check_run
+    from cranfield.campaign.rules.reading import read_rules
+
+    if tag is not None and len(runs) > 1:
+        raise PolicyError(f"--tag is for one run; there are {len(runs)}")
+    rules_of_task = read_rules(rules).task(task)
+    reports: list[CheckReport] = []
+    errors: list[InputError] = []
+    for run in runs:
+        try:
+            reports.append(check_run(run, rules_of_task, tag=tag, **options))
+        except InputError as error:
+            # The others are still of interest, but not where it is the rules that are unreadable.
+            if error.source not in {run, "standard input"}:
+                raise
+            errors.append(error)
+    return reports, errors
+
+
+def _write_errlogs(
+    reports: Sequence[CheckReport], folder: str | None, files: Sequence[str]
+) -> None:
+    """Write the logs, unless two of them would be one file, or one a run."""
+    from cranfield.campaign.checks.report import errlog_of, write_errlog
+
+    if folder is not None and not Path(folder).is_dir():
+        raise PolicyError(f"--output {quoted(folder)} is no folder, which errlog needs")
+    paths = [errlog_of(report) for report in reports]
+    if folder is not None:
+        paths = [Path(folder) / path.name for path in paths]
+    first: dict[str, CheckReport] = {}
+    for path, report in zip(paths, reports, strict=True):
+        # Disks that take capital letters for small ones would have one file, too.
+        other = first.setdefault(str(path).casefold(), report)
+        if other is not report:
+            raise PolicyError(
+                f"{quoted(other.source)} and {quoted(report.source)} have the same log,"
+                f" {quoted(path)}"
+            )
+    keep_inputs(map(str, paths), files)
+    for path, report in zip(paths, reports, strict=True):
+        write_errlog(report, path)

@@ -100,6 +100,15 @@ def test_archives_are_known_by_content(pack: Any, tmp_path: Path) -> None:
     assert cf.read_qrels(qrels).to_polars().rows() == JUDGED
 
 
+@pytest.mark.parametrize("magic", [b"\x50", b"\x5f"])
+def test_zstandard_may_begin_with_a_frame_without_content(tmp_path: Path, magic: bytes) -> None:
+    path = tmp_path / "run"
+    skippable = magic + b"\x2a\x4d\x18\x04\0\0\0abcd"
+    for data in (skippable + zstd(TEXT), skippable + skippable + zstd(TEXT) + skippable):
+        path.write_bytes(data)
+        assert rows(cf.read_run(path)) == ROWS
+
+
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(TEXT))))
     assert rows(cf.read_run("-")) == ROWS

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Indices
+from cranfield.base.arrays import Bools, Indices
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.collection.keys import Codes, first_repeat
@@ -45,6 +45,8 @@ class Run(Pairs, Framed):
         Source of the rows, for messages.
     described
         Place of its metadata, which :attr:`metadata` reads.
+    unranked
+        Mask of the rows whose rank is not an integer; None if each is one; shape (rows,).
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Run(Pairs, Framed):
     ranks: NDArray[np.int32] | None = None
     origin: Origin = field(default=Origin("a run"))
     described: MetadataPlace | None = None
+    unranked: Bools | None = None
 
     def __post_init__(self) -> None:
         repeat = first_repeat(self.keys, self.docs, self.codes)
@@ -139,6 +142,7 @@ class Run(Pairs, Framed):
             ranks=None if self.ranks is None else self.ranks[rows],
             origin=Origin(self.origin.name),
             described=self.described,
+            unranked=None if self.unranked is None else self.unranked[rows],
         )
         if "keys" in vars(self):
             copy.__dict__["keys"] = self.keys[rows]

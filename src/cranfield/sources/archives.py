@@ -297,6 +297,8 @@ _SIZE = 1 << 18
 _TAR_AT = 257
 _PASSED = 1 << 24
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
+_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+"""A frame of Zstandard without content, which any archive of it may begin with."""
 
 DAMAGED = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error", "DamagedError"}
 """Names of what the unpackers raise; `error` is zlib's. Their modules are loaded when needed."""
@@ -329,7 +331,8 @@ def _unpacker(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
         import lzma
 
         return lambda raw: io.BufferedReader(_Streams(raw, lzma.LZMADecompressor), _SIZE)
-    return _zstd().ZstdFile if head.startswith(b"\x28\xb5\x2f\xfd") else None
+    zstd = head.startswith(b"\x28\xb5\x2f\xfd") or _SKIPPABLE.match(head) is not None
+    return _zstd().ZstdFile if zstd else None
 
 
 def bundle(stream: IO[bytes]) -> str:

@@ -64,13 +64,15 @@ class Source:
     """One file to read: a path, a URL that fsspec knows, or standard input for `-`.
 
     A relative path starts from `folder`; by default the working directory. `encoding` is that of
-    text. `held` is the content, where it is in memory already.
+    text. `held` is the content, where it is in memory already. `label` is what messages call the
+    file, where its path says nothing.
     """
 
     path: str
     folder: str = field(default="", kw_only=True)
     encoding: str = field(default="utf-8", kw_only=True)
     held: bytes | None = field(default=None, kw_only=True, repr=False)
+    label: str = field(default="", kw_only=True)
 
     @classmethod
     def of(cls, data: str | PathLike[str]) -> Source:
@@ -81,7 +83,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        return "standard input" if self.path == "-" else shown(self.path)
+        return self.label or ("standard input" if self.path == "-" else shown(self.path))
 
     def _plain(self) -> Path:
         path = Path(path_of(self.path))

@@ -65,7 +65,8 @@ def faults_of(data: bytes, asked: Asked) -> list[Found]:
             continue
         any_line = True
         if asked.form == "trec":
-            fields, enough = raw.split(), len(raw.split()) >= 6
+            fields = _split(raw)
+            enough = len(fields) >= 6
         else:
             fields = raw.rstrip(BLANKS).split(b";")
             enough = len(fields) == 6
@@ -80,6 +81,10 @@ def faults_of(data: bytes, asked: Asked) -> list[Found]:
         topic, q0, doc, rank, score, tag = (*known, None, None, None, None, None)[:6]
         if topic is not None:
             topics.append((number, topic, enough))
+        blanks = tuple(map(chr, BLANKS))
+        for id in (topic, doc) if enough else ():
+            if id is not None and any(blank in id for blank in blanks):
+                found.append(Found("id-blank", number))
         if tag is not None:
             tags.append((number, tag, score is not None and is_number(score)))
         if asked.second and q0 is not None and q0 not in asked.second:
@@ -103,6 +108,14 @@ def faults_of(data: bytes, asked: Asked) -> list[Found]:
         lines = data.split(b"\n")
         found += [Found("unreadable", k) for k, raw in enumerate(lines, 1) if raw[:3] == MARK][:1]
     return found
+
+
+def _split(raw: bytes) -> list[bytes]:
+    """Split at tabs where these separate all six columns, and else at any blanks."""
+    tabs = [field.strip(BLANKS) for field in raw.lstrip(BLANKS).split(b"\t")]
+    if len(tabs) < 6 or b"" in tabs[:6]:
+        return raw.split()
+    return [*tabs[:5], tabs[5].partition(b" ")[0], *tabs[6:]]
 
 
 def _text(field: bytes) -> str | None:

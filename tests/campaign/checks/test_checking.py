@@ -578,3 +578,36 @@ def test_excluded_documents_are_those_of_pairs_or_of_judgments(tmp_path: Path) -
     task = replace(TASK, exclude=listed(tmp_path, "exclude", "1 a", "1 0 a"))
     with pytest.raises(cf.InputError, match="exclude:2: 3 columns where a line has 2"):
         checked(tmp_path, text, task)
+
+
+@pytest.mark.parametrize("doc", ["d 4", "d4 # x", "d4 x", "d 4 x", "d\v4", "d\f4", "d\r4"])
+def test_ids_with_blanks_are_refused_for_one_reason(tmp_path: Path, doc: str) -> None:
+    text = f"1\tQ0\td1\t1\t9\tgam\n1\tQ0\t{doc}\t2\t8\tgam\n"
+    report = checked(tmp_path, text)
+    assert found(report) == [("id-blank", 2, 1)]
+    assert report.faults[0].doc == doc
+    # Scores can be computed of it, and a check without a campaign says the same as the reader.
+    (tmp_path / "qrels").write_text("1 0 d1 1\n")
+    report = cf.check(tmp_path / "qrels", [tmp_path / "a.run"]).files[1]
+    assert {one.code for one in report.faults} == {"judged"}
+    assert cf.read_run(tmp_path / "a.run").docs.to_list() == ["d1", doc]
+
+
+def test_ids_with_blanks_between_semicolons(tmp_path: Path) -> None:
+    ntcir = replace(TASK, format="ntcir")
+    text = "1;Q0;d 1;1;9;gam\nt 1;Q0;d2;1;9;gam\n"
+    assert found(checked(tmp_path, text, ntcir)) == [("id-blank", 1, 1), ("id-blank", 2, 1)]
+    assert checked(tmp_path, text, replace(ntcir, severities={"id-blank": "off"})).accepted
+
+
+def test_ranks_that_decide_are_integers_whatever_the_rules_say_of_ranks(tmp_path: Path) -> None:
+    text = "1 Q0 d1 1 9 gam\n1 Q0 d2 {} 8 gam\n"
+    rules = replace(TASK, rank="off", severities={"rank": "off"})
+    decided = replace(rules, judging={"ties": "rank"})
+    for rank in ("2.0", "x", "-2"):
+        assert checked(tmp_path, text.format(rank), rules).accepted
+        report = checked(tmp_path, text.format(rank), decided)
+        assert [(one.code, one.line, one.severity) for one in report.faults] == [
+            ("rank", 2, "error")
+        ]
+    assert checked(tmp_path, text.format(0), decided).accepted

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import lzma
-import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.campaign.publishing.payload import packed, released_text
+from cranfield.sources.values import integer_in
 
 LINES = b"1 Q0 d1 1 9.50 mine\n1\tq0  d2 2 1e-3 mine\r\n\n  2 0 d1 first .5 mine"
 HEADER = b"# ir_metadata.start\n# actor:\n#   mail: a@b.c\n# ir_metadata.end\n"
@@ -43,8 +43,47 @@ def test_comments_between_lines_are_left_out() -> None:
 
 def test_a_run_without_a_name_keeps_topics_documents_ranks_and_scores() -> None:
     assert released_text(HEADER + LINES, "team07-2") == (
-        b"1 Q0 d1 1 9.50 team07-2\n1 Q0 d2 2 1e-3 team07-2\n\n2 Q0 d1 0 .5 team07-2"
+        b"1 Q0 d1 1 9.50 team07-2\n1 Q0 d2 2 1e-3 team07-2\n2 Q0 d1 0 .5 team07-2\n"
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"1 Q0 d1 1 9 gam\r1 gam d2 gam 8 gam\r",
+        b"# gam\r1 Q0 d1 1 9 gam\r# gam\r1 gam d2 gam 8 gam",
+        b"1\tQ0\td1\t1\t9\tgam padua\n1\tQ padua\td2\tx y\t8\tgam\n",
+        b"1\tQ0\td1\t1\t9\tgam\n1 gam d2 gam 8 gam\n",
+        b"1\tQ0\td1\t1\t9\tgam\n\n1\vgam  d2\tgam 8 gam\r\n",
+    ],
+)
+def test_no_word_of_the_team_is_left_however_lines_are_written(text: bytes) -> None:
+    assert released_text(text, "team1-1") == b"1 Q0 d1 1 9 team1-1\n1 Q0 d2 0 8 team1-1\n"
+
+
+def test_runs_between_semicolons_are_released_between_semicolons(tmp_path: Path) -> None:
+    text = b"1; Q gam ;d1;+1; 9.0;gam\n1;gam;d 2;x;8;gam\n"
+    released = released_text(text, "team1-1", "ntcir")
+    assert released == b"1;Q0;d1;+1;9.0;team1-1\n1;Q0;d 2;0;8;team1-1\n"
+    (tmp_path / "a").write_bytes(text)
+    (tmp_path / "b").write_bytes(released)
+    a, b = (cf.read_run(tmp_path / name, format="ntcir", name="x") for name in ("a", "b"))
+    assert a.to_polars().equals(b.to_polars())
+
+
+def test_an_id_with_a_blank_stays_between_tabs() -> None:
+    text = b"1\tQ0\td 4\t1\t9\tgam padua\n"
+    assert released_text(text, "team1-1") == b"1\tQ0\td 4\t1\t9\tteam1-1\n"
+
+
+def test_a_line_that_cannot_be_read_is_not_released_without_a_name() -> None:
+    with pytest.raises(cf.InputError, match="the run:2: 7 columns"):
+        released_text(b"1 Q0 d1 1 9 gam\n1 Q0 d2 2 8 gam padua\n", "team1-1")
+
+
+def test_comments_between_carriage_returns_are_left_out() -> None:
+    text = b"# a@b.c\r1 Q0 d1 1 9 gam\r# a@b.c\r1 Q0 d2 2 8 gam"
+    assert released_text(text) == b"1 Q0 d1 1 9 gam\n1 Q0 d2 2 8 gam"
 
 
 WORD = st.from_regex(r"[!-~]{1,8}", fullmatch=True).filter(lambda word: not word.startswith("#"))
@@ -56,8 +95,7 @@ def test_each_line_says_the_same(rows: list[tuple[str, ...]], end: str) -> None:
     """By splitting each line, as a definition would."""
     text = "".join(row[6].join(row[:6]) + end for row in rows)
     wanted = "".join(
-        f"{row[0]} Q0 {row[2]} {row[3] if re.fullmatch('[0-9]{1,9}', row[3]) else '0'} {row[4]}"
-        " x1\n"
+        f"{row[0]} Q0 {row[2]} {'0' if integer_in(row[3]) is None else row[3]} {row[4]} x1\n"
         for row in rows
     )
     assert released_text(text.encode(), "x1").decode() == wanted

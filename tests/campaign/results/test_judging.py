@@ -119,3 +119,30 @@ def test_damaged_bytes_are_named(tmp_path: Path) -> None:
         pytest.raises(InputError, match="run 'a': is missing from objects/"),
     ):
         campaign.pool()
+
+
+def test_messages_about_a_stored_run_name_its_tag_and_its_file(tmp_path: Path) -> None:
+    rules = RULES + 'severities = {tag-changes = "off", id-blank = "off", topic-missing = "off"}\n'
+    campaign = made(tmp_path / "c", rules=rules)
+    campaign.add_team("padua")
+    lines = ["q1\tQ0\tx\t1\t9\tgam", "q1\tQ0\td 4\t2\t8\tGAM"]
+    (tmp_path / "g.run").write_text("\n".join(lines))
+    assert campaign.submit(tmp_path / "g.run", team="padua", priority=1).report.accepted
+    with pytest.warns(CranfieldWarning) as told:
+        campaign.pool()
+    texts = [str(one.message) for one in told]
+    assert texts == [
+        "run 'gam' (g.run): 2 different run tags ('gam', 'GAM'); the system is called 'gam'",
+        "run 'gam' (g.run), line 2: topic 'q1', document 'd 4': a blank within an id separates"
+        " columns in a pool of text; keep the run out of the pool by its tag",
+    ]
+
+
+def test_judgments_with_blanks_are_refused_as_runs_are(tmp_path: Path) -> None:
+    text = "q1;x;L1\nq1;d 4;L1\nq2;x;L0\nq3;x;L0\nq4;x;L0\n"
+    (tmp_path / "qrels").write_text(text)
+    with pytest.raises(InputError, match="a topic or document holds a blank") as caught:
+        made(tmp_path / "c").add_judgments(tmp_path / "qrels", version="1")
+    assert (caught.value.line, caught.value.topic, caught.value.doc) == (2, "q1", "d 4")
+    campaign = made(tmp_path / "d", rules=RULES + 'severities = {id-blank = "off"}\n')
+    assert campaign.add_judgments(tmp_path / "qrels", version="1").rows == 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -173,3 +174,26 @@ def test_rows_in_any_order_are_sorted() -> None:
     for run in (numbered, gap, against, wrapping):
         assert order_of(run, "trec").rows.tolist() == by_definition(run, "trec")
         assert order_of(run, "trec").contradictions == contradictions(run, "trec")
+
+
+@pytest.mark.parametrize("rank", ["2.5", "x", "", "NA"])
+@pytest.mark.parametrize("name", ["a.run", "a.csv"])
+def test_ranks_that_decide_are_integers(tmp_path: Path, name: str, rank: str) -> None:
+    if name == "a.csv":
+        lines = ["topic,doc,rank,score", "1,d1,0,9", f"1,d2,{rank},8", "1,d3,1,7"]
+    else:
+        lines = ["1 Q0 d1 0 9 t", f"1 Q0 d2 {rank or '-'} 8 t", "1 Q0 d3 1 7 t"]
+    (tmp_path / name).write_text("\n".join(lines))
+    run = cf.read_run(tmp_path / name)
+    line = 3 if name == "a.csv" else 2
+    assert order_of(run, "trec").rows.tolist() == [0, 1, 2]
+    with pytest.raises(cf.InputError, match="the rank is not an integer, and ranks dec") as caught:
+        order_of(run, "rank")
+    assert (caught.value.line, caught.value.topic, caught.value.doc) == (line, "1", "d2")
+    with pytest.raises(cf.InputError, match="the rank is not an integer"):
+        order_of(run.restricted(np.array([False, True, True])), "rank")
+    # A rank of 0 is one.
+    assert order_of(run.restricted(np.array([True, False, True])), "rank").rows.tolist() == [0, 1]
+    kept = cf.read_run(tmp_path / name, duplicates="first")
+    with pytest.raises(cf.InputError, match="the rank is not an integer"):
+        order_of(kept, "rank")

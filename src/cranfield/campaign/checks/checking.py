@@ -133,6 +133,7 @@ def check_with_metadata(
     own_tag = _check_tag(rows, task, tag, team, faults)
     metadata = check_metadata(replace(place, tag=own_tag), task, own_tag, faults)
     topics = _check_topics(rows, task, faults, whole=whole)
+    _check_ids(rows, faults)
     # From here on the text of a large run is not needed.
     rows = _check_values(rows, task, faults)
     rows = _check_documents(rows, task, faults)
@@ -211,7 +212,7 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
         rank=integers_in(pl.col("rank")),
         score=numbers_in(pl.col("score")),
     )
-    if task.rank != "off":
+    if task.rank != "off" or task.ranks_decide:
         valid = (pl.col("rank") >= 0).fill_null(False)
         wrong = values.filter(~valid, pl.col("rank_text").is_not_null())
         faults.add_rows("rank", wrong, lambda row: _wrong_rank(row["rank_text"]))
@@ -268,6 +269,17 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, whole:
         message = f"no documents for {noun} {faults.names(missing)}"
         faults.add("topic-missing", message, count=len(missing))
     return topics.height
+
+
+def _check_ids(rows: pl.DataFrame, faults: Faults) -> None:
+    """Check that ids have no blanks, which separate the columns of pools and judgments."""
+    rows = rows.filter(~pl.col("broken"))
+    topics, docs = (
+        rows.filter(pl.col(name).str.contains(f"[{BLANKS}]")) for name in ("topic", "doc")
+    )
+    separates = "holds a blank, which separates the columns of pools and judgments"
+    faults.add_rows("id-blank", topics, lambda row: f"topic {quoted(row['topic'])} {separates}")
+    faults.add_rows("id-blank", docs, lambda row: f"document {quoted(row['doc'])} {separates}")
 
 
 def _check_documents(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.DataFrame:

@@ -82,11 +82,14 @@ def _split(
     undecoded = _undecoded_lines(chunk, first_line, faults)
     decoded = chunk.decode(errors="replace" if undecoded else "strict")
     text = pl.Series([decoded]).str.split("\n").explode()
-    tabs = b"\t" in chunk and b" " in chunk and all_by_tabs(chunk, len(names))
+    mixed = b"\t" in chunk and _has_other_blanks(chunk)
+    tabs = mixed and all_by_tabs(chunk, len(names))
     if form == "ntcir":
         split = text.str.strip_chars_end(BLANKS).str.split(";")
     elif tabs:
         split = text.str.split("\t")
+    elif mixed:
+        split = _by_line(text, names)
     elif (separator := separator_of(chunk)) is not None:
         split = text.str.split(separator)
     else:
@@ -100,9 +103,11 @@ def _split(
     if form == "ntcir":
         # Document ids may contain blanks, as in judgments.
         rows = rows.with_columns(pl.col(pl.String).exclude("doc").str.strip_chars(BLANKS))
-    elif tabs:
+    elif mixed:
         rows = rows.with_columns(pl.col(pl.String).str.strip_chars(BLANKS))
-        rows = rows.with_columns(pl.col(names[-1]).str.extract("^[^ ]+", 0))
+        if names[-1] == "tag":
+            # A tag ends at its first blank, as in trec_eval.
+            rows = rows.with_columns(pl.col("tag").str.extract("^[^ ]+", 0))
     # Readers of TREC files ignore additional columns.
     broken = width != len(names) if form == "ntcir" else width < len(names)
     rows = rows.filter(~topic.str.starts_with("#"), (topic != "") | (width > 1)).select(
@@ -117,6 +122,27 @@ def _split(
         unknown &= pl.col("line").is_in(undecoded)
         rows = rows.with_columns(pl.when(~unknown).then(pl.col(pl.String)))
     return rows
+
+
+def _has_other_blanks(chunk: bytes) -> bool:
+    """Return True if a chunk has blanks besides tabs and the ends of lines."""
+    if any(blank in chunk for blank in (b" ", b"\v", b"\f")):
+        return True
+    return b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n")
+
+
+def _by_line(text: pl.Series, names: tuple[str, ...]) -> pl.Series:
+    """Split each line at tabs if these separate all of its columns, else at any blanks."""
+    stripped = pl.element().str.strip_chars(BLANKS)
+    tabs = pl.col("text").str.strip_chars_start(BLANKS).str.split("\t").list.eval(stripped)
+    lines = pl.DataFrame({"text": text}).select(
+        tabs=tabs, blanks=pl.col("text").str.extract_all(WORD)
+    )
+    width, columns = pl.col("tabs").list.len(), len(names)
+    # Readers of runs ignore further columns.
+    fits = width >= columns if names[-1] == "tag" else width == columns
+    fits &= ~pl.col("tabs").list.head(columns).list.contains("")
+    return lines.select(pl.when(fits).then("tabs").otherwise("blanks")).to_series()
 
 
 def _undecoded_lines(chunk: bytes, first_line: int, faults: Faults) -> list[int]:

@@ -174,8 +174,18 @@ CODES = dict.fromkeys(
     (
         *("columns", "encoding", "archive", "empty", "unreadable", "size", "tag", "tag-changes"),
         *("tag-declared", "tag-team", "tag-taken", "topic-unknown", "topic-missing", "too-many"),
-        *("too-few", "document-twice", "document-unknown", "document-excluded", "second-column"),
-        *("rank", "rank-order", "score", "tied", "ranking-same", "answers", "closed", "not-open"),
+        *("too-few", "document-twice", "document-unknown", "document-excluded", "id-blank"),
+        *(
+            "second-column",
+            "rank",
+            "rank-order",
+            "score",
+            "tied",
+            "ranking-same",
+            "answers",
+            "closed",
+            "not-open",
+        ),
         *("limit", "metadata-header", "metadata-yaml", "metadata-missing", "metadata-placeholder"),
         *("metadata-type", "metadata-tag", "metadata-twice"),
     ),
@@ -199,7 +209,9 @@ def severity_of(code: str, task: TaskRules) -> str:
     >>> severity_of("too-few", TaskRules("adhoc", severities={"too-few": "warning"}))
     'warning'
     """
-    return "error" if code in UNREADABLE else task.severities.get(code, CODES[code])
+    if code in UNREADABLE or (code == "rank" and task.ranks_decide):
+        return "error"
+    return task.severities.get(code, CODES[code])
 
 
 class Faults:

@@ -53,7 +53,7 @@ _RULES = TaskRules(
     max_per_topic=None,
     most_bytes=1 << 62,
     most_unpacked=1 << 62,
-    severities={"tag": "off", "tag-changes": "warning", "rank": "warning"},
+    severities={"tag": "off", "tag-changes": "warning", "rank": "warning", "id-blank": "off"},
 )
 """Rules without a campaign: can the run be read, and is it unusual."""
 

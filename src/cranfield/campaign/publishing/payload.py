@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.errors import InputError, quoted, told_again
 from cranfield.base.parallel import in_threads
+from cranfield.campaign.checks.lines import read_lines
+from cranfield.campaign.checks.report import Faults
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.pages import filled_text
 from cranfield.campaign.results.leaderboard import MOST_COMPARED, compared_if_possible, leaderboard
@@ -28,6 +31,7 @@ from cranfield.campaign.rules.reading import rules_text
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import Judgments, Submission, Team
+from cranfield.collection.files.layouts import RUN
 from cranfield.collection.files.writing import write_qrels
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.collection.metadata.reading import LARGEST, header_of
@@ -35,6 +39,8 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.report_page import report
 from cranfield.sources.archives import unpacked
+from cranfield.sources.chunks import CHUNK, TOGETHER, Source
+from cranfield.sources.values import integers_in
 
 NOT_SHOWN = (
     "contacts of teams",
@@ -182,20 +188,22 @@ def readme(about: Mapping[str, Any], folder: Path) -> str:
 
 _HEAD = 2 * LARGEST
 _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*\n?")
-_B, _F = rb"[ \t\v\f\r]+", rb"([^ \t\v\f\r\n]+)"
-_LINE = re.compile(rb"(?m)^[ \t\v\f\r]*" + _B.join([_F] * 6) + rb"[ \t\v\f\r]*$")
-_NO_RANK = re.compile(rb"(?m)^([^ \n]+ Q0 [^ \n]+) (?!\d{1,9} )[^ \n]+")
 
 
-def released_text(data: bytes, alias: str | None = None) -> bytes:
+def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> bytes:
     """Return the lines of a run, unpacked, without comments, header or description.
 
-    Those of a run without a name say nothing but topics, documents, ranks and scores, these as
-    they were written: the second column is `Q0`, the last one the alias, a rank that is no number
-    is 0, and there is one blank between columns.
+    Those of a run without a name are written anew, from the columns as they are read, and say
+    nothing but topics, documents, ranks and scores, as they were written: the second column is
+    `Q0`, the last one the alias, and a rank that is not an integer is 0.
+
+    Raises
+    ------
+    InputError
+        For a line that cannot be read, with its number among those that are released.
     """
     with unpacked(BytesIO(data)) as stream:
-        text = stream.read()
+        text = b"".join(Source("run", held=stream.read()).chunks())
     # Its check has found that it ends.
     if header := header_of(text[:_HEAD], "the run"):
         text = text[header.before + len(header.raw) :]
@@ -203,8 +211,31 @@ def released_text(data: bytes, alias: str | None = None) -> bytes:
         text = _COMMENT.sub(b"", text)
     if alias is None:
         return text
-    text = _LINE.sub(rb"\1 Q0 \3 \4 \5 " + alias.encode("ascii"), text)
-    return _NO_RANK.sub(rb"\1 0", text.removeprefix(b"\xef\xbb\xbf"))
+    parts = Source("run", held=text).chunks(TOGETHER * CHUNK)
+    return b"".join(_anonymised(part, alias, form) for part in parts)
+
+
+def _anonymised(text: bytes, alias: str, form: str) -> bytes:
+    """Write lines of a run under another tag, and check that no other tag is left in them."""
+    rank = pl.when(integers_in(pl.col("rank")).is_not_null()).then("rank").otherwise(pl.lit("0"))
+    lines = _columns(text, form).with_columns(q0=pl.lit("Q0"), rank=rank, tag=pl.lit(alias))
+    blanks = lines["topic"].str.contains(" ").any() or lines["doc"].str.contains(" ").any()
+    separator = ";" if form == "ntcir" else "\t" if blanks else " "
+    written = lines.write_csv(include_header=False, separator=separator, quote_style="never")
+    released = written.encode()
+    if not _columns(released, form).equals(lines):
+        raise InputError(f"cannot be written under the tag {quoted(alias)}", source="the run")
+    return released
+
+
+def _columns(text: bytes, form: str) -> pl.DataFrame:
+    """Read the columns of lines as text; shape (lines, 6)."""
+    faults = Faults(TaskRules("release"))
+    lines = read_lines([text], faults, form)
+    for fault in faults.all():
+        if fault.code != "empty":
+            raise InputError(fault.message, source="the run", line=fault.line)
+    return lines.rows.select(*RUN.columns)
 
 
 def packed(text: bytes) -> bytes:
@@ -356,7 +387,11 @@ def _write_runs(folder: Path, payload: Payload) -> None:
 
     def write(one: Disclosed) -> None:
         kept = records.read(payload.opened.folder, one.kept.object)
-        text = released_text(kept, one.run.tag if one.hidden else None)
+        alias = one.run.tag if one.hidden else None
+        try:
+            text = released_text(kept, alias, payload.task.format)
+        except InputError as error:
+            raise told_again(error, InputError, f"run {quoted(one.kept.tag)}") from None
         (folder / f"{one.run.tag}.run.xz").write_bytes(packed(text))
 
     in_threads(write, payload.runs, None)

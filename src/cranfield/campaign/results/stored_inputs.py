@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from os import fspath
 from pathlib import Path
 from typing import Annotated, TypeVar
 
+import numpy as np
+import polars as pl
+
 from cranfield.assess.pools.pool import Pool
 from cranfield.assess.pools.pool import pool as pooled
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, told_again, warn
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    PolicyError,
+    kept_warnings,
+    quoted,
+    told_again,
+    warn,
+)
 from cranfield.base.files import file_sha256
 from cranfield.base.kinds import Whole
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import counted, plain, some_of
+from cranfield.campaign.checks.lines import BLANKS
+from cranfield.campaign.checks.report import severity_of
 from cranfield.campaign.opened import Opened, PathName
 from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, safe_name, utc_text
 from cranfield.campaign.rules.topics import topic_ids
@@ -53,7 +67,8 @@ def add_judgments(
     Raises
     ------
     InputError
-        For what cannot be read, and for judgments of no topic of the task.
+        For what cannot be read, judgments of no topic of the task, and ids with blanks unless the
+        rules accept them.
     PolicyError
         For a version that is there with other bytes, or whose name no file could have.
 
@@ -71,6 +86,8 @@ def add_judgments(
         reason = f"judgments of a campaign are lines of text, not {suffix} (write_qrels makes them)"
         raise InputError(reason, source=str(path))
     read = read_qrels(path)
+    if severity_of("id-blank", rules) == "error":
+        _refuse_blanks(read)
     for said in _beside_the_task(read, rules, str(path)):
         warn(said, stacklevel=2)
     known = opened.registry.judgments(rules.name)
@@ -95,6 +112,17 @@ def add_judgments(
             raise _changed(version)
         change.insert(record)
     return record
+
+
+def _refuse_blanks(qrels: Qrels) -> None:
+    """Refuse ids with blanks, which no accepted run has and no line of a release can hold."""
+    blank = f"[{BLANKS}]"
+    topics = pl.Series(qrels.topics, dtype=pl.String).str.contains(blank).to_numpy()
+    rows = np.flatnonzero(qrels.docs.str.contains(blank).to_numpy() | topics[qrels.codes])
+    if rows.size:
+        row = int(rows[0])
+        reason = "a topic or document holds a blank, which separates the columns of judgments"
+        raise qrels.origin.wrong(reason, row, qrels.topics[qrels.codes[row]], qrels.docs[row])
 
 
 def _changed(version: str) -> PolicyError:
@@ -147,7 +175,7 @@ def qrels_of(opened: Opened, rules: TaskRules, record: Judgments) -> Qrels:
     path = records.path(opened.folder, record.object)
     if file_sha256(path) != record.object:
         raise InputError("is not what was added", source=f"judgments {record.version}")
-    qrels = read_qrels(path)
+    qrels = read_qrels(Source(str(path), label=f"judgments {record.version}"))
     topics = topic_ids(rules)
     if topics is None or set(qrels.topics) <= set(topics):
         return qrels
@@ -160,8 +188,17 @@ Made = TypeVar("Made")
 
 def runs_of(opened: Opened, rules: TaskRules, submissions: Iterable[Submission]) -> Runs:
     """Return the runs of submissions, by tag; their bytes are not compared with their hashes."""
-    paths = {one.tag: str(records.path(opened.folder, one.object)) for one in submissions}
-    return read_runs(paths, format=rules.format)
+    files = {
+        one.tag: Source(str(records.path(opened.folder, one.object)), label=_label(one))
+        for one in submissions
+    }
+    return read_runs(files, format=rules.format)
+
+
+def _label(submission: Submission) -> str:
+    """Return what messages call a stored run: its tag, and the file as it was submitted."""
+    file = f" ({plain(submission.source)})" if submission.source else ""
+    return f"run {quoted(submission.tag)}{file}"
 
 
 def run_of(opened: Opened, rules: TaskRules, submission: Submission) -> Run:
@@ -309,10 +346,35 @@ def pool(
     made = from_runs(opened, rules, chosen, lambda runs: pooled(runs, depth, ties=ties))
     if made is None:
         raise none_readable(opened, rules.name)
+    _warn_of_blanks(opened, rules, chosen, made)
     if mark:
         read = [one for one in chosen if one.id not in opened.unreadable]
         _mark(opened, read, rules.name, depth, without)
     return made
+
+
+def _warn_of_blanks(
+    opened: Opened, rules: TaskRules, chosen: Sequence[Submission], made: Pool
+) -> None:
+    """Warn of each run that puts an id with a blank into a pool, which no line of text can hold."""
+    blank = f"[{BLANKS}]"
+    has_blank = made.docs.str.contains(blank).any() or any(
+        re.search(blank, topic) for topic in made.topics
+    )
+    for submission in chosen if has_blank else ():
+        if submission.id in opened.unreadable:
+            continue
+        with kept_warnings():
+            run = run_of(opened, rules, submission)
+        frame = run.to_polars()
+        rows = (frame["topic"].str.contains(blank) | frame["doc"].str.contains(blank)).arg_true()
+        if len(rows):
+            topic, doc, *_ = frame.row(rows[0])
+            where = f"{_label(submission)}, line {run.origin.line(rows[0])}"
+            warn(
+                f"{where}: topic {quoted(topic)}, document {quoted(doc)}: a blank within an id"
+                " separates columns in a pool of text; keep the run out of the pool by its tag"
+            )
 
 
 def _mark(

@@ -443,6 +443,11 @@ class TaskRules:
     source: str | None = field(default=None, compare=False, repr=False)
     line_of: Callable[[str], int | None] = field(default=_no_line, compare=False, repr=False)
 
+    @property
+    def ranks_decide(self) -> bool:
+        """Whether the rank column decides the order, so that each rank must be an integer."""
+        return self.judging.get("ties") == "rank"
+
 
 @dataclass(frozen=True)
 class Rules:

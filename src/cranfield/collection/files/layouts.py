@@ -233,7 +233,9 @@ def peeked(source: Source) -> tuple[Source, bytes]:
 
 def _resumed(source: Source, first: bytes, chunks: Iterator[bytes]) -> Source:
     rest = chain([first] if first else [], chunks)
-    return _Peeked(source.path, rest, folder=source.folder, encoding=source.encoding)
+    return _Peeked(
+        source.path, rest, folder=source.folder, encoding=source.encoding, label=source.label
+    )
 
 
 def without_header(source: Source) -> tuple[Source, MetadataPlace]:

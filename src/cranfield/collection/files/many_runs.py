@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from glob import has_magic
 from numbers import Real
@@ -177,10 +178,12 @@ class Runs(Sequence[Run]):
 
     def sent(self, index: int) -> Runs:
         """Return one of the runs in a form to be sent: its path, or else the run itself."""
-        name, path = self._items[index][0], self.path(index)
+        (name, data), path = self._items[index], self.path(index)
         if path is None or path == "-":
             return Runs([(None, self[index])])
-        file = path if path.startswith("irds:") else Source(path, folder=str(Path.cwd()))
+        file = (
+            path if path.startswith("irds:") else replace(Source.of(data), folder=str(Path.cwd()))
+        )
         sent = self._of([(name, file)])
         sent._stems = [self.stem(index)]
         return sent

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, Indices
+from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import InputError, PolicyError, check_choice, quoted, warn
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
@@ -274,6 +274,7 @@ def read_run(
             return run.kept()
     rows = _read(data, "run", format, encoding, separator, columns, system=system)
     scores, ranks = _scores(rows, numbers)
+    unranked = None if ranks is None else rows.without_number("rank")
     if lower_is_better and not _is_without_named_score(rows, columns):
         if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
             reason = "expected scores, as lower is better, got ranks only"
@@ -282,6 +283,7 @@ def read_run(
     if duplicates != "error" and (kept := rows.without_repeats(duplicates, scores)) is not None:
         rows, scores = rows.restricted(kept), scores[kept]
         ranks = None if ranks is None else ranks[kept]
+        unranked = None if unranked is None else unranked[kept]
     tags, source = rows.tags, rows.origin.name
     listed = some_of(map(quoted, tags), 3)
     if len(tags) > 1 and rows.table is not None:
@@ -294,7 +296,10 @@ def read_run(
     else:
         described = replace(rows.place, tag=tag) if metadata and rows.place else None
     try:
-        run = Run(name, rows.topics, rows.codes, rows.docs, scores, ranks, rows.origin, described)
+        run = Run(
+            *(name, rows.topics, rows.codes, rows.docs, scores, ranks, rows.origin, described),
+            unranked=unranked,
+        )
     except InputError as error:
         raise rows.about_repeats(error) from None
     if len(tags) > 1:
@@ -380,6 +385,11 @@ class _Rows:
     def numbers(self, column: str) -> NDArray[Any]:
         """Return a column of numbers; missing values are 0."""
         return self.frame[column].fill_null(0).to_numpy(writable=True)
+
+    def without_number(self, column: str) -> Bools | None:
+        """Return a mask of the rows without a number in a column; None if each has one."""
+        values = self.frame[column] if column in self.frame.columns else None
+        return values.is_null().to_numpy() if values is not None and values.null_count() else None
 
     def labels(self, column: str) -> NDArray[Any]:
         """Return a column of numbers or of text; missing text is empty."""

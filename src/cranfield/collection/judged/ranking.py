@@ -145,6 +145,11 @@ def _key(run: Run, ties: str) -> Key:
     if ties == "rank":
         if run.ranks is None:
             raise InputError("has no rank column to order by", source=run.origin.name)
+        if run.unranked is not None and run.unranked.any():
+            row = int(run.unranked.argmax())
+            topic, doc = run.topics[int(run.codes[row])], run.docs[row]
+            reason = "the rank is not an integer, and ranks decide the order (ties='rank')"
+            raise run.origin.wrong(reason, row, topic, doc)
         return -run.ranks.astype(np.float64)
     if ties == "file":
         return -np.arange(len(run), dtype=np.float64)

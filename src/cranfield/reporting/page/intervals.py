@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, best_first
+from cranfield.base.arrays import best_first
 from cranfield.base.text import counted
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.data import against_baseline, places, start
@@ -70,10 +70,15 @@ def answer_figure(part: Part) -> Html | None:
     words = [_number(value, form) for value in values.tolist()]
     if is_difference := one is not None and bool(one.baselines):
         words[systems.index(one.baselines[0])] = "baseline"
-    rows = _rows([*range(len(systems))], systems, values, low, high, words, top)[order]
+    rows = pl.DataFrame(
+        {
+            **{"key": range(len(systems)), "name": systems, "text": words, "top": top},
+            **{"value": values, "low": low, "high": high},
+        }
+    )
     title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
-    drawing, beyond = _drawn(rows, title, band=band, zero=is_difference)
+    drawing, beyond = _drawn(rows[order], title, band=band, zero=is_difference)
     return _figure(title, drawing, [note, beyond])
 
 
@@ -85,13 +90,15 @@ def two_systems_figure(contents: Contents) -> Html:
     ends = np.array([[one.difference[0], *(end[0] for end in one.interval)] for one in compared])
     turned = np.array([one.first[0] != first for one in compared])
     ends[turned] = -ends[turned][:, [0, 2, 1]]
-    words = [
-        _number(value, f"+.{one.places}f")
-        for one, value in zip(compared, ends[:, 0].tolist(), strict=True)
-    ]
-    names = [contents.parts[k].name for k in keys]
-    difference, low, high = ends.T
-    rows = _rows(keys, names, difference, low, high, words, [bool(one.count()) for one in compared])
+    rows = pl.DataFrame(
+        {
+            "key": keys,
+            "name": [contents.parts[k].name for k in keys],
+            "text": [_number(ends[k, 0], f"+.{one.places}f") for k, one in enumerate(compared)],
+            "top": [bool(one.count()) for one in compared],
+            **dict(zip(("value", "low", "high"), ends.T, strict=True)),
+        }
+    )
     sizes = np.where(np.isfinite(ends), np.abs(ends), 0.0).max(axis=1)
     has_one_axis = sizes.max() <= APART * sizes.min()
     title = f"{label(contents.systems[first])} minus {label(contents.systems[second])}, by measure"
@@ -102,20 +109,6 @@ def two_systems_figure(contents: Contents) -> Html:
     note = f"Lines: {', '.join(sorted({*map(_level, compared)}))} limits. Blue: found to differ."
     own = "" if has_one_axis else "Each has an axis of its own."
     return _figure(title, joined(*drawings), [note, own, *sorted({*notes})])
-
-
-def _rows(
-    keys: list[int],
-    names: object,
-    values: Floats,
-    low: Floats,
-    high: Floats,
-    words: list[str],
-    top: list[bool],
-) -> pl.DataFrame:
-    """Return the rows of a figure; those of `top` have the colour of the best."""
-    columns = {"key": keys, "name": names, "value": values, "low": low, "high": high}
-    return pl.DataFrame({**columns, "text": words, "top": top}, strict=False)
 
 
 def _level(one: PairwiseComparison) -> str:
@@ -142,8 +135,8 @@ def _drawn(
 ) -> tuple[Html, str]:
     """Draw the rows; also return a note on what lies beyond the axis or has no interval.
 
-    Infinite bounds reach to the end of the axis, which with `whole` holds all finite ones. `band`
-    is shaded over all rows.
+    Rows of `top` have the colour of the best. Infinite bounds reach to the end of the axis, which
+    with `whole` holds all finite ones. `band` is shaded over all rows.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
     least, most = span(values, low, high, zero=zero, whole=whole)

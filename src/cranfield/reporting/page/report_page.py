@@ -59,38 +59,14 @@ SCRIPTS = (
 def page(contents: Contents) -> str:
     """Return the page, which needs no other file and no network, and allows only its own script."""
     code, parts = script(), contents.parts
-    answers, common = sections.answers_of(contents)
     of_two = len(contents.systems) == 2 and any(part.comparison is not None for part in parts)
-    declared = [part.scaling.declared.startswith(("interval", "ratio")) for part in parts]
     body = filled(
         "page.html",
         contents=contents,
         parts=parts,
-        counts=sections.counts(contents),
-        warnings=sections.warnings_of(contents),
-        facts=sections.facts(contents),
-        coverage=sections.coverage_lines(contents),
-        answers=answers,
-        common=common,
+        words=sections,
         figure_of_two=two_systems_figure(contents) if of_two else None,
         figures=[None if of_two else answer_figure(part) for part in parts],
-        by_measure=sections.by_measure(contents),
-        systems=sections.systems(contents),
-        groups=sections.groups(parts[0]),
-        method=sections.method,
-        anova_lines=sections.anova_lines,
-        no_checks=sections.no_checks,
-        other_notes=sections.other_notes,
-        pairs_table=sections.pairs_table,
-        scales=sections.scales(parts),
-        versions=sections.interval_versions(parts),
-        on_interval_scale=sum(declared),
-        best_judge=sections.best_judge,
-        judge_notes=dict.fromkeys(note for result in contents.judges for note in result.notes),
-        measures=sections.measures(parts),
-        policies=sections.policies(contents),
-        tests=sections.tests(contents),
-        made_with=sections.made_with(contents.inputs),
         data=Html(json_text(page_data(contents))),
         script=Html(code),
     )

@@ -39,20 +39,12 @@ from cranfield.sources.archives import is_url, shown
 from cranfield.tabular import Table, as_cell, shown_p
 
 
-def facts(contents: Contents) -> list[tuple[str, str]]:
-    """Return the numbers of systems, topics, judgments and measures, with their nouns."""
-    return [(f"{noun}s", f"{number:,}") for noun, number in _numbers(contents)]
-
-
-def counts(contents: Contents) -> str:
-    return ", ".join(counted(number, noun) for noun, number in _numbers(contents))
-
-
-def _numbers(contents: Contents) -> list[tuple[str, int]]:
-    numbers = [("system", len(contents.systems)), ("topic", len(contents.topics))]
+def numbers(contents: Contents) -> dict[str, int]:
+    """Return the numbers of systems, topics, judgments and measures, by their nouns."""
+    sizes = {"system": len(contents.systems), "topic": len(contents.topics)}
     if contents.evaluation is not None:
-        numbers.append(("judgment", contents.evaluation.judged.judgments.topic.size))
-    return [*numbers, ("measure", len(contents.parts))]
+        sizes["judgment"] = contents.evaluation.judged.judgments.topic.size
+    return sizes | {"measure": len(contents.parts)}
 
 
 def coverage_lines(contents: Contents) -> list[str]:
@@ -185,6 +177,10 @@ def pairs_table(one: PairwiseComparison) -> Table:
     return Table("Pairs", [*pairs.head[:-1], "differs"], rows, pairs.left)
 
 
+def judge_notes(contents: Contents) -> list[str]:
+    return [*dict.fromkeys(note for result in contents.judges for note in result.notes)]
+
+
 def best_judge(result: object) -> str:
     """Return the sentence on the judge that agrees best with people."""
     if not isinstance(result, JudgeComparison):
@@ -307,6 +303,17 @@ def scales(parts: Iterable[Part]) -> Table:
             notes.append(f"{label(part.name)}: {own.reason}")
     head = ["measure", "declared", "found at its cutoff", "why", "own scale by topic", "verdict"]
     return Table("Scales", head, rows, range(6), notes)
+
+
+def scale_sentence(parts: Sequence[Part]) -> str:
+    interval = [part for part in parts if part.scaling.declared.startswith(("interval", "ratio"))]
+    return (
+        "A statement is meaningful when it holds under every transformation that the scale of its"
+        " numbers admits. Means, t-tests and analyses of variance take an interval scale for"
+        f" granted; {len(interval):,} of {len(parts):,} measures here are declared to be on one."
+        " Whether that forbids them is debated; which differences keep their order however the"
+        " scale is spaced is not, and each pair above says so."
+    )
 
 
 def interval_versions(parts: Iterable[Part]) -> Table:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from cranfield.base.text import capitalised, counted, markdown, plain
 from cranfield.measures import parse_measure
-from cranfield.reporting.page.html import Html, label, named, text
+from cranfield.reporting.page.html import Html, templates
 from cranfield.significance.comparison.compared_pairs import shortened
 from cranfield.tabular import number
 
@@ -44,22 +44,11 @@ def section(template: str, name: str, *values: object) -> Html:
 @cache
 def environment() -> Environment:
     """Return the environment of the templates: what they are given stays text."""
-    made = Environment(
-        loader=PackageLoader("cranfield.campaign"),
-        autoescape=True,
-        finalize=_escaped,
-        trim_blocks=True,
-        undefined=StrictUndefined,
-    )
+    made = templates("cranfield.campaign", "templates")
     made.globals |= {"link": link, "lower_is_better": lower_is_better, "newline": Markup("\n")}
     made.globals |= {"capitalised": capitalised, "shortened": shortened}
-    made.filters |= {"at": at, "counted": counted, "decimal": decimal, "number": number}
-    made.filters |= {"label": lambda name: label(str(name)), "named": named}
+    made.filters |= {"at": at, "decimal": decimal, "number": number}
     return made
-
-
-def _escaped(value: object) -> Markup:
-    return value if isinstance(value, Markup) else Markup(text("" if value is None else value))
 
 
 def link(*parts: str, start: str = "") -> str:

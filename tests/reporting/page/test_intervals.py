@@ -13,8 +13,8 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.reporting.page.contents import NO_QUALITY, collect
-from cranfield.reporting.page.data import answer_figure, two_systems_figure
 from cranfield.reporting.page.drawn import span
+from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
 from cranfield.reporting.summary import shared_lines
 from tests.reporting.page.reading import read
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import cranfield as cf
 from cranfield.reporting.page.contents import collect
-from cranfield.reporting.page.sections import answer, coverage_lines, facts, row_of, warnings_of
+from cranfield.reporting.page.sections import answer, coverage_lines, numbers, row_of, warnings_of
 from tests.reporting.page.reading import read
 
 
@@ -20,12 +20,7 @@ def evaluation() -> cf.Evaluation:
 
 def test_the_bundled_collection() -> None:
     contents = collect(evaluation(), title="x", scales=False)
-    assert facts(contents) == [
-        ("systems", "40"),
-        ("topics", "50"),
-        ("judgments", "23,151"),
-        ("measures", "1"),
-    ]
+    assert numbers(contents) == {"system": 40, "topic": 50, "judgment": 23_151, "measure": 1}
     [part] = contents.parts
     # The numbers stand in docs/scales.md and in the output of the demonstration too.
     assert answer(part)[:4] == [

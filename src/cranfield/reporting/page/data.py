@@ -1,4 +1,4 @@
-"""The data of the page, exact to the bit, and the chart beside the answer."""
+"""The data of the page."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, best_first, to_order
 from cranfield.base.errors import CranfieldError
-from cranfield.base.text import counted
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measure
-from cranfield.reporting import summary
 from cranfield.reporting.charts.inputs import boxes_of
 from cranfield.reporting.charts.saving import InScript
 from cranfield.reporting.page.contents import Contents, Part
-from cranfield.reporting.page.drawn import IntervalRows, drawn_intervals
-from cranfield.reporting.page.html import Html, el, joined, label
+from cranfield.reporting.page.html import label
 from cranfield.reporting.summary import against, group_letters
 from cranfield.scales.meaningful import Meaning
 from cranfield.scores.averages import Averages
@@ -123,7 +120,6 @@ def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
 
 def _comparison(meaning: Meaning) -> dict[str, Any]:
     one = meaning.comparison
-    low, high = one.interval
     every = np.array_equal(np.triu_indices(len(one.systems), 1), (one.first, one.second))
     pairs = {} if every else {"first": one.first.tolist(), "second": one.second.tolist()}
     is_corrected = len(one) > 1 or one.correction != "none"
@@ -144,7 +140,7 @@ def _comparison(meaning: Meaning) -> dict[str, Any]:
         "difference": packed(one.difference),
         "p": packed(one.adjusted_pvalues),
         "effect": packed(one.effect),
-        **_limits(one.difference, low, high, one),
+        **_limits(one),
         "means": packed(one.means),
         "around": _around(one),
         "holds": base64.b64encode(holds).decode(),
@@ -154,21 +150,12 @@ def _comparison(meaning: Meaning) -> dict[str, Any]:
     }
 
 
-def _limits(
-    difference: Floats, low: Floats, high: Floats, one: PairwiseComparison
-) -> dict[str, Any]:
-    """Return the bounds, as one half-width if all intervals have the same, to the bit."""
-    if one.half_widths is not None and len(low):
-        candidates = [float((high[0] - low[0]) / 2)]
-        for end, direction in ((max, np.inf), (min, -np.inf)):
-            for _ in range(8):
-                candidates.append(float(np.nextafter(end(candidates), direction)))
-        for half in candidates:
-            if np.array_equal(difference - half, low) and np.array_equal(difference + half, high):
-                return {"reach": half}
+def _limits(one: PairwiseComparison) -> dict[str, str]:
+    """Return the bounds, as half-widths if all intervals are symmetric."""
+    low, high = one.interval
     with np.errstate(invalid="ignore"):
         reach = (high - low) / 2
-        if np.allclose(difference - reach, low, 1e-12, 1e-15):
+        if np.allclose(one.difference - reach, low, 1e-12, 1e-15):
             return {"reaches": packed(reach)}
     return {"low": packed(low), "high": packed(high)}
 
@@ -183,7 +170,7 @@ def _around(one: PairwiseComparison) -> dict[str, Any] | None:
     return {"low": packed(limits[0]), "high": packed(limits[1]), "ofBest": of_best}
 
 
-def beside_baseline(one: PairwiseComparison) -> Floats:
+def against_baseline(one: PairwiseComparison) -> Floats:
     """Return difference, low and high of each system and the first baseline; NaN for the latter."""
     chosen = np.flatnonzero(one.second == one.systems.index(one.baselines[0]))
     columns = np.full((3, len(one.systems)), np.nan)
@@ -196,7 +183,7 @@ def _against(one: PairwiseComparison) -> dict[str, Any]:
     if not one.baselines:
         return {"baselines": [], "against": None}
     names = ("difference", "low", "high")
-    ends = {name: packed(end) for name, end in zip(names, beside_baseline(one), strict=True)}
+    ends = {name: packed(end) for name, end in zip(names, against_baseline(one), strict=True)}
     return {
         "baselines": [one.systems.index(name) for name in one.baselines],
         "against": {"verdicts": against(one), **ends},
@@ -216,128 +203,3 @@ def start(contents: Contents) -> tuple[int, int]:
     star = one.is_significant() & ((one.first == best) | (one.second == best))
     apart = {*one.first[star].tolist(), *one.second[star].tolist()} - {best}
     return best, next((k for k in order if k in apart), order[1])
-
-
-APART = 30.0
-"""Differences so many times as large as others have an axis of their own."""
-
-
-def answer_figure(part: Part) -> Html | None:
-    """Draw all systems by one measure; there is nothing to draw of a single one."""
-    one, systems = part.comparison, part.scores.systems
-    if len(systems) < 2:
-        return None
-    order = best_first(part.overall, part.scores.lower_is_better) if one is None else one.order
-    top, band = [False] * len(systems), None
-    if one is None:
-        middle = low = high = part.overall
-        words = [_number(value, places(part)) for value in middle.tolist()]
-        said = "Means of all systems, without a test."
-    elif one.baselines:
-        middle, low, high = beside_baseline(one)
-        words = [_signed(value, one.places) for value in middle.tolist()]
-        words[one.systems.index(one.baselines[0])] = "baseline"
-        top = [word == summary.BETTER for word in against(one)]
-        said = _of_baseline(one)
-    else:
-        best = int(order[0])
-        limits = one.around(best)
-        middle, (low, high) = one.means, limits or (one.means, one.means)
-        words = [_number(value, one.places) for value in middle.tolist()]
-        if one.alternative == "two-sided":
-            group = set(one.top_group)
-            top = [name in group for name in systems]
-        band = limits and (float(low[best]), float(high[best]))
-        said = _of_means(one, has_limits=limits is not None)
-    rows = IntervalRows(
-        names=[systems[k] for k in order],
-        keys=order.tolist(),
-        middle=middle[order],
-        low=low[order],
-        high=high[order],
-        words=[words[k] for k in order],
-        top=[top[k] for k in order],
-        band=band,
-        zero=one is not None and bool(one.baselines),
-    )
-    title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
-    title += " (lower is better)" if part.scores.lower_is_better else ""
-    drawing, beyond = drawn_intervals(rows, title)
-    return _figure(title, drawing, f"{said} {beyond}".strip())
-
-
-def _figure(title: str, drawing: Html, said: str) -> Html:
-    box = el("div", drawing, class_="canvas tall", role="region", tabindex=0, aria_label=title)
-    caption = el("figcaption", el("span", title))
-    return el("figure", caption, box, el("p", said, class_="note"), class_="picture ranked")
-
-
-def _sure(one: PairwiseComparison) -> str:
-    return f"{100 * (1 - one.alpha):.4g}%"
-
-
-def _of_means(one: PairwiseComparison, *, has_limits: bool) -> str:
-    blue = "Blue: not found to differ from the best."
-    if not has_limits:
-        return f"Dots: {one.mean_of} of each system. {blue}"
-    if one.half_widths is not None:
-        return f"Systems whose bars do not overlap differ. {blue}"
-    return (
-        f"Bars: {_sure(one)} limits of the {one.difference_from} the best, around its"
-        f" {one.mean_of} ({one.interval_kind}). {blue}"
-    )
-
-
-def _of_baseline(one: PairwiseComparison) -> str:
-    what = "Log ratio to" if one.mean_of == "geometric mean" else "Difference from"
-    return (
-        f"{what} {label(one.baselines[0])}, with its {_sure(one)} limits"
-        f" ({one.interval_of}, {one.interval_kind}). Blue: better than it."
-    )
-
-
-def two_systems_figure(contents: Contents) -> Html:
-    """Draw the difference of two systems with its limits, a row a measure."""
-    first, second = start(contents)
-    compared = [
-        (k, part.comparison) for k, part in enumerate(contents.parts) if part.comparison is not None
-    ]
-    ends = np.array([[one.difference[0], *(end[0] for end in one.interval)] for _, one in compared])
-    turned = np.array([one.first[0] != first for _, one in compared])
-    ends[turned] = -ends[turned][:, [0, 2, 1]]
-    sizes = np.where(np.isfinite(ends), np.abs(ends), 0.0).max(axis=1)
-    alike = sizes.max() <= APART * sizes.min()
-    names = contents.systems
-    title = f"{label(names[first])} minus {label(names[second])}, by measure"
-
-    def forest(chosen: list[int]) -> tuple[Html, str]:
-        some = [compared[at] for at in chosen]
-        middle, low, high = ends[chosen].T
-        rows = IntervalRows(
-            [contents.parts[k].name for k, _ in some],
-            [k for k, _ in some],
-            middle,
-            low,
-            high,
-            [_signed(ends[at, 0], compared[at][1].places) for at in chosen],
-            [bool(one.count()) for _, one in some],
-            zero=True,
-            whole=True,
-        )
-        return drawn_intervals(rows, title)
-
-    every = [*range(len(compared))]
-    drawn = [forest(chosen) for chosen in ([every] if alike else [[at] for at in every])]
-    sure = {_sure(one) for _, one in compared}
-    pictures, beyond = zip(*drawn, strict=True)
-    own = "" if alike else " Each has an axis of its own."
-    said = f"Lines: {', '.join(sorted(sure))} limits. Blue: found to differ.{own}"
-    return _figure(title, joined(*pictures), " ".join([said, *sorted({*beyond} - {""})]))
-
-
-def _number(value: float, places: int) -> str:
-    return "–" if np.isnan(value) else f"{value:.{places}f}"
-
-
-def _signed(value: float, places: int) -> str:
-    return "" if np.isnan(value) else f"{value:+.{places}f}".replace("-", "−")

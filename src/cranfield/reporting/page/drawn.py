@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.text import counted, plain
-from cranfield.reporting.page.html import Html, el, joined, label
+from cranfield.base.text import plain
+from cranfield.reporting.page.html import Html, el, joined
 from cranfield.tabular import number
 
 Place = Callable[[Floats | float], Floats]
@@ -119,7 +118,7 @@ def drawn_bars(
     finite = values[np.isfinite(values)]
     low, high = finite.min(initial=0.0), finite.max(initial=0.0)
     ends = rounded(low, high, MARKS) if low < high else rounded(-1.0, 1.0, MARKS)
-    shorter = [_cut(plain(name), LONGEST, 0) for name in names]
+    shorter = [shortened(plain(name), LONGEST, 0) for name in names]
     better = np.where(np.isnan(values), 0, np.sign(values)) * (-1 if lower_is_better else 1)
     upright, lying = (_bars(shorter, values, better, ends, title, upright=k) for k in (True, False))
     return joined(el("div", upright, class_="for-wide"), el("div", lying, class_="for-narrow"))
@@ -226,41 +225,11 @@ def _sample(look: str) -> Html:
     return svg((30, 12), "sample", line, dot, aria_hidden="true")
 
 
-TOP, BOTTOM = 22.0, 8.0
-"""Room for the axis above the rows, and below them."""
-
 BULK = 1.5
 """Values further than this many interquartile ranges from the quartiles may be off the axis."""
 
 SAVED = 1.25
 """The axis is cut if it would otherwise be longer by this factor."""
-
-LETTERS = 24
-"""Characters of a name that are shown; its tooltip has the whole name."""
-
-SHORT = 14
-"""If no name is longer than this, the plot gets more room."""
-
-
-@dataclass(frozen=True, eq=False)
-class IntervalRows:
-    """Rows of a chart of intervals: names, values, interval bounds, text at the end, and colour.
-
-    Infinite bounds reach to the end of the axis; without intervals the bounds are the values.
-    `band` is shaded over all rows, rows of `top` have the colour of the best, and with `whole` the
-    axis holds all finite bounds.
-    """
-
-    names: Sequence[str]
-    keys: Sequence[int]
-    middle: Floats
-    low: Floats
-    high: Floats
-    words: Sequence[str]
-    top: Sequence[bool]
-    band: tuple[float, float] | None = None
-    zero: bool = False
-    whole: bool = False
 
 
 def span(
@@ -296,85 +265,7 @@ def span(
     return first, last
 
 
-def drawn_intervals(rows: IntervalRows, title: str) -> tuple[Html, str]:
-    """Draw the rows; also return a note on what lies beyond the axis or has no interval."""
-    low, high = span(rows.middle, rows.low, rows.high, zero=rows.zero, whole=rows.whole)
-    count = len(rows.names)
-    step = 26.0 if count <= 12 else 19.0 if count <= 25 else 14.0
-    bottom = TOP + step * count
-
-    def share(value: float) -> float:
-        return 2 + 96 * float(np.clip((value - low) / (high - low), -0.02, 1.02))
-
-    def x(value: float) -> str:
-        return f"{share(value):.2f}%"
-
-    plot: list[object] = []
-    if rows.band is not None:
-        left, right = rows.band
-        size = {"width": f"{share(right) - share(left):.2f}%", "height": f"{bottom - TOP:g}"}
-        plot.append(el("rect", class_="band", x=x(left), y=TOP, **size))
-    for value in ticks(low, high, 5):
-        if low <= value <= high:
-            kind = "zero" if rows.zero and value == 0 else "grid"
-            at = {"x1": x(value), "x2": x(value), "y1": TOP - 4, "y2": f"{bottom:g}"}
-            plot.append(el("line", class_=kind, **at))
-            plot.append(el("text", shown(value), x=x(value), y=TOP - 9, text_anchor="middle"))
-    names: list[object] = []
-    values: list[object] = []
-    ends = zip(rows.middle.tolist(), rows.low.tolist(), rows.high.tolist(), strict=True)
-    for k, (value, least, most) in enumerate(ends):
-        name, look = label(rows.names[k]), "top" if rows.top[k] else None
-        y = TOP + step * (k + 0.5)
-        line: dict[str, object] = {"y": f"{y + 4:g}", "class_": look}
-        whole = el("title", name) if len(name) > LETTERS else None
-        # Names of one team begin alike: what is cut is the middle.
-        short = _cut(name, LETTERS, (LETTERS - 1) // 2)
-        names.append(el("text", short, whole, data_row=rows.keys[k], **line))
-        values.append(el("text", rows.words[k], x="100%", text_anchor="end", **line))
-        if low <= value <= high:
-            # Only finite bounds have an end; the others are lines to the edge of the axis.
-            start, end = (x(value if np.isnan(bound) else bound) for bound in (least, most))
-            bar = None if start == end else el("line", x1=start, x2=end, y1=f"{y:g}", y2=f"{y:g}")
-            mark = el("circle", cx=x(value), cy=f"{y:g}", r="3.5")
-            plot.append(el("g", bar, mark, class_=look))
-        elif not np.isnan(value):
-            arrow, place = (
-                ("M5-4L0 0l5 4z", "0.5%") if value < low else ("M-5-4L0 0l-5 4z", "99.5%")
-            )
-            beyond = el("svg", el("path", d=arrow), x=place, y=f"{y:g}", class_="beyond")
-            plot.append(el("g", beyond, class_=look))
-    columns = {"names": names, "plot": plot, "values": values}
-    height = f"{bottom + BOTTOM:g}"
-    narrow = all(len(label(name)) <= SHORT for name in rows.names)
-    # Three drawings side by side: the style gives them their widths.
-    drawing = el(
-        "div",
-        *(el("svg", *parts, class_=name, height=height) for name, parts in columns.items()),
-        class_="intervals short" if narrow else "intervals",
-        data_top=f"{TOP:g}",
-        data_step=f"{step:g}",
-        role="img",
-        aria_label=title,
-    )
-    return drawing, _interval_notes(rows, low, high)
-
-
-def _interval_notes(rows: IntervalRows, low: float, high: float) -> str:
-    known = np.isfinite(rows.middle)
-    beyond = int(((rows.middle[known] < low) | (rows.middle[known] > high)).sum())
-    notes = []
-    if beyond:
-        lie = f"{counted(beyond, 'system')} {'lies' if beyond == 1 else 'lie'}"
-        notes.append(f"{lie} beyond the axis, where an arrow points; the numbers are on the right.")
-    if np.isinf(rows.low).any() or np.isinf(rows.high).any():
-        notes.append("A line to the edge of the axis has no finite limit there.")
-    if np.isnan(rows.low[known]).any():
-        notes.append("A dot without a line: an interval would contradict the decision.")
-    return " ".join(notes)
-
-
-def _cut(name: str, most: int, end: int) -> str:
+def shortened(name: str, most: int, end: int) -> str:
     """Shorten a name to its beginning and the given number of characters at its end."""
     if len(name) <= most:
         return name

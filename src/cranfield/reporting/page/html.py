@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
-from cranfield.base.text import html, plain
+from cranfield.base.text import capitalised, counted, html, plain
+from cranfield.tabular import as_cell
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 EMPTY = "(no name)"
 """What stands for an empty label."""
@@ -78,14 +82,10 @@ def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = (
     if scripts:
         policy.append(f"script-src {' '.join(repr(digest(one)) for one in scripts)}")
     policy += ["img-src data:", "base-uri 'none'", "form-action 'none'"]
-    pieces = {
-        # Hashes are quoted in the policy, so that it is no text to be escaped.
-        "policy": Html("; ".join(policy)),
-        "title": text(title),
-        "style": Html(style),
-        "body": body,
-    }
-    return filled("shell.html", pieces).encode("utf-8", "backslashreplace").decode()
+    # Hashes are quoted in the policy, so that it is no text to be escaped.
+    shown = {"policy": Html("; ".join(policy)), "style": Html(style), "body": body}
+    page = filled("shell.html", title=title, **shown)
+    return page.encode("utf-8", "backslashreplace").decode()
 
 
 def page_of_parts(
@@ -95,48 +95,54 @@ def page_of_parts(
     *,
     styles: Iterable[str],
     skip: str = "Skip to the answer",
-    above: Html | None = None,
-    foot: object = FOOT,
 ) -> str:
     """Write a page of sections, with links to them, that needs no script.
 
-    `counts` is the line below the title, `above` what stands over it, `styles` are assets.
+    `counts` is the line below the title, `styles` are assets.
     """
-    kept = {name: head for name, (head, body) in parts.items() if body is not None}
-    pieces = {
-        "title": text(title),
-        "counts": text(counts),
-        "above": above or Html(),
-        "first": text(next(iter(kept), "")),
-        "skip": text(skip),
-        "links": joined(*(el("li", el("a", head, href=f"#{name}")) for name, head in kept.items())),
-        "sections": sections_of(parts),
-        "foot": text(foot),
-    }
-    style = "".join(map(asset, styles))
-    return whole_page(title, filled("sections.html", pieces), style=style)
+    body = filled("sections.html", title=title, counts=counts, parts=parts, skip=skip, foot=FOOT)
+    return whole_page(title, body, style="".join(map(asset, styles)))
 
 
 def sections_of(parts: Parts) -> Html:
     """Write the sections, each with its heading."""
-    return joined(
-        *(
-            el(
-                "section",
-                el("h2", head, id=f"h-{name}"),
-                body,
-                id=name,
-                aria_labelledby=f"h-{name}",
-            )
-            for name, (head, body) in parts.items()
-            if body is not None
-        )
+    module: Any = _own_templates().get_template("parts.html").module
+    return Html(module.sections(parts))
+
+
+def filled(name: str, **values: object) -> Html:
+    """Fill a template of this package."""
+    return Html(_own_templates().get_template(name).render(values))
+
+
+def templates(package: str, folder: str) -> Environment:
+    """Return the templates of a package: what they are filled with stays text."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def escaped(value: object) -> Markup:
+        return value if isinstance(value, Markup) else Markup(text("" if value is None else value))
+
+    made = Environment(
+        loader=PackageLoader(package, folder),
+        autoescape=True,
+        finalize=escaped,
+        trim_blocks=True,
+        undefined=StrictUndefined,
     )
+    made.filters |= {"as_cell": as_cell, "capitalised": capitalised, "counted": counted}
+    made.filters |= {"named": named, "sentence": sentence}
+    made.filters["label"] = lambda name: label(str(name))
+    return made
 
 
-def filled(name: str, pieces: Mapping[str, str]) -> Html:
-    """Fill the places of a template; what looks like a place in a text from a file stays so."""
-    return Html(re.sub(r"\{\{(\w+)\}\}", lambda found: pieces[found[1]], asset(name)))
+@cache
+def _own_templates() -> Environment:
+    return templates("cranfield.reporting.page", "assets")
+
+
+def sentence(line: str) -> str:
+    return f"{capitalised(line)}."
 
 
 @cache

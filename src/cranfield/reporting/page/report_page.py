@@ -10,97 +10,16 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cranfield.assess.judges.comparison import JudgeComparison
 from cranfield.assess.judges.kin import KinBias
 from cranfield.assess.judges.rankings import JudgeRankings
-from cranfield.base.arrays import best_first
 from cranfield.base.errors import PolicyError, check_several, quoted
 from cranfield.base.files import whole_file
-from cranfield.base.text import capitalised, counted
 from cranfield.reporting.page import sections
-from cranfield.reporting.page.contents import Contents, Part
+from cranfield.reporting.page.contents import Contents, collect
 from cranfield.reporting.page.data import json_text, page_data
-from cranfield.reporting.page.html import (
-    Html,
-    asset,
-    el,
-    filled,
-    joined,
-    label,
-    sections_of,
-    text,
-    whole_page,
-)
-from cranfield.reporting.page.sections import (
-    Rows,
-    listed_items,
-    of_measure,
-    paragraphs,
-    shown_table,
-    table,
-)
-from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
-from cranfield.significance.models.assumptions import Assumptions
-from cranfield.tabular import as_cell, shown_p
-
-
-def analysis(contents: Contents) -> Html:
-    return joined(*(of_measure(k, *_of(part)) for k, part in enumerate(contents.parts)))
-
-
-def _of(part: Part) -> list[object]:
-    title = el("h3", label(part.name))
-    comparison = part.comparison
-    if comparison is None:
-        return [title, el("p", f"Not compared: {part.refused}.")]
-    pieces: list[object] = [title, *paragraphs(sections.method(comparison))]
-    if (anova := comparison.anova) is not None:
-        caption = f"Analysis of variance: {anova.model}"
-        pieces.append(shown_table(anova.tables()[0], caption, look="narrow", names=()))
-        lines = [*anova.notes, *anova.heading()[1:]]
-        pieces += paragraphs(f"{capitalised(line)}." for line in lines)
-    if part.assumptions is not None:
-        pieces += _assumptions(part.assumptions)
-    notes = [f"{capitalised(note)}." for note in comparison.notes if not note.endswith(RESCALING)]
-    if notes:
-        pieces += [el("h4", "Notes"), listed_items(notes)]
-    return [*pieces, _intervals(comparison)]
-
-
-def _assumptions(assumptions: Assumptions) -> list[object]:
-    rows: Rows = [
-        [
-            check.assumption,
-            check.test,
-            f"{check.statistic:.4f}",
-            shown_p(check.pvalue),
-            "yes" if check.pvalue <= assumptions.alpha else "no",
-        ]
-        for check in assumptions.checks
-    ]
-    if not rows:
-        notes = [note for note in assumptions.notes if not note.startswith("No test speaks")]
-        return [listed_items(["None of the tests of the assumptions could be done.", *notes])]
-    head = ["assumption", "test", "statistic", "p", "rejected"]
-    made = table("Checks of the assumptions", head, rows, left=(0, 1, 4), name="narrow")
-    return [made, listed_items(assumptions.notes)]
-
-
-def _intervals(one: PairwiseComparison) -> Html:
-    """Return all pairs, or the ranking with its intervals and groups."""
-    shown = one.as_table()
-    if one.shows_pairs:
-        rows = [[*row[:-1], "yes" if as_cell(row[-1]).text else "no"] for row in shown.rows]
-        shown = replace(shown, head=[*shown.head[:-1], "differs"], rows=rows)
-        made = shown_table(shown, "Pairs", look="tall", names=(0, 1))
-        title = "All pairs in numbers"
-    else:
-        made = shown_table(shown, "Means, intervals and groups", look="narrow tall")
-        title = "Intervals and groups of all systems in numbers"
-    return el("details", el("summary", title), made)
-
+from cranfield.reporting.page.html import Html, asset, filled, whole_page
+from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
 
 KINDS = (JudgeComparison, JudgeRankings, KinBias)
 """Results about judges that a page can show."""
@@ -117,36 +36,6 @@ def read_judged(results: Any) -> tuple[Any, ...]:
                 f"judges: expected results of cranfield.assess ({kinds}), got {result!r:.60}"
             )
     return judged
-
-
-def judges(contents: Contents) -> Html:
-    if not contents.judges:
-        return Html()
-    pieces: list[object] = []
-    for result in contents.judges:
-        if isinstance(result, JudgeComparison):
-            pieces.append(el("p", _best_judge(result), class_="lead"))
-        for shown in result.tables():
-            pieces.append(shown_table(shown, look="tall"))
-            pieces += paragraphs((f"{capitalised(note)}." for note in shown.notes), class_="small")
-    notes = dict.fromkeys(note for result in contents.judges for note in result.notes)
-    pieces += paragraphs((f"Note: {note}." for note in notes), class_="small")
-    return sections_of({"judges": ("Judges beside people", joined(*pieces))})
-
-
-def _best_judge(result: JudgeComparison) -> str:
-    column = result.statistics.index("alpha")
-    best = int(best_first(result.values[:, column])[0])
-    alpha, low, high = (values[best, column] for values in (result.values, result.low, result.high))
-    sizes = f"{counted(len(result.judges), 'judge')} on {counted(len(result.topics), 'topic')}"
-    if np.isnan(alpha):
-        return f"Of {sizes}, none has a defined agreement with people."
-    level = f"{100 * result.confidence:g}%"
-    interval = "" if np.isnan(low) else f" ({level}: {low:.3f} to {high:.3f})"
-    return (
-        f"Of {sizes}, {label(result.judges[best])} agrees best with people: Krippendorff's alpha"
-        f" {alpha:.3f}{interval}."
-    )
 
 
 SCRIPTS = (
@@ -169,25 +58,20 @@ SCRIPTS = (
 
 def page(contents: Contents) -> str:
     """Return the page, which needs no other file and no network, and allows only its own script."""
-    code = script()
-    pieces = {
-        "title": text(contents.title),
-        "counts": text(sections.counts(contents)),
-        "warned": sections.warned(contents),
-        "script": Html(code),
-        "options": sections.measure_options(contents),
-        "evaluated": sections.evaluated(contents),
-        "answers": sections.answers(contents),
-        "systems": sections.systems(contents),
-        "analysis": analysis(contents),
-        "scales": sections.scales(contents),
-        "judges": judges(contents),
-        "judges_link": Html('<li><a href="#judges">Judges</a></li>\n' if contents.judges else ""),
-        "settings": sections.settings(contents),
-        "data": Html(json_text(page_data(contents))),
-    }
+    code, parts = script(), contents.parts
+    of_two = len(contents.systems) == 2 and any(part.comparison is not None for part in parts)
+    body = filled(
+        "page.html",
+        contents=contents,
+        parts=parts,
+        words=sections,
+        figure_of_two=two_systems_figure(contents) if of_two else None,
+        figures=[None if of_two else answer_figure(part) for part in parts],
+        data=Html(json_text(page_data(contents))),
+        script=Html(code),
+    )
     style = asset("page.css") + asset("pictures.css")
-    return whole_page(contents.title, filled("page.html", pieces), style=style, scripts=[code])
+    return whole_page(contents.title, body, style=style, scripts=[code])
 
 
 def script() -> str:
@@ -285,9 +169,7 @@ def report(
     '<!doctype html>'
     """
     check_several("inputs", inputs)
-    from cranfield.reporting.page.contents import collect
     from cranfield.reporting.page.experiment_page import experiment_page
-    from cranfield.reporting.page.sections import hashed
 
     target = Path(_named(path, "the page"))
     if target.suffix.lower() in OTHER:
@@ -298,7 +180,7 @@ def report(
         inputs = [inputs]
     if not isinstance(inputs, Iterable):
         raise PolicyError(f"inputs must be a list of paths, got {type(inputs).__name__}")
-    files = hashed([_named(one, "each of inputs") for one in inputs])
+    files = sections.hashed([_named(one, "each of inputs") for one in inputs])
     shown = _command(command)
     judged = () if judges is None else read_judged(judges)
     options: dict[str, Any] = {

@@ -73,7 +73,7 @@ function pairOf(comparison, first, second) {
   const { at, sign } = placeOf(comparison, first, second);
   if (at < 0) return null;
   const difference = array(comparison, "difference")[at];
-  const reach = "reaches" in comparison ? array(comparison, "reaches")[at] : comparison.reach;
+  const reach = array(comparison, "reaches")?.[at];
   const low = reach === undefined ? array(comparison, "low")[at] : difference - reach;
   const high = reach === undefined ? array(comparison, "high")[at] : difference + reach;
   const holds = (bytesOf(comparison.holds)[at >> 3] >> (at & 7)) & 1;

@@ -10,7 +10,15 @@ from typing import Annotated, TypeVar
 
 from cranfield.assess.pools.pool import Pool
 from cranfield.assess.pools.pool import pool as pooled
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, told_again, warn
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    PolicyError,
+    check_several,
+    quoted,
+    told_again,
+    warn,
+)
 from cranfield.base.files import file_sha256
 from cranfield.base.kinds import Whole
 from cranfield.base.text import counted, some_of
@@ -303,6 +311,7 @@ def pool(
     InputError
         If no run can be read. If only some cannot, they are excluded with a warning.
     """
+    check_several("without", without)
     rules = opened.rules.task(task)
     chosen = pooled_runs(opened, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth

@@ -6,9 +6,10 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime
+from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import InputError, PolicyError, check_several, quoted
@@ -18,16 +19,35 @@ from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha2
 from cranfield.campaign.rules.task_rules import FILES, Rules, TaskRules, shown
 
 if TYPE_CHECKING:
-    from cranfield.assess import Pool
-    from cranfield.campaign.checks.report import CheckReport
-    from cranfield.campaign.publishing.releasing import Release
-    from cranfield.campaign.results.leaderboard import Leaderboard
-    from cranfield.campaign.results.standing import Standing
-    from cranfield.campaign.store.records import Event, Judgments, Submission, Team
-    from cranfield.campaign.store.whole_folder import Verification
+    from cranfield.campaign.publishing import releasing
+    from cranfield.campaign.publishing.site import writing
+    from cranfield.campaign.results import (
+        leaderboard,
+        overview,
+        scoring,
+        sheet_files,
+        standing,
+        stored_inputs,
+    )
+    from cranfield.campaign.store import whole_folder as store
+    from cranfield.campaign.store.records import Event, Submission, Team
+    from cranfield.campaign.submitting import submit, teams
     from cranfield.campaign.submitting.archive import Outcome
     from cranfield.campaign.submitting.submit import Submitted
-    from cranfield.evaluation.evaluation import Evaluation
+
+
+class _Method:
+    """A function of a campaign as a method with its own signature, loaded when it is first used."""
+
+    def __init__(self, function: str) -> None:
+        self.function = function
+
+    @cached_property
+    def __func__(self) -> Any:
+        return resolve_name(f"cranfield.campaign.{self.function}")
+
+    def __get__(self, campaign: Campaign | None, owner: type) -> Any:
+        return self.__func__.__get__(campaign, owner)
 
 
 class Campaign(Opened):
@@ -45,66 +65,55 @@ class Campaign(Opened):
         What time it is; the time of this machine by default.
     """
 
-    # Teams and runs.
-
-    def add_team(
-        self,
-        id: str,
-        name: str = "",
-        *,
-        contact: str = "",
-        anonymous_until: str | None = None,
-    ) -> Team:
-        """Add a team; its contact is private for ever."""
-        from cranfield.campaign.submitting.teams import add_team
-
-        return add_team(self, id, name, contact=contact, anonymous_until=anonymous_until)
+    if TYPE_CHECKING:
+        add_team, change_team = teams.add_team, teams.change_team
+        check, withdraw, purge = submit.check_here, submit.withdraw, submit.purge
+        add_judgments, pool = stored_inputs.add_judgments, stored_inputs.pool
+        score, leaderboard = scoring.scored, leaderboard.board
+        sheets, overview = sheet_files.write_sheets, overview.write_overview
+        packet, packets = sheet_files.write_packet, sheet_files.write_packets
+        standing = standing.standing
+        release, retract, site = releasing.release, releasing.retract, writing.write_site
+        export, verify = store.export, store.verify
+    else:
+        add_team = _Method("submitting.teams.add_team")
+        change_team = _Method("submitting.teams.change_team")
+        check = _Method("submitting.submit.check_here")
+        withdraw = _Method("submitting.submit.withdraw")
+        purge = _Method("submitting.submit.purge")
+        add_judgments = _Method("results.stored_inputs.add_judgments")
+        pool = _Method("results.stored_inputs.pool")
+        score = _Method("results.scoring.scored")
+        leaderboard = _Method("results.leaderboard.board")
+        sheets = _Method("results.sheet_files.write_sheets")
+        overview = _Method("results.overview.write_overview")
+        packet = _Method("results.sheet_files.write_packet")
+        packets = _Method("results.sheet_files.write_packets")
+        standing = _Method("results.standing.standing")
+        release = _Method("publishing.releasing.release")
+        retract = _Method("publishing.releasing.retract")
+        site = _Method("publishing.site.writing.write_site")
+        export = _Method("store.whole_folder.export")
+        verify = _Method("store.whole_folder.verify")
 
     def teams(self) -> tuple[Team, ...]:
         """Return all teams, by id."""
         return self.registry.teams()
 
-    def change_team(
-        self,
-        id: str,
-        *,
-        name: str | None = None,
-        contact: str | None = None,
-        anonymous_until: str | None = None,
-    ) -> Team:
-        """Change a team's name, contact or date; an empty text takes a contact or date away."""
-        from cranfield.campaign.submitting.teams import change_team
+    def submit(self, run: PathName, task: str | None = None, **declared: Any) -> Submitted:
+        """Submit a run: checked, stored unchanged, and accepted, or refused with all faults.
 
-        return change_team(self, id, name=name, contact=contact, anonymous_until=anonymous_until)
-
-    def check(self, run: PathName, task: str | None = None, **declared: Any) -> CheckReport:
-        """Check a run as `submit` would, without handing it in."""
-        from cranfield.campaign.submitting.submit import check_here
-
-        return check_here(self, run, task, **declared)
-
-    def submit(
-        self,
-        run: PathName,
-        task: str | None = None,
-        *,
-        team: str,
-        tag: str | None = None,
-        type: str = "",
-        priority: int | None = None,
-        answers: Mapping[str, str] | None = None,
-        description: str = "",
-        received: datetime | None = None,
-        replaces: str | None = None,
-    ) -> Submitted:
-        """Hand in a run: checked, kept as it came, and entered, or refused with all faults."""
+        Parameters
+        ----------
+        run, task
+            As for :func:`cranfield.campaign.submitting.submit.submit`.
+        declared
+            Attributes of :class:`cranfield.campaign.submitting.entering.Declared`, such as `team`.
+        """
         from cranfield.campaign.submitting.entering import Declared
         from cranfield.campaign.submitting.submit import submit
 
-        declared = Declared(
-            team, tag, type, priority, answers or {}, description, received, replaces
-        )
-        return submit(self, run, task, declared)
+        return submit(self, run, task, Declared(**declared))
 
     def submit_archive(
         self,
@@ -116,7 +125,7 @@ class Campaign(Opened):
         columns: Mapping[str, str] | None = None,
         **options: Any,
     ) -> tuple[Outcome, ...]:
-        """Hand in the runs of a table, in its order; one that is refused stops no other."""
+        """Submit the runs of a table, in its order; a refused run does not stop the others."""
         check_several("runs", runs)
         from cranfield.campaign.submitting.archive import read_archive_table, submit_archive
         from cranfield.campaign.submitting.entering import Declared
@@ -134,7 +143,7 @@ class Campaign(Opened):
         return self.registry.submissions(task, states)
 
     def run_records(self, tag: str, *, contacts: bool = False) -> list[dict[str, Any]]:
-        """Return all that is known of the runs with a tag: what was declared, faults, events.
+        """Return all that is known of the runs with a tag: declaration, faults, events.
 
         It is for organisers: private faults name other teams.
 
@@ -170,143 +179,6 @@ class Campaign(Opened):
             records.append(record)
         return records
 
-    def withdraw(self, tag: str, reason: str) -> Submission:
-        """Take a run back; it stays in the log."""
-        from cranfield.campaign.submitting.submit import withdraw
-
-        return withdraw(self, tag, reason)
-
-    def purge(self, tag: str, reason: str) -> Submission:
-        """Remove the bytes of a run that was withdrawn, replaced or refused."""
-        from cranfield.campaign.submitting.submit import purge
-
-        return purge(self, tag, reason)
-
-    # Judgments, scores and what they say.
-
-    def add_judgments(
-        self, qrels: PathName, task: str | None = None, *, version: str, note: str = ""
-    ) -> Judgments:
-        """Add a version of a task's judgments; versions never change."""
-        from cranfield.campaign.results.stored_inputs import add_judgments
-
-        return add_judgments(self, qrels, task, version=version, note=note)
-
-    def pool(
-        self,
-        task: str | None = None,
-        *,
-        depth: int | None = None,
-        without: Sequence[str] = (),
-        mark: bool = False,
-    ) -> Pool:
-        """Pool the accepted runs by the task's rules, without some; `mark` records the pool."""
-        check_several("without", without)
-        from cranfield.campaign.results.stored_inputs import pool
-
-        return pool(self, task, depth=depth, without=without, mark=mark)
-
-    def score(
-        self,
-        task: str | None = None,
-        *,
-        measures: Sequence[str] | None = None,
-        judgments: str | None = None,
-    ) -> Evaluation:
-        """Score the accepted runs; what was scored before is read, not scored again."""
-        check_several("measures", measures)
-        from cranfield.campaign.results.scoring import scored
-
-        return scored(self, task, measures=measures, judgments=judgments)
-
-    def leaderboard(
-        self,
-        task: str | None = None,
-        *,
-        measures: Sequence[str] | None = None,
-        judgments: str | None = None,
-        alpha: float = 0.05,
-    ) -> Leaderboard:
-        """Score the accepted runs, and rank them by the first measure."""
-        check_several("measures", measures)
-        from cranfield.campaign.results.leaderboard import board
-
-        return board(self, task, measures=measures, judgments=judgments, alpha=alpha)
-
-    def sheets(self, task: str | None, folder: PathName, **options: Any) -> tuple[Path, ...]:
-        """Write a sheet for each accepted run: HTML, text and JSON."""
-        from cranfield.campaign.results.sheet_files import write_sheets
-
-        return write_sheets(self, task, folder, **options)
-
-    def overview(self, task: str | None, folder: PathName, **options: Any) -> tuple[Path, ...]:
-        """Write the overview of a task: the board, statistics of topics, charts, the report."""
-        from cranfield.campaign.results.overview import write_overview
-
-        return write_overview(self, task, folder, **options)
-
-    def packet(
-        self, team: str, path: PathName, task: str | None = None, *, judgments: str | None = None
-    ) -> Path:
-        """Write what one team gets: its own sheets, and nothing of others."""
-        from cranfield.campaign.results.sheet_files import write_packet
-
-        return write_packet(self, team, path, task, judgments=judgments)
-
-    def packets(
-        self, folder: PathName, task: str | None = None, *, judgments: str | None = None
-    ) -> tuple[Path, ...]:
-        """Write what each team gets, as archives."""
-        from cranfield.campaign.results.sheet_files import write_packets
-
-        return write_packets(self, folder, task, judgments=judgments)
-
-    def standing(
-        self,
-        run: PathName,
-        task: str | None = None,
-        *,
-        measure: str | None = None,
-        baseline: PathName | None = None,
-        **options: Any,
-    ) -> Standing:
-        """Say where a new run stands: against the median, the best, and a baseline."""
-        from cranfield.campaign.results.standing import standing
-
-        return standing(self, run, task, measure=measure, baseline=baseline, **options)
-
-    # What leaves the folder, and whether all is well.
-
-    def release(self, task: str | None = None, **options: Any) -> Release:
-        """Release a task: an allow-list, copied to a bag that never changes."""
-        from cranfield.campaign.publishing.releasing import release
-
-        return release(self, task, **options)
-
-    def retract(self, release: str, reason: str) -> None:
-        """Retract a release: it stays, with a note beside it."""
-        from cranfield.campaign.publishing.releasing import retract
-
-        retract(self, release, reason)
-
-    def site(self, folder: PathName, **options: Any) -> tuple[Path, ...]:
-        """Write the static site from the releases, and from nothing else."""
-        from cranfield.campaign.publishing.site.writing import write_site
-
-        return write_site(self, folder, **options)
-
-    def export(self, path: PathName) -> Path:
-        """Write the registry as tables and the campaign's files as one archive."""
-        from cranfield.campaign.store.whole_folder import export
-
-        return export(self, path)
-
-    def verify(self, *, repair: bool = False) -> Verification:
-        """Verify every file: registry, chain of events, objects, scores, releases."""
-        from cranfield.campaign.store.whole_folder import verify
-
-        return verify(self, repair=repair)
-
 
 def create(
     folder: PathName, rules: PathName | None = None, *, actor: str | None = None
@@ -338,7 +210,7 @@ def open(folder: PathName, *, actor: str | None = None) -> Campaign:
 
 
 def _action(event: Event, run: Submission) -> str:
-    """Return what an event did with a run; empty for nothing."""
+    """Return the action of an event on a run; empty if there is none."""
     details = json.loads(event.details)
     if event.subject == run.task and run.tag in details["about"].get("without", ()):
         return f"{event.action} without it"

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import best
-from cranfield.base.errors import PolicyError, check_choice
+from cranfield.base.errors import PolicyError, check_choice, check_several
 from cranfield.base.text import counted
 from cranfield.campaign.opened import Opened, PathName
 from cranfield.campaign.pages import STYLES, section
@@ -187,8 +187,9 @@ def write_overview(
     PolicyError
         For a form that there is not.
     """
-    for one in forms:
-        check_choice("forms", one, FORMS)
+    check_several("forms", forms)
+    for form in forms:
+        check_choice("forms", form, FORMS)
     target = opened.outside(folder)
     rules = opened.rules.task(task)
     version = version_of(opened, rules.name, judgments).version

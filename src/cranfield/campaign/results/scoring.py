@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, InputError, quoted, warn
+from cranfield.base.errors import CranfieldError, InputError, check_several, quoted, warn
 from cranfield.base.files import file_sha256, whole_file
 from cranfield.base.version import __version__
 from cranfield.campaign.opened import Opened
@@ -206,6 +206,7 @@ class Scoring:
         measures: Sequence[str | Measure] | None = None,
         judgments: str | None = None,
     ) -> None:
+        check_several("measures", measures)
         self.opened = opened
         self.rules: TaskRules = opened.rules.task(task)
         chosen: dict[str, Any] = dict(self.rules.judging)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import Any
 
@@ -392,18 +392,22 @@ def _sure(sheet: Sheet) -> str:
     return "\n".join(map(plain, lines))
 
 
-def _read(content: dict[str, Any]) -> dict[str, Any]:
-    """Turn values of JSON into those of a sheet."""
-    made = dict(content)
-    for one in fields(Sheet):
-        value = made.get(one.name)
-        if one.name in {"precision_at", "unjudged"}:
-            made[one.name] = {int(key): share for key, share in made[one.name].items()}
-        elif isinstance(value, list) and one.name != "by_topic":
-            made[one.name] = tuple(value)
-    made["by_topic"] = tuple(OfTopic(**one) for one in made["by_topic"])
-    sure = made["sure"]
-    names = None if sure["names"] is None else tuple(sure["names"])
-    made["sure"] = Certainty(**{**sure, "names": names, "verdict": tuple(sure["verdict"])})
-    made["category"] = None if made["category"] is None else Category(**made["category"])
-    return made
+def _read(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a sheet from the values of its JSON."""
+    sure, category = content["sure"], content["category"]
+    return {
+        **_tuples(content),
+        **{
+            name: {int(cutoff): value for cutoff, value in content[name].items()}
+            for name in ("precision_at", "unjudged")
+        },
+        "by_topic": tuple(OfTopic(**topic) for topic in content["by_topic"]),
+        "sure": Certainty(**_tuples(sure)),
+        "category": None if category is None else Category(**category),
+    }
+
+
+def _tuples(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in content.items()
+    }

@@ -12,7 +12,6 @@ from typing import Annotated
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
@@ -60,46 +59,47 @@ def sheet_body(sheet: Sheet) -> Html:
 
 
 def sheet_parts(sheet: Sheet) -> Parts:
-    topic_table = (compared(sheet), [label(one) for one in topic_head(sheet)], topic_rows(sheet))
-    sections = {
-        "run": ("The run", (facts(sheet),)),
-        "overall": ("Over all topics", (_curves(sheet),)),
-        "differences": ("Above and below the median", _differences(sheet)),
-        "topics": ("Topic by topic", topic_table),
-        "sure": ("What is sure", (sure_sentences(sheet),)),
-    }
+    """Return the sections of a sheet: headings and contents; None where there is nothing."""
+
+    def filled(name: str, *values: object) -> Html:
+        return section("sheet.html", name, sheet, *values)
+
+    heads = [label(head) for head in topic_head(sheet)]
     return {
-        "by-topic" if name == "topics" else name: (
-            heading,
-            None if values is None else section("sheet.html", name, sheet, *values),
-        )
-        for name, (heading, values) in sections.items()
+        "run": ("The run", filled("run", facts(sheet))),
+        "overall": ("Over all topics", filled("overall", _curves(sheet))),
+        "differences": (
+            "Above and below the median",
+            None if sheet.category is None else filled("differences", *_differences(sheet)),
+        ),
+        "by-topic": (
+            "Topic by topic",
+            filled("topics", compared(sheet), heads, topic_rows(sheet)),
+        ),
+        "sure": ("What is sure", filled("sure", sure_sentences(sheet))),
     }
 
 
 def _curves(sheet: Sheet) -> Html:
     levels = np.arange(len(sheet.precision_at_recall)) / 10
-    curves = [("this run", _floats(sheet.precision_at_recall))]
+    curves = [("this run", np.array(sheet.precision_at_recall, dtype=float))]
     if sheet.median_precision:
-        curves.append((f"median of {sheet.category}", _floats(sheet.median_precision)))
+        median = np.array(sheet.median_precision, dtype=float)
+        curves.append((f"median of {sheet.category}", median))
     title = "Interpolated precision by recall"
     return drawn_curves(levels, curves, title=title, across="recall", up="precision")
 
 
-def _differences(sheet: Sheet) -> tuple[int, int, Html] | None:
+def _differences(sheet: Sheet) -> tuple[int, int, Html]:
     """Return on how many topics a run is better and worse than the median, and the bars."""
-    if sheet.category is None:
-        return None
-    values = _floats(tuple(map(difference, sheet.by_topic)))
-    sign = -1 if sheet.lower_is_better else 1
+    values = np.array([difference(topic) for topic in sheet.by_topic], dtype=float)
+    better, worse = int((values > 0).sum()), int((values < 0).sum())
+    if sheet.lower_is_better:
+        better, worse = worse, better
     title = f"{label(sheet.measure)} less the median, by topic; the same numbers are in the table"
-    names = [one.topic for one in sheet.by_topic]
+    names = [topic.topic for topic in sheet.by_topic]
     bars = drawn_bars(names, values, title=title, lower_is_better=sheet.lower_is_better)
-    return int((sign * values > 0).sum()), int((sign * values < 0).sum()), bars
-
-
-def _floats(values: tuple[float | None, ...]) -> Floats:
-    return np.array([np.nan if one is None else one for one in values])
+    return better, worse, bars
 
 
 RUNS = "runs"
@@ -213,15 +213,6 @@ def _index(sheets: Sequence[Sheet]) -> str:
 WHEN = (1980, 1, 1, 0, 0, 0)
 """The time of all files in an archive: the first that the format knows."""
 
-EMPTY = pl.DataFrame(
-    schema={
-        **dict.fromkeys(("measure", "category", "value", "topic"), pl.String),
-        **dict.fromkeys(("best", "median", "worst"), pl.Float64),
-        "runs": pl.Int64,
-    }
-)
-"""The table of statistics, without rows; no category is all runs."""
-
 
 def write_packet(
     opened: Opened,
@@ -261,10 +252,10 @@ def write_packet(
     target = opened.outside(path)
     if team not in {one.id for one in opened.registry.teams()}:
         raise PolicyError(f"there is no team {quoted(team)}")
-    found = [one for one in _makings(opened, task, judgments, team) if _has(one, team)]
-    if not found:
+    files = _packet(_makings(opened, task, judgments, team), team)
+    if not files:
         raise PolicyError(f"team {quoted(team)} has no accepted run")
-    return _write(found, team, target)
+    return _write(files, target)
 
 
 def write_packets(
@@ -285,10 +276,7 @@ def write_packets(
         if not safe_name(team) or seen.setdefault(team.lower(), team) != team:
             raise PolicyError(f"team {quoted(team)} is no name of a file: write its packet alone")
     make_folder(target)
-    return tuple(
-        _write([one for one in makings if _has(one, team)], team, target / f"{team}.zip")
-        for team in teams
-    )
+    return tuple(_write(_packet(makings, team), target / f"{team}.zip") for team in teams)
 
 
 def _makings(
@@ -300,16 +288,17 @@ def _makings(
     return [making_of(opened, name, judgments) for name in chosen]
 
 
-def _has(one: Making, team: str) -> bool:
-    return any(run.team == team for run in one.runs)
+def _packet(makings: Iterable[Making], team: str) -> dict[str, bytes]:
+    """Return all files that a team gets, by name."""
+    files = {}
+    for making in makings:
+        if any(run.team == team for run in making.runs):
+            for name, content in packet_files(making, team):
+                files[f"{making.known.task.name}/{name}"] = content
+    return files
 
 
-def _write(makings: Iterable[Making], team: str, target: Path) -> Path:
-    files = {
-        f"{one.known.task.name}/{name}": content
-        for one in makings
-        for name, content in packet_files(one, team)
-    }
+def _write(files: Mapping[str, bytes], target: Path) -> Path:
     if target.suffix.lower() == ".zip":
         with whole_file(target, private=True) as out:
             out.write(zipped(files))
@@ -321,24 +310,28 @@ def _write(makings: Iterable[Making], team: str, target: Path) -> Path:
 def packet_files(making: Making, team: str) -> Iterator[tuple[str, bytes]]:
     """Yield names and bytes of all that a team gets of one task."""
     sheets = making.sheets("hidden", team)
-    about = {"sheets": sheets, "known": making.known, "team": team_of(sheets[0])}
-    readme = filled_text("packet.txt", **about)
+    readme = filled_text("packet.txt", sheets=sheets, known=making.known, team=team_of(sheets[0]))
     yield "README.txt", as_bytes(readme)
     yield "statistics.csv", _statistics(making, team).write_csv().encode()
     yield from index_and_sheets(sheets)
 
 
 def _statistics(making: Making, team: str) -> pl.DataFrame:
-    """Best, median and worst of the groups that the team's runs are compared with, by topic."""
-    groups = {one for one in making.groups(team).values() if one is not None}
-    parts = [EMPTY]
-    for name in own_measures(making.known.task):
-        for key, value in sorted(groups):
-            frame = making.group_scores(making.scores_by(name), (key, value)).frame
-            about = [pl.lit(name).alias("measure"), pl.lit(key).alias("category")]
-            runs = pl.col("n").alias("runs")
-            parts.append(frame.select(*about, pl.lit(value).alias("value"), pl.exclude("n"), runs))
-    return pl.concat(parts)
+    """Return best, median and worst of the groups that the team's runs are compared with."""
+    groups = sorted({group for group in making.groups(team).values() if group is not None})
+    columns = ("measure", "category", "value", "topic", "best", "median", "worst", "runs")
+    tables = [
+        making.statistics(making.scores_by(measure), (category, value)).with_columns(
+            measure=pl.lit(measure),
+            # All runs have no category.
+            category=pl.lit(category),
+            value=pl.lit(value),
+            runs="n",
+        )
+        for measure in own_measures(making.known.task)
+        for category, value in groups
+    ]
+    return pl.concat(tables).select(columns) if tables else pl.DataFrame(schema=columns)
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -19,7 +19,7 @@ from cranfield.campaign.checks.metadata import public_metadata
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.results.leaderboard import compared_if_possible
 from cranfield.campaign.results.scoring import scored
-from cranfield.campaign.results.sheet import Category, Certainty, OfTopic, Sheet, finite
+from cranfield.campaign.results.sheet import Category, Certainty, Number, OfTopic, Sheet, finite
 from cranfield.campaign.results.stored_inputs import version_of
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules
@@ -57,129 +57,37 @@ def groups_shown(
     teams than `min_category`, its own among them: not by themselves, and not by what one of them
     has and another lacks.
     """
-    members = {ALL_RUNS: frozenset(run.tag for run in runs)}
-    for key in task.categories:
-        of = groups_by(runs, key)
-        for value in sorted(set(of.values())):
-            members[key, value] = frozenset(tag for tag, own in of.items() if own == value)
     team_of = {run.tag: run.team for run in runs}
+    members = {ALL_RUNS: set(team_of)}
+    for key in task.categories:
+        for tag, value in groups_by(runs, key).items():
+            members.setdefault((key, value), set()).add(tag)
 
-    def enough(tags: Collection[str]) -> bool:
-        if team is None:
-            return len(tags) >= task.min_category
-        return len({team_of[tag] for tag in tags} | {team}) >= task.min_category
+    def is_large(tags: Collection[str]) -> bool:
+        size = len(tags) if team is None else len({team_of[tag] for tag in tags} | {team})
+        return size >= task.min_category
 
-    def first(run: Submission) -> Group | None:
-        asked = [(key, value_of(run, key)) for key in task.categories]
-        return next(
-            (one for one in [*asked, ALL_RUNS] if one in members and enough(members[one])), None
-        )
-
-    chosen = {run.tag: first(run) for run in runs if team is None or run.team == team}
-    return chosen if team is None else _apart(chosen, members, team_of, team, enough)
-
-
-def _apart(
-    chosen: Mapping[str, Group | None],
-    members: Mapping[Group, frozenset[str]],
-    team_of: Mapping[str, str],
-    team: str,
-    enough: Callable[[Collection[str]], bool],
-) -> dict[str, Group | None]:
-    """Leave out groups that differ from another by a few runs of others; that of all runs first."""
-    kept = {one for one in chosen.values() if one is not None}
-    for one, other in combinations(sorted(kept, reverse=True), 2):
-        if not {one, other} <= kept:
-            continue
-        for rest in (members[one] - members[other], members[other] - members[one]):
-            if any(team_of[tag] != team for tag in rest) and not enough(rest):
-                kept.discard(other)
-    return {tag: one if one in kept else None for tag, one in chosen.items()}
+    chosen: dict[str, Group | None] = {}
+    for run in runs:
+        if team is None or run.team == team:
+            groups = [*((key, value_of(run, key)) for key in task.categories), ALL_RUNS]
+            large = (group for group in groups if group in members and is_large(members[group]))
+            chosen[run.tag] = next(large, None)
+    if team is None:
+        return chosen
+    # Exclude groups that differ from another by a few runs of others; that of all runs first.
+    shown = {group for group in chosen.values() if group is not None}
+    for group, other in combinations(sorted(shown, reverse=True), 2):
+        if {group, other} <= shown:
+            for tags in (members[group] - members[other], members[other] - members[group]):
+                if any(team_of[tag] != team for tag in tags) and not is_large(tags):
+                    shown.discard(other)
+    return {tag: group if group in shown else None for tag, group in chosen.items()}
 
 
 LEVELS = tuple(f"{k / 10:g}" for k in range(11))
 
-
-def recall_measures(task: TaskRules) -> tuple[str, ...]:
-    """Return interpolated precision at 11 levels of recall, rounded as the rules of judging say."""
-    compat = task.judging.get("compat")
-    names = parse_measures("iprec_at_recall", compat=None if compat is None else str(compat))
-    return tuple(map(str, names))
-
-
-@dataclass(frozen=True, eq=False)
-class GroupScores:
-    """Scores of the runs of a group.
-
-    Attributes
-    ----------
-    frame
-        By topic: `topic`, `best`, `median`, `worst`, `n`.
-    curve
-        The median precision at each level of recall.
-    ranks
-        By run: its place among the runs of the group, topic by topic.
-    """
-
-    category: Category
-    frame: pl.DataFrame
-    curve: tuple[float | None, ...]
-    ranks: Mapping[str, Sequence[int]]
-
-
 NO_REASON = "the comparison is not possible"
-
-
-def certainties(scores: Scores) -> tuple[Certainty, ...]:
-    """Say of each run what is sure of it, by the default comparison of all pairs."""
-    own = places(scores.overall(), scores.lower_is_better).tolist()
-    bare = [Certainty(place, len(scores.systems)) for place in own]
-    comparison = compared_if_possible(scores)
-    if isinstance(comparison, str):
-        return tuple(replace(one, refused=comparison) for one in bare)
-    said = meaning(comparison)
-    letters = group_letters(comparison) or [""] * len(bare)
-    verdicts = verdicts_of(comparison)
-    method = f"{comparison.title}, alpha {comparison.alpha:g}"
-    order = comparison.order
-    made = []
-    for k, one in enumerate(bare):
-        row = verdicts[k]
-        others = order[order != k]
-        alike = [int(j) for j in others if row[j] not in {BETTER, WORSE}]
-        made.append(
-            replace(
-                one,
-                letters=letters[k],
-                method=method,
-                # The row says what this run is: the others are the contrary.
-                better=int((row == WORSE).sum()),
-                worse=int((row == BETTER).sum()),
-                alike=len(alike),
-                names=tuple(scores.systems[j] for j in alike),
-                verdict=_verdict(said, k),
-            )
-        )
-    return tuple(made)
-
-
-def nameless(one: Certainty) -> Certainty:
-    """Leave out whatever names another run; why runs were not compared may do so too."""
-    return replace(one, names=None, refused=NO_REASON if one.refused else "")
-
-
-def _verdict(said: Meaning, k: int) -> tuple[str, ...]:
-    """Say whether the statement is meaningful, and how many pairs with this run hold anyway."""
-    first = verdict_sentence(said)
-    one = said.comparison
-    mine = ((one.first == k) | (one.second == k)) & one.is_significant()
-    found = int(mine.sum())
-    if said.verdict == MEANINGFUL or not found:
-        return (first,)
-    holds = int((mine & said.dominance.holds).sum())
-    kept = order_kept(found, holds, "run that differs from it", "runs that differ from it")
-    return (first, f"{capitalised(kept)}.")
-
 
 OTHERS = ("named", "hidden")
 """Whether a sheet names the runs that are not separated from its own."""
@@ -191,28 +99,72 @@ PRECISION = {k: f"P@{k}" for k in CUTOFFS}
 
 def measures_of(task: TaskRules) -> tuple[str, ...]:
     """Return all measures of a task's sheets: the overall block, the task's own, what is judged."""
-    own = own_measures(task)
     judged = (name for depth in _depths(task) for name in (f"NumRet@{depth}", f"Unjudged@{depth}"))
-    return tuple(
-        dict.fromkeys(
-            [*COUNTS, *recall_measures(task), "AP", *PRECISION.values(), "Rprec", *own, *judged]
-        )
-    )
+    block = [*COUNTS, *recall_measures(task), "AP", *PRECISION.values(), "Rprec"]
+    return tuple(dict.fromkeys([*block, *own_measures(task), *judged]))
 
 
 def own_measures(task: TaskRules) -> tuple[str, ...]:
     """Return the text forms of the measures that the rules name."""
-    return tuple(map(str, parse_measures(task.measures, compat=compat_of(task))))
+    return _text_forms(task, task.measures)
 
 
-def compat_of(task: TaskRules) -> str | None:
-    """Return the program whose roundings the names of trec_eval stand for."""
-    found = task.judging.get("compat")
-    return None if found is None else str(found)
+def recall_measures(task: TaskRules) -> tuple[str, ...]:
+    """Return interpolated precision at 11 levels of recall, rounded as the rules of judging say."""
+    return _text_forms(task, ("iprec_at_recall",))
+
+
+def _text_forms(task: TaskRules, names: Sequence[str]) -> tuple[str, ...]:
+    compat = task.judging.get("compat")
+    return tuple(map(str, parse_measures(names, compat=None if compat is None else str(compat))))
 
 
 def _depths(task: TaskRules) -> tuple[int, ...]:
     return tuple(dict.fromkeys((10, *([task.pool.depth] if task.pool else []))))
+
+
+def certainties(scores: Scores) -> tuple[Certainty, ...]:
+    """Return what is certain of each run's rank, by the default comparison of all pairs."""
+    ranks = places(scores.overall(), scores.lower_is_better).tolist()
+    runs = len(scores.systems)
+    comparison = compared_if_possible(scores)
+    if isinstance(comparison, str):
+        return tuple(Certainty(rank, runs, refused=comparison) for rank in ranks)
+    statement = meaning(comparison)
+    letters = group_letters(comparison) or [""] * runs
+    verdicts = verdicts_of(comparison)
+    certainty = []
+    for k, rank in enumerate(ranks):
+        # The row tells what this run is: the others are the contrary.
+        better, worse = verdicts[k] == WORSE, verdicts[k] == BETTER
+        alike = [int(j) for j in comparison.order if j != k and not better[j] and not worse[j]]
+        certainty.append(
+            Certainty(
+                rank,
+                runs,
+                letters[k],
+                f"{comparison.title}, alpha {comparison.alpha:g}",
+                int(better.sum()),
+                int(worse.sum()),
+                len(alike),
+                tuple(scores.systems[j] for j in alike),
+                _verdict(statement, k),
+            )
+        )
+    return tuple(certainty)
+
+
+def _verdict(statement: Meaning, k: int) -> tuple[str, ...]:
+    """Return whether the statement is meaningful, and how many pairs with this run hold anyway."""
+    first = verdict_sentence(statement)
+    comparison = statement.comparison
+    own = ((comparison.first == k) | (comparison.second == k)) & comparison.is_significant()
+    significant = int(own.sum())
+    if statement.verdict == MEANINGFUL or not significant:
+        return (first,)
+    holds = int((own & statement.dominance.holds).sum())
+    kept = order_kept(significant, holds, "run that differs from it", "runs that differ from it")
+    return (first, f"{capitalised(kept)}.")
 
 
 def making_of(
@@ -247,16 +199,17 @@ def making_of(
         rules,
         version_of(opened, rules.name, judgments).version,
         {one.id: one.name for one in opened.registry.teams()},
-        {run.tag: _warnings(opened, run) for run in runs},
+        {
+            run.tag: tuple(
+                fault.message
+                for fault in opened.registry.faults(run.id)
+                if fault.severity == "warning"
+            )
+            for run in runs
+        },
         {run.tag: public_part(run)[0] for run in runs if run.metadata},
     )
     return Making(evaluation, runs, known, measure)
-
-
-def _warnings(opened: Opened, run: Submission) -> tuple[str, ...]:
-    """Return what the check told the team; what only organisers are told is no warning."""
-    faults = opened.registry.faults(run.id)
-    return tuple(one.message for one in faults if one.severity == "warning")
 
 
 def public_part(run: Submission) -> tuple[str, tuple[str, ...]]:
@@ -309,39 +262,20 @@ class Making:
         tags = sorted(run.tag for run in self.runs)
         return self.evaluation[measure].select(in_order(self.evaluation.topics), tags)
 
-    @cached_property
-    def sure(self) -> tuple[Certainty, ...]:
-        """What is sure of each run, in order of tags."""
-        return certainties(self.scores)
-
     def groups(self, team: str | None = None) -> dict[str, Group | None]:
         """Return the group that each run, or each run of a team, is compared with."""
         return groups_shown(self.runs, self.known.task, team)
 
-    @cached_property
-    def curves(self) -> Scores:
-        """Precision of each run at the levels of recall."""
-        levels = [self.scores_by(name) for name in recall_measures(self.known.task)]
-        values = np.stack([one.overall() for one in levels])
-        return Scores(values, LEVELS, levels[0].systems, "IPrec")
-
-    def group_scores(self, scores: Scores, group: Group) -> GroupScores:
-        """Return what the runs of a group score."""
+    def members(self, scores: Scores, group: Group) -> Scores:
+        """Return the scores of the runs of a group, in order of tags."""
         key, value = group
-        own = groups_by(self.runs, key)
-        tags = [tag for tag in scores.systems if not key or own.get(tag) == value]
-        chosen = scores.select(systems=tags)
-        statistics, curves = (
-            topic_statistics(one, median=self.known.task.median).of()
-            for one in (chosen, self.curves.select(systems=tags))
-        )
-        ranks = np.array([places(row, scores.lower_is_better) for row in chosen.values], int)
-        return GroupScores(
-            Category(*group, len(tags)),
-            statistics.drop("group"),
-            tuple(map(finite, curves["median"].to_list())),
-            dict(zip(tags, ranks.T.tolist(), strict=True)),
-        )
+        tags = [run.tag for run in self.runs if not key or value_of(run, key) == value]
+        return scores.select(systems=sorted(tags))
+
+    def statistics(self, scores: Scores, group: Group) -> pl.DataFrame:
+        """Return best, median and worst score of the runs of a group, and their number."""
+        chosen = self.members(scores, group)
+        return topic_statistics(chosen, median=self.known.task.median).rows.drop("group")
 
     def sheets(self, others: str = "named", team: str | None = None) -> tuple[Sheet, ...]:
         """Make the sheets, in order of tags.
@@ -357,42 +291,65 @@ class Making:
         """
         check_choice("others", others, OTHERS)
         scores, task = self.scores, self.known.task
-        run_of = {run.tag: run for run in self.runs}
         chosen = self.groups(team)
-        groups = {
-            group: self.group_scores(scores, group)
+        compared = {
+            group: self._compared(group)
             for group in dict.fromkeys(chosen.values())
             if group is not None
         }
         counts = self.evaluation["NumRel"].select(scores.topics, scores.systems).values
         relevant = [int(count) for count in np.nanmax(counts, axis=1)]
-        wanted = tuple(dict.fromkeys([*own_measures(task), scores.measure]))
-        names = dict.fromkeys([*measures_of(task), *wanted])
+        shown = tuple(dict.fromkeys([*own_measures(task), scores.measure]))
+        names = dict.fromkeys([*measures_of(task), *shown])
         overall = {name: self.scores_by(name).overall().tolist() for name in names}
+        certainty = certainties(scores)
+        run_of = {run.tag: run for run in self.runs}
         # Where no run is marked it is not known which were pooled.
-        marked = any(run.pooled for run in run_of.values())
-        made = []
+        marked = any(run.pooled for run in self.runs)
+        sheets = []
         for k, tag in enumerate(scores.systems):
             if tag not in chosen:
                 continue
-            columns = [scores.topics, relevant, map(finite, scores.values[:, k].tolist())]
+            columns: list[Iterable[Any]] = [scores.topics, relevant]
+            columns.append(map(finite, scores.values[:, k].tolist()))
             group = chosen[tag]
-            of_group = None if group is None else groups[group]
-            if of_group is not None:
-                best = (of_group.frame[name].to_list() for name in ("best", "median", "worst"))
-                columns += [*(map(finite, values) for values in best), of_group.ranks[tag]]
-            sheet = Sheet(
-                **_head(run_of[tag], self.known, marked),
-                **_overall({name: values[k] for name, values in overall.items()}, wanted, task),
-                measure=scores.measure,
-                lower_is_better=scores.lower_is_better,
-                by_topic=tuple(OfTopic(*row) for row in zip(*columns, strict=True)),
-                category=None if of_group is None else of_group.category,
-                median_precision=() if of_group is None else of_group.curve,
-                sure=self.sure[k] if others == "named" else nameless(self.sure[k]),
+            of_group: dict[str, Any] = {}
+            if group is not None:
+                of_group, by_topic, places_of = compared[group]
+                columns += [*by_topic, places_of[tag]]
+            sure = certainty[k]
+            if others == "hidden":
+                # Why runs were not compared may name another run, too.
+                sure = replace(sure, names=None, refused=sure.refused and NO_REASON)
+            sheets.append(
+                Sheet(
+                    **_head(run_of[tag], self.known, marked),
+                    **_overall({name: values[k] for name, values in overall.items()}, shown, task),
+                    measure=scores.measure,
+                    lower_is_better=scores.lower_is_better,
+                    by_topic=tuple(OfTopic(*row) for row in zip(*columns, strict=True)),
+                    sure=sure,
+                    **of_group,
+                )
             )
-            made.append(sheet)
-        return tuple(made)
+        return tuple(sheets)
+
+    def _compared(
+        self, group: Group
+    ) -> tuple[dict[str, Any], list[list[Number]], dict[str, list[int]]]:
+        """Return fields of sheets on a group, its best, median and worst, and ranks by tag."""
+        levels = [self.scores_by(name).overall() for name in recall_measures(self.known.task)]
+        curves = Scores(np.stack(levels), LEVELS, self.scores.systems, "IPrec")
+        median = self.statistics(curves, group)["median"].to_list()
+        rows = self.statistics(self.scores, group)
+        chosen = self.members(self.scores, group)
+        ranks = np.array([places(row, chosen.lower_is_better) for row in chosen.values], int)
+        fields = {
+            "category": Category(*group, len(chosen.systems)),
+            "median_precision": tuple(map(finite, median)),
+        }
+        by_topic = [list(map(finite, rows[name])) for name in ("best", "median", "worst")]
+        return fields, by_topic, dict(zip(chosen.systems, ranks.T.tolist(), strict=True))
 
 
 def in_order(topics: Sequence[str]) -> list[str]:
@@ -405,26 +362,23 @@ def in_order(topics: Sequence[str]) -> list[str]:
     return sorted(topics, key=key)
 
 
+_OF_RUN = ("tag", "team", "type", "priority", "description", "late", "pooled", "received")
+"""Fields of sheets that are those of the submission."""
+
+
 def _head(run: Submission, known: Known, marked: bool) -> dict[str, Any]:
     task = known.task
     return {
+        **{name: getattr(run, name) for name in _OF_RUN},
         "campaign": known.rules.id,
         "campaign_title": known.rules.title,
         "task": task.name,
         "task_title": task.title,
         "judgments": known.judgments,
-        "tag": run.tag,
-        "team": run.team,
         "team_name": known.teams.get(run.team, ""),
-        "type": run.type,
-        "priority": run.priority,
         "answers": dict(run.answers),
-        "description": run.description,
-        "late": run.late,
-        "pooled": run.pooled,
         "depth": (task.pool or PoolRules()).depth if marked else None,
         "sha256": run.object,
-        "received": run.received,
         "warnings": known.warnings.get(run.tag, ()),
         "metadata": known.metadata.get(run.tag, ""),
     }

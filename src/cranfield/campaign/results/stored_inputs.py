@@ -18,6 +18,7 @@ from cranfield.base.errors import (
     CranfieldError,
     InputError,
     PolicyError,
+    check_several,
     kept_warnings,
     quoted,
     told_again,
@@ -340,6 +341,7 @@ def pool(
     InputError
         If no run can be read. If only some cannot, they are excluded with a warning.
     """
+    check_several("without", without)
     rules = opened.rules.task(task)
     chosen = pooled_runs(opened, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth

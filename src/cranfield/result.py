@@ -137,7 +137,7 @@ class Result(Plotted):
             return {}
         every = {one.name: getattr(self, one.name) for one in fields(self)}
         study = {"study": self.name} if self.reference else {}
-        return {**study, **{k: v for k, v in every.items() if k != "notes" and _is_fact(v)}}
+        return {**study, **{k: v for k, v in every.items() if k != "notes" and is_fact(v)}}
 
     def heading(self) -> list[str]:
         """Return lines on what was done; the first one stands for the result where it is named."""
@@ -283,9 +283,10 @@ class TableResult(Result):
         return [*super().__dir__(), *(name.replace(" ", "_") for name in self.rows.columns)]
 
 
-def _is_fact(value: Any) -> bool:
+def is_fact(value: Any) -> bool:
+    """Return True for values that JSON has before the tables: text, numbers, lists of them."""
     if isinstance(value, (tuple, list)):
-        return all(map(_is_fact, value))
+        return all(map(is_fact, value))
     return value is None or isinstance(value, (str, int, float))
 
 

@@ -151,7 +151,7 @@ def test_contributors(campaign: Path, tmp_path: Path) -> None:
     [
         (("--scores", "scores.csv", "--pool-depth", "3"), "--pool-depth is about judgments"),
         (("--scores", "scores.csv", "--sizes", "4,12"), "below 12, the number of topics"),
-        (("--scores", "scores.csv", "--target", "2"), "'--target': 2.0 is not in the range 0<x<1"),
+        (("--scores", "scores.csv", "--target", "2"), "target: 2.0 is not in the range 0<x<1"),
         (("--scores", "scores.csv", "-t", "anova-3"), "anova-3 needs scores by shard"),
         (("--scores", "scores.csv", "-t", "nope"), "unknown test 'nope'"),
         (

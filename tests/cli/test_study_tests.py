@@ -89,11 +89,11 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
         (("--scores", "scores.csv", "-t", "wilcox"), "did you mean wilcoxon"),
         (("--scores", "scores.csv", "-t", "md3"), "anova-3 needs scores by shard"),
         (("--scores", "scores.csv", "--shards", "2"), "--scores are judged already"),
-        (("--scores", "scores.csv", "--rel", "2"), "--rel is for judging runs"),
+        (("--scores", "scores.csv", "--rel", "2"), "setting rel is for judging runs"),
         (("--scores", "scores.csv", "--teams", "absent.csv"), "absent.csv: cannot be read"),
         (("--scores", "scores.csv", "--teams", "teams.csv"), "system 'a' has no team"),
         (("--scores", "scores.csv", "--only", "zz"), "there is no system 'zz'"),
-        (("--shards", "2", "--shard-map", "x"), "one of the two"),
+        (("--shards", "2", "--shard-map", "x"), "cannot be combined with the setting shard-map"),
         ((), "give QRELS and at least one RUN, or --scores FILE"),
     ],
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import click
+import numpy as np
 import pytest
 
 from cranfield.base.errors import PolicyError
@@ -94,3 +95,17 @@ def test_arguments_are_checked_by_annotations() -> None:
         check_arguments(function, {"kind": "c", "alpha": 0.1, "names": ()})
     with pytest.raises(PolicyError, match="alpha must be a number between 0 and 1, got None"):
         check_arguments(function, {"kind": "a", "alpha": None, "names": ()})
+
+
+def test_unknown_keywords_are_refused_and_keyword_arguments_returned() -> None:
+    def judging(*, ties: str = "trec") -> None: ...
+
+    def study(runs: Sequence[str], *, repeats: int = 1, **policies: Any) -> None: ...
+
+    given = {"runs": (), "repeats": np.int64(3), "policies": {"ties": "rank"}}
+    call = check_arguments(study, given, judging)
+    assert call == {"repeats": 3} and type(call["repeats"]) is int
+    with pytest.raises(PolicyError, match="study has no option 'ranks'; of judging: ties"):
+        check_arguments(study, given | {"policies": {"ranks": 1}}, judging)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'ties'"):
+        check_arguments(study, given)

@@ -22,9 +22,9 @@ def power(pvalues: dict[str, Any], systems: int, alpha: float = 0.05) -> Discrim
     ]
     names = tuple(pvalues)
     topics = dict.fromkeys(names, 50)
-    return DiscriminativePower(
-        "t", "none", alpha, None, None, None, names, systems, topics, pl.concat(parts), {}
-    )
+    call = {"test": "t", "correction": "none", "alpha": alpha, "resamples": None}
+    sizes = {"measures": names, "systems": systems, "topics": topics}
+    return DiscriminativePower(call, **sizes, pairs=pl.concat(parts), notes={})
 
 
 def lines(chart: Any) -> tuple[dict[str, Any], dict[str, list[tuple[int, float]]]]:

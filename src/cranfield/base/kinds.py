@@ -9,10 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from inspect import signature
+from inspect import Parameter, signature
+from numbers import Number
 from typing import Any, Protocol, get_args, get_type_hints
 
-from cranfield.base.errors import PolicyError, check_choice, check_several, check_share, check_whole
+from cranfield.base.errors import (
+    PolicyError,
+    check_choice,
+    check_several,
+    check_share,
+    check_whole,
+    quoted,
+)
 
 
 class Kind(Protocol):
@@ -79,15 +87,46 @@ def declared(function: Callable[..., Any]) -> Mapping[str, Kind]:
     return {name: kind for name, hint in hints.items() if (kind := kind_of(hint)) is not None}
 
 
-def check_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+def check_arguments(
+    function: Callable[..., Any],
+    arguments: Mapping[str, Any],
+    judging: Callable[..., Any] | None = None,
+) -> dict[str, Any]:
     """Check the arguments of a function, its `locals()` at the start, by its annotations.
 
-    None is an allowed value of a parameter that has it as its default.
+    None is an allowed value of a parameter that has it as its default. Keyword arguments without
+    a parameter of their own are those of the function `judging`, or named by the signature that
+    the function shows. Returns the keyword-only arguments, with numbers of NumPy as those of
+    Python.
     """
     parameters = signature(function).parameters
     for name, kind in declared(function).items():
         if arguments[name] is not None or parameters[name].default is not None:
             kind.check(name, arguments[name])
+    known = _keywords(function)
+    accepted = known if judging is None else _keywords(judging)
+    for name, value in arguments.items():
+        if name in parameters and parameters[name].kind is not Parameter.VAR_KEYWORD:
+            continue
+        for keyword in set(value).difference(accepted):
+            if judging is None:
+                message = f"{function.__name__}() got an unexpected keyword argument {keyword!r}"
+                raise TypeError(message)
+            raise PolicyError(
+                f"{function.__name__} has no option {quoted(keyword)}; of judging:"
+                f" {', '.join(accepted)}"
+            )
+    return {name: _plain(arguments[name]) for name in known if name in arguments}
+
+
+def _keywords(function: Callable[..., Any]) -> list[str]:
+    parameters = signature(function).parameters.values()
+    return [one.name for one in parameters if one.kind is Parameter.KEYWORD_ONLY]
+
+
+def _plain(value: Any) -> Any:
+    is_number = isinstance(value, Number) or type(value).__name__ == "bool"
+    return value.item() if is_number and hasattr(value, "item") else value
 
 
 def kind_of(hint: Any) -> Kind | None:

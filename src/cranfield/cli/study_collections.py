@@ -10,7 +10,7 @@ import click
 
 from cranfield.base.errors import CranfieldError, InputError, PolicyError
 from cranfield.base.kinds import Share
-from cranfield.cli.options.declaring import READ, command, option, refuse_given
+from cranfield.cli.options.declaring import READ, command, option, refuse_given, settings
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     WORK,
@@ -23,6 +23,7 @@ from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.study_options import (
+    STUDY_SETTINGS,
     StudyOptions,
     refuse_resamples,
     study_options,
@@ -68,6 +69,7 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
     first="measure scores teams pool-depth contributors depths"
     " sizes repeats test table output jobs",
 )
+@settings(f"{STUDY_SETTINGS} others lists replace target")
 @score_input(measures_option(("AP",)))
 @options_from("cranfield.meta.leave_one_out", "teams depth others", depth={"flag": "--pool-depth"})
 @contributors_option("all")
@@ -102,7 +104,7 @@ def collection(
     sampling |= {"test": choice.test, "correction": choice.correction}
     if choice.by_shard:
         raise PolicyError(f"{choice.test} needs scores by shard, which samples of topics lack")
-    Share().check("--target", target)
+    Share().check("target", target)
     of_scores = (meta.Stability, meta.Generalizability, meta.Extrapolation)
     of_judgments = () if source.score_files else (meta.LeaveOneOut, meta.PoolDepths)
     options.check_table(*of_judgments, *of_scores)
@@ -172,7 +174,7 @@ def _of_pools(
 
     if source.qrels is None or not source.runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
-    refuse_given(("unjudged",), "is --lists here")
+    refuse_given(("unjudged",), "is the setting lists here")
     refuse_given(OF_DOCUMENTS, "does not go with pools")
     refuse_given(("max_grade", "topics_with_grade"), "cannot be combined with pools")
     refuse_given(("depth",), "does not go with pools: cut off the measures, such as AP@100")
@@ -235,6 +237,7 @@ Examples:
     epilog=EPILOG,
     first="measure methods budgets contributors teams lists test repeats resume table output jobs",
 )
+@settings(f"{STUDY_SETTINGS} others", flags="depth")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(("AP",))
@@ -242,7 +245,7 @@ Examples:
 @contributors_option("judged")
 @lists_option
 @tested_options
-@study_options(flags="depth")
+@study_options()
 def pooling(
     qrels: str,
     runs: tuple[str, ...],

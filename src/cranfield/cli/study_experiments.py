@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.options.declaring import READ, command, option, refuse_given
+from cranfield.cli.options.declaring import READ, command, option, refuse_given, settings
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     Reading,
@@ -21,6 +21,7 @@ from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.study_options import (
+    STUDY_SETTINGS,
     StudyOptions,
     refuse_resamples,
     study_options,
@@ -48,6 +49,7 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
     epilog=EPILOG,
     first="measure scores test shards sizes repeats false-alarms power teams table output jobs",
 )
+@settings(f"{STUDY_SETTINGS} shard-map null population only")
 @score_input(
     option(
         "--measure",
@@ -111,7 +113,7 @@ def tests(
     from cranfield.meta.of_tests.fast_tests import is_bound, read_choice
 
     if shards is not None and shard_map is not None:
-        raise PolicyError("--shards draws shards, --shard-map gives them: one of the two")
+        raise PolicyError("--shards cannot be combined with the setting shard-map")
     more = {meta.FalseAlarms: false_alarms, meta.PowerOfTests: power}
     options.check_table(
         meta.SplitStudy, *(kind for kind, number in more.items() if number is not None)
@@ -187,6 +189,7 @@ Examples:
     epilog=INTERLEAVING_EPILOG,
     first="measure methods users pairs impressions length power resume format table output jobs",
 )
+@settings(STUDY_SETTINGS, flags="rel")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(("nDCG@10",))
@@ -245,8 +248,9 @@ Examples:
 @command(
     epilog=REPRODUCTION_EPILOG,
     first="original-baseline original-advanced baseline advanced other-qrels measure"
-    " test format table output rel compat",
+    " test format table output",
 )
+@settings(STUDY_SETTINGS)
 @click.argument("qrels", type=READ)
 @option("--original-baseline", metavar="RUN", help="The baseline of the experiment.", type=READ)
 @option("--original-advanced", metavar="RUN", help="The system that is to be better.", type=READ)

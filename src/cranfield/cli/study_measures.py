@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError, check_share
-from cranfield.cli.options.declaring import READ, command, on_command_line, option, refuse_given
+from cranfield.cli.options.declaring import (
+    READ,
+    command,
+    on_command_line,
+    option,
+    refuse_given,
+    settings,
+)
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     judged_runs,
@@ -19,6 +26,7 @@ from cranfield.cli.options.judging import (
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.study_options import (
+    STUDY_SETTINGS,
     StudyOptions,
     folder_name,
     missing_option,
@@ -48,6 +56,7 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
     first="measure scores gold preferences test correction"
     " sizes repeats coefficient table output jobs",
 )
+@settings(f"{STUDY_SETTINGS} majority bins")
 @score_input(measures_option(DEFAULT))
 @option(
     "--gold",
@@ -99,7 +108,7 @@ def measures(
     choice = TestChoice(test, correction, alpha, missing, resamples)
     refuse_resamples([choice])
     if majority and preferences is None:
-        raise PolicyError("--majority is of --preferences")
+        raise PolicyError("setting majority requires --preferences")
     kinds: list[type[Result]] = [meta.DiscriminativePower, meta.Swaps, meta.Correlations]
     kinds += [meta.Concordance] if gold else []
     kinds += [meta.PredictivePower] if preferences is not None else []
@@ -177,8 +186,9 @@ Examples:
 
 @command(
     epilog=SCALES_EPILOG,
-    first="measure cutoffs graded alpha rel compat resume format table output jobs",
+    first="measure cutoffs graded alpha rel resume format table output jobs",
 )
+@settings(STUDY_SETTINGS, flags="rel alpha")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @option(

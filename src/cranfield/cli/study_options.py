@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cranfield.cli.options.declaring import WRITTEN, in_group, option, refuse_given, settings
+from cranfield.cli.options.declaring import WRITTEN, in_group, option, refuse_given
 from cranfield.cli.options.judging import JUDGING_SETTINGS, judging_options
 from cranfield.cli.options.output import (
     ResultOutput,
@@ -123,12 +123,12 @@ class StudyOptions:
         self.written.write(together(*shown, **options), draw)
 
 
-def study_options(
-    *, seed: bool = True, work: bool = True, flags: str = ""
-) -> Callable[[Command], Command]:
-    """Add the options of studies, and those of reading and judging, to a command.
+STUDY_SETTINGS = f"{JUDGING_SETTINGS} rel compat seed alpha missing resamples"
+"""Options that studies take from a file of settings, as far as they have them."""
 
-    Of the latter most are settings; those named in `flags` are flags.
+
+def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command], Command]:
+    """Add the options of studies, and those of reading and judging, to a command.
 
     The command gets them together as `options`, which is :class:`StudyOptions`. There is one
     `--jobs` for runs that are judged and for parts of the study.
@@ -152,7 +152,7 @@ def study_options(
         wrapped: Any = judging_options(collected)
         for each in reversed(added):
             wrapped = each(wrapped)
-        return settings(JUDGING_SETTINGS, flags)(wrapped)  # type: ignore[no-any-return]
+        return wrapped  # type: ignore[no-any-return]
 
     return with_options
 

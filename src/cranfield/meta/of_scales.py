@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.base.arrays import to_order
 from cranfield.base.errors import MeasureError, PolicyError, check_several, check_whole, quoted
-from cranfield.base.kinds import Numbers, OneOf, Whole
+from cranfield.base.kinds import Numbers, OneOf, Whole, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.correlation import kendall_tau
@@ -20,7 +20,6 @@ from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.meta.study import Study
-from cranfield.meta.study_options import check_options
 from cranfield.meta.work import Work, judged_fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scales.images.values import TIES
@@ -154,14 +153,13 @@ def _test(given: Any, alpha: float, form: str) -> tuple[str, str]:
     return test, correction
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class ScaleStudy(Study):
     """Changes of orders and decisions by interval scaling.
 
     Attributes
     ----------
-    measures, cutoffs, ties
-        Text forms without their cutoffs, lengths of runs, and how ties were ranked.
+    measures, cutoffs
+        Text forms without their cutoffs, and lengths of runs.
     systems, topics
         Numbers of them.
     correlation
@@ -212,13 +210,7 @@ class ScaleStudy(Study):
         },
     }
 
-    measures: tuple[str, ...]
-    cutoffs: tuple[int, ...]
-    ties: str
-    systems: int
-    topics: int
     correlation: pl.DataFrame
-    pairs: pl.DataFrame
     changes: pl.DataFrame
 
     @property
@@ -352,10 +344,9 @@ def study_scales(
     >>> found.correlation["overall"][0], found.changes["S2NS"][0]
     (1.0, 0)
     """
-    check_several("cutoffs", cutoffs)
+    call = check_arguments(study_scales, locals())
     check_several("tests", tests)
     options = scale_options(measures, cutoffs, tests, ties, alpha, exact_n)
-    check_options(study_scales, locals())
     if not isinstance(judged, JudgedRuns):
         raise PolicyError(f"the study takes what judge() returns, not {type(judged).__name__}")
     if len(judged.systems) < 2:
@@ -375,16 +366,15 @@ def study_scales(
     changes = found.select(*_AT, "changes").explode("changes").unnest("changes").drop_nulls("test")
     decisions = len(judged.systems) * (len(judged.systems) - 1) // 2
     changed = 100 * (pl.col("S2NS") + pl.col("NS2S")) / decisions
-    correlation = found.select(*_AT, *_TAUS)
-    changes = changes.with_columns(changed.alias("changed % of all"))
     return ScaleStudy(
-        options.names,
-        options.cutoffs,
-        ties,
-        *judged.shape[::-1],
-        correlation,
-        _pairs(found),
-        changes,
+        call,
+        measures=options.names,
+        cutoffs=options.cutoffs,
+        systems=len(judged.systems),
+        topics=len(judged.topics),
+        correlation=found.select(*_AT, *_TAUS),
+        pairs=_pairs(found),
+        changes=changes.with_columns(changed.alias("changed % of all")),
     )
 
 

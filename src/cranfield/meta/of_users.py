@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.kinds import OneOf, Whole
+from cranfield.base.kinds import OneOf, Whole, check_arguments
 from cranfield.base.shares import wilson
 from cranfield.base.streams import stream, uniforms
 from cranfield.base.text import counted, names_or_count
@@ -30,7 +30,7 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.meta.of_collections.rankings import ranked_documents
 from cranfield.meta.study import Study, percent
-from cranfield.meta.study_options import Proportion, Repeats, Seed, check_options, split_texts
+from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
 from cranfield.meta.work import Progress, hash_of, part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
 from cranfield.online.interleaving.interleaver import interleave
@@ -183,7 +183,6 @@ KIND = ("user", "method")
 PAIR = ("first", "second")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Sensitivity(Study):
     """Sensitivity of interleaving methods and A/B tests; see :func:`interleaving_sensitivity`.
 
@@ -193,15 +192,8 @@ class Sensitivity(Study):
         Text form of the offline measure whose signs are compared.
     methods, users
         Text forms of the methods, and names of the users.
-    impressions
-        Simulated impressions of each topic, for each pair of systems, method and user; of A/B tests
-        as many for either list.
-    length, topics
-        Ranks of a page, and number of topics.
-    power, alpha
-        Of the test for which the needed impressions are computed.
-    seed
-        Of all draws.
+    topics
+        Number of topics.
     sensitivity, pairs
         The tables `interleaving sensitivity` and `interleaving pairs`.
     notes
@@ -255,19 +247,6 @@ class Sensitivity(Study):
             ),
         },
     }
-
-    measure: str
-    methods: tuple[str, ...]
-    users: tuple[str, ...]
-    impressions: int
-    length: int
-    topics: int
-    power: float
-    alpha: float
-    seed: int
-    sensitivity: pl.DataFrame
-    pairs: pl.DataFrame
-    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -480,7 +459,7 @@ def interleaving_sensitivity(
     >>> found.sensitivity["method", "median needed", "agreement"].rows()
     [('TeamDraft', 6.0, 1.0), ('A/B', 4.0, 1.0)]
     """
-    check_options(interleaving_sensitivity, locals(), judge)
+    call = check_arguments(interleaving_sensitivity, locals(), judge)
     wanted, *more = parse_measures(measure, compat=compat)
     if more:
         raise PolicyError("signs are compared with those of one measure")
@@ -539,15 +518,11 @@ def interleaving_sensitivity(
     # User by user, with methods in their requested order.
     by_pair = pl.concat(by_pair.filter(pl.col("user") == name) for name in given.users)
     return Sensitivity(
+        call,
         measure=wanted.label,
         methods=(*chosen, AB),
         users=tuple(given.users),
-        impressions=given.impressions,
-        length=int(length),
         topics=len(shown.topics),
-        power=float(power),
-        alpha=float(alpha),
-        seed=given.seed,
         sensitivity=summarised(by_pair),
         pairs=by_pair,
         notes=tuple(notes),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_whole, quoted
-from cranfield.base.kinds import Whole
+from cranfield.base.kinds import Whole, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.judging import judge
@@ -30,7 +30,7 @@ from cranfield.meta.reproduction_result import (
     measured,
     same_roles,
 )
-from cranfield.meta.study_options import Proportion, Seed, check_options
+from cranfield.meta.study_options import Proportion, Seed
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import side_by_side
 from cranfield.significance.prepare import as_scores
@@ -107,7 +107,7 @@ def order_agreement(
     >>> found["tau"].to_list(), found["RBO"].round(4).to_list(), found["shared"].to_list()
     ([0.333..., None], [0.685, None], [2, 0])
     """
-    check_options(order_agreement, locals())
+    check_arguments(order_agreement, locals())
     first, second = read_run(original), read_run(reproduced)
     both = ranked_documents(first, ties, depth).join(
         ranked_documents(second, ties, depth),
@@ -262,7 +262,7 @@ def reproduce(
     P@10         50           0.0800             0.0800  1.0000  0.8457   1.2232 ...
     P@20         50           0.0570             0.0490  0.8596  0.5119   1.1497 ...
     """
-    check_options(reproduce, locals(), judge)
+    check_arguments(reproduce, locals(), judge)
     if policies.get("depth") is not None:
         check_whole("depth", policies["depth"], 1)
     first, second = _runs(original, "original"), _runs(reproduced, "reproduced")
@@ -343,7 +343,7 @@ def replicate(
     >>> found.summary().select("ER", "DRI").rows()
     [(1.2222..., -0.0171...)]
     """
-    check_options(replicate, locals(), judge)
+    check_arguments(replicate, locals(), judge)
     first, second = _runs(original, "original"), _runs(replicated, "replicated")
     roles = same_roles(first, second)
     test = check_test(test, paired=False)
@@ -412,7 +412,7 @@ def reproduce_scores(
     >>> found.notes[-1]
     'ER has no limits: the original effect may be 0'
     """
-    check_options(reproduce_scores, locals())
+    check_arguments(reproduce_scores, locals())
     return _of_scores(original, reproduced, "reproduction", test, bounds, seed)
 
 
@@ -440,7 +440,7 @@ def replicate_scores(
     >>> replicate_scores(first, again).summary().select("ER", "DRI").rows()
     [(1.5, -0.2666...)]
     """
-    check_options(replicate_scores, locals())
+    check_arguments(replicate_scores, locals())
     return _of_scores(original, replicated, "replication", test, None, seed)
 
 

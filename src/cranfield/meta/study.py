@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cranfield.base.spec import Registry
 from cranfield.base.text import names_or_count
-from cranfield.result import Column, Result, readable
+from cranfield.result import Column, Result, is_fact, readable
 from cranfield.tabular import Table, number
 
 if TYPE_CHECKING:
@@ -45,8 +45,15 @@ OF_MEASURE = {"measure": Column("Text form of the measure.", key=True)}
 """The first column of tables that several measures can share."""
 
 
+WORK = ("jobs", "backend", "folder", "progress")
+"""Options that change no result."""
+
+
 class Study(Result):
     """Base class of the results of studies.
+
+    Its attributes are the arguments of the call that made it, and values by name: tables, sizes,
+    and arguments in their canonical form. The class declares
 
     parts
         Attributes, or methods, that are its tables, in the order of `columns`. One that lacks the
@@ -62,11 +69,27 @@ class Study(Result):
     titles: ClassVar[Mapping[str, str]] = {}
     nulls: ClassVar[Mapping[str, str]] = {}
 
+    def __init__(self, call: Mapping[str, Any], /, **values: Any) -> None:
+        options = {name: value for name, value in call.items() if name not in WORK}
+        vars(self).update(options | values)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} cannot be changed")
+
+    def facts(self) -> dict[str, Any]:
+        values = {name: value for name, value in vars(self).items() if name != "notes"}
+        study = {"study": self.name} if self.reference else {}
+        return study | {name: value for name, value in values.items() if is_fact(value)}
+
     def frames(self) -> dict[str, pl.DataFrame]:
         import polars as pl
 
         frames = {}
-        for (table, columns), part in zip(self.columns.items(), self.parts, strict=True):
+        for (table, columns), part in zip(self.declared().items(), self.parts, strict=True):
             value = getattr(self, part)
             frame = value() if callable(value) else value
             if "measure" in columns and "measure" not in frame.columns:
@@ -85,7 +108,7 @@ class Study(Result):
 
         if cls.tables is not Study.tables:
             return [table for result in results for table in result.tables()]
-        frames = [result.frames() for result in results]
+        frames, declared = [result.frames() for result in results], cls.declared()
         titles = cls.titles or {name: name if len(frames[0]) > 1 else "" for name in frames[0]}
         tables = []
         for name, title in titles.items():
@@ -94,9 +117,9 @@ class Study(Result):
                 frame = pl.concat(parts).with_columns(
                     pl.col(column).cast(pl.String).fill_null(text)
                     for column, text in cls.nulls.items()
-                    if column in cls.columns[name]
+                    if column in declared[name]
                 )
-                tables.append(readable(frame, title, cls.columns[name]))
+                tables.append(readable(frame, title, declared[name]))
         return tables
 
 

@@ -1,20 +1,14 @@
-"""Options of studies, declared in the signature with their allowed values.
-
-An annotation such as `Annotated[int, Whole(1)]` declares the values of an option, and
-:func:`check_options` checks arguments by it. The command line makes its options of the same
-signatures.
-"""
+"""Options that several studies have, with their allowed values."""
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Annotated, Any
 
-from cranfield.base.errors import PolicyError, check_whole, quoted
-from cranfield.base.kinds import Numbers, Share, Whole, check_arguments
+from cranfield.base.errors import PolicyError, check_whole
+from cranfield.base.kinds import Numbers, Share, Whole
 from cranfield.collection.policies import DEEPEST
 from cranfield.significance.registry import MOST_RESAMPLES
 
@@ -58,32 +52,3 @@ def split_texts(name: str, texts: Any) -> list[Any]:
     if not every:
         raise PolicyError(f"no {name} was given")
     return [one.strip() if isinstance(one, str) else one for one in every]
-
-
-def check_options(
-    function: Callable[..., Any],
-    given: Mapping[str, Any],
-    judging: Callable[..., Any] | None = None,
-) -> None:
-    """Check the arguments of a study, its `locals()` at the start, before anything is read.
-
-    `work` has the options of :func:`run_parts`, `policies` the keywords of the function `judging`.
-    """
-    from cranfield.meta.work import Work
-
-    check_arguments(function, given)
-    for name in given.get("work", ()):
-        if name not in Work.__annotations__:
-            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
-    if judging is None:
-        return
-    known = [
-        name
-        for name, parameter in inspect.signature(judging).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    ]
-    for name in given["policies"]:
-        if name not in known:
-            raise PolicyError(
-                f"{function.__name__} has no option {quoted(name)}; of judging: {', '.join(known)}"
-            )

@@ -149,9 +149,7 @@ def test_smallest_difference() -> None:
             "swaps": [30, 2, 3, 0, 1, 4, 1, 0, 0, 0, *[5] * 5],
         }
     )
-    found = Swaps(
-        "", 2, 30, (5, 10, 15), 1, (), False, "apart", None, None, None, None, 0, rates
-    ).smallest()
+    found = Swaps({}, sizes=(5, 10, 15), rates=rates).smallest()
     assert found.rows() == [(5, 0.4, 20 / 220), (10, 0.0, 1.0), (15, None, None)]
 
 
@@ -160,7 +158,7 @@ def test_few_comparisons_with_large_differences_are_joined() -> None:
     rates = pl.DataFrame(
         {"size": [5] * 4, "low": [0.0, 0.1, 0.2, 0.3], "comparisons": [90, 40, 26, 4]}
     ).with_columns(swaps=pl.Series([30, 8, 0, 1]))
-    one = Swaps("", 2, 30, (5,), 1, (), False, "apart", None, None, None, None, 0, rates)
+    one = Swaps({}, sizes=(5,), rates=rates)
     assert one.smallest().rows() == [(5, 0.2, 30 / 160)]
     # 4 comparisons are enough for an error of 0.25, and 1 of 4 is not above it.
     assert one.smallest(0.25).rows() == [(5, 0.1, 70 / 160)]
@@ -222,7 +220,7 @@ def test_extrapolation_of_what_is_exponential() -> None:
             "rate": [*(0.45 * np.exp(-0.03 * sizes)), 0.5, 0.5, *(0.0 * sizes)],
         }
     )
-    some = Swaps("", 2, 40, (), 1, (), False, "apart", None, None, None, None, 0, rates)
+    some = Swaps({}, rates=rates)
     known, few, never = some.extrapolated(50).rows()
     assert known[2:] == pytest.approx((0.45, 0.03, 0.0, 0.45 * np.exp(-1.5)), abs=1e-6)
     assert few == (0.1, 0.2, None, None, None, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -82,11 +81,11 @@ def test_unknown_correlations_are_left_out() -> None:
     gone = study().correlation.with_columns(
         overall=pl.when(pl.col("measure") == "AP").then(float("nan")).otherwise("overall")
     )
-    chart = scale_tau_chart(replace(study(), correlation=gone))
+    chart = scale_tau_chart(ScaleStudy(vars(study()), correlation=gone))
     assert {row["measure"] for row in drawn(chart, 2)} == {"P", "RR", "RBP(p=0.5)"}
     assert {row["tau"] for row in drawn(chart, 0) if row["measure"] == "AP"} == {None}
     nothing = gone.with_columns(overall=float("nan"))
-    scale_tau_chart(replace(study(), correlation=nothing)).to_dict(validate=False)
+    scale_tau_chart(ScaleStudy(vars(study()), correlation=nothing)).to_dict(validate=False)
 
 
 def test_refusals() -> None:
@@ -94,6 +93,6 @@ def test_refusals() -> None:
         scale_tau_chart(study(), kind="mean")
     with pytest.raises(PolicyError, match="no length 7: 5, 10"):
         scale_pairs_chart(study(), cutoff=7)
-    one = replace(study(), measures=("P",), pairs=study().pairs.clear())
+    one = ScaleStudy(vars(study()), measures=("P",), pairs=study().pairs.clear())
     with pytest.raises(PolicyError, match="two measures"):
         scale_pairs_chart(one)

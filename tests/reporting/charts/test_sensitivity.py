@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
 import pytest
 
@@ -35,6 +33,6 @@ def test_points_are_the_pairs(study: Sensitivity) -> None:
 
 
 def test_nothing_to_draw(study: Sensitivity) -> None:
-    none = replace(study, pairs=study.pairs.with_columns(needed=pl.lit(None, pl.Float64)))
+    none = Sensitivity(vars(study), pairs=study.pairs.with_columns(needed=pl.lit(None, pl.Float64)))
     with pytest.raises(CranfieldError, match="no pair of systems"):
         charts.sensitivity_chart(none)

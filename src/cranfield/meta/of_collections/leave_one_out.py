@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from typing import Annotated, Any, ClassVar
 
@@ -12,7 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.kinds import OneOf
+from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure
@@ -28,14 +27,13 @@ from cranfield.meta.of_collections.rankings import (
     wanted_of,
 )
 from cranfield.meta.study import Study
-from cranfield.meta.study_options import Depth, Rel, check_options
+from cranfield.meta.study_options import Depth, Rel
 from cranfield.meta.work import Progress, run_parts
 from cranfield.result import Column, Columns
 
 _LEFT_OUT = {"left out": Column("Unit that is left out: `team` or `run`.", key=True)}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class LeaveOneOut(Study):
     """Changes of scores and ranks if judgments lack the unique contributions of a team.
 
@@ -45,8 +43,6 @@ class LeaveOneOut(Study):
         Text forms of the measures, and kinds of lists: `raw`, `condensed`.
     pools
         Who contributed what: the teams, the contributing runs, the depth.
-    others
-        Whether judgments from outside the pool count: `keep` or `drop`.
     teams, summary, rankings, systems
         The tables `left out unique` (see :class:`Pools`), `left out summary`, `left out rankings`
         and `left out systems`, without their first column.
@@ -113,14 +109,7 @@ class LeaveOneOut(Study):
         },
     }
 
-    measures: tuple[str, ...]
-    lists: tuple[str, ...]
     pools: Pools
-    others: str
-    systems: pl.DataFrame
-    teams: pl.DataFrame
-    rankings: pl.DataFrame
-    summary: pl.DataFrame
 
     def judged_without(self, team: str) -> JudgedRuns:
         """Return all runs, judged without the unique contributions of a team that is there."""
@@ -155,7 +144,6 @@ class LeaveOneOut(Study):
             f" {counted(contributing, 'contributing run')}, pool depth"
             f" {pools.depth}{', found in the judgments' if pools.found else ''}"
         ]
-        apart = len(pools.contributes) - contributing
         apart = len(pools.contributes) - int(pools.contributes.sum())
         if pools.found and apart:
             lines.append(
@@ -347,7 +335,7 @@ def leave_one_out(
     >>> found.teams.select("team", "unique", "unique relevant").rows()
     [('A', 1, 1), ('B', 1, 0)]
     """
-    check_options(leave_one_out, locals(), traced)
+    call = check_arguments(leave_one_out, locals(), traced)
     wanted = wanted_of(measures, lists, compat)
     of_pools = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
     known = pools(runs, qrels, **of_pools, compat=compat, **policies)
@@ -372,9 +360,16 @@ def leave_one_out(
         )
         after[todo] = parts["score"].to_numpy().reshape(todo.size, *before.shape)
     systems, rankings = _compared(known, wanted, before, after)
-    summary = _summary(known, wanted, systems, rankings)
-    asked = tuple(wanted.names), wanted.lists
-    return LeaveOneOut(*asked, known, others, systems, known.by_team, rankings, summary)
+    return LeaveOneOut(
+        call,
+        measures=tuple(wanted.names),
+        lists=wanted.lists,
+        pools=known,
+        teams=known.by_team,
+        summary=_summary(known, wanted, systems, rankings),
+        rankings=rankings,
+        systems=systems,
+    )
 
 
 def _without(shared: tuple[Pools, Wanted, str], team: int) -> pl.DataFrame:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.errors import PolicyError, check_whole
-from cranfield.base.kinds import Numbers, Whole
+from cranfield.base.kinds import Numbers, Whole, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.policies import DEEPEST
@@ -26,7 +25,7 @@ from cranfield.meta.of_collections.pools import (
 )
 from cranfield.meta.of_collections.rankings import OF_LIST, agreement, overall, ranks, wanted_of
 from cranfield.meta.study import Study
-from cranfield.meta.study_options import Depth, Rel, check_options, whole_numbers
+from cranfield.meta.study_options import Depth, Rel, whole_numbers
 from cranfield.result import Column, Columns
 
 DEPTHS = (1, 2, 5, 10, 20, 50, 100)
@@ -38,7 +37,6 @@ _OF_DEPTH = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class PoolDepths(Study):
     """Scores and ranks of systems by pools of several depths; see :func:`pool_depths`.
 
@@ -48,8 +46,6 @@ class PoolDepths(Study):
         Text forms of the measures, and kinds of lists: `raw`, `condensed`.
     depths, contributors
         Depths of the pools, in rising order, and the systems whose runs made them.
-    top
-        Ranks looked at for unjudged documents.
     runs
         The judged runs, traced to their judgments.
     pools, rankings, systems
@@ -97,15 +93,7 @@ class PoolDepths(Study):
         },
     }
 
-    measures: tuple[str, ...]
-    lists: tuple[str, ...]
-    depths: tuple[int, ...]
-    contributors: tuple[str, ...]
-    top: int
     runs: TracedRuns
-    pools: pl.DataFrame
-    rankings: pl.DataFrame
-    systems: pl.DataFrame
 
     def judged_to(self, depth: int) -> JudgedRuns:
         """Return all runs, judged by the pool of some depth, 1 or more, only."""
@@ -203,7 +191,7 @@ def pool_depths(
     >>> found.systems["score"].round(4).to_list()
     [1.0, 0.5, 0.6667, 0.6667, 0.6667, 0.6667]
     """
-    check_options(pool_depths, locals(), traced)
+    call = check_arguments(pool_depths, locals(), traced)
     wanted = wanted_of(measures, lists, compat)
     made = traced(runs, qrels, compat=compat, **policies)
     if depths is None:
@@ -259,13 +247,13 @@ def pool_depths(
         (relevant / relevant.last()).fill_nan(None).alias("relevant share"),
     )
     return PoolDepths(
-        tuple(wanted.names),
-        wanted.lists,
-        chosen,
-        tuple(full.systems[s] for s in np.flatnonzero(contributes)),
-        int(top),
-        made,
-        pools_by_depth.select(list(PoolDepths.columns["pools"])),
-        pl.DataFrame(rankings, schema_overrides=types).fill_nan(None),
-        pl.concat(systems).fill_nan(None).with_columns(pl.col("rank").cast(pl.Int64)),
+        call,
+        measures=tuple(wanted.names),
+        lists=wanted.lists,
+        depths=chosen,
+        contributors=tuple(full.systems[s] for s in np.flatnonzero(contributes)),
+        runs=made,
+        pools=pools_by_depth.select(list(PoolDepths.columns["pools"])),
+        rankings=pl.DataFrame(rankings, schema_overrides=types).fill_nan(None),
+        systems=pl.concat(systems).fill_nan(None).with_columns(pl.col("rank").cast(pl.Int64)),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from typing import Annotated, Any, ClassVar
 
@@ -14,7 +13,7 @@ from cranfield.assess.pools.method import Method, parse_method
 from cranfield.assess.pools.orders import DEPTH
 from cranfield.assess.pools.pool import Pool, pool
 from cranfield.base.errors import PolicyError
-from cranfield.base.kinds import Numbers, OneOf, Whole
+from cranfield.base.kinds import Numbers, OneOf, Whole, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
@@ -40,7 +39,6 @@ from cranfield.meta.study_options import (
     Repeats,
     Resamples,
     Seed,
-    check_options,
     split_texts,
     whole_numbers,
 )
@@ -88,7 +86,6 @@ def _means() -> Columns:
     return columns
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Pooling(Study):
     """Pooling methods within a budget, against all judgments; see :func:`pooling`.
 
@@ -99,13 +96,8 @@ class Pooling(Study):
     ----------
     measures, lists
         Text forms of the measures, and kinds of lists: `raw`, `condensed`.
-    methods, budgets, repeats
-        Text forms of the methods, judgments of each topic in rising order, and how often methods
-        that draw random numbers were repeated.
-    test, correction, alpha
-        How pairs of systems were compared, and at which level.
-    rel, seed
-        Lowest grade that counts as relevant, and the seed.
+    methods, budgets
+        Text forms of the methods, and judgments of each topic in rising order.
     pools
         The judged runs, the teams and the systems that contribute to the pool.
     pool
@@ -163,24 +155,8 @@ class Pooling(Study):
         },
     }
 
-    measures: tuple[str, ...]
-    lists: tuple[str, ...]
-    methods: tuple[str, ...]
-    budgets: tuple[int, ...]
-    repeats: int
-    test: str
-    correction: str
-    alpha: float
-    rel: int
-    seed: int
     pools: Pools
     pool: Pool
-    relevant: int
-    found: pl.DataFrame
-    rankings: pl.DataFrame
-    samples: pl.DataFrame
-    systems: pl.DataFrame
-    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -384,7 +360,7 @@ def pooling(
     [('depth', 1, 2.0, 1.0), ('depth', 2, 4.0, 2.0), ('MaxMean', 1, 2.0, 2.0),
      ('MaxMean', 2, 4.0, 3.0), (None, None, 7.0, 3.0)]
     """
-    check_options(pooling, locals(), traced)
+    call = check_arguments(pooling, locals(), traced)
     chosen = methods_of(methods)
     wanted = wanted_of(measures, lists, compat)
     spending = None if budgets is None else whole_numbers("budget", budgets, DEEPEST)
@@ -441,16 +417,13 @@ def pooling(
     samples = rows.drop("score", "without")
     found, rankings = over_repeats(samples, relevant)
     return Pooling(
+        call,
         measures=tuple(wanted.names),
         lists=wanted.lists,
         methods=tuple(map(str, chosen)),
         budgets=spending,
-        repeats=int(repeats),
         test=choice.test,
-        correction=str(choice.correction),
-        alpha=float(alpha),
-        rel=int(rel),
-        seed=int(seed),
+        correction=choice.correction,
         pools=known,
         pool=within,
         relevant=relevant,

@@ -11,6 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.each_run import Progress
@@ -18,7 +19,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import Rows
 from cranfield.meta.of_collections.rankings import Teams, teams_of
-from cranfield.meta.study_options import Depth, Rel, check_options
+from cranfield.meta.study_options import Depth, Rel
 from cranfield.meta.work import judged_fingerprint
 from cranfield.scores.one_measure import places_of
 
@@ -379,7 +380,7 @@ def pools(
     >>> found.by_team.select("team", "contributed", "unique", "unique relevant").rows()
     [('a', 2, 1, 1), ('b', 2, 1, 0)]
     """
-    check_options(pools, locals(), traced)
+    check_arguments(pools, locals(), traced)
     if depth is None and isinstance(contributors, str) and contributors == "judged":
         raise PolicyError("contributors='judged' requires the depth of the pool")
     made = traced(runs, qrels, **policies)

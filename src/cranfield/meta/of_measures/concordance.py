@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,8 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted, names_or_count
 from cranfield.measures import Measure
 from cranfield.meta.of_measures.correlations import by_measure, sign_pvalue, signs
-from cranfield.result import Column, Columns, Result
+from cranfield.meta.study import Study
+from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned
 from cranfield.tabular import Table
@@ -22,8 +22,7 @@ MARKS = ((0.01, "‡"), (0.05, "†"))
 """How significance is marked in the table of the paper."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Concordance(Result):
+class Concordance(Study):
     """Concordance of measures with a gold standard, where they disagree.
 
     Attributes
@@ -38,6 +37,7 @@ class Concordance(Result):
 
     name: ClassVar[str] = "concordance"
     reference: ClassVar[str] = "Sakai (2013)"
+    parts: ClassVar[Sequence[str]] = ("pairs",)
     columns: ClassVar[Columns] = {
         "first": Column("First candidate of the pair.", key=True),
         "second": Column("Second candidate of the pair.", key=True),
@@ -63,10 +63,6 @@ class Concordance(Result):
         ),
     }
 
-    measures: tuple[str, ...]
-    gold: tuple[str, ...]
-    systems: int
-    topics: int
     pairs: pl.DataFrame
 
     def matrix(self) -> pl.DataFrame:
@@ -118,9 +114,6 @@ class Concordance(Result):
             f"{counted(len(self.measures), 'measure')} with {' and '.join(self.gold)},"
             f" {counted(self.systems, 'system')}, {counted(self.topics, 'topic')}"
         ]
-
-    def _frame(self) -> pl.DataFrame:
-        return self.pairs
 
     def tables(self) -> list[Table]:
         title = (
@@ -200,7 +193,14 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     topics, systems = scores[0].values.shape
     if systems < 2:
         raise CranfieldError(f"the test compares runs, and there is {systems}")
-    return Concordance(names, tuple(golden), systems, topics, _compared(names, scores))
+    return Concordance(
+        {},
+        measures=names,
+        gold=tuple(golden),
+        systems=systems,
+        topics=topics,
+        pairs=_compared(names, scores),
+    )
 
 
 def _called(name: Any) -> str:

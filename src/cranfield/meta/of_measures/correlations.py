@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import combinations_with_replacement
 from os import PathLike
 from typing import Annotated, Any, ClassVar
@@ -12,15 +11,15 @@ import numpy as np
 import polars as pl
 from scipy.special import bdtr
 
-from cranfield.base.arrays import Floats, Ints, to_order
+from cranfield.base.arrays import Floats, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.kinds import OneOf
+from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.correlation.overlap import check, overlap, places_of_scores
 from cranfield.evaluation.scorefiles import read_scores_by_measure
-from cranfield.meta.study_options import check_options
-from cranfield.result import Column, Columns, Result
+from cranfield.meta.study import Study
+from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned, complete
 from cranfield.significance.differences import ROUNDING
@@ -143,14 +142,13 @@ def _pearson(values: Floats, levels: Floats) -> Floats:
     return np.where(constant | constant[:, None], np.nan, correlation)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Correlations(Result):
+class Correlations(Study):
     """Rank correlation of measures, each with each.
 
     Attributes
     ----------
-    measures, method
-        The measures, in order; the coefficient.
+    measures
+        The measures, in order.
     overall
         Of the systems' values over all topics; shape (measures, measures).
     topicwise
@@ -165,14 +163,15 @@ class Correlations(Result):
         The topics that were used, and the systems.
     turned
         The measures for which lower scores are better; their scores were negated.
-    missing, notes
-        The policy for missing scores; what was excluded or imputed.
+    notes
+        What was excluded or imputed.
     options
         Options of the coefficient: `ties` for `tau-ap` and `rbo`, and `p` for `rbo`.
     """
 
     name: ClassVar[str] = "correlations"
     reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
+    parts: ClassVar[Sequence[str]] = ("pairs",)
     columns: ClassVar[Columns] = {
         "first": Column("First measure of the pair.", key=True),
         "second": Column("Second measure of the pair.", key=True),
@@ -184,20 +183,6 @@ class Correlations(Result):
         "lowest topic": Column("That topic.", key=True),
         "topics": Column("Number of topics on which it is defined."),
     }
-
-    measures: tuple[str, ...]
-    method: str
-    overall: Floats
-    topicwise: Floats
-    by_topic: Floats
-    lowest: Floats
-    counted_topics: Ints
-    topics: tuple[str, ...]
-    systems: tuple[str, ...]
-    turned: tuple[str, ...]
-    missing: str
-    notes: tuple[str, ...]
-    options: dict[str, Any]
 
     @property
     def pairs(self) -> pl.DataFrame:
@@ -249,9 +234,6 @@ class Correlations(Result):
             f"{METHODS[self.method]}: {counted(len(self.measures), 'measure')},"
             f" {counted(len(self.systems), 'system')}, {counted(len(self.topics), 'topic')}"
         ]
-
-    def _frame(self) -> pl.DataFrame:
-        return self.pairs
 
     def facts(self) -> dict[str, Any]:
         return {
@@ -340,7 +322,7 @@ def correlate(
     >>> found.overall.shape, found.pairs.columns[:4]
     ((3, 3), ['first', 'second', 'overall', 'by topic'])
     """
-    check_options(correlate, locals())
+    call = check_arguments(correlate, locals())
     options = options_of(method, ties, p)
     given = by_measure(scores_by_measure)
     if len(given) < 2:
@@ -369,8 +351,8 @@ def correlate(
         mean = np.where(defined, topicwise, 0.0).sum(axis=0) / n_topics
     low = np.where(defined, topicwise, np.inf).min(axis=0)
     return Correlations(
+        call,
         measures=tuple(scores),
-        method=method,
         overall=agreement(totals, order, method, options),
         topicwise=topicwise,
         by_topic=mean,
@@ -379,7 +361,6 @@ def correlate(
         topics=some.topics,
         systems=some.systems,
         turned=tuple(name for name, one in scores.items() if one.lower_is_better),
-        missing=missing,
         notes=notes,
         options=options,
     )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Unpack
 
 import polars as pl
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.meta.of_measures.correlations import by_measure
 from cranfield.meta.study import Study, labelled, most_and_fewest, percent
-from cranfield.meta.study_options import Resamples, Seed, check_options
+from cranfield.meta.study_options import Resamples, Seed
 from cranfield.meta.work import Work, fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
@@ -24,15 +24,11 @@ from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.registry import Options
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class DiscriminativePower(Study):
     """Significant pairs of systems by measure.
 
     Attributes
     ----------
-    test, correction, alpha, missing
-        Names of the test and of the correction for many comparisons, the significance level, and
-        the policy for missing scores.
     resamples, seed
         Of a test or a correction that draws random numbers, else None.
     measures, systems
@@ -76,17 +72,7 @@ class DiscriminativePower(Study):
         },
     }
 
-    test: str
-    correction: str
-    alpha: float
-    resamples: int | None
-    seed: int | None
-    missing: str | None
-    measures: tuple[str, ...]
-    systems: int
-    topics: Mapping[str, int]
     pairs: pl.DataFrame
-    notes: Mapping[str, tuple[str, ...]]
 
     @cached_property
     def summary(self) -> pl.DataFrame:
@@ -227,7 +213,7 @@ def discriminative_power(
     >>> found.summary["measure", "pairs", "significant"].rows()
     [('nDCG@20', 28, 8), ('P@5', 28, 4)]
     """
-    check_options(discriminative_power, locals())
+    call = check_arguments(discriminative_power, locals())
     given = aligned(by_measure(scores_by_measure), shards=True)
     info = find_test(test).info
     correct = CORRECTIONS.find(correction)
@@ -246,12 +232,11 @@ def discriminative_power(
     by_name = found.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())
     random = info.random or CORRECTIONS[correct].random
     return DiscriminativePower(
+        call,
         test=info.name,
         correction=correct,
-        alpha=alpha,
         resamples=resamples if random else None,
         seed=seed if random else None,
-        missing=missing,
         measures=tuple(names),
         systems=len(given[names[0]].systems),
         topics=dict(by_name.select("measure", "topics").iter_rows()),

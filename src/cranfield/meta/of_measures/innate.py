@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +26,6 @@ COUNTS = {"better": 1, "worse": -1, "same": 0, "open": OPEN}
 """How two rankings of a topic may be ordered, and the code of each case."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class InnateOrders(Study):
     """Topics on which two rankings have the same order by any measure.
 
@@ -68,12 +66,6 @@ class InnateOrders(Study):
             "decides": Column("Number of these that the measure orders."),
         },
     }
-
-    systems: int
-    topics: int
-    depth: int
-    pairs: pl.DataFrame
-    agreement: pl.DataFrame
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -195,11 +187,12 @@ def innate_orders(
         )
     columns = dict.fromkeys(InnateOrders.columns["agreement"], pl.Int64)
     return InnateOrders(
-        systems,
-        topics,
-        int(depth),
-        pl.DataFrame(pairs),
-        pl.DataFrame(rows, {**columns, "measure": pl.String}),
+        {},
+        systems=systems,
+        topics=topics,
+        depth=int(depth),
+        pairs=pl.DataFrame(pairs),
+        agreement=pl.DataFrame(rows, {**columns, "measure": pl.String}),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -11,12 +11,12 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import quoted
-from cranfield.base.kinds import Flag
+from cranfield.base.kinds import Flag, check_arguments
 from cranfield.base.shares import clopper_pearson
 from cranfield.base.text import counted
 from cranfield.meta.of_measures.correlations import by_measure, sign_pvalue, signs
 from cranfield.meta.study import Study, attaining, most_and_fewest, percent
-from cranfield.meta.study_options import Proportion, check_options
+from cranfield.meta.study_options import Proportion
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned, places_of
@@ -124,15 +124,13 @@ _COUNTS = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class PredictivePower(Study):
     """Preferences of people that measures predict.
 
     Attributes
     ----------
-    measures, majority, confidence
-        The measures, in order; whether the preferences for the same two runs were joined into one;
-        the level of the intervals.
+    measures
+        The measures, in order.
     preferences
         Table of the preferences that were used: `topic`, `first`, `second`, `preferred` (1 for the
         first, -1 for the second, 0 for a tie), `votes`, how many are joined in it, and `assessor`,
@@ -155,14 +153,6 @@ class PredictivePower(Study):
             "p": Column("p-value of the exact two-sided sign test on them.", pvalue=True),
         },
     }
-
-    measures: tuple[str, ...]
-    majority: bool
-    confidence: float
-    preferences: pl.DataFrame
-    summary: pl.DataFrame
-    by_assessor: pl.DataFrame
-    versus: pl.DataFrame
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -268,7 +258,7 @@ def predictive_power(
     >>> found.summary["measure", "correct", "wrong", "tied", "predicted"].rows()
     [('RR', 2, 0, 0, 1.0), ('P@2', 0, 0, 2, 0.0)]
     """
-    check_options(predictive_power, locals())
+    call = check_arguments(predictive_power, locals())
     scores = aligned(by_measure(scores_by_measure))
     like = next(iter(scores.values()))
     table = read_preferences(preferences, like)
@@ -284,9 +274,8 @@ def predictive_power(
         part = _summary(names, preferred[:, rows], wanted[rows], confidence)
         by_assessor.append(part.select(pl.lit(assessor).alias("assessor"), pl.all()))
     return PredictivePower(
+        call,
         measures=names,
-        majority=bool(majority),
-        confidence=float(confidence),
         preferences=table,
         summary=summary.sort("predicted", descending=True, nulls_last=True, maintain_order=True),
         by_assessor=pl.concat(by_assessor),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from numbers import Real
@@ -14,12 +13,12 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_whole
-from cranfield.base.kinds import Numbers, OneOf
+from cranfield.base.kinds import Numbers, OneOf, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.meta.of_tests.fast_tests import numbered
 from cranfield.meta.study import OF_MEASURE, Study, labelled, percent
-from cranfield.meta.study_options import Repeats, Resamples, Seed, check_options, whole_numbers
+from cranfield.meta.study_options import Repeats, Resamples, Seed, whole_numbers
 from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
@@ -42,7 +41,6 @@ _COUNTS = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Swaps(Study):
     """Rates at which two sets of topics order two systems differently.
 
@@ -50,8 +48,6 @@ class Swaps(Study):
     ----------
     measure, systems, topics
         Text form of the measure; numbers of systems and topics.
-    sizes, repeats, bins, replacement, ties, seed
-        Parameters of :func:`swap_method`.
     test, correction, alpha, resamples
         The test that pairs had to pass on the first topic set; None where there was none.
     rates
@@ -97,18 +93,6 @@ class Swaps(Study):
     }
 
     measure: str
-    systems: int
-    topics: int
-    sizes: tuple[int, ...]
-    repeats: int
-    bins: tuple[float, ...]
-    replacement: bool
-    ties: str
-    test: str | None
-    correction: str | None
-    alpha: float | None
-    resamples: int | None
-    seed: int
     rates: pl.DataFrame
 
     @cached_property
@@ -347,7 +331,7 @@ def swap_method(
     >>> found.overall["size", "comparisons", "swaps"].rows()
     [(5, 4500, 1591), (25, 4500, 946)]
     """
-    check_options(swap_method, locals())
+    call = check_arguments(swap_method, locals())
     given = as_scores(scores)
     given.flat("the swap method takes no scores by shard")
     if len(given.systems) < 2:
@@ -376,16 +360,13 @@ def swap_method(
         .with_columns(rate())
     )
     return Swaps(
+        call,
         measure=given.measure,
         systems=len(given.systems),
         topics=len(given.topics),
         sizes=chosen,
-        repeats=repeats,
         bins=edges,
-        replacement=replacement,
-        ties=ties,
         **of_test,
-        seed=seed,
         rates=rates,
     )
 

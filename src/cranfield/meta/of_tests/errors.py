@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Unpack
 
@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, check_several
-from cranfield.base.kinds import OneOf
+from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.shares import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, names_or_count
@@ -27,7 +27,7 @@ from cranfield.meta.of_tests.fast_tests import (
     verdict_or_none,
 )
 from cranfield.meta.study import Study, attaining, labelled, most_and_fewest, percent
-from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes, check_options
+from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.work import Work, repeated, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
@@ -121,7 +121,6 @@ LIMITS = 0.95
 """Confidence level of the limits of the share of sets with a false alarm."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class FalseAlarms(Study):
     """Rates of false positives of tests among equal systems.
 
@@ -129,8 +128,8 @@ class FalseAlarms(Study):
     ----------
     measure, systems, topics
         Text form of the measure; numbers of systems and topics.
-    tests, sizes, repeats, seed, alpha, null
-        Parameters of :func:`false_alarms`.
+    tests, sizes
+        The tests, and numbers of topics.
     repeated
         Table with a row for each `size`, `repeat` and `test`: `found`, the number of pairs called
         different, of `pairs`; `undone` is 1 where the test could not be done, and found nothing.
@@ -157,17 +156,7 @@ class FalseAlarms(Study):
         }
     }
 
-    measure: str
-    tests: tuple[str, ...]
-    sizes: tuple[int, ...]
-    repeats: int
-    seed: int
-    alpha: float
-    systems: int
-    topics: int
     repeated: pl.DataFrame
-    null: str = "centred"
-    options: dict[str, Any] = field(default_factory=dict)
 
     def summary(self) -> pl.DataFrame:
         """Return the Type I error rates, a row for each size and test."""
@@ -279,7 +268,7 @@ def false_alarms(
     >>> found.summary().select("test", pl.col("per pair").round(6), "any pair").rows()
     [('anova-2', 0.005778, 0.125), ('t+none', 0.055333, 0.58)]
     """
-    check_options(false_alarms, locals())
+    call = check_arguments(false_alarms, locals())
     given = given_tests(scores, by_shard, tests, systems, None, alpha, missing, resamples)
     topics = len(given.scores.topics)
     swapped = null == "swapped"
@@ -298,19 +287,14 @@ def false_alarms(
         about={"study": "false alarms", "null": null, **given.about(seed)},
         **work,
     )
-    options = {"missing": missing, "resamples": resamples}
     return FalseAlarms(
-        given.scores.measure,
-        given.labels,
-        wanted,
-        repeats,
-        seed,
-        alpha,
-        len(members),
-        topics,
-        found,
-        null,
-        options,
+        call,
+        measure=given.scores.measure,
+        tests=given.labels,
+        sizes=wanted,
+        systems=len(members),
+        topics=topics,
+        repeated=found,
     )
 
 
@@ -325,7 +309,6 @@ EDGES = (0.01, 0.02, 0.05, 0.1)
 """Upper ends of ranges of true differences."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class PowerOfTests(Study):
     """Power of tests, and their errors, for known true differences.
 
@@ -333,8 +316,8 @@ class PowerOfTests(Study):
     ----------
     measure, systems
         Text form of the measure; number of systems.
-    tests, sizes, repeats, seed, alpha, population, edges
-        Parameters of :func:`power_of_tests`.
+    tests, sizes
+        The tests, and numbers of topics.
     repeated
         Table with a row for each `size`, `repeat`, `test` and `range` of true differences: the
         `pairs` of it; `right` and `wrong`, how many were called different in the right direction,
@@ -371,17 +354,7 @@ class PowerOfTests(Study):
         },
     }
 
-    measure: str
-    tests: tuple[str, ...]
-    sizes: tuple[int, ...]
-    repeats: int
-    seed: int
-    alpha: float
-    systems: int
-    population: str
-    edges: tuple[float, ...]
     repeated: pl.DataFrame
-    options: dict[str, Any] = field(default_factory=dict)
 
     def summary(self) -> pl.DataFrame:
         """Return the power by size of the true difference.
@@ -508,7 +481,7 @@ def power_of_tests(
     [('anova-2', 0.726, 0.0), ('t', 0.815, 0.0)]
     """
     check_several("edges", edges)
-    check_options(power_of_tests, locals())
+    call = check_arguments(power_of_tests, locals())
     given = given_tests(scores, by_shard, tests, systems, None, alpha, missing, resamples)
     ends = tuple(float(edge) for edge in edges)
     if not ends or min(np.diff((0.0, *ends))) <= 0:
@@ -523,38 +496,23 @@ def power_of_tests(
     }
     count = partial(_by_range, true_differences, ends)
     source = partial(_drawn, populations, seed)
+    about = {"study": "power of tests", "population": population, "edges": list(ends)}
     found = run_parts(
         _block,
-        (
-            given,
-            partial(_drawn, populations, seed),
-            seed,
-            count,
-            ("range", "pairs", "right", "wrong"),
-        ),
+        (given, source, seed, count, ("range", "pairs", "right", "wrong")),
         repeated(wanted, repeats, 25),
-        about={
-            "study": "power of tests",
-            "population": population,
-            "edges": list(ends),
-            **given.about(seed),
-        },
+        about={**about, **given.about(seed)},
         **work,
     )
     [members] = given.groups.values()
-    options = {"missing": missing, "resamples": resamples}
     return PowerOfTests(
-        given.scores.measure,
-        given.labels,
-        wanted,
-        repeats,
-        seed,
-        alpha,
-        len(members),
-        population,
-        ends,
-        found,
-        options,
+        call,
+        measure=given.scores.measure,
+        tests=given.labels,
+        sizes=wanted,
+        systems=len(members),
+        edges=ends,
+        repeated=found,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Unpack
 
@@ -12,6 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, check_choice, check_several, numbers
+from cranfield.base.kinds import check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, names_or_count
 from cranfield.meta.of_collections.rankings import Teams
@@ -24,7 +24,7 @@ from cranfield.meta.of_tests.fast_tests import (
     verdict_or_none,
 )
 from cranfield.meta.study import Study, percent
-from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes, check_options
+from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.work import Work, repeated, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.tabular import Table, number
@@ -216,7 +216,6 @@ def _means(name: str, about: str) -> Columns:
     return {**columns, f"defined {name}": defined} if name in DEFINED else columns
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class SplitStudy(Study):
     """Agreement of tests with themselves, and with each other, on other topics.
 
@@ -224,8 +223,8 @@ class SplitStudy(Study):
     ----------
     measure, tests
         Text form of the measure; the tests, in the order in which they were named.
-    sizes, repeats, seed, alpha
-        Sizes of the topic sets, how often they were drawn, and options.
+    sizes
+        Sizes of the topic sets.
     groups, topics
         Names and sizes of the groups of systems; number of topics that there are.
     repeated
@@ -265,16 +264,8 @@ class SplitStudy(Study):
         }
     }
 
-    measure: str
-    tests: tuple[str, ...]
-    sizes: tuple[int, ...]
-    repeats: int
-    seed: int
-    alpha: float
     groups: dict[str, int]
-    topics: int
     repeated: pl.DataFrame
-    options: dict[str, Any] = field(default_factory=dict)
 
     def summary(self) -> pl.DataFrame:
         """Return means over repeats, with their spread.
@@ -390,7 +381,8 @@ class SplitStudy(Study):
         return lines
 
     def facts(self) -> dict[str, Any]:
-        return {**super().facts(), "groups": self.groups, "options": self.options}
+        options = {"missing": self.missing, "resamples": self.resamples}
+        return {**super().facts(), "groups": self.groups, "options": options}
 
     def tables(self) -> list[Table]:
         tables = []
@@ -499,7 +491,7 @@ def split_topics(
     >>> study.outcomes("AA").rows()
     [('anova-2', 12.25, 23.05), ('anova-2f', 41.0, 42.5)]
     """
-    check_options(split_topics, locals())
+    call = check_arguments(split_topics, locals())
     given = given_tests(scores, by_shard, tests, systems, teams, alpha, missing, resamples)
     wanted = given.sizes(sizes)
     found = run_parts(
@@ -513,19 +505,14 @@ def split_topics(
         about={"study": "split topics", **given.about(seed)},
         **work,
     )
-    groups = {name: len(members) for name, members in given.groups.items()}
-    options = {"missing": missing, "resamples": resamples}
     return SplitStudy(
-        given.scores.measure,
-        given.labels,
-        wanted,
-        repeats,
-        seed,
-        alpha,
-        groups,
-        len(given.scores.topics),
-        found,
-        options,
+        call,
+        measure=given.scores.measure,
+        tests=given.labels,
+        sizes=wanted,
+        groups={name: len(members) for name, members in given.groups.items()},
+        topics=len(given.scores.topics),
+        repeated=found,
     )
 
 

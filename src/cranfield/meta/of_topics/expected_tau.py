@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,22 +10,21 @@ import polars as pl
 from scipy.special import gammaln, ndtri, stdtr
 
 from cranfield.base.arrays import Floats, best_first, row_slices
-from cranfield.base.errors import check_whole
+from cranfield.base.kinds import check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.meta.of_topics.sample_study import topic_scores
-from cranfield.meta.study import labelled
-from cranfield.result import Column, Columns, Result
+from cranfield.meta.study import Study, labelled
+from cranfield.meta.study_options import Resamples, Seed
+from cranfield.result import Column, Columns
 from cranfield.significance.differences import BLOCK, Pairs, all_pairs, mid_ranks, ratio, spread
-from cranfield.significance.registry import MOST_RESAMPLES
 from cranfield.significance.resampling import as_integers, topic_counts
 
 SPLITS, SIZES = 100, 20
 """Random halves of a number of topics, and numbers of topics, at most."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ExpectedTau(Result):
+class ExpectedTau(Study):
     """Expected correlation of a ranking with the true one; made by :func:`expected_tau`.
 
     Attributes
@@ -34,29 +33,19 @@ class ExpectedTau(Result):
         Of the scores; numbers of systems and topics.
     tau, tau_ap
         The columns of the table, by method; NaN where there are too few topics.
-    resamples, seed
-        Of `resampling`; `split-half` has the seed, too.
     notes
         What was excluded or imputed.
     """
 
     name: ClassVar[str] = "expected tau"
+    parts: ClassVar[Sequence[str]] = ("_table",)
     columns: ClassVar[Columns] = {
         "method": Column("How it is estimated.", key=True),
         "tau": Column("Expected Kendall's tau with the true ranking; null for too few topics."),
         "tau AP": Column("Expected AP correlation with it; null for too few topics."),
     }
 
-    measure: str
-    systems: int
-    topics: int
-    tau: dict[str, float]
-    tau_ap: dict[str, float]
-    resamples: int
-    seed: int
-    notes: tuple[str, ...]
-
-    def _frame(self) -> pl.DataFrame:
+    def _table(self) -> pl.DataFrame:
         table = {"tau": list(self.tau.values()), "tau AP": list(self.tau_ap.values())}
         numbers = {name: pl.Series(values).fill_nan(None) for name, values in table.items()}
         return pl.DataFrame({"method": list(self.tau)}).with_columns(**numbers)
@@ -69,7 +58,7 @@ class ExpectedTau(Result):
 
 
 def expected_tau(
-    scores: Any, *, missing: str | None = None, resamples: int = 1000, seed: int = 0
+    scores: Any, *, missing: str | None = None, resamples: Resamples = 1000, seed: Seed = 0
 ) -> ExpectedTau:
     r"""Estimate how well the ranking by mean scores agrees with the ranking by true means.
 
@@ -122,8 +111,7 @@ def expected_tau(
     resampling  0.9319  0.8771
     split-half  0.9465  0.8820
     """
-    check_whole("resamples", resamples, 1, MOST_RESAMPLES)
-    check_whole("the seed", seed, 0)
+    call = check_arguments(expected_tau, locals())
     ready = topic_scores(scores, missing)
     order = best_first(ready.flat.mean(axis=0), ready.scores.lower_is_better)
     values = ready.flat[:, order]
@@ -138,13 +126,12 @@ def expected_tau(
     tau = {name: 1 - 2 * float(p.mean()) for name, p in wrong.items()}
     tau_ap = {name: 1 - 2 * float((weight * p).sum()) / (m - 1) for name, p in wrong.items()}
     return ExpectedTau(
+        call,
         measure=ready.scores.measure,
         systems=m,
         topics=n,
         tau=tau | {"split-half": halves[0]},
         tau_ap=tau_ap | {"split-half": halves[1]},
-        resamples=resamples,
-        seed=seed,
         notes=ready.notes,
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -14,12 +13,13 @@ from scipy.special import gammainccinv, gammaincinv, ndtr, stdtr, stdtrit, xlogy
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
+from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.meta.of_tests.fast_tests import checked_sizes
 from cranfield.meta.of_topics.sample_study import topic_scores
 from cranfield.meta.of_topics.variance_components import Generalizability
 from cranfield.meta.study import OF_MEASURE, Study, labelled
-from cranfield.meta.study_options import Proportion, check_options
+from cranfield.meta.study_options import Proportion
 from cranfield.result import Column, Columns
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.corrections.studentised import studentised_range_isf
@@ -149,7 +149,7 @@ def generalizability(
     >>> found.topics_for(0.95)
     TopicsFor(target=0.95, topics=11, low=7, high=17)
     """
-    check_options(generalizability, locals())
+    call = check_arguments(generalizability, locals())
     ready = topic_scores(scores, missing)
     table, _ = two_way(ready.flat)
     sources = [table.sources.index(one) for one in ("System", "Topic", "Error")]
@@ -170,10 +170,10 @@ def generalizability(
     if not variances[[0, 2]].any():
         negative += ("systems do not vary at all: how well their order holds is not defined",)
     return Generalizability(
+        call,
         measure=ready.scores.measure,
         systems=systems,
         topics=topics,
-        confidence=float(confidence),
         components=pl.DataFrame(
             {
                 "source": SOURCES,
@@ -185,7 +185,6 @@ def generalizability(
             }
         ),
         notes=(*ready.notes, *negative),
-        target=float(target),
     )
 
 
@@ -202,7 +201,6 @@ MEANS = ("observed", "shrunk", "normal", "normal low", "normal high")
 """What the true means of the systems are taken to be."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Extrapolation(Study):
     """Expected significant pairs and correlations of rankings by number of topics.
 
@@ -210,10 +208,6 @@ class Extrapolation(Study):
     ----------
     measure, systems, topics
         Of the scores; numbers of systems and topics.
-    correction, alpha
-        Of the tests of all pairs after two-way analysis of variance.
-    confidence
-        Between `normal low` and `normal high`.
     pairs, significant
         Number of pairs of systems; how many of them differ significantly on the given topics.
     curve
@@ -251,17 +245,7 @@ class Extrapolation(Study):
         }
     }
 
-    measure: str
-    systems: int
-    topics: int
-    correction: str
-    alpha: float
-    confidence: float
-    pairs: int
-    significant: int
     curve: pl.DataFrame
-    generalizability: Generalizability
-    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -369,6 +353,7 @@ def extrapolate(
     >>> found.curve.filter(means="shrunk")["significant"].round().to_list()
     [471.0, 610.0]
     """
+    call = check_arguments(extrapolate, locals())
     check_several("sizes", sizes)
     correct = CORRECTIONS.find(correction)
     if correct not in SCORE_FREE_CORRECTIONS:
@@ -404,12 +389,11 @@ def extrapolate(
     limit = _critical(correct, alpha, m, (n - 1) * (m - 1)) * np.sqrt(2 * error / n)
     clear = apart > ROUNDING * float(np.abs(ready.flat).max())
     return Extrapolation(
+        call,
         measure=found.measure,
         systems=m,
         topics=n,
         correction=correct,
-        alpha=float(alpha),
-        confidence=found.confidence,
         pairs=int(apart.size),
         significant=int((clear & (apart >= limit)).sum()),
         curve=pl.DataFrame(rows),

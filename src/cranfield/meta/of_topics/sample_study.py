@@ -11,7 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.base.kinds import Flag, Numbers
+from cranfield.base.kinds import Flag, Numbers, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.correlation import kendall_tau, tau_ap
@@ -23,7 +23,6 @@ from cranfield.meta.study_options import (
     Resamples,
     Seed,
     Sizes,
-    check_options,
     whole_numbers,
 )
 from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
@@ -121,7 +120,6 @@ TOP_SCHEMA = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap"
 """Columns of the table of top systems; it may be empty."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Stability(Study):
     """Agreement of samples of topics with all topics.
 
@@ -129,12 +127,6 @@ class Stability(Study):
     ----------
     measure, systems, topics
         Of the scores, and the number of topics.
-    test, correction, alpha
-        How pairs of systems were compared.
-    repeats, replace, seed
-        Number of samples of each size, and how they were drawn.
-    confidence
-        Level of the limits in all tables: the share of samples between `low` and `high`.
     significant, pairs
         Numbers of significant pairs on all topics, and of all pairs.
     by_size, top, firsts, ranks
@@ -218,24 +210,8 @@ class Stability(Study):
         },
     }
 
-    measure: str
-    systems: tuple[str, ...]
-    topics: int
-    test: str
-    correction: str
-    alpha: float
-    repeats: int
-    replace: bool
-    confidence: float
-    seed: int
-    significant: int
-    pairs: int
     by_size: pl.DataFrame
-    top: pl.DataFrame
-    firsts: pl.DataFrame
-    ranks: pl.DataFrame
     samples: pl.DataFrame
-    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -421,7 +397,7 @@ def stability(
     >>> found.by_size["tau"].round(2).to_list()
     [0.58, 0.77]
     """
-    check_options(stability, locals())
+    call = check_arguments(stability, locals())
     ready = topic_scores(scores, missing, test)
     given = ready.scores
     topics, systems = ready.flat.shape
@@ -485,16 +461,12 @@ def stability(
     samples = rows.filter(pl.col("topics") > 0).drop("ranks")
     number_or_none = [f"{name}{end}" for name in TAUS for end in ("", " low", " high")]
     return Stability(
+        call,
         measure=given.measure,
         systems=given.systems,
         topics=topics,
         test=choice.test,
-        correction=str(choice.correction),
-        alpha=float(alpha),
-        repeats=int(repeats),
-        replace=bool(replace),
-        confidence=float(confidence),
-        seed=int(seed),
+        correction=choice.correction,
         significant=int(found.significant.sum()),
         pairs=found.significant.size,
         by_size=pl.DataFrame(

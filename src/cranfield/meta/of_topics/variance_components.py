@@ -47,7 +47,6 @@ class TopicsFor:
     high: int | None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Generalizability(Study):
     r"""Variance components of scores, and the coefficients that follow from them.
 
@@ -55,13 +54,10 @@ class Generalizability(Study):
     ----------
     measure, systems, topics
         Of the scores, and numbers of systems and topics, m and n.
-    confidence
-        Level of all limits, two-sided.
     components
         The table `variance`, without the measure.
-    notes, target
-        What was excluded, imputed, or taken as 0; and the coefficient whose number of topics is
-        shown.
+    notes
+        What was excluded, imputed, or taken as 0.
     """
 
     name: ClassVar[str] = "generalizability"
@@ -106,13 +102,7 @@ class Generalizability(Study):
         },
     }
 
-    measure: str
-    systems: int
-    topics: int
-    confidence: float
     components: pl.DataFrame
-    notes: tuple[str, ...] = ()
-    target: float = 0.95
 
     def relative(self, topics: int | None = None) -> Coefficient:
         r"""Return the generalizability coefficient of a number of topics.
@@ -267,7 +257,6 @@ TOPICS = (10, 25, 50, 100, 200)
 CELLS = (1, 2, 3, 5, 10)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Facets(Study):
     """Variance components of scores by topic and shard, or query variation.
 
@@ -304,12 +293,7 @@ class Facets(Study):
         },
     }
 
-    measure: str
-    systems: int
-    topics: int
-    cells: int
     components: pl.DataFrame
-    notes: tuple[str, ...] = ()
 
     def relative(self, topics: int | None = None, cells: int | None = None) -> float:
         r"""Return the generalizability coefficient of so many topics, each with so many cells.
@@ -453,6 +437,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
     if not variances.any():
         raise CranfieldError("all scores are equal: there is no variance to split")
     return Facets(
+        {"missing": missing},
         measure=ready.scores.measure,
         systems=values.shape[1],
         topics=int(number),

@@ -139,7 +139,7 @@ def test_errors_are_one_line_and_status_2(
 
 
 def test_wrong_options(folder: Path) -> None:
-    assert "No such option" in cranfield(folder, "evaluate", "--nonsense", status=2)[1]
+    assert "there is no option" in cranfield(folder, "evaluate", "--nonsense", status=2)[1]
     assert "Missing argument" in cranfield(folder, "evaluate", "qrels", status=2)[1]
     assert "Commands:" in cranfield(folder)[0]
 

@@ -266,7 +266,7 @@ def standing(opened: Campaign, run: str, format: str, output: str | None, **opti
         'campaign history board.csv -m "MRR@100 (Eval)" --all',
     )
 )
-@settings("own lower-is-better")
+@settings("own")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=READ)
 @options_from(
     f"{CAMPAIGN}.history",

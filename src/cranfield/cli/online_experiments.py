@@ -107,8 +107,8 @@ _BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
 
 @command(epilog=EXPERIMENT_EPILOG)
 @settings(
-    "down variant weights srm mixed missing theta lift errors correction alpha time sequential"
-    f" looks oec resamples seed {LOG_SETTINGS}"
+    "weights srm mixed missing theta lift errors correction time looks"
+    f" oec resamples seed {LOG_SETTINGS}"
 )
 @click.argument("data", metavar="DATA...", nargs=-1, required=True, type=READ)
 @option("--measure", "measures", multiple=True, help="DATA is a log: a measure of it.")

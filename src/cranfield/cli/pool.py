@@ -232,7 +232,7 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a p-valu
     epilog=EPILOG,
     first="depth judged method next budget unjudged sample size stop assessors format output",
 )
-@settings(f"ties strata by overlap {READING_SETTINGS}")
+@settings(f"ties strata by {READING_SETTINGS}")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @option("--depth", type=click.IntRange(1), default=100, show_default=True, help="Ranks pooled.")
 @option(

@@ -350,9 +350,7 @@ class Command(click.Command):
             try:
                 values, _, given = self.make_parser(ctx).parse_args(args=[*args])
             except click.NoSuchOption as error:
-                if said := told(error, self):
-                    ctx.fail(said)
-                raise
+                ctx.fail(told(error, self))
             for one in self.params:
                 if _takes_one(one) and given.count(one) > 1:
                     ctx.fail(f"{max(one.opts, key=len)} is given twice, and takes one value")

@@ -7,6 +7,8 @@ import shlex
 
 import click
 
+from cranfield.base.text import did_you_mean
+
 HABITS = {
     **dict.fromkeys(("--metric", "--metrics"), ("--measure", "measures are given by -m")),
     "--qrels": ("QRELS", "judgments are the first argument: QRELS RUN..."),
@@ -14,22 +16,24 @@ HABITS = {
     "-c": ("--topics", "all judged topics count unless --topics says otherwise"),
     "-M": ("--depth", "--depth N cuts rankings"),
     "-J": ("--unjudged", "--unjudged condensed leaves unjudged documents out"),
+    "--prose": ("--as", "--as prose writes a paragraph"),
     "--by_query": ("--by-topic", "-q, --by-topic shows each topic"),
 }
 """What is said of an option that a command lacks, where it has the parameter that does this."""
 
 
 def told(error: click.NoSuchOption, command: click.Command) -> str:
-    """Say what stands for an option that there is not; empty where nothing is known of it."""
+    """Say what stands for an option that there is not, or which one is nearest to it."""
     wanted, said = HABITS.get(error.option_name, ("", ""))
     in_settings = (one for one in command.params if getattr(one, "in_file", False))
     in_file = {name for one in in_settings for name in one.opts}
     if (name := error.option_name) in in_file or wanted in in_file:
         key = (name if name in in_file else wanted).removeprefix("--")
         return f"{name} is a setting of this command: write {key}: ... into a file for --settings"
-    there = {name for one in command.params for name in one.opts}
-    there |= {one.human_readable_name.strip("[].") for one in command.params}
-    return f"there is no option {error.option_name}: {said}" if wanted in there else ""
+    options = {name for one in command.params for name in one.opts}
+    there = options | {one.human_readable_name.strip("[].") for one in command.params}
+    hint = f": {said}" if wanted in there else did_you_mean(error.option_name, options, 1)
+    return f"there is no option {error.option_name}{hint}"
 
 
 _HINT = re.compile(

@@ -116,51 +116,33 @@ class OnePair:
     ----------
     first, second
         The systems, in the order that was asked for.
+    difference
+        The mean of the first minus that of the second, or the log ratio of geometric means.
+    interval
+        Confidence limits, of what the comparison calls `interval_of`; NaN where they would
+        contradict the decision.
+    pvalue
+        The p-value after the correction; one-sided, it is of the order of the comparison.
+    effect
+        The effect size, as the test defines it.
+    significant
+        Whether the systems differ significantly.
     """
 
     first: str
     second: str
-    _within: ComparedPairs
-    _place: int
-
-    @property
-    def _sign(self) -> int:
-        return 1 if self._within.systems[self._within.first[self._place]] == self.first else -1
-
-    @property
-    def difference(self) -> float:
-        """The mean of the first minus that of the second, or the log ratio of geometric means."""
-        return self._sign * float(self._within.difference[self._place])
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Confidence limits, of what the comparison calls `interval_of`.
-
-        NaN where they would contradict the decision.
-        """
-        low, high = sorted(self._sign * float(ends[self._place]) for ends in self._within.interval)
-        return low, high
-
-    @property
-    def pvalue(self) -> float:
-        """The p-value after the correction; one-sided, it is of the order of the comparison."""
-        return float(self._within.adjusted_pvalues[self._place])
-
-    @property
-    def effect(self) -> float:
-        """The effect size, as the test defines it."""
-        return self._sign * float(self._within.effect[self._place])
-
-    @property
-    def significant(self) -> bool:
-        """Whether the systems differ significantly."""
-        return bool(self._within.is_significant()[self._place])
+    difference: float
+    interval: tuple[float, float]
+    pvalue: float
+    effect: float
+    significant: bool
+    _between: str
 
     def __repr__(self) -> str:
         low, high = self.interval
         limits = "" if isnan(low) else f" from {low:.4g} to {high:.4g},"
         return (
-            f"OnePair({quoted(self.first)} {self._within.between_names} {quoted(self.second)}:"
+            f"OnePair({quoted(self.first)} {self._between} {quoted(self.second)}:"
             f" {self.difference:.4g},{limits} p = {shown_p(self.pvalue)})"
         )
 

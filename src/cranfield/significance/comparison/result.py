@@ -344,7 +344,18 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         found = np.isin(self.first, [one, other]) & np.isin(self.second, [one, other])
         if not found.any():
             raise PolicyError(f"{quoted(names[0])} and {quoted(names[1])} were not compared")
-        return OnePair(*names, self, int(found.argmax()))
+        k = int(found.argmax())
+        sign = 1 if self.first[k] == one else -1
+        low, high = sorted(sign * float(ends[k]) for ends in self.interval)
+        return OnePair(
+            *names,
+            difference=sign * float(self.difference[k]),
+            interval=(low, high),
+            pvalue=float(self.adjusted_pvalues[k]),
+            effect=sign * float(self.effect[k]),
+            significant=bool(self.is_significant()[k]),
+            _between=self.between_names,
+        )
 
     __iter__: ClassVar[None] = None
     """Pairs are found by two names; `to_polars` has them in rows."""

@@ -506,19 +506,19 @@ _MODELS: dict[type[Measure], Callable[[Any, Setting, UtilityRequest], Form | Non
 """How the form of each user model is made."""
 
 
-def of_model(model: UserModel, setting: Setting) -> Form | None:
-    """EU, of a model that is a measure itself."""
-    return _MODELS[type(model)](model, setting, UtilityRequest(False, None, setting.depth(model)))
+def of_users(measure: UserModel | Expectation, setting: Setting) -> Form | None:
+    """EU and ETU, and user models that are measures themselves, whose EU they are.
 
-
-def of_expectation(measure: Expectation, setting: Setting) -> Form | None:
-    """EU and ETU; of costs and depths, low is good, and they have no form."""
-    maker = _MODELS.get(type(measure.model))
-    if maker is None or not isinstance(measure, (EU, ETU)):
-        return None
-    # The cutoff is the measure's; its user model may not know of it.
-    request = UtilityRequest(isinstance(measure, ETU), measure.depth, setting.depth(measure))
-    return maker(measure.model, setting, request)
+    Of costs and depths, low is good, and they have no form.
+    """
+    model, total, depth = measure, False, None
+    if isinstance(measure, Expectation):
+        if not isinstance(measure, (EU, ETU)):
+            return None
+        # The cutoff is the measure's; its user model may not know of it.
+        model, total, depth = measure.model, isinstance(measure, ETU), measure.depth
+    maker = _MODELS.get(type(model))
+    return maker and maker(model, setting, UtilityRequest(total, depth, setting.depth(measure)))
 
 
 def chained(measure: Chain, setting: Setting) -> Form:
@@ -563,8 +563,7 @@ _MAKERS: dict[Maker, str] = {
     r_measure: "RMeasure",
     o_measure: "OMeasure",
     p_measure: "PMeasure PPlus",
-    of_model: "INSQ SDCG BPM BPMDynamic NERR8 NERR9 NERR10 NERR11",
-    of_expectation: "EU ETU",
+    of_users: "INSQ SDCG BPM BPMDynamic NERR8 NERR9 NERR10 NERR11 EU ETU",
 }
 
 FORMS: dict[type[Measure], Maker] = {

@@ -80,14 +80,9 @@ class Pairs:
         difference[np.abs(difference) <= self.rounding] = 0.0
         return difference
 
-    def blocks(self, numbers_each: int | None = None, limit: int = BLOCK) -> Iterator[Pairs]:
-        """Yield parts of `limit` numbers at most; a pair takes one a topic by default."""
-        for _, block in self.slices(numbers_each, limit):
-            yield block
-
     def by_block(self, values_of: Callable[[Pairs], Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
         """Return arrays with values by pair, computed block by block, which bounds the memory."""
-        parts = [values_of(block) for block in self.blocks()]
+        parts = [values_of(block) for _, block in self.slices()]
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
     def moments(self) -> tuple[Floats, Floats, Indices]:
@@ -105,7 +100,10 @@ class Pairs:
     def slices(
         self, numbers_each: int | None = None, limit: int = BLOCK
     ) -> Iterator[tuple[slice, Pairs]]:
-        """Yield each block together with where it stands among all pairs."""
+        """Yield parts of `limit` numbers at most, each with where it stands among all pairs.
+
+        A pair takes one number a topic by default.
+        """
         for part in row_slices(len(self), numbers_each or self.topics, limit):
             yield part, replace(self, first=self.first[part], second=self.second[part])
 

@@ -174,12 +174,11 @@ def cascade(measure: Any, setting: Setting) -> Form:
     shape = _stopping(stops, worth[: setting.depth(measure)], [ONE] * len(worth), setting)
     if not isinstance(measure, NormalisedExpectedReciprocalRank):
         return Form(shape)
-    ideal = _stopping(stops, worth, [ONE] * len(worth), setting)
-    judgments = sorted(setting.judgments, key=stops.__getitem__, reverse=True)
-    best, state = ZERO, ideal.start
-    for rank, grade in enumerate(judgments[: measure.cutoff], 1):
-        contribution, state = ideal.step(rank, state, grade)
-        best += contribution
+    judged = sorted((stops[grade] for grade in setting.judgments), reverse=True)[: measure.cutoff]
+    best, chance = ZERO, ONE
+    for stop, one in zip(judged, worth, strict=False):
+        best += chance * stop * one
+        chance *= 1 - stop
     return Form(shape, rational(best))
 
 

@@ -263,8 +263,8 @@ class Walk:
             following: dict[Hashable, int] = {}
             gains, to = [Fraction(0)] * met.size, np.full(met.size, -1, dtype=np.int64)
             for place in np.flatnonzero(met).tolist():
-                state, grade = divmod(place, width)
-                step = form.step(rank, states[state], grade)
+                before, grade = divmod(place, width)
+                step = form.step(rank, states[before], grade)
                 if step is not None:
                     gains[place], state = step
                     to[place] = following.setdefault(state, len(following))

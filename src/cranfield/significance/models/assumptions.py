@@ -295,8 +295,14 @@ def check_assumptions(
         # A system with one score has no variance.
         warnings.simplefilter("ignore", RuntimeWarning)
         variances = np.array([column.var(ddof=1) if column.size else np.nan for column in own])
+    normality, brown_forsythe, bartlett, additivity = (
+        one if isinstance(one, Check) else None for one in tests
+    )
     return Assumptions(
-        *(one if isinstance(one, Check) else None for one in tests),
+        normality=normality,
+        brown_forsythe=brown_forsythe,
+        bartlett=bartlett,
+        additivity=additivity,
         skewness=skewness,
         kurtosis=kurtosis,
         ordered=ordered,

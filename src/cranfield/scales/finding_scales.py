@@ -170,8 +170,7 @@ def uneven_bottom(values: Values, runs: Ints, sign: int) -> Witness | None:
     found = [values.value(int(values.place[at])) for at in lowest]
     if (chosen := unequal_steps(found)) is None:
         return None
-    shown = tuple(tuple(map(int, runs[lowest[j]])) for j in chosen)
-    return Witness("gaps", shown, tuple(found[j] for j in chosen))
+    return _witness("gaps", values, runs, [lowest[place] for place in chosen])
 
 
 def unequal_steps(values: Sequence[Any], slack: float = 0.0) -> tuple[int, int, int, int] | None:
@@ -217,8 +216,8 @@ def _contiguous(shape: Additive) -> bool:
 
 
 def _witness_of_form(kind: str, runs: tuple[Run, ...], form: Form) -> Witness:
-    values = values_of(form, np.array(runs))
-    return Witness(kind, runs, tuple(values.value(int(place)) for place in values.place))
+    rows = np.array(runs)
+    return _witness(kind, values_of(form, rows), rows, range(len(runs)))
 
 
 OWN = "its own order"

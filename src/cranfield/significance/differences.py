@@ -157,18 +157,6 @@ def mid_ranks(ordered: Floats, gap: Floats) -> tuple[Floats, Floats]:
     return ranks, ties
 
 
-def ranked_together(values: Floats) -> tuple[Floats, float, int]:
-    """Return mid-ranks of all scores, sum of t^3 - t over ties of t, and number of ties."""
-    flat = values.ravel()
-    order = np.argsort(flat, kind="stable")[: int((~np.isnan(flat)).sum())]
-    ordered = flat[order][None]
-    gap = ROUNDING * np.abs(ordered).max(initial=0.0)
-    doubled, ties = mid_ranks(ordered, np.array([gap]))
-    ranks = np.full(flat.shape, np.nan)
-    ranks[order] = doubled[0] / 2
-    return ranks.reshape(values.shape), float(ties[0]), int((np.diff(doubled[0]) == 0).sum())
-
-
 def coded(values: Floats) -> Indices:
     """Return scores as integers from 0 in ascending order, equal within rounding; NaN as -1."""
     flat = values.ravel()
@@ -180,6 +168,14 @@ def coded(values: Floats) -> Indices:
     steps = np.concatenate([[0], np.cumsum(np.diff(ordered[known]) > gap)])
     codes[order[known]] = steps[: known.sum()]
     return codes.reshape(values.shape)
+
+
+def ranked_together(values: Floats) -> tuple[Floats, float, int]:
+    """Return mid-ranks of all scores, sum of t^3 - t over ties of t, and number of ties."""
+    codes = coded(values)
+    sizes = np.bincount(codes[codes >= 0]).astype(np.float64)
+    ranks = np.append(np.cumsum(sizes) - (sizes - 1) / 2, np.nan)[codes]
+    return ranks, float((sizes**3 - sizes).sum()), int((sizes - 1).sum())
 
 
 def order_statistics(values: Floats, ranks: Indices) -> Floats:

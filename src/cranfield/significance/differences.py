@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.result import Column, Columns
 from cranfield.significance.models.anova_table import AnovaTable
 
 ROUNDING = 2.0**-44
@@ -106,6 +107,13 @@ class Pairs:
         """
         for part in row_slices(len(self), numbers_each or self.topics, limit):
             yield part, replace(self, first=self.first[part], second=self.second[part])
+
+
+PAIR: Columns = {
+    "first": Column("First system of the pair.", key=True),
+    "second": Column("Second system of the pair.", key=True),
+}
+"""Columns of :func:`named_pairs`, the first ones of every table with a row a pair."""
 
 
 def named_pairs(systems: Sequence[str], first: Indices, second: Indices) -> pl.DataFrame:

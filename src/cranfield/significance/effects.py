@@ -19,6 +19,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.corrections.studentised import NEGLIGIBLE, STRIP
 from cranfield.significance.differences import (
     BLOCK,
+    PAIR,
     Limits,
     Pairs,
     named_pairs,
@@ -258,8 +259,7 @@ class EffectSizes(TableResult):
     """
 
     columns: ClassVar[Columns] = {
-        "first": Column("First system of the pair.", key=True),
-        "second": Column("Second system of the pair.", key=True),
+        **PAIR,
         "difference": Column(
             "Mean of the first minus that of the second, in the unit of the scores."
         ),

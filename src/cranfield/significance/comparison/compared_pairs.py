@@ -20,7 +20,13 @@ from cranfield.base.scale_types import Scale
 from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets, heading_of
 from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.significance.differences import ALL_COMPARISONS, BONFERRONI, TOGETHER, Interval
+from cranfield.significance.differences import (
+    ALL_COMPARISONS,
+    BONFERRONI,
+    TOGETHER,
+    Interval,
+    named_pairs,
+)
 from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.pairwise.catalogue import TestInfo, find_test
@@ -463,21 +469,17 @@ class ComparedPairs:
             The level; by default that of the comparison.
         """
         low, high = self.interval if alpha is None else self.interval_at(alpha)
-        names = pl.Series(self.systems, dtype=pl.String)
-        return pl.DataFrame(
-            {
-                "first": names.gather(self.first),
-                "second": names.gather(self.second),
-                "difference": self.difference,
-                "low": low,
-                "high": high,
-                "statistic": self.statistic,
-                "raw p": self.raw_pvalues,
-                "p": self.adjusted_pvalues,
-                "effect": self.effect,
-                "n": self.n,
-                "zeros": self.zeros,
-                "ties": self.ties,
-                "significant": self.is_significant(alpha),
-            }
-        )
+        columns = {
+            "difference": self.difference,
+            "low": low,
+            "high": high,
+            "statistic": self.statistic,
+            "raw p": self.raw_pvalues,
+            "p": self.adjusted_pvalues,
+            "effect": self.effect,
+            "n": self.n,
+            "zeros": self.zeros,
+            "ties": self.ties,
+            "significant": self.is_significant(alpha),
+        }
+        return named_pairs(self.systems, self.first, self.second).hstack(pl.DataFrame(columns))

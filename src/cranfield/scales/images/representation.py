@@ -202,10 +202,16 @@ class Listed:
     tolerance = 0.0
     size: int
     runs: int
-    values: Floats
-    """All values, ascending."""
-    before: Exact
-    """Number of runs before each value, and after them the number of all."""
+
+    @cached_property
+    def values(self) -> Floats:
+        """All values, ascending."""
+        raise NotImplementedError
+
+    @cached_property
+    def before(self) -> Exact:
+        """Number of runs before each value, and after them the number of all."""
+        raise NotImplementedError
 
     def ranks(self, runs: Ints) -> Ints:
         """Number of distinct values up to that of each run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,9 @@ from cranfield.significance.resampling import (
     CONSTANT,
     RELATIVE,
     Centred,
+    bootstrap_t_limits,
     count_reaching,
     rank_of,
-    studentised_limits,
 )
 
 SIDES = ("two-sided", "greater", "less")
@@ -33,6 +34,10 @@ def compared(values: Floats, test: str, **options: Any) -> cf.PairwiseComparison
     if options.get("alternative", "two-sided") != "two-sided":
         options["baseline"] = "0"
     return cf.compare(cf.Scores(values, topics, systems), test=test, correction="none", **options)
+
+
+def drawn_again(values: Floats, _: Pairs) -> Floats:
+    return values.copy()
 
 
 def some_values(rng: np.random.Generator, kind: int) -> Floats:
@@ -97,10 +102,14 @@ def test_sums_that_are_equal_but_for_rounding_do_not_part_limits_and_p(
 
 
 def test_a_t_that_is_reached_but_for_rounding_is_not_left_out() -> None:
+    pair = all_pairs(np.zeros((2, 2)))
     for t, reached in ((1 - 1e-13, True), (1 - 1e-11, False)):
         for difference in (np.array([0.3]), np.array([-0.3])):
-            error, quantile = np.array([0.1]), np.array([3.0 * t])
-            low, high = studentised_limits(difference, error, -quantile, quantile)
+            error, quantile = np.array([0.1]), 3.0 * t
+            drawn = np.full((1, 19), quantile)
+            low, high = bootstrap_t_limits(
+                pair, difference, error, partial(drawn_again, drawn), Options(resamples=19), 0.9
+            )
             assert (low[0] <= 0 <= high[0]) == reached
             found = np.array([[3.0 * t]])
             count = count_reaching(found, difference / error, "two-sided", relative=RELATIVE)

@@ -167,14 +167,18 @@ def uneven_bottom(values: Values, runs: Ints, sign: int) -> Witness | None:
     lowest = [int(at) for at in first[known < place[bound]]] + [bound]
     if len(lowest) < 3:
         return None
-    found: list[Any] = [values.value(int(values.place[at])) for at in lowest]
-    steps = [abs(upper - lower) for lower, upper in pairwise(found)]
-    for i, step in enumerate(steps):
-        if step != steps[0]:
-            chosen = (0, 1, i, i + 1)
-            shown = tuple(tuple(map(int, runs[lowest[j]])) for j in chosen)
-            return Witness("gaps", shown, tuple(found[j] for j in chosen))
-    return None
+    found = [values.value(int(values.place[at])) for at in lowest]
+    if (chosen := unequal_steps(found)) is None:
+        return None
+    return _witness("gaps", values, runs, [lowest[place] for place in chosen])
+
+
+def unequal_steps(values: Sequence[Any], slack: float = 0.0) -> tuple[int, int, int, int] | None:
+    """Return places of the first step between neighbours and of one that differs from it."""
+    steps = [abs(upper - lower) for lower, upper in pairwise(values)]
+    other = (i for i, step in enumerate(steps) if step != steps[0] and abs(step - steps[0]) > slack)
+    place = next(other, None)
+    return None if place is None else (0, 1, place, place + 1)
 
 
 def evenly_spaced(form: Form) -> bool | None:
@@ -212,8 +216,8 @@ def _contiguous(shape: Additive) -> bool:
 
 
 def _witness_of_form(kind: str, runs: tuple[Run, ...], form: Form) -> Witness:
-    values = values_of(form, np.array(runs))
-    return Witness(kind, runs, tuple(values.value(int(place)) for place in values.place))
+    rows = np.array(runs)
+    return _witness(kind, values_of(form, rows), rows, range(len(runs)))
 
 
 OWN = "its own order"
@@ -530,7 +534,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
             f"S[{longest}, {largest_base}] has too many runs to look at all of them; for {measure}"
             f" up to {LISTED:,} can be"
         )
-    values: dict[Number, Example] = {}
+    values: dict[Any, Example] = {}
     exact = True
     for length in range(1, longest + 1):
         whole = completed(as_measure(measure, length), length)
@@ -546,12 +550,22 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     if len(divisors) > 1:
         # Of sums of logarithms over different ideal ones it is not known when they are equal.
         exact = False
-        floats: dict[Number, Example] = {}
-        for value, example in values.items():
-            floats.setdefault(float(value), example)
-        values = floats
-    ordered = _distinct(sorted(values), exact=exact)
-    witness = _uneven(ordered, values, exact=exact)
+        # Of values that are the same float the first example stays.
+        values = {float(value): values[value] for value in reversed(values)}
+    ordered = sorted(values)
+    slack = 0.0 if exact else TOLERANCE * max(abs(float(one)) for one in ordered)
+    if not exact:
+        apart = [0]
+        for place, value in enumerate(ordered):
+            if value - ordered[apart[-1]] > slack:
+                apart.append(place)
+        ordered = [ordered[place] for place in apart]
+    witness = None
+    if (steps := unequal_steps(ordered, 4 * slack)) is not None:
+        chosen = [ordered[place] for place in steps]
+        shown = [values[value] for value in chosen]
+        labels = tuple(f"[{sum(run)}, {len(run)}, {base}]" for run, base in shown)
+        witness = Witness("gaps", tuple(run for run, _ in shown), tuple(chosen), labels)
     scale = Scale.INTERVAL if witness is None else Scale.ORDINAL
     return TopicsReport(str(measure), longest, largest_base, scale, tuple(ordered), witness, exact)
 
@@ -563,32 +577,3 @@ def _runs(length: int, base: int, *, counted: bool) -> Ints:
         return np.asarray((np.arange(length) < found[:, None]).astype(np.int64))
     runs = all_runs(length)
     return np.asarray(runs[runs.sum(axis=1) <= base])
-
-
-def _distinct(values: list[Any], *, exact: bool) -> list[Number]:
-    if exact or not values:
-        return values
-    slack = TOLERANCE * max(abs(float(one)) for one in values)
-    out = [values[0]]
-    for value in values[1:]:
-        if value - out[-1] > slack:
-            out.append(value)
-    return out
-
-
-def _uneven(
-    values: list[Number], examples: dict[Number, Example], *, exact: bool
-) -> Witness | None:
-    """Two unequal steps, the first of them the lowest."""
-    if len(values) < 3:
-        return None
-    slack = 4 * TOLERANCE * max(abs(float(one)) for one in values)
-    numbers: list[Any] = list(values)
-    steps = [upper - lower for lower, upper in pairwise(numbers)]
-    for i, step in enumerate(steps):
-        if (step != steps[0]) if exact else abs(step - steps[0]) > slack:
-            chosen = [values[j] for j in (0, 1, i, i + 1)]
-            runs = [examples[value] for value in chosen]
-            labels = tuple(f"[{sum(run)}, {len(run)}, {base}]" for run, base in runs)
-            return Witness("gaps", tuple(run for run, _ in runs), tuple(chosen), labels)
-    return None

@@ -255,39 +255,37 @@ class Meaning:
         means = one.scores.grand_mean()
         apart = means[one.first] - means[one.second]
         k = int(turned[np.argmax(np.abs(apart[turned]))])
-        pair = [
-            (one.first[k], self.dominance.above_first[k]),
-            (one.second[k], self.dominance.above_second[k]),
-        ]
-        low = one.scores.lower_is_better
+        low, (of_first, of_second) = one.scores.lower_is_better, self._good
+        pair = [(one.first[k], of_first[k]), (one.second[k], of_second[k])]
         if (-apart[k] if low else apart[k]) < 0:
             pair.reverse()
         a, b = (plain(one.systems[system]) for system, _ in pair)
-        scored = self._scored()
-        own = len({int(scored[system]) for system, _ in pair}) > 1
-        bar = f"{self.dominance.threshold[k]:.4g}"
-        # On how many topics each of the two is on the good side of the bar.
-        good = [scored[system] - count if low else count for system, count in pair]
-        topics = [
-            f"{count} of {scored[system]} topics" if own else counted(int(count), "topic")
-            for count, (system, _) in zip(good, pair, strict=True)
-        ]
-        last = topics[1] if own else good[1]
-        if low:
-            return (
-                f"for example: {a} is better than {b} by its mean, which is lower, but not if what"
-                f" counts is a score up to {bar}, which {a} has on {topics[0]} and {b} on {last}"
-            )
+        scored = [int(self._scored[system]) for system, _ in pair]
+        topics = [counted(int(pair[0][1]), "topic"), str(pair[1][1])]
+        if scored[0] != scored[1]:
+            topics = [f"{pair[side][1]} of {scored[side]} topics" for side in (0, 1)]
+        better = f"better than {b} by its mean, which is lower" if low else f"above {b} by its mean"
         return (
-            f"for example: {a} is above {b} by its mean, but not if what counts is a score above"
-            f" {bar}, which {a} has on {topics[0]} and {b} on {last}"
+            f"for example: {a} is {better}, but not if what counts is a score"
+            f" {'up to' if low else 'above'} {self.dominance.threshold[k]:.4g}, which {a} has on"
+            f" {topics[0]} and {b} on {topics[1]}"
         )
 
+    @cached_property
     def _scored(self) -> Indices:
         """Topics on which each system has a score."""
         one = self.comparison
         values = one.scores.values.reshape(len(one.scores.topics), len(one.systems), -1)
         return np.asarray((~np.isnan(values)).any(axis=2).sum(axis=0), dtype=np.intp)
+
+    @property
+    def _good(self) -> tuple[Indices, Indices]:
+        """Topics on which both systems of each pair are on the good side of the threshold."""
+        one, above = self.comparison, self.dominance
+        if not one.scores.lower_is_better:
+            return above.above_first, above.above_second
+        first, second = self._scored[one.first], self._scored[one.second]
+        return first - above.above_first, second - above.above_second
 
     def alternatives(self) -> list[str]:
         """Return the names of tests that the scale of the measure allows, on the same topics."""
@@ -324,21 +322,21 @@ class Meaning:
         star = one.is_significant()
         order = np.argsort(self.dominance.holds[star], kind="stable")
         chosen = np.flatnonzero(star)[order][:limit]
-        low, scored = one.scores.lower_is_better, self._scored()
-        found = self.dominance
-        sides = (one.first, found.above_first), (one.second, found.above_second)
+        found, good = self.dominance, self._good
 
         def row(k: int) -> list[str]:
-            names = [one.systems[systems[k]] for systems, _ in sides]
-            bar = "" if np.isnan(found.threshold[k]) else f"{found.threshold[k]:.4g}"
-            order, good = "always", ["", ""]
-            if found.reversed[k]:
-                order = "turns over"
-                good = [str(scored[of[k]] - above[k] if low else above[k]) for of, above in sides]
-            return [*names, f"{one.difference[k]:.4f}", order, bar, *good]
+            turned = bool(found.reversed[k])
+            return [
+                one.systems[one.first[k]],
+                one.systems[one.second[k]],
+                f"{one.difference[k]:.4f}",
+                "turns over" if turned else "always",
+                f"{found.threshold[k]:.4g}" if turned else "",
+                *(str(of_side[k]) if turned else "" for of_side in good),
+            ]
 
         rows = [row(k) for k in chosen]
-        bar = "by scores up to" if low else "by scores above"
+        bar = f"by scores {'up to' if one.scores.lower_is_better else 'above'}"
         head = ["first", "second", "difference", "order of means", bar, "first", "second"]
         parts = ["\n".join(self.lines())]
         if rows:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.result import Column, Columns
 from cranfield.significance.models.anova_table import AnovaTable
 
 ROUNDING = 2.0**-44
@@ -80,14 +81,9 @@ class Pairs:
         difference[np.abs(difference) <= self.rounding] = 0.0
         return difference
 
-    def blocks(self, numbers_each: int | None = None, limit: int = BLOCK) -> Iterator[Pairs]:
-        """Yield parts of `limit` numbers at most; a pair takes one a topic by default."""
-        for _, block in self.slices(numbers_each, limit):
-            yield block
-
     def by_block(self, values_of: Callable[[Pairs], Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
         """Return arrays with values by pair, computed block by block, which bounds the memory."""
-        parts = [values_of(block) for block in self.blocks()]
+        parts = [values_of(block) for _, block in self.slices()]
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
     def moments(self) -> tuple[Floats, Floats, Indices]:
@@ -105,9 +101,19 @@ class Pairs:
     def slices(
         self, numbers_each: int | None = None, limit: int = BLOCK
     ) -> Iterator[tuple[slice, Pairs]]:
-        """Yield each block together with where it stands among all pairs."""
+        """Yield parts of `limit` numbers at most, each with where it stands among all pairs.
+
+        A pair takes one number a topic by default.
+        """
         for part in row_slices(len(self), numbers_each or self.topics, limit):
             yield part, replace(self, first=self.first[part], second=self.second[part])
+
+
+PAIR: Columns = {
+    "first": Column("First system of the pair.", key=True),
+    "second": Column("Second system of the pair.", key=True),
+}
+"""Columns of :func:`named_pairs`, the first ones of every table with a row a pair."""
 
 
 def named_pairs(systems: Sequence[str], first: Indices, second: Indices) -> pl.DataFrame:
@@ -159,18 +165,6 @@ def mid_ranks(ordered: Floats, gap: Floats) -> tuple[Floats, Floats]:
     return ranks, ties
 
 
-def ranked_together(values: Floats) -> tuple[Floats, float, int]:
-    """Return mid-ranks of all scores, sum of t^3 - t over ties of t, and number of ties."""
-    flat = values.ravel()
-    order = np.argsort(flat, kind="stable")[: int((~np.isnan(flat)).sum())]
-    ordered = flat[order][None]
-    gap = ROUNDING * np.abs(ordered).max(initial=0.0)
-    doubled, ties = mid_ranks(ordered, np.array([gap]))
-    ranks = np.full(flat.shape, np.nan)
-    ranks[order] = doubled[0] / 2
-    return ranks.reshape(values.shape), float(ties[0]), int((np.diff(doubled[0]) == 0).sum())
-
-
 def coded(values: Floats) -> Indices:
     """Return scores as integers from 0 in ascending order, equal within rounding; NaN as -1."""
     flat = values.ravel()
@@ -182,6 +176,14 @@ def coded(values: Floats) -> Indices:
     steps = np.concatenate([[0], np.cumsum(np.diff(ordered[known]) > gap)])
     codes[order[known]] = steps[: known.sum()]
     return codes.reshape(values.shape)
+
+
+def ranked_together(values: Floats) -> tuple[Floats, float, int]:
+    """Return mid-ranks of all scores, sum of t^3 - t over ties of t, and number of ties."""
+    codes = coded(values)
+    sizes = np.bincount(codes[codes >= 0]).astype(np.float64)
+    ranks = np.append(np.cumsum(sizes) - (sizes - 1) / 2, np.nan)[codes]
+    return ranks, float((sizes**3 - sizes).sum()), int((sizes - 1).sum())
 
 
 def order_statistics(values: Floats, ranks: Indices) -> Floats:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.corrections.studentised import NEGLIGIBLE, STRIP
 from cranfield.significance.differences import (
     BLOCK,
+    PAIR,
     Limits,
     Pairs,
     named_pairs,
@@ -177,71 +178,13 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     return pl.DataFrame(rows, schema={"source": pl.String, **kinds}, orient="row")
 
 
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Mean differences, what they are divided by, and how well that is known, by pair.
-
-    `unit` is a standard deviation with `df` degrees of freedom. The difference has a standard
-    `error`; where it is `exact`, a multiple of the unit, limits are too.
-    """
-
-    difference: Floats
-    unit: Floats
-    df: Floats
-    error: Floats
-    exact: bool
-
-
-def _of_differences(pairs: Pairs) -> Sample:
-    mean, deviation, _ = pairs.moments()
-    df = np.full(len(pairs), pairs.topics - 1.0)
-    return Sample(mean, deviation, df, deviation / np.sqrt(pairs.topics), True)
-
-
-def _of_error(pairs: Pairs) -> Sample:
-    model = two_way_model(pairs.values)
-    unit = np.full(len(pairs), np.sqrt(model.error))
-    df = np.full(len(pairs), model.df)
-    return Sample(model.differences(pairs), unit, df, model.standard_errors(pairs), True)
-
-
-def _of_baseline(pairs: Pairs) -> Sample:
-    mean, deviation, _ = pairs.moments()
-    unit = _of_systems(pairs)[pairs.second]
-    df = np.full(len(pairs), pairs.topics - 1.0)
-    return Sample(mean, unit, df, deviation / np.sqrt(pairs.topics - 1), False)
-
-
-def _of_both(pairs: Pairs) -> Sample:
-    mean, deviation, _ = pairs.moments()
-    squares = _of_systems(pairs) ** 2
-    one, other = squares[pairs.first], squares[pairs.second]
-    covariance = (one + other - deviation**2) / 2
-    # Of the mean of two variances that depend on each other, by their first two moments.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # By shares, as the squares of variances may be too large or too small for a float.
-        share = one / (one + other)
-        squared = share**2 + (1 - share) ** 2 + 2 * (covariance / (one + other)) ** 2
-        df = (pairs.topics - 1) / squared
-    unit = np.sqrt((one + other) / 2)
-    return Sample(mean, unit, df, deviation / np.sqrt(pairs.topics - 1), False)
-
-
-def _of_systems(pairs: Pairs) -> Floats:
-    """Return the standard deviation over topics of each system; 0 where it is rounding."""
-    alone = np.arange(pairs.systems)
-    rows = np.ascontiguousarray(pairs.values.T)
-    return spread(rows, rows.mean(axis=1), Pairs(pairs.values, alone, alone).rounding)
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of effect size: what it is called, and what the difference is divided by."""
+class Kind(NamedTuple):
+    """A kind of effect size, the standard deviation of its unit, and whether limits are exact."""
 
     title: str
     unit: str
-    sample: Callable[[Pairs], Sample]
     unbiased: bool
+    exact: bool
 
 
 OF_DIFFERENCES = "the standard deviation of the differences"
@@ -249,29 +192,50 @@ OF_DIFFERENCES = "the standard deviation of the differences"
 KINDS = Registry(
     "effect size",
     things={
-        "hedges": Kind("Hedges' g of the differences", OF_DIFFERENCES, _of_differences, True),
-        "cohen": Kind("Cohen's d of the differences", OF_DIFFERENCES, _of_differences, False),
+        "hedges": Kind("Hedges' g of the differences", OF_DIFFERENCES, True, True),
+        "cohen": Kind("Cohen's d of the differences", OF_DIFFERENCES, False, True),
         "average": Kind(
             "standardised difference",
             "the root of the mean of both systems' variances",
-            _of_both,
             True,
+            False,
         ),
-        "glass": Kind(
-            "Glass's delta",
-            "the standard deviation of the second system",
-            _of_baseline,
-            True,
-        ),
+        "glass": Kind("Glass's delta", "the standard deviation of the second system", True, False),
         "anova": Kind(
             "standardised difference",
             "the standard deviation of the error of two-way ANOVA",
-            _of_error,
             False,
+            True,
         ),
     },
 )
 """Kinds of effect sizes by name."""
+
+
+def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return by pair: mean difference, its unit, degrees of freedom of that, standard error."""
+    if kind == "anova":
+        model = two_way_model(pairs.values)
+        unit, df = np.full(len(pairs), np.sqrt(model.error)), np.full(len(pairs), model.df)
+        return model.differences(pairs), unit, df, model.standard_errors(pairs)
+    mean, deviation, _ = pairs.moments()
+    df = np.full(len(pairs), pairs.topics - 1.0)
+    if kind in ("hedges", "cohen"):
+        return mean, deviation, df, deviation / np.sqrt(pairs.topics)
+    error = deviation / np.sqrt(pairs.topics - 1)
+    alone, rows = np.arange(pairs.systems), np.ascontiguousarray(pairs.values.T)
+    of_systems = spread(rows, rows.mean(axis=1), Pairs(pairs.values, alone, alone).rounding)
+    if kind == "glass":
+        return mean, of_systems[pairs.second], df, error
+    one, other = of_systems[pairs.first] ** 2, of_systems[pairs.second] ** 2
+    covariance = (one + other - deviation**2) / 2
+    # Of the mean of two variances that depend on each other, by their first two moments.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # By shares, as the squares of variances may be too large or too small for a float.
+        share = one / (one + other)
+        squared = share**2 + (1 - share) ** 2 + 2 * (covariance / (one + other)) ** 2
+        df = (pairs.topics - 1) / squared
+    return mean, np.sqrt((one + other) / 2), df, error
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -295,8 +259,7 @@ class EffectSizes(TableResult):
     """
 
     columns: ClassVar[Columns] = {
-        "first": Column("First system of the pair.", key=True),
-        "second": Column("Second system of the pair.", key=True),
+        **PAIR,
         "difference": Column(
             "Mean of the first minus that of the second, in the unit of the scores."
         ),
@@ -406,21 +369,27 @@ def effect_sizes(
     ready = prepared(as_scores(scores), find_test("t").info, missing)
     baselines = baseline_indices(ready.scores.systems, baseline)
     pairs = pairs_of(ready.flat, baselines)
-    chosen = KINDS[kind]
-    sample = chosen.sample(pairs)
-    raw = ratio(sample.difference, sample.unit)
-    known = (sample.unit > 0) & (sample.error > 0)
+    difference, unit, df, error = _standardisers(pairs, kind)
+    raw = ratio(difference, unit)
+    known = (unit > 0) & (error > 0)
+    effect, freedom, scale = raw[known], df[known], unit[known] / error[known]
     low, high = np.full((2, len(pairs)), np.nan)
-    low[known], high[known] = _limits(sample, raw, known, confidence)
+    if not KINDS[kind].exact:
+        spreads = np.sqrt(effect**2 / (2 * freedom) + (error[known] / unit[known]) ** 2)
+        half = -ndtri((1 - confidence) / 2) * spreads
+        low[known], high[known] = effect - half, effect + half
+    elif known.any():
+        limits = noncentrality(effect * scale, float(freedom[0]), confidence)
+        low[known], high[known] = (one / scale for one in limits)
     # The bias goes to 0 with many degrees of freedom, and without any is not known.
-    correction = bias_correction(np.where(known, sample.df, np.inf)) if chosen.unbiased else 1.0
+    correction = bias_correction(np.where(known, df, np.inf)) if KINDS[kind].unbiased else 1.0
     unknown = int((~known).sum())
     without_limits = [
         f"{counted(unknown, 'pair')} without confidence limits: the differences, or the scores that"
         " standardise them, do not vary"
     ]
     rows = named_pairs(ready.scores.systems, pairs.first, pairs.second).with_columns(
-        difference=sample.difference, effect=raw * correction, low=low, high=high
+        difference=difference, effect=raw * correction, low=low, high=high
     )
     return EffectSizes(
         rows,
@@ -431,25 +400,13 @@ def effect_sizes(
         first=pairs.first,
         second=pairs.second,
         confidence=confidence,
-        exact=sample.exact,
+        exact=KINDS[kind].exact,
         notes=(
             *ready.notes,
             *ready.scores.direction_notes(),
             *(without_limits if unknown else []),
         ),
     )
-
-
-def _limits(sample: Sample, raw: Floats, known: Any, confidence: float) -> Limits:
-    unit, error, df, effect = (one[known] for one in (sample.unit, sample.error, sample.df, raw))
-    if sample.exact:
-        if not effect.size:
-            return effect, effect
-        scale = unit / error
-        low, high = noncentrality(effect * scale, float(df[0]), confidence)
-        return low / scale, high / scale
-    half = -ndtri((1 - confidence) / 2) * np.sqrt(effect**2 / (2 * df) + (error / unit) ** 2)
-    return effect - half, effect + half
 
 
 def bias_correction(df: Floats) -> Floats:

@@ -201,41 +201,19 @@ def bootstrap_t_limits(
     options: Options,
     level: Level,
 ) -> Limits:
-    """Return bootstrap-t limits: quantiles of the resampled t take the place of Student's.
+    """Return bootstrap-t limits: order statistics of resampled t take the place of Student's.
 
-    `resampled` takes a block of pairs and returns their t, shape (pairs, resamples). Limits of a
-    two-sided test are as far from the difference as each other, as it counts absolute values.
-    """
-    return studentised_limits(difference, error, *quantiles(pairs, resampled, options, level))
-
-
-def studentised_limits(difference: Floats, error: Floats, low: Floats, high: Floats) -> Limits:
-    """Return the differences minus quantiles of t times errors; infinite where a quantile is."""
-    # Wider by what counts as equal, so that limits and p-values say the same.
-    low = low * (1 - RELATIVE * np.sign(low))
-    high = high * (1 + RELATIVE * np.sign(high))
-    with np.errstate(invalid="ignore"):
-        below, above = (np.where(np.isinf(t), t, t * error) for t in (high, low))
-    return difference - below, difference - above
-
-
-def quantiles(
-    pairs: Pairs, resampled: Callable[[Pairs], Floats], options: Options, level: Level
-) -> Limits:
-    """Return the order statistics of resampled t that hold a share `level` of them in between.
-
-    A test by the same values rejects at level alpha when at most floor(alpha (B + 1)) - 1 of them
-    are as extreme as what was observed; so the limits are the values of that rank, infinite where
-    there are too few. Of a two-sided test they are symmetric, of the absolute values; else as many
-    values are beyond one limit as beyond the other.
+    `resampled` takes a block of pairs and returns their t, shape (pairs, resamples). A test by the
+    same values rejects at level alpha when at most floor(alpha (B + 1)) - 1 of them are as extreme
+    as what was observed; so limits go by the values of that rank, and are infinite where there are
+    too few. Of a two-sided test, which counts absolute values, they are as far from the difference
+    as each other; else as many values are beyond one limit as beyond the other.
     """
     number = options.resamples
     rank = rank_of((1 - level) / (1 if options.two_sided else 2), number)
     rank = np.broadcast_to(rank, (len(pairs),))
     low, high = nothing_known(len(pairs))
-    if not (rank >= 1).any():
-        return low, high
-    for part, block in pairs.slices(number):
+    for part, block in pairs.slices(number) if (rank >= 1).any() else ():
         t = resampled(block)
         if options.two_sided:
             np.abs(t, out=t)
@@ -243,4 +221,9 @@ def quantiles(
         enough = rank[part] >= 1
         high[part][enough] = found[enough, 1]
         low[part][enough] = -found[enough, 1] if options.two_sided else found[enough, 0]
-    return low, high
+    # Wider by what counts as equal, so that limits and p-values say the same.
+    low = low * (1 - RELATIVE * np.sign(low))
+    high = high * (1 + RELATIVE * np.sign(high))
+    with np.errstate(invalid="ignore"):
+        below, above = (np.where(np.isinf(t), t, t * error) for t in (high, low))
+    return difference - below, difference - above

@@ -60,13 +60,7 @@ class TestChoice:
         Options(alpha=self.alpha, resamples=self.resamples)
         info = find_test(self.test).info
         own = info.corrections[0]
-        correction = own if self.correction is None else CORRECTIONS.find(self.correction)
-        if correction not in info.corrections:
-            fitting = ", ".join(info.corrections)
-            raise PolicyError(
-                f"correction {correction!r} cannot be combined with test {info.name!r}; use"
-                f" {fitting}"
-            )
+        correction = own if self.correction is None else info.supported(self.correction)
         label = info.name if correction == own else f"{info.name}+{correction}"
         for name, value in (("test", info.name), ("correction", correction), ("label", label)):
             object.__setattr__(self, name, value)

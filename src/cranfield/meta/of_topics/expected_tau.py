@@ -141,7 +141,7 @@ def _by_moments(pairs: Pairs) -> dict[str, Floats]:
     n = pairs.topics
     unbiased = np.exp(gammaln((n - 1) / 2) - gammaln(n / 2)) * np.sqrt((n - 1) / 2)
     parts: dict[str, list[Floats]] = {"msqd": [], "ml": []}
-    for block in pairs.blocks():
+    for _, block in pairs.slices():
         differences, rounding = block.differences(), block.rounding
         mean = differences.mean(axis=1)
         deviation = spread(differences, mean, rounding)

@@ -28,9 +28,9 @@ float beside it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache, total_ordering
@@ -106,12 +106,17 @@ UNITY = rational(1)
 """The combination that is 1."""
 
 
+def added(parts: Iterable[tuple[Fraction, Fraction]]) -> Terms:
+    """Add up coefficients by base."""
+    out: dict[Fraction, Fraction] = {}
+    for base, coefficient in parts:
+        out[base] = out.get(base, ZERO) + coefficient
+    return terms(out)
+
+
 def minus(one: Terms, other: Terms, times: Fraction = ONE) -> Terms:
     """Subtract a multiple."""
-    out = dict(one)
-    for base, coefficient in other:
-        out[base] = out.get(base, Fraction(0)) - times * coefficient
-    return terms(out)
+    return added([*one, *((base, -times * coefficient) for base, coefficient in other)])
 
 
 def precisions() -> Iterator[int]:
@@ -311,7 +316,7 @@ class Additive:
         if len(used) > 1:
             return None
         alike = (ONE,) * (self.grades + 1)
-        return Cascade(self.length, self.grades, self.coefficients, (alike,) * self.length)
+        return cascade_form(self.length, self.grades, self.coefficients, (alike,) * self.length)
 
     @property
     def rises(self) -> bool:
@@ -319,77 +324,51 @@ class Additive:
         return rising(self.coefficients[0])
 
 
-class Step(NamedTuple):
-    """What a grade at a rank does in a state: its contribution, and the state that follows."""
-
-    contribution: Fraction
-    state: Hashable
-
-
 @dataclass(frozen=True)
 class Stateful:
-    """A sum over `length` ranks of contributions that depend on a state; subclasses say how."""
+    """A sum over `length` ranks of contributions that depend on a state.
+
+    `step` takes a rank, from 1, a state and a grade; it returns the contribution and the state that
+    follows, or None if the grade is ruled out. Forms with the same `key` have the same steps.
+    """
 
     length: int
     grades: int
-
-    @property
-    def rises(self) -> bool:
-        """Whether a better grade is known never to be worse."""
-        return False
-
-    @property
-    def start(self) -> Hashable:
-        return 0
-
-    def step(self, rank: int, state: Any, grade: int) -> Step | None:
-        """Return contribution and next state of a grade at a rank, from 1; None if ruled out."""
-        raise NotImplementedError
+    key: Hashable
+    start: Hashable = field(compare=False)
+    step: Callable[[int, Any, int], tuple[Fraction, Hashable] | None] = field(compare=False)
+    rises: bool = field(default=False, compare=False)
+    """Whether a better grade at the first rank is known never to add less."""
 
 
-@dataclass(frozen=True)
-class Cascade(Stateful):
+def cascade_form(
+    length: int, grades: int, worth: Sequence[Row], going_on: Sequence[Row]
+) -> Stateful:
     """Users who come to a rank or not; the state is the chance to come there.
 
     `worth` and `going_on` have for each rank that counts what grades add for those who come there,
     and their chance to go on.
     """
 
-    worth: tuple[Row, ...]
-    going_on: tuple[Row, ...]
+    def step(rank: int, state: Fraction, grade: int) -> tuple[Fraction, Fraction]:
+        if rank > len(worth):
+            return ZERO, ONE
+        return state * worth[rank - 1][grade], state * going_on[rank - 1][grade]
 
-    @property
-    def rises(self) -> bool:
-        """Whether a better grade at the first rank adds more."""
-        return rising(self.worth[0])
-
-    @property
-    def start(self) -> Hashable:
-        return ONE
-
-    def step(self, rank: int, state: Any, grade: int) -> Step:
-        if rank > len(self.worth):
-            return Step(ZERO, ONE)
-        return Step(state * self.worth[rank - 1][grade], state * self.going_on[rank - 1][grade])
+    key = (tuple(worth), tuple(going_on))
+    return Stateful(length, grades, key, ONE, step, rising(worth[0]))
 
 
-@dataclass(frozen=True)
-class AtMost(Stateful):
-    """A form on the runs with at most `limit` documents of grade `rel` or above."""
+def with_at_most(form: Stateful, limit: int, rel: int) -> Stateful:
+    """Return a form on the runs with at most `limit` documents of grade `rel` or above."""
 
-    form: Stateful
-    limit: int
-    rel: int
-
-    @property
-    def start(self) -> Hashable:
-        return (self.form.start, 0)
-
-    def step(self, rank: int, state: Any, grade: int) -> Step | None:
+    def step(rank: int, state: Any, grade: int) -> tuple[Fraction, Hashable] | None:
         inner, seen = state
-        seen += grade >= self.rel
-        step = self.form.step(rank, inner, grade) if seen <= self.limit else None
-        return step and Step(step.contribution, (step.state, seen))
+        seen += grade >= rel
+        found = form.step(rank, inner, grade) if seen <= limit else None
+        return found and (found[0], (found[1], seen))
+
+    return Stateful(form.length, form.grades, (form.key, limit, rel), (form.start, 0), step)
 
 
 @dataclass(frozen=True)
@@ -445,6 +424,9 @@ class Setting(NamedTuple):
 
     def depth(self, measure: Measure) -> int:
         return self.length if measure.cutoff is None else min(self.length, measure.cutoff)
+
+    def stateful(self, key: Hashable, start: Hashable, step: Any) -> Stateful:
+        return Stateful(self.length, self.grades, key, start, step)
 
     def relevant(self, measure: Any) -> tuple[bool, ...]:
         return tuple(grade >= max(measure.rel, 0) for grade in range(self.grades + 1))

@@ -26,6 +26,10 @@ from cranfield.base.spec import fraction_of
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 from cranfield.measures.gains import Discount, Gain
+from cranfield.measures.ranked.average_precision import (
+    GradedAveragePrecision,
+    KishidaAveragePrecision,
+)
 from cranfield.measures.ranked.dcg import nDCG
 from cranfield.measures.ranked.ntcir import (
     ExpectedBlendedRatio,
@@ -62,13 +66,13 @@ from cranfield.scales.forms.form import (
     ONE,
     ZERO,
     Additive,
-    Cascade,
     Form,
     Row,
     Setting,
     Stateful,
-    Step,
     Terms,
+    added,
+    cascade_form,
     exactly,
     rational,
     root,
@@ -76,7 +80,6 @@ from cranfield.scales.forms.form import (
     terms,
     upto,
 )
-from cranfield.scales.forms.stateful import ByCount, mean_gains, shared_grades
 from cranfield.scales.runs import pool
 
 
@@ -90,7 +93,12 @@ def of_counts(measure: OfCounts, setting: Setting) -> Form:
     below = rational(1 / first if first else 0)
     signs = tuple(step / first if first else ONE for step in steps)
     if len(set(signs)) > 1:
-        shape = ByCount(setting.length, setting.grades, depth, relevant, signs)
+
+        def step(rank: int, seen: int, grade: int) -> tuple[Fraction, int]:
+            counts = relevant[grade] and rank <= depth
+            return (signs[seen], seen + 1) if counts else (ZERO, seen)
+
+        shape = setting.stateful((depth, relevant, signs), 0, step)
         return Form(shape, below, scores[0])
     return Form(_unweighed([signs[0] * yes for yes in relevant], depth, setting), below, scores[0])
 
@@ -149,12 +157,12 @@ def first_found(measure: Any, setting: Setting) -> Form:
     return Form(_of_first(rows, relevant, setting))
 
 
-def _of_first(worth: Sequence[Row], relevant: Sequence[Any], setting: Setting) -> Cascade:
+def _of_first(worth: Sequence[Row], relevant: Sequence[Any], setting: Setting) -> Stateful:
     """What the first relevant document adds, by rank and grade."""
     counts = [Fraction(bool(yes)) for yes in relevant]
     rows = tuple(tuple(map(mul, row, counts)) for row in worth)
     going_on = tuple(1 - one for one in counts)
-    return Cascade(setting.length, setting.grades, rows, (going_on,) * len(rows))
+    return cascade_form(setting.length, setting.grades, rows, (going_on,) * len(rows))
 
 
 def cascade(measure: Any, setting: Setting) -> Form:
@@ -166,24 +174,23 @@ def cascade(measure: Any, setting: Setting) -> Form:
     shape = _stopping(stops, worth[: setting.depth(measure)], [ONE] * len(worth), setting)
     if not isinstance(measure, NormalisedExpectedReciprocalRank):
         return Form(shape)
-    ideal = _stopping(stops, worth, [ONE] * len(worth), setting)
-    judgments = sorted(setting.judgments, key=stops.__getitem__, reverse=True)
-    best, state = ZERO, ideal.start
-    for rank, grade in enumerate(judgments[: measure.cutoff], 1):
-        contribution, state = ideal.step(rank, state, grade)
-        best += contribution
+    judged = sorted((stops[grade] for grade in setting.judgments), reverse=True)[: measure.cutoff]
+    best, chance = ZERO, ONE
+    for stop, one in zip(judged, worth, strict=False):
+        best += chance * stop * one
+        chance *= 1 - stop
     return Form(shape, rational(best))
 
 
 def _stopping(
     stops: Row, worth: Sequence[Fraction], patience: Sequence[Fraction], setting: Setting
-) -> Cascade:
+) -> Stateful:
     """Users who stop with a chance by grade, for what that is worth by rank; or go on."""
     rows = tuple(tuple(stop * one for stop in stops) for one in worth)
     going_on = tuple(
         tuple((1 - stop) * chance for stop in stops) for chance in patience[: len(worth)]
     )
-    return Cascade(setting.length, setting.grades, rows, going_on)
+    return cascade_form(setting.length, setting.grades, rows, going_on)
 
 
 def _divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
@@ -192,12 +199,10 @@ def _divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
     if not isinstance(measure, nDCG):
         base, power = root(fraction_of(measure.discount.base))
         return terms({base: Fraction(1, power)})
-    below: dict[Fraction, Fraction] = {}
     cut = measure.cutoff if measure.ideal == "cut" else None
-    for rank, gain in enumerate(setting.best(gains)[:cut], 1):
-        base, factor = inverse(measure.discount, rank)
-        below[base] = below.get(base, ZERO) + gain * factor
-    return terms(below)
+    best = enumerate(setting.best(gains)[:cut], 1)
+    weights = ((gain, *inverse(measure.discount, rank)) for rank, gain in best)
+    return added((base, gain * factor) for gain, base, factor in weights)
 
 
 def inverse(discount: Discount, rank: int) -> tuple[Fraction, Fraction]:
@@ -248,33 +253,26 @@ class Ratios:
         return ratio
 
 
-@dataclass(frozen=True)
-class RatioSum(Stateful):
+def ratio_sum(ratios: Ratios, worth: Row, going_on: Row, setting: Setting) -> Stateful:
     """AP, Q, NCU and EBR: a sum of weighed ratios.
 
     The state is what was found so far, and a weight, which starts at 1. `worth` is what a grade
     multiplies it by for the ratio there, `going_on` what it leaves.
     """
 
-    ratios: Ratios
-    worth: Row
-    going_on: Row
+    def step(rank: int, state: tuple[Found, Fraction], grade: int) -> tuple[Fraction, Hashable]:
+        if not ratios.counts(rank, grade):
+            return ZERO, state
+        found, weight = ratios.after(state[0], grade), state[1]
+        ratio = ratios.at(rank, found)
+        return weight * worth[grade] * ratio, (found, weight * going_on[grade])
 
-    @property
-    def start(self) -> Hashable:
-        return NOTHING, ONE
-
-    def step(self, rank: int, state: Any, grade: int) -> Step:
-        if not self.ratios.counts(rank, grade):
-            return Step(ZERO, state)
-        found, weight = self.ratios.after(state[0], grade), state[1]
-        ratio = self.ratios.at(rank, found)
-        return Step(weight * self.worth[grade] * ratio, (found, weight * self.going_on[grade]))
+    return setting.stateful((ratios, worth, going_on), (NOTHING, ONE), step)
 
 
 def q_measure(measure: QMeasure, setting: Setting) -> Form:
     ones = (ONE,) * (setting.grades + 1)
-    shape = RatioSum(setting.length, setting.grades, Ratios.of(measure, setting), ones, ones)
+    shape = ratio_sum(Ratios.of(measure, setting), ones, ones, setting)
     return Form(shape, rational(int(summed_over(measure, setting.recall_base(measure)))))
 
 
@@ -297,13 +295,13 @@ def cumulative_utility(measure: NormalisedCumulativeUtility, setting: Setting) -
     # Precision is the ratio without gains.
     useful = measure(beta=0) if measure.utility == "P" else measure
     ratios = Ratios.of(useful, setting)
-    return Form(RatioSum(setting.length, setting.grades, ratios, worth, going_on), rational(whole))
+    return Form(ratio_sum(ratios, worth, going_on, setting), rational(whole))
 
 
 def expected_ratio(measure: ExpectedBlendedRatio, setting: Setting) -> Form:
     ratios, stops = Ratios.of(measure, setting), setting.stops(measure)
     going_on = tuple(1 - stop for stop in stops)
-    return Form(RatioSum(setting.length, setting.grades, ratios, stops, going_on))
+    return Form(ratio_sum(ratios, stops, going_on, setting))
 
 
 def r_measure(measure: RMeasure, setting: Setting) -> Form:
@@ -325,39 +323,70 @@ def o_measure(measure: OMeasure, setting: Setting) -> Form:
     return Form(_of_first(rows, ratios.relevant, setting))
 
 
-@dataclass(frozen=True)
-class RatioAtBest(Stateful):
-    """P-measure: the ratio at the first document of the highest grade so far.
+def p_measure(measure: Any, setting: Setting) -> Form | None:
+    """The ratio at the first document of the highest grade so far.
 
     A higher grade takes the place of what was found before: what it contributes is the difference.
     The state is the highest grade, the ratio there, and what was found so far.
     """
-
-    ratios: Ratios
-
-    @property
-    def start(self) -> Hashable:
-        return (-1, ZERO, NOTHING)
-
-    def step(self, rank: int, state: Any, grade: int) -> Step:
-        best, value, before = state
-        if not self.ratios.counts(rank, grade) or best == self.grades:
-            return Step(ZERO, state)
-        found = self.ratios.after(before, grade)
-        if grade <= best:
-            return Step(ZERO, (best, value, found))
-        ratio = self.ratios.at(rank, found)
-        # Nothing is above the highest grade, so that the rest does not matter.
-        last = grade == self.grades
-        return Step(ratio - value, (grade, ZERO, NOTHING) if last else (grade, ratio, found))
-
-
-def p_measure(measure: Any, setting: Setting) -> Form | None:
     # P+ is a mean of all ratios so far, whose sum nearly every run has to itself: only where all
     # relevant documents are of one grade it has a form, and is P-measure.
     if isinstance(measure, PPlusMeasure) and max(measure.rel, 0) < setting.grades:
         return None
-    return Form(RatioAtBest(setting.length, setting.grades, Ratios.of(measure, setting)))
+    ratios, highest = Ratios.of(measure, setting), setting.grades
+
+    def step(rank: int, state: Any, grade: int) -> tuple[Fraction, Hashable]:
+        best, value, before = state
+        if not ratios.counts(rank, grade) or best == highest:
+            return ZERO, state
+        found = ratios.after(before, grade)
+        if grade <= best:
+            return ZERO, (best, value, found)
+        ratio = ratios.at(rank, found)
+        # Nothing is above the highest grade, so that the rest does not matter.
+        last = (highest, ZERO, NOTHING)
+        return ratio - value, last if grade == highest else (grade, ratio, found)
+
+    return Form(setting.stateful(("at best", ratios), (-1, ZERO, NOTHING), step))
+
+
+def _best(values: list[Fraction], measure: Any) -> list[Fraction]:
+    return values[: measure.cutoff] if measure.denominator == "min" else values
+
+
+def mean_gains(measure: KishidaAveragePrecision, setting: Setting) -> Form:
+    """The mean gain so far at each document with a gain; the state is the sum of gains."""
+    gains, depth = setting.gains(measure.gains), setting.depth(measure)
+
+    def step(rank: int, state: Fraction, grade: int) -> tuple[Fraction, Fraction]:
+        if not gains[grade] or rank > depth:
+            return ZERO, state
+        after = state + gains[grade]
+        return measure.mean_so_far(after, rank), after
+
+    ideal = accumulate(_best(setting.best(gains), measure))
+    below = sum((measure.mean_so_far(gain, rank) for rank, gain in enumerate(ideal, 1)), ZERO)
+    return Form(setting.stateful((depth, gains, measure), ZERO, step), rational(below))
+
+
+def shared_grades(measure: GradedAveragePrecision, setting: Setting) -> Form:
+    """GAP: a document counts what it shares with those above, of which the state holds the number.
+
+    `weights` is G of each grade, which does not fall.
+    """
+    weights = row_of([exactly(measure).weight(grade) for grade in range(setting.grades + 1)])
+    depth = setting.depth(measure)
+
+    def step(rank: int, state: tuple[int, ...], grade: int) -> tuple[Fraction, tuple[int, ...]]:
+        if not grade or rank > depth:
+            return ZERO, state
+        seen = tuple(many + (other == grade) for other, many in enumerate(state, 1))
+        # G(min of both grades) over the documents so far, over the rank.
+        shared = (many * weights[min(other, grade)] for other, many in enumerate(seen, 1))
+        return sum(shared, ZERO) / rank, seen
+
+    below = sum(_best([weights[grade] for grade in setting.judgments], measure), ZERO)
+    return Form(setting.stateful((depth, weights), (0,) * setting.grades, step), rational(below))
 
 
 FEW = 2_000
@@ -398,10 +427,7 @@ def _user_divisor(
         return rational(exactly(model).endless()), 1.0
     if end is None or end > FEW:
         return rational(1), 1.0 / model.read_to(end)
-    sums: dict[Fraction, Fraction] = {}
-    for base, factor in map(_viewed(model), range(1, end + 1)):
-        sums[base] = sums.get(base, ZERO) + factor
-    return terms(sums), 1.0
+    return added(map(_viewed(model), range(1, end + 1))), 1.0
 
 
 def _static(model: StaticModel, setting: Setting, request: UtilityRequest) -> Form:
@@ -434,51 +460,11 @@ def _satisfied(model: SatisfiedModel, setting: Setting, request: UtilityRequest)
     return Form(_of_first(rows, gains, setting))
 
 
-@dataclass(frozen=True)
-class Player(Stateful):
-    """A Bejeweled player; the state is what was found, or None after the stop.
-
-    The model, with fractions for numbers, has the limits. Gains are those of each grade; they count
-    down to a depth, and reading ends at `end`. `total` is as for :class:`UtilityRequest`.
-    """
-
-    model: Any
-    gains: Row
-    depth: int
-    end: int
-    total: bool
-
-    @property
-    def start(self) -> Hashable:
-        return ZERO
-
-    def step(self, rank: int, state: Any, grade: int) -> Step:
-        """What was found, at the rank where the player stops; at the last one, where it will be."""
-        if state is None:
-            return Step(ZERO, None)
-        gain = self.gains[grade] if rank <= self.depth else ZERO
-        found = state + gain
-        if self.stops(rank, state, gain):
-            return Step(self.value(found, rank), None)
-        if rank < self.length:
-            return Step(ZERO, found)
-        while not self.stops(rank, found, ZERO) or rank == self.length:
-            rank += 1
-        return Step(self.value(found, rank), None)
-
-    def stops(self, rank: int, before: Fraction, gain: Fraction) -> bool:
-        enough, most = self.model.limits(rank, before)
-        return bool(rank >= self.end or before + gain >= enough or rank >= most)
-
-    def value(self, found: Fraction, rank: int) -> Fraction:
-        return found if self.total else found / rank
-
-
 _LIMITS = ("T", "K", "hb", "hc", "median")
 
 
 def _player(model: Any, setting: Setting, request: UtilityRequest) -> Form | None:
-    """The form of a player whose numbers floats hold.
+    """A Bejeweled player, whose numbers floats hold; the state is the sum found, None once stopped.
 
     A player stops by comparing sums; with gains such as 1/3 floats compare others.
     """
@@ -488,9 +474,27 @@ def _player(model: Any, setting: Setting, request: UtilityRequest) -> Form | Non
     limits = [vars(exact)[name] for name in _LIMITS if name in vars(exact)]
     if any(number.denominator & (number.denominator - 1) for number in (*limits, *gains)):
         return None
-    end = model.ranks(request.depth) or LAST
-    size = setting.length, setting.grades
-    return Form(Player(*size, exact, gains, request.deepest, end, request.total))
+    end, length = model.ranks(request.depth) or LAST, setting.length
+
+    def stops(rank: int, before: Fraction, gain: Fraction) -> bool:
+        enough, most = exact.limits(rank, before)
+        return bool(rank >= end or before + gain >= enough or rank >= most)
+
+    def step(rank: int, state: Fraction | None, grade: int) -> tuple[Fraction, Fraction | None]:
+        if state is None:
+            return ZERO, None
+        gain = gains[grade] if rank <= request.deepest else ZERO
+        found, stop = state + gain, stops(rank, state, gain)
+        if not stop and rank < length:
+            return ZERO, found
+        # Beyond the last rank nothing more is found.
+        while not stop:
+            rank += 1
+            stop = stops(rank, found, ZERO)
+        return found if request.total else found / rank, None
+
+    key = (exact, gains, request.deepest, end, request.total)
+    return Form(setting.stateful(key, ZERO, step))
 
 
 _MODELS: dict[type[Measure], Callable[[Any, Setting, UtilityRequest], Form | None]] = {
@@ -501,19 +505,19 @@ _MODELS: dict[type[Measure], Callable[[Any, Setting, UtilityRequest], Form | Non
 """How the form of each user model is made."""
 
 
-def of_model(model: UserModel, setting: Setting) -> Form | None:
-    """EU, of a model that is a measure itself."""
-    return _MODELS[type(model)](model, setting, UtilityRequest(False, None, setting.depth(model)))
+def of_users(measure: UserModel | Expectation, setting: Setting) -> Form | None:
+    """EU and ETU, and user models that are measures themselves, whose EU they are.
 
-
-def of_expectation(measure: Expectation, setting: Setting) -> Form | None:
-    """EU and ETU; of costs and depths, low is good, and they have no form."""
-    maker = _MODELS.get(type(measure.model))
-    if maker is None or not isinstance(measure, (EU, ETU)):
-        return None
-    # The cutoff is the measure's; its user model may not know of it.
-    request = UtilityRequest(isinstance(measure, ETU), measure.depth, setting.depth(measure))
-    return maker(measure.model, setting, request)
+    Of costs and depths, low is good, and they have no form.
+    """
+    model, total, depth = measure, False, None
+    if isinstance(measure, Expectation):
+        if not isinstance(measure, (EU, ETU)):
+            return None
+        # The cutoff is the measure's; its user model may not know of it.
+        model, total, depth = measure.model, isinstance(measure, ETU), measure.depth
+    maker = _MODELS.get(type(model))
+    return maker and maker(model, setting, UtilityRequest(total, depth, setting.depth(measure)))
 
 
 def chained(measure: Chain, setting: Setting) -> Form:
@@ -535,7 +539,7 @@ def chained(measure: Chain, setting: Setting) -> Form:
     if all(chance == 1 for row in going_on for chance in row):
         empty = [(ZERO,) * grades.size] * (setting.length - len(worth))
         return Form(Additive((ONE,) * setting.length, (*worth, *empty)))
-    return Form(Cascade(setting.length, setting.grades, tuple(worth), tuple(going_on)))
+    return Form(cascade_form(setting.length, setting.grades, tuple(worth), tuple(going_on)))
 
 
 Maker = Callable[[Any, Setting], Form | None]
@@ -558,8 +562,7 @@ _MAKERS: dict[Maker, str] = {
     r_measure: "RMeasure",
     o_measure: "OMeasure",
     p_measure: "PMeasure PPlus",
-    of_model: "INSQ SDCG BPM BPMDynamic NERR8 NERR9 NERR10 NERR11",
-    of_expectation: "EU ETU",
+    of_users: "INSQ SDCG BPM BPMDynamic NERR8 NERR9 NERR10 NERR11 EU ETU",
 }
 
 FORMS: dict[type[Measure], Maker] = {

@@ -1,4 +1,4 @@
-"""Parts of additive measures, walks of stateful ones, and the forms of gAP, GAP and SetAP.
+"""Parts of additive measures, and walks of stateful ones.
 
 Ranks with different bases never tie (`form.py`). Among ranks of one base the
 weights are whole multiples of a unit. If all differences of weights at the other ranks are
@@ -28,23 +28,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.measures.ranked.average_precision import (
-    GradedAveragePrecision,
-    KishidaAveragePrecision,
-)
-from cranfield.scales.forms.form import (
-    ZERO,
-    Additive,
-    Form,
-    Row,
-    Setting,
-    Stateful,
-    Step,
-    approximate,
-    exactly,
-    rational,
-    row_of,
-)
+from cranfield.scales.forms.form import Additive, Stateful, approximate
 
 Exact = NDArray[Any]
 """Whole numbers: int64 where they fit, Python's where they do not."""
@@ -202,8 +186,6 @@ def _combined(pieces: Sequence[tuple[NDArray[np.int64], Exact]], limit: int) -> 
 MOST_STATES = 2**14
 """States over all ranks."""
 
-_NOTHING = Fraction(0)
-
 
 @dataclass(frozen=True, eq=False)
 class Bag:
@@ -279,13 +261,13 @@ class Walk:
                 met[step_of] = True
                 taken.append(step_of.astype(np.int32))
             following: dict[Hashable, int] = {}
-            gains, to = [_NOTHING] * met.size, np.full(met.size, -1, dtype=np.int64)
+            gains, to = [Fraction(0)] * met.size, np.full(met.size, -1, dtype=np.int64)
             for place in np.flatnonzero(met).tolist():
-                state, grade = divmod(place, width)
-                step = form.step(rank, states[state], grade)
+                before, grade = divmod(place, width)
+                step = form.step(rank, states[before], grade)
                 if step is not None:
-                    gains[place] = step.contribution
-                    to[place] = following.setdefault(step.state, len(following))
+                    gains[place], state = step
+                    to[place] = following.setdefault(state, len(following))
             contributions.append(gains)
             after.append(to.reshape(-1, width))
             states = list(following)
@@ -360,78 +342,3 @@ class Walk:
                 following[after[state, grade]] += ways[state]
             ways = following
         return sum(ways)
-
-
-@dataclass(frozen=True)
-class ByCount(Stateful):
-    """What the relevant documents number 1, 2, ... add; the state is how many there were."""
-
-    depth: int
-    relevant: tuple[bool, ...]
-    steps: Row
-
-    def step(self, rank: int, state: Any, grade: int) -> Step:
-        if not self.relevant[grade] or rank > self.depth:
-            return Step(ZERO, state)
-        return Step(self.steps[state], state + 1)
-
-
-@dataclass(frozen=True)
-class MeanSoFar(Stateful):
-    """gAP: the mean gain so far at each document with a gain; the state is their sum."""
-
-    depth: int
-    gains: Row
-    law: Any
-
-    @property
-    def start(self) -> Hashable:
-        return ZERO
-
-    def step(self, rank: int, state: Any, grade: int) -> Step:
-        gain = self.gains[grade]
-        if not gain or rank > self.depth:
-            return Step(ZERO, state)
-        return Step(self.law.mean_so_far(state + gain, rank), state + gain)
-
-
-def _best(values: list[Fraction], measure: Any) -> list[Fraction]:
-    return values[: measure.cutoff] if measure.denominator == "min" else values
-
-
-def mean_gains(measure: KishidaAveragePrecision, setting: Setting) -> Form:
-    gains = setting.gains(measure.gains)
-    shape = MeanSoFar(setting.length, setting.grades, setting.depth(measure), gains, measure)
-    ideal = accumulate(_best(setting.best(gains), measure))
-    below = sum((measure.mean_so_far(gain, rank) for rank, gain in enumerate(ideal, 1)), ZERO)
-    return Form(shape, rational(below))
-
-
-@dataclass(frozen=True)
-class SharedGrades(Stateful):
-    """GAP: a document counts what it shares with those above, of which the state holds the number.
-
-    `weights` is G of each grade, which does not fall.
-    """
-
-    depth: int
-    weights: Row
-
-    @property
-    def start(self) -> Hashable:
-        return (0,) * self.grades
-
-    def step(self, rank: int, state: Any, grade: int) -> Step:
-        """Sum of G(min of both grades) over the documents so far, over the rank."""
-        if not grade or rank > self.depth:
-            return Step(ZERO, state)
-        seen = tuple(many + (other == grade) for other, many in enumerate(state, 1))
-        shared = (many * self.weights[min(other, grade)] for other, many in enumerate(seen, 1))
-        return Step(sum(shared, ZERO) / rank, seen)
-
-
-def shared_grades(measure: GradedAveragePrecision, setting: Setting) -> Form:
-    weights = row_of([exactly(measure).weight(grade) for grade in range(setting.grades + 1)])
-    shape = SharedGrades(setting.length, setting.grades, setting.depth(measure), weights)
-    below = sum(_best([weights[grade] for grade in setting.judgments], measure), ZERO)
-    return Form(shape, rational(below))

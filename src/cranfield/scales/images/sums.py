@@ -71,16 +71,20 @@ class Lexicographic:
             return None
         order = sorted(range(len(parts)), key=lambda i: -float(np.ptp(parts[i].values)))
         active = [parts[i] for i in order if parts[i].keys.size > 1]
-        if len({part.base for part in active}) <= 1:
-            spans = [int(part.keys[-1] - part.keys[0]) * part.unit for part in active]
-            gaps = [int(np.diff(part.keys).min()) * part.unit for part in active]
-            behind = [Fraction(0), *accumulate(reversed(spans))][-2::-1]
-            fits = all(gap > rest for gap, rest in zip(gaps, behind, strict=True))
-        else:
-            floats = [float(np.ptp(part.values)) for part in active]
-            steps = [float(np.diff(part.values).min()) for part in active]
-            after = [0.0, *accumulate(reversed(floats))][-2::-1]
-            fits = all(step > rest * MARGIN for step, rest in zip(steps, after, strict=True))
+        exact = len({part.base for part in active}) <= 1
+        spans = [
+            int(part.keys[-1] - part.keys[0]) * part.unit if exact else float(np.ptp(part.values))
+            for part in active
+        ]
+        gaps = [
+            int(np.diff(part.keys).min()) * part.unit
+            if exact
+            else float(np.diff(part.values).min())
+            for part in active
+        ]
+        behind = [0, *accumulate(reversed(spans))][-2::-1]
+        margin = 1 if exact else MARGIN
+        fits = all(gap > rest * margin for gap, rest in zip(gaps, behind, strict=True))
         single = limit is None or all(part.key.size == part.keys.size for part in parts)
         return cls(tuple(parts), tuple(order), limit, single) if fits else None
 

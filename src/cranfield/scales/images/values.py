@@ -25,11 +25,11 @@ from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.form import (
     Additive,
-    AtMost,
     Stateful,
     check_grades_decide,
     lowest_relevant,
     reads_many_ranks,
+    with_at_most,
 )
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.forms.stateful import TooManySumsError, Walk, split
@@ -506,7 +506,7 @@ def held_as(
             walked = alone
     assert isinstance(walked, Stateful)
     if limit is not None:
-        walked = AtMost(walked.length, walked.grades, walked, limit, rel)
+        walked = with_at_most(walked, limit, rel)
     walk = Walk.of(walked)
     wide = walk.kind.hasobject
     # Values of many digits can be listed, but not counted in windows.

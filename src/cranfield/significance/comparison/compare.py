@@ -272,13 +272,7 @@ def _correction(
     """Find the correction that is asked for, if it goes with the test, or the test's own."""
     if asked is None:
         return CORRECTIONS[_own_correction(info, pairs, baselines, options)]
-    correction = CORRECTIONS[CORRECTIONS.find(asked)]
-    if correction.name not in info.corrections:
-        fitting = ", ".join(info.corrections)
-        raise PolicyError(
-            f"correction {correction.name!r} cannot be combined with test {info.name!r}; use"
-            f" {fitting}"
-        )
+    correction = CORRECTIONS[info.supported(asked)]
     if correction.one_baseline and len(baselines) != 1:
         raise PolicyError(f"{correction.title} requires one baseline, got {len(baselines)}")
     if correction.all_pairs and not options.two_sided:

@@ -20,7 +20,13 @@ from cranfield.base.scale_types import Scale
 from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets, heading_of
 from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.significance.differences import ALL_COMPARISONS, BONFERRONI, TOGETHER, Interval
+from cranfield.significance.differences import (
+    ALL_COMPARISONS,
+    BONFERRONI,
+    TOGETHER,
+    Interval,
+    named_pairs,
+)
 from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.pairwise.catalogue import TestInfo, find_test
@@ -116,51 +122,33 @@ class OnePair:
     ----------
     first, second
         The systems, in the order that was asked for.
+    difference
+        The mean of the first minus that of the second, or the log ratio of geometric means.
+    interval
+        Confidence limits, of what the comparison calls `interval_of`; NaN where they would
+        contradict the decision.
+    pvalue
+        The p-value after the correction; one-sided, it is of the order of the comparison.
+    effect
+        The effect size, as the test defines it.
+    significant
+        Whether the systems differ significantly.
     """
 
     first: str
     second: str
-    _within: ComparedPairs
-    _place: int
-
-    @property
-    def _sign(self) -> int:
-        return 1 if self._within.systems[self._within.first[self._place]] == self.first else -1
-
-    @property
-    def difference(self) -> float:
-        """The mean of the first minus that of the second, or the log ratio of geometric means."""
-        return self._sign * float(self._within.difference[self._place])
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Confidence limits, of what the comparison calls `interval_of`.
-
-        NaN where they would contradict the decision.
-        """
-        low, high = sorted(self._sign * float(ends[self._place]) for ends in self._within.interval)
-        return low, high
-
-    @property
-    def pvalue(self) -> float:
-        """The p-value after the correction; one-sided, it is of the order of the comparison."""
-        return float(self._within.adjusted_pvalues[self._place])
-
-    @property
-    def effect(self) -> float:
-        """The effect size, as the test defines it."""
-        return self._sign * float(self._within.effect[self._place])
-
-    @property
-    def significant(self) -> bool:
-        """Whether the systems differ significantly."""
-        return bool(self._within.is_significant()[self._place])
+    difference: float
+    interval: tuple[float, float]
+    pvalue: float
+    effect: float
+    significant: bool
+    _between: str
 
     def __repr__(self) -> str:
         low, high = self.interval
         limits = "" if isnan(low) else f" from {low:.4g} to {high:.4g},"
         return (
-            f"OnePair({quoted(self.first)} {self._within.between_names} {quoted(self.second)}:"
+            f"OnePair({quoted(self.first)} {self._between} {quoted(self.second)}:"
             f" {self.difference:.4g},{limits} p = {shown_p(self.pvalue)})"
         )
 
@@ -481,21 +469,17 @@ class ComparedPairs:
             The level; by default that of the comparison.
         """
         low, high = self.interval if alpha is None else self.interval_at(alpha)
-        names = pl.Series(self.systems, dtype=pl.String)
-        return pl.DataFrame(
-            {
-                "first": names.gather(self.first),
-                "second": names.gather(self.second),
-                "difference": self.difference,
-                "low": low,
-                "high": high,
-                "statistic": self.statistic,
-                "raw p": self.raw_pvalues,
-                "p": self.adjusted_pvalues,
-                "effect": self.effect,
-                "n": self.n,
-                "zeros": self.zeros,
-                "ties": self.ties,
-                "significant": self.is_significant(alpha),
-            }
-        )
+        columns = {
+            "difference": self.difference,
+            "low": low,
+            "high": high,
+            "statistic": self.statistic,
+            "raw p": self.raw_pvalues,
+            "p": self.adjusted_pvalues,
+            "effect": self.effect,
+            "n": self.n,
+            "zeros": self.zeros,
+            "ties": self.ties,
+            "significant": self.is_significant(alpha),
+        }
+        return named_pairs(self.systems, self.first, self.second).hstack(pl.DataFrame(columns))

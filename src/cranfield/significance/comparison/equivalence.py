@@ -15,7 +15,14 @@ from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import counted, plain
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.compared_pairs import LINEAR, ComparedPairs
-from cranfield.significance.differences import ALL_COMPARISONS, BONFERRONI, TOGETHER, Interval
+from cranfield.significance.differences import (
+    ALL_COMPARISONS,
+    BONFERRONI,
+    PAIR,
+    TOGETHER,
+    Interval,
+    named_pairs,
+)
 
 VERDICTS = (
     "superior",
@@ -76,8 +83,7 @@ class Equivalence(Result):
     """
 
     columns: ClassVar[Columns] = {
-        "first": Column("First system of the pair.", key=True),
-        "second": Column("Second system of the pair.", key=True),
+        **PAIR,
         "difference": Column("Mean of the first minus that of the second, as in the comparison."),
         "low": Column("Lower bound of the confidence interval that is compared with the margin."),
         "high": Column("Upper bound of that interval."),
@@ -209,22 +215,20 @@ class Equivalence(Result):
         found = self.comparison
         low, high = self.interval
         not_worse, not_better = self.pvalues
-        return pl.DataFrame(
-            {
-                "first": [found.systems[k] for k in found.first],
-                "second": [found.systems[k] for k in found.second],
-                "difference": found.difference,
-                "low": low,
-                "high": high,
-                "margin": self.margin,
-                "p difference": found.adjusted_pvalues,
-                "p equivalence": self.p_equivalent,
-                "p non-inferiority": not_worse,
-                "p non-superiority": not_better,
-                "ruled out": self.ruled_out,
-                "verdict": self.verdicts,
-            }
-        )
+        columns = {
+            "difference": found.difference,
+            "low": low,
+            "high": high,
+            "margin": self.margin,
+            "p difference": found.adjusted_pvalues,
+            "p equivalence": self.p_equivalent,
+            "p non-inferiority": not_worse,
+            "p non-superiority": not_better,
+            "ruled out": self.ruled_out,
+            "verdict": self.verdicts,
+        }
+        names = named_pairs(found.systems, found.first, found.second)
+        return names.hstack(pl.DataFrame(columns))
 
     def heading(self) -> list[str]:
         """Return what was asked and found, in a few lines."""

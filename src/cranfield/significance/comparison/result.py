@@ -21,7 +21,7 @@ from cranfield.significance.comparison.compared_pairs import ComparedPairs, OneP
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.corrections.catalogue import CORRECTIONS, RECOMMENDED, Correction
-from cranfield.significance.differences import Corrected, Outcome, Pairs
+from cranfield.significance.differences import PAIR, Corrected, Outcome, Pairs
 from cranfield.significance.pairwise.catalogue import TestInfo, find_test
 from cranfield.significance.pairwise.means import with_exchange_tests
 from cranfield.significance.prepare import clusters_told
@@ -271,8 +271,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
 
     name: ClassVar[str] = "pairs"
     columns: ClassVar[Columns] = {
-        "first": Column("First system of the pair.", key=True),
-        "second": Column("Second system of the pair.", key=True),
+        **PAIR,
         "difference": Column(
             "Mean of the first minus that of the second; of geometric means the logarithm of their"
             " ratio."
@@ -344,7 +343,18 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         found = np.isin(self.first, [one, other]) & np.isin(self.second, [one, other])
         if not found.any():
             raise PolicyError(f"{quoted(names[0])} and {quoted(names[1])} were not compared")
-        return OnePair(*names, self, int(found.argmax()))
+        k = int(found.argmax())
+        sign = 1 if self.first[k] == one else -1
+        low, high = sorted(sign * float(ends[k]) for ends in self.interval)
+        return OnePair(
+            *names,
+            difference=sign * float(self.difference[k]),
+            interval=(low, high),
+            pvalue=float(self.adjusted_pvalues[k]),
+            effect=sign * float(self.effect[k]),
+            significant=bool(self.is_significant()[k]),
+            _between=self.between_names,
+        )
 
     __iter__: ClassVar[None] = None
     """Pairs are found by two names; `to_polars` has them in rows."""

@@ -43,60 +43,49 @@ def normality_test(flat: Floats) -> Check:
     return Check(NORMAL, "D'Agostino-Pearson", float(found.statistic), float(found.pvalue))
 
 
-def variance_tests(
-    columns: list[Floats], e: Floats, skipped: list[str]
-) -> tuple[Check | None, Check | None]:
-    """Do Brown and Forsythe's test and Bartlett's, of each system; reasons not to are told."""
+def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check | str]:
+    """Do Brown and Forsythe's test and Bartlett's, of each system; or say why they are not done."""
     from scipy import stats
 
+    varied = [np.ptp(column) > 0 for column in columns if column.size]
+    reason = ""
     if len(columns) < 2 or min(column.size for column in columns) < 3:
-        skipped.append("tests of equal variances, which need two systems with three residuals each")
-        return None, None
-    size = np.abs(e).max()
-    if len(columns) == 2 and np.abs(e.sum(axis=1)).max() <= ROUNDING * size:
+        reason = "which need two systems with three residuals each"
+    elif len(columns) == 2 and np.abs(e.sum(axis=1)).max() <= ROUNDING * np.abs(e).max():
         # Residuals of two systems and their topics are each other's negatives.
-        skipped.append("tests of equal variances, which two systems on the same topics cannot fail")
-        return None, None
-    varied = [np.ptp(column) > 0 for column in columns]
-    if not any(varied):
-        skipped.append("tests of equal variances, as no system's residuals vary")
-        return None, None
+        reason = "which two systems on the same topics cannot fail"
+    elif not any(varied):
+        reason = "as no system's residuals vary"
+    if reason:
+        return f"tests of equal variances, {reason}", f"tests of equal variances, {reason}"
     found = stats.levene(*columns, center="median")
     middle = Check(EQUAL, "Brown-Forsythe", float(found.statistic), float(found.pvalue))
     if not all(varied):
-        skipped.append("Bartlett's test, as the residuals of a system are all equal")
-        return middle, None
+        return middle, "Bartlett's test, as the residuals of a system are all equal"
     found = stats.bartlett(*columns)
     # Of equal variances the statistic is 0, or by rounding less, which has no p-value.
     p = 1.0 if np.isnan(found.pvalue) else float(found.pvalue)
     return middle, Check(EQUAL, "Bartlett", float(found.statistic), p)
 
 
-def additivity_test(e: Floats, fitted: Floats | None, skipped: list[str]) -> Check | None:
-    """Do Tukey's test of non-additivity, where the model is additive; reasons not to are told."""
+def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
+    """Do Tukey's test of non-additivity, where the model is additive; or say why it is not done."""
     name = "Tukey's test of non-additivity"
     if fitted is None:
-        skipped.append(f"{name}, which needs the fitted values")
-        return None
+        return f"{name}, which needs the fitted values"
     if np.isnan(e).any() or np.isnan(fitted).any():
-        skipped.append(f"{name}, which needs a score of every system for every topic")
-        return None
+        return f"{name}, which needs a score of every system for every topic"
     a = fitted.mean(axis=1) - fitted.mean()
     b = fitted.mean(axis=0) - fitted.mean()
     error = (e.shape[0] - 1) * (e.shape[1] - 1) - 1
     near = 1e-9 * max(np.abs(fitted).max(), np.abs(e).max())
     if np.abs(fitted - fitted.mean() - a[:, None] - b).max() > near:
-        skipped.append(f"{name}, as the fitted values are not sums of topic and system effects")
-        return None
+        return f"{name}, as the fitted values are not sums of topic and system effects"
     if error < 1 or np.abs(a).max() <= near or np.abs(b).max() <= near:
-        skipped.append(
-            f"{name}, which needs effects of topics and of systems, three of one of them"
-        )
-        return None
+        return f"{name}, which needs effects of topics and of systems, three of one of them"
     left = (e**2).sum()
     if left == 0:
-        skipped.append(f"{name}, as the model leaves nothing over")
-        return None
+        return f"{name}, as the model leaves nothing over"
     explained = (a @ e @ b) ** 2 / ((a**2).sum() * (b**2).sum())
     with np.errstate(divide="ignore"):
         f = explained / (max(left - explained, 0.0) / error)
@@ -284,8 +273,6 @@ def check_assumptions(
     """
     e, predicted = _arrays(residuals, fitted, alpha)
     flat = e[~np.isnan(e)]
-    skipped: list[str] = []
-    constant = bool(np.ptp(flat) == 0)
     ordered = np.sort(flat)
     own = [column[~np.isnan(column)] for column in e.T]
     # No test depends on the unit; of very large or small residuals the powers are no floats.
@@ -294,25 +281,28 @@ def check_assumptions(
     predicted = None if predicted is None else predicted / unit
     columns = [column / unit for column in own]
     skewness = kurtosis = np.nan
-    normality = brown_forsythe = bartlett = None
-    if constant:
-        skipped.append("tests of normality and of variances, as all residuals are equal")
-    else:
+    tests: list[Check | str] = [
+        "tests of normality and of variances, as all residuals are equal"
+    ] * 3
+    if np.ptp(ordered) > 0:
         centred = flat - flat.mean()
         second = (centred**2).mean()
         skewness = float((centred**3).mean() / second**1.5)
         kurtosis = float((centred**4).mean() / second**2 - 3)
-        normality = normality_test(flat)
-        brown_forsythe, bartlett = variance_tests(columns, e, skipped)
+        tests = [normality_test(flat), *variance_tests(columns, e)]
+    tests.append(additivity_test(e, predicted))
     with warnings.catch_warnings():
         # A system with one score has no variance.
         warnings.simplefilter("ignore", RuntimeWarning)
         variances = np.array([column.var(ddof=1) if column.size else np.nan for column in own])
+    normality, brown_forsythe, bartlett, additivity = (
+        one if isinstance(one, Check) else None for one in tests
+    )
     return Assumptions(
         normality=normality,
         brown_forsythe=brown_forsythe,
         bartlett=bartlett,
-        additivity=additivity_test(e, predicted, skipped),
+        additivity=additivity,
         skewness=skewness,
         kurtosis=kurtosis,
         ordered=ordered,
@@ -322,7 +312,7 @@ def check_assumptions(
         systems=e.shape[1],
         alpha=alpha,
         balanced=flat.size == e.size,
-        skipped=tuple(skipped),
+        skipped=tuple(dict.fromkeys(one for one in tests if isinstance(one, str))),
     )
 
 

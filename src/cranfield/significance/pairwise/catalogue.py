@@ -144,6 +144,16 @@ class TestInfo:
         own_first = sorted(fitting, key=lambda one: one.families is None)
         return tuple(dict.fromkeys((self.correction, *(one.name for one in own_first))))
 
+    def supported(self, correction: str) -> str:
+        """Return the name of a correction, by any of its names, if the test supports it."""
+        name = CORRECTIONS.find(correction)
+        if name not in self.corrections:
+            raise PolicyError(
+                f"correction {name!r} cannot be combined with test {self.name!r}; use"
+                f" {', '.join(self.corrections)}"
+            )
+        return name
+
     @property
     def effect_name(self) -> str:
         """The heading of the column of effect sizes."""

@@ -303,12 +303,13 @@ def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> In
     # Equal in truth, but not as floats, are sums that differ by less than the rounding of terms.
     slack = 2.0 * pairs.topics
 
-    def count(block: Pairs) -> Indices:
+    def count(part: tuple[slice, Pairs]) -> Indices:
+        _, block = part
         found = sums[block.first]
         found -= sums[block.second]
         return count_reaching(found, block.of_systems(observed), options.alternative, slack=slack)
 
-    return np.concatenate(in_threads(count, list(pairs.blocks(len(signs), 2**17)), options.jobs))
+    return np.concatenate(in_threads(count, list(pairs.slices(len(signs), 2**17)), options.jobs))
 
 
 def enumerated(pairs: Pairs, options: Options) -> Floats:
@@ -319,7 +320,7 @@ def enumerated(pairs: Pairs, options: Options) -> Floats:
     """
     out = []
     half = (pairs.topics + 1) // 2
-    for block in pairs.blocks(4 * 2**half, 4 * BLOCK):
+    for _, block in pairs.slices(4 * 2**half, 4 * BLOCK):
         differences = block.differences()
         # Topics without difference take no part: move them to the end, and leave them out.
         order = np.argsort(differences == 0, axis=1, kind="stable")

@@ -547,7 +547,7 @@ def _exact(pairs: Pairs, codes: Indices, u: Floats, alternative: str) -> Floats:
     n = (codes >= 0).sum(axis=0)[pairs.first]
     scores = np.where(codes < 0, np.inf, codes).T
     parts = []
-    for block in pairs.blocks(2 * pairs.topics):
+    for _, block in pairs.slices(2 * pairs.topics):
         both = np.sort(np.hstack([scores[block.first], scores[block.second]]), axis=1)
         parts.append(mid_ranks(both, np.full(len(block), 0.5))[0].astype(np.int32))
     rank_sum = np.rint(2 * u).astype(np.intp) + n * (n + 1)

@@ -28,7 +28,7 @@ from cranfield.significance.corrections.resampled import (
     simultaneous_limits,
     step_down,
 )
-from cranfield.significance.differences import Limits, Pairs, named_pairs, pairs_of
+from cranfield.significance.differences import PAIR, Limits, Pairs, named_pairs, pairs_of
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.prepare import (
     as_scores,
@@ -82,8 +82,7 @@ class JointComparison(Result, WithProse):
     """
 
     columns: ClassVar[Columns] = {
-        "first": Column("First system of the pair.", key=True),
-        "second": Column("Second system of the pair.", key=True),
+        **PAIR,
         "measure": Column("Measure.", key=True),
         "difference": Column(
             "Statistic of the first minus that of the second; of geometric means the logarithm of"

@@ -16,6 +16,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.differences import (
+    PAIR,
     Level,
     Limits,
     Outcome,
@@ -160,8 +161,7 @@ class MetaAnalysis(Result):
     """
 
     columns: ClassVar[Columns] = {
-        "first": Column("First system of the pair.", key=True),
-        "second": Column("Second system of the pair.", key=True),
+        **PAIR,
         "collections": Column("Number of collections that have the pair."),
         "difference": Column("Pooled difference, first minus second."),
         "low": Column("Lower bound of its confidence interval; null with one collection."),

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from cranfield.tabular import Table
 
 
-LOG_SETTINGS = "log-format odd max-queries session-timeout click-actions"
-"""Options of reading a log, which are settings of every command."""
+LOG_SETTINGS = "max-queries session-timeout"
+"""Rare options of reading a log, which are settings of every command."""
 
 
 @dataclass(frozen=True)

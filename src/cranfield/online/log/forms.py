@@ -305,7 +305,7 @@ def _check_actions(events: pl.DataFrame, clicks: Sequence[str], source: str) -> 
         listed = some_of([f"{quoted(name)} ({times:,})" for name, times in number], 12)
         raise InputError(
             f"expected events with action_name {' or '.join(map(quoted, clicks))}, got {listed};"
-            " name those that are clicks: click_actions=[...], --click-actions NAME,NAME",
+            " click_actions=... says which of them are clicks",
             source=source,
         )
 

@@ -68,8 +68,8 @@ def nearest(name: object, known: Iterable[str], most: int = 3) -> list[str]:
     by_case = {one.casefold(): one for one in known}
     likeness = {by_case[one]: SequenceMatcher(None, written, one).ratio() for one in by_case}
     lowest = max(LEAST_LIKENESS, max(likeness.values(), default=0.0) - LESS_LIKE)
-    near = sorted((one for one in likeness if likeness[one] >= lowest), key=likeness.__getitem__)
-    return near[::-1][:most]
+    near = [one for one in likeness if likeness[one] >= lowest]
+    return sorted(near, key=likeness.__getitem__, reverse=True)[:most]
 
 
 def did_you_mean(

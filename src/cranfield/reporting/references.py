@@ -305,8 +305,9 @@ def _parts(study: Any) -> Iterator[tuple[str, str]]:
     """Yield name and source of the measures, tests and corrections of a result of a study."""
     for name in (getattr(study, "measure", None), *getattr(study, "measures", ())):
         yield from _measured("" if name is None else str(name))
-    for text in getattr(study, "tests", ()):
-        test, _, correction = str(text).partition("+")
+    for choice in getattr(study, "tests", ()):
+        # Text such as "t+holm", or a pair of test and correction.
+        test, correction = choice.partition("+")[::2] if isinstance(choice, str) else choice
         yield from _tested(test)
         # A test without a correction has its default.
         yield from _corrected(correction or find_test(test).info.corrections[0])

@@ -68,7 +68,7 @@ def as_options(text: str, command: click.Command | None) -> str:
     --------
     >>> from cranfield.cli.evaluate import fuse
     >>> as_options("'é' is not UTF-8; encoding='latin-1' reads any bytes", fuse)
-    "'é' is not UTF-8; --encoding latin-1 reads any bytes"
+    "'é' is not UTF-8; --settings with encoding: latin-1 reads any bytes"
     >>> as_options("RRF(k=True) has no cut='x'", fuse)
     "RRF(k=True) has no cut='x'"
     >>> as_options("2 grades; repeats='last' takes the last (topic 'q1')", fuse)

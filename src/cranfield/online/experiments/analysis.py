@@ -278,6 +278,7 @@ def analyse_experiment(
     """
     check_arguments(analyse_experiment, locals())
     check_several("segments", segments)
+    check_several("weights", weights)
     if looks is not None and sequential is None:
         raise PolicyError("looks requires sequential, such as sequential='CS(tuned=5000)'")
     if sequential is not None and errors in ("bootstrap", "permutation"):

@@ -76,7 +76,8 @@ TIMEOUT = 120
 
 WAYS = [
     *((method, "pool", used) for method in ("spawn", "forkserver") for used in ("used", "new")),
-    *(("fork", way, used) for way in ("pool", "thread", "asyncio") for used in ("used", "new")),
+    *(("fork", "pool", used) for used in ("used", "new")),
+    *(("fork", way, "used") for way in ("thread", "asyncio")),
     *(("fork", "prefork", used) for used in ("used", "new")),
     *(("spawn", way, "used") for way in ("thread", "asyncio")),
     ("loky", "joblib", "used"),

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 # Blanks around ids do not count: texts differ by more, and none is blank.
 TEXTS = [*{text.strip(): text for text in hostile_texts(11) if text.strip()}.values()]
-TOGETHER = 50
+TOGETHER = 100
 PARTS = range(0, len(TEXTS), TOGETHER)
 
 

@@ -68,7 +68,7 @@ def option_words(draw: st.DrawFn, command: str, option: click.Option) -> list[st
     return draw(st.sampled_from(valid) | hostile if valid else hostile)
 
 
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 @pytest.mark.parametrize("line", LINES)
 def test_any_options(line: str, data: st.DataObject, tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from cranfield.scales.forms.form import beyond_grades
 from cranfield.scales.runs import as_measure
 
 CUTOFFS = (1, 2, 3, 5)
-SHORT_CUTOFFS = (1, 2, 4)
-"""For the many variants of a measure: four ranks have a quarter of the runs that five have."""
+SHORT_CUTOFFS = (1, 2, 3)
+"""For the many variants of a measure, of which longer runs would take minutes."""
 GRADES = (1, 2, 3)
 GIVEN = {
     "IPrec": "IPrec@0.5",

@@ -245,7 +245,7 @@ class Called:
     def refuse(self, source: str, what: str) -> None:
         """Refuse to be asked for columns where they have no names."""
         asked = [column for column in self.names if column not in self.loose]
-        if asked and not self.beside_tables:
+        if asked:
             raise InputError(
                 f"is {what}, which has no column {quoted(self.names[asked[0]])}", source=source
             )

@@ -507,7 +507,7 @@ def _read(
         from cranfield.collection.files.system_tables import table_of_lines
 
         return _of_table(table_of_lines(source, layout, names), kind, form, names, ungraded, place)
-    if names is not None:
+    if names is not None and not names.beside_tables:
         names.refuse(source.name, "text without names of columns")
     lines = LineMap()
     origin = Origin(source.name, lines)

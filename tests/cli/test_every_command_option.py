@@ -456,6 +456,7 @@ online experiment --click-actions: users.csv>log.csv --metric> m> --measure CTR 
 online experiment --click-actions:  --click-actions x
 online experiment --control: --control b
 online experiment --correction: --metric n :: --correction bonferroni
+online experiment --counts: users.csv> --metric> m> --counts a=5/20,b=7/20 :: --counts a=5/20,b=9/20
 online experiment --covariate: --covariate m=pre
 online experiment --covariate: users.csv>log.csv --metric> m> --measure CTR --control ctl :: --covariate CTR=rank
 online experiment --down: --metric big :: --down big

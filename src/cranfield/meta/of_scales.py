@@ -173,7 +173,7 @@ class ScaleStudy(Study):
         and 6).
     """
 
-    name: ClassVar[str] = "scales"
+    name = "scales"
     reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
     parts: ClassVar[Sequence[str]] = ("correlation", "pairs", "changes")
     titles: ClassVar[Mapping[str, str]] = {

@@ -174,7 +174,7 @@ class Reproduction(Result):
         Remarks, such as topics that are missing on one side.
     """
 
-    name: ClassVar[str] = "reproduction"
+    name = "reproduction"
     reference: ClassVar[str] = "Breuer and others (2020); Maistro and others (2023)"
     columns: ClassVar[Mapping[str, Columns]] = {
         "scores": {

@@ -41,7 +41,7 @@ class DiscriminativePower(Study):
         By measure: what was excluded or imputed, and other remarks.
     """
 
-    name: ClassVar[str] = "discriminative-power"
+    name = "discriminative-power"
     reference: ClassVar[str] = "Sakai (2006a); Sakai (2013)"
     parts: ClassVar[Sequence[str]] = ("summary", "pairs")
     titles: ClassVar[Mapping[str, str]] = {

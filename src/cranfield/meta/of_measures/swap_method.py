@@ -54,7 +54,7 @@ class Swaps(Study):
         The table `swaps`, without the measure.
     """
 
-    name: ClassVar[str] = "swaps"
+    name = "swaps"
     reference: ClassVar[str] = "Voorhees and Buckley (2002); Sanderson and Zobel (2005)"
     parts: ClassVar[Sequence[str]] = ("rates", "_differences")
     titles: ClassVar[Mapping[str, str]] = {

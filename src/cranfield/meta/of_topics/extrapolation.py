@@ -216,7 +216,7 @@ class Extrapolation(Study):
         The variance components behind it; what was excluded, imputed, or taken as 0.
     """
 
-    name: ClassVar[str] = "extrapolation"
+    name = "extrapolation"
     reference: ClassVar[str] = "Brennan (2001); Louis (1984)"
     parts: ClassVar[Sequence[str]] = ("curve",)
     titles: ClassVar[Mapping[str, str]] = {

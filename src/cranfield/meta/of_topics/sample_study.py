@@ -138,7 +138,7 @@ class Stability(Study):
         What was excluded or imputed.
     """
 
-    name: ClassVar[str] = "stability"
+    name = "stability"
     reference: ClassVar[str] = "Hall and Miller (2009)"
     parts: ClassVar[Sequence[str]] = ("by_size", "top", "firsts", "ranks")
     titles: ClassVar[Mapping[str, str]] = {

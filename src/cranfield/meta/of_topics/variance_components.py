@@ -60,7 +60,7 @@ class Generalizability(Study):
         What was excluded, imputed, or taken as 0.
     """
 
-    name: ClassVar[str] = "generalizability"
+    name = "generalizability"
     reference: ClassVar[str] = (
         "Brennan (2001); Bodoff and Li (2007); Feldt (1965);"
         " Arteaga, Jeyaratnam and Franklin (1982)"
@@ -270,7 +270,7 @@ class Facets(Study):
         What was excluded or imputed.
     """
 
-    name: ClassVar[str] = "facets"
+    name = "facets"
     reference: ClassVar[str] = (
         "Brennan (2001); Patterson and Thompson (1971); Culpepper et al. (2022)"
     )

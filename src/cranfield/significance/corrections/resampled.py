@@ -140,6 +140,7 @@ def smallest_pvalue(maxima: Floats) -> float:
 
 @declared_correction(
     "bootstrap-tukey",
+    aliases=("bootstrapped-tukey", "tukey-bootstrap"),
     families=("anova",),
     resamples_topics=True,
     pooled=True,
@@ -231,7 +232,11 @@ class CentredPairs:
 
 
 @declared_correction(
-    "bootstrap-max-t", families=("t", "bootstrap"), resamples_topics=True, random=True
+    "bootstrap-max-t",
+    aliases=("romano-wolf",),
+    families=("t", "bootstrap"),
+    resamples_topics=True,
+    random=True,
 )
 def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""bootstrap max-T of Romano and Wolf.
@@ -305,7 +310,12 @@ def by_steps(
 
 
 @declared_correction(
-    "max-t", families=("t", "randomisation"), paired=True, symmetric=True, random=True
+    "max-t",
+    aliases=("westfall-young", "maxt"),
+    families=("t", "randomisation"),
+    paired=True,
+    symmetric=True,
+    random=True,
 )
 def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""step-down max-T of Westfall and Young.
@@ -360,6 +370,7 @@ PERMUTED = 2**20  # scores that are permuted at a time; it is part of what a see
 
 @declared_correction(
     "randomised-tukey",
+    aliases=("randomized-tukey", "randomised-tukey-hsd", "randomized-tukey-hsd"),
     families=("randomisation",),
     paired=True,
     all_pairs=True,

@@ -380,7 +380,12 @@ def _below(t: Floats, comparisons: int, df: float) -> Floats:
 
 
 @declared_correction(
-    "tukey", families=("anova", "ranks"), all_pairs=True, one_variance=True, symbol="q"
+    "tukey",
+    aliases=("hsd", "tukey-hsd"),
+    families=("anova", "ranks"),
+    all_pairs=True,
+    one_variance=True,
+    symbol="q",
 )
 def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""Tukey's HSD.

@@ -49,6 +49,7 @@ from cranfield.significance.resampling import (
 
 @declared_test(
     "bootstrap",
+    aliases=("paired-bootstrap", "bootstrap-paired"),
     family="bootstrap",
     random=True,
     correction="bootstrap-max-t",
@@ -77,7 +78,9 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     return _by_samples(pairs, options, by_error=True)
 
 
-@declared_test("bootstrap-shift", family="bootstrap", symbol="", random=True)
+@declared_test(
+    "bootstrap-shift", aliases=("shift-bootstrap",), family="bootstrap", symbol="", random=True
+)
 def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Paired bootstrap test by shifting.
 
@@ -273,7 +276,14 @@ OF_INTERVAL = 0
 """First step of the path to the random numbers of the interval; those of the test have one step."""
 
 
-@declared_test("bootstrap-unpaired", family="bootstrap", symbol="", paired=False, random=True)
+@declared_test(
+    "bootstrap-unpaired",
+    aliases=("unpaired-bootstrap",),
+    family="bootstrap",
+    symbol="",
+    paired=False,
+    random=True,
+)
 def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Unpaired bootstrap test.
 

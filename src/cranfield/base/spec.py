@@ -376,7 +376,7 @@ _DECLARED = r"""\n(?:
         \(\s* "([^"\n]+)" (?:,\s* aliases=(\([^)]*\)))?
         | .*? \ndef[ ](\w+)
     )
-    | [ ]{{4}}name[ ]=[ ] "([^"\n]+)" (?=\n) (?:\n[ ]{{4}}aliases[ ]=[ ] (\([^)]*\)))?
+    | [ ]{{4}}name[ ]=[ ] "([^"\n]+)" (?=\n) (?:\n[ ]{{4}}aliases[^=\n]*=[ ] (\([^)]*\)))?
 )"""
 _ROOT = Path(__file__).parents[2]
 
@@ -422,7 +422,8 @@ class Registry(MutableMapping[str, T]):
     noun
         Singular noun for messages, such as `measure`.
     modules
-        Modules that declare components, separated by blanks, in the order of the list.
+        Modules that declare components, separated by blanks, in the order of the list; `*` stands
+        for any part of a name.
     package
         The package of these modules.
     decorators
@@ -461,13 +462,21 @@ class Registry(MutableMapping[str, T]):
         self.noun = noun
         self.base = base
         self.error: type[ValueError] = getattr(base, "error", error)
-        self.modules = [
-            module if module.startswith("cranfield.") else f"{package}.{module}"
-            for module in modules.split()
-        ]
+        self._listed, self._package = modules.split(), package
         self.decorators = decorators
         self.entered: dict[str, T] = {**(things or {})}
         self._of_things = {**(aliases or {})}
+
+    @cached_property
+    def modules(self) -> list[str]:
+        """The modules that declare components, in order."""
+        modules = []
+        for listed in self._listed:
+            name = listed if listed.startswith("cranfield.") else f"{self._package}.{listed}"
+            paths = sorted(_ROOT.glob(f"{name.replace('.', '/')}.py")) if "*" in name else ()
+            parts = [path.relative_to(_ROOT).with_suffix("").parts for path in paths]
+            modules += [".".join(names) for names in parts] or [name]
+        return modules
 
     @cached_property
     def _declared(self) -> list[tuple[str, str, tuple[str, ...]]]:

@@ -22,7 +22,7 @@ from cranfield.result import Column, Columns, Result, readable
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import ROUNDING, TINY, fieller_limits, t_quantile
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import LARGEST
 from cranfield.tabular import Table, number
 

@@ -15,14 +15,7 @@ if TYPE_CHECKING:
 
 STUDIES: Registry[type[Result]] = Registry(
     "study",
-    """
-    of_scales of_tests.splits of_tests.errors
-    of_measures.discriminative of_measures.swap_method
-    of_collections.pool_depth of_collections.pooling of_collections.leave_one_out
-    of_measures.predictive of_measures.concordance of_measures.innate
-    of_topics.sample_study of_topics.variance_components reproduction_result
-    of_measures.correlations of_topics.extrapolation of_users
-    """,
+    "of_* of_*.* reproduction_result",
     package="cranfield.meta",
     base=Result,
 )

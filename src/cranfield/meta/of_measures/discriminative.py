@@ -19,8 +19,8 @@ from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.registry import Options
 
 

@@ -28,7 +28,7 @@ from cranfield.meta.study_options import (
 from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, mid_ranks
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import Ready, as_scores, prepared
 
 BLOCK = 250

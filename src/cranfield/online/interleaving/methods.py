@@ -104,7 +104,7 @@ class TeamDraft(InterleavingMethod):
     """
 
     name = "TeamDraft"
-    aliases = ("TD", "TDI", "TDM", "TeamDraftMultileaving")
+    aliases: ClassVar[tuple[str, ...]] = ("TD", "TDI", "TDM", "TeamDraftMultileaving")
     source = "Radlinski, Kurup and Joachims (2008); Schuth et al. (2014)"
     common_prefix: str = parameter(
         "teams",

@@ -19,7 +19,7 @@ from cranfield.base.errors import PolicyError, check_share, numbers, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets, heading_of
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
     BONFERRONI,
@@ -29,7 +29,7 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.pairwise.catalogue import TestInfo, find_test
+from cranfield.significance.pairwise.test import TestInfo, find_test
 from cranfield.significance.prepare import LOG_RATIO
 from cranfield.tabular import shown_p
 

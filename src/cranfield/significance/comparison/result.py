@@ -20,10 +20,10 @@ from cranfield.scores.one_measure import place_of
 from cranfield.significance.comparison.compared_pairs import ComparedPairs, OnePair, shortened
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import heading_of
-from cranfield.significance.corrections.catalogue import CORRECTIONS, RECOMMENDED, Correction
+from cranfield.significance.corrections.correction import CORRECTIONS, RECOMMENDED, Correction
 from cranfield.significance.differences import PAIR, Corrected, Outcome, Pairs
-from cranfield.significance.pairwise.catalogue import TestInfo, find_test
 from cranfield.significance.pairwise.means import with_exchange_tests
+from cranfield.significance.pairwise.test import TestInfo, find_test
 from cranfield.significance.prepare import clusters_told
 from cranfield.significance.registry import Options
 from cranfield.tabular import Cell, Table, shown_p

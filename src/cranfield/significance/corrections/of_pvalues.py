@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, check_choice, numbers
-from cranfield.significance.corrections.catalogue import CORRECTIONS, declared_correction
+from cranfield.significance.corrections.correction import CORRECTIONS, declared_correction
 from cranfield.significance.differences import (
     BONFERRONI,
     Corrected,

@@ -17,7 +17,7 @@ from scipy.special import gammaln, log_ndtr, ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError, check_whole, numbers
-from cranfield.significance.corrections.catalogue import declared_correction
+from cranfield.significance.corrections.correction import declared_correction
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
     TOGETHER,

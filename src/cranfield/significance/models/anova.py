@@ -34,7 +34,7 @@ from cranfield.significance.differences import (
     t_limits,
 )
 from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
-from cranfield.significance.pairwise.catalogue import declared_test
+from cranfield.significance.pairwise.test import declared_test
 from cranfield.significance.registry import Options
 
 FACTORS = ("Topic", "System", "Shard")  # what the axes of scores are, in their order

@@ -27,7 +27,7 @@ from cranfield.significance.differences import (
     ratio,
     t_limits,
 )
-from cranfield.significance.pairwise.catalogue import TestInfo, declared_test
+from cranfield.significance.pairwise.test import TestInfo, declared_test
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import (
     as_integers,

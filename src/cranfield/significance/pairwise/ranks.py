@@ -33,7 +33,7 @@ from cranfield.significance.differences import (
     nothing_known,
     of_tail,
 )
-from cranfield.significance.pairwise.catalogue import declared_test
+from cranfield.significance.pairwise.test import declared_test
 from cranfield.significance.registry import Options
 
 NEAR = 1e-7  # chances that differ by less, relatively, are equal but for rounding

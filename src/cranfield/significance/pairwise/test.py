@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Registry
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.registry import Options, described
 
 if TYPE_CHECKING:

@@ -232,8 +232,6 @@ class Spec:
     parameters: ClassVar[dict[str, Parameter]] = {}
     error: ClassVar[type[ValueError]] = PolicyError
     """What a wrong parameter raises."""
-    aliases: ClassVar[tuple[str, ...]] = ()
-    """Other names that are understood; the registry reads them from the line below the name."""
     explicit: frozenset[str]
     """Names of the parameters that were given, even with their default values."""
 

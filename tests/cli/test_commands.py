@@ -230,7 +230,7 @@ def test_compare_with_a_margin(folder: Path) -> None:
     assert "Equivalence within 5%" in out
     for more, message in (
         (("--margin", "x"), "a margin is a number above 0 or a percentage"),
-        (("--margin", "5%", "--marks", "groups"), "not with --marks"),
+        (("--margin", "5%", "--marks", "groups"), "--margin cannot be combined with --marks"),
         (("--threshold", "0.1"), "a threshold goes with the test sign"),
     ):
         _, err = cranfield(folder, *given[:5], *more, status=2)

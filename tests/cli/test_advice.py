@@ -45,7 +45,7 @@ READERS = {
     "online interleave {run} b.run --impressions 2": "run",
     "online train log.csv --model DBN --tied grade --qrels {qrels}": "qrels",
 }
-PYTHON = re.compile(r"\b(columns|duplicates|encoding|format|system|lower_is_better)=")
+PYTHON = re.compile(r"\b(columns|on_duplicate|encoding|format|system|lower_is_better)=")
 ADVICE = re.compile(r"(?<![\w-])(cranfield \w+ )?(--[a-z-]+)(?: ([^\s;)]+))?")
 
 

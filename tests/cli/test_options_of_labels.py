@@ -185,7 +185,7 @@ def test_reading_options_reach_judges(judged: Path, suffix: str) -> None:
     files = ("people.csv", f"odd{suffix}")
     given = ("--columns", "grade=points", *more, *AGREEMENT)
     last, first = (
-        cranfield(judged, "judges", *files, *given, "--duplicates", kept)[0]
+        cranfield(judged, "judges", *files, *given, "--on-duplicate", kept)[0]
         for kept in ("last", "first")
     )
     assert last != first
@@ -216,7 +216,7 @@ def test_reading_options_reach_the_judges_of_a_report(judged: Path) -> None:
     assert "odd.csv:4: document judged twice" in err
     pages = []
     for kept in ("last", "first"):
-        cranfield(judged, *command, "--columns", "grade=points", "--duplicates", kept)
+        cranfield(judged, *command, "--columns", "grade=points", "--on-duplicate", kept)
         pages.append((judged / "report.html").read_text())
     assert "odd.csv" in pages[0] and pages[0] != pages[1].replace("first", "last")
 

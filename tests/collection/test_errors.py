@@ -41,7 +41,7 @@ def fails(path: Path, data: bytes, read: Any = cf.read_run) -> cf.InputError:
         (b"2 Q0 c 3 high t", "score 'high' is not a finite number"),
         (
             b"1 Q0 a 3 0.5 t",
-            "document twice in one topic, first in line 1; duplicates='first' keeps the first one"
+            "document twice in one topic, first in line 1; on_duplicate='first' keeps the first one"
             " (topic '1', document 'a')",
         ),
         (b"2 Q0 \xff 3 0.5 t", "byte 0xff is not valid UTF-8 text"),
@@ -68,7 +68,7 @@ def test_bad_run_lines(line: bytes, said: str, before: bytes, tmp_path: Path) ->
         (b"2 0 c relevant", "grade 'relevant' is not an integer"),
         (
             b"1 0 a 0",
-            "document judged twice in one topic, first in line 1; duplicates='first' keeps the",
+            "document judged twice in one topic, first in line 1; on_duplicate='first' keeps the",
         ),
     ],
 )

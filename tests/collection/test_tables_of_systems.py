@@ -286,20 +286,20 @@ def test_true_is_no_number_among_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("duplicates", "kept"), [("first", [2.0, 9.0]), ("last", [9.0, 5.0]), ("best", [9.0, 5.0])]
+    ("on_duplicate", "kept"), [("first", [2.0, 9.0]), ("last", [9.0, 5.0]), ("best", [9.0, 5.0])]
 )
-def test_documents_twice_in_a_topic(duplicates: str, kept: list[float], tmp_path: Path) -> None:
+def test_documents_twice_in_a_topic(on_duplicate: str, kept: list[float], tmp_path: Path) -> None:
     path = tmp_path / "a.run"
     path.write_text("1 Q0 a 1 2 x\n1 Q0 b 2 9 x\n1 Q0 b 3 5 x\n1 Q0 a 4 9 x\n")
-    want = {"first": [2.0, 9.0], "last": [5.0, 9.0], "best": [9.0, 9.0]}[duplicates]
-    with pytest.warns(cf.CranfieldWarning, match=f"2 documents twice .* the {duplicates} one"):
-        assert cf.read_run(path, duplicates=duplicates).scores.tolist() == want
+    want = {"first": [2.0, 9.0], "last": [5.0, 9.0], "best": [9.0, 9.0]}[on_duplicate]
+    with pytest.warns(cf.CranfieldWarning, match=f"2 documents twice .* the {on_duplicate} one"):
+        assert cf.read_run(path, on_duplicate=on_duplicate).scores.tolist() == want
     qrels = [("1", "a", 0), ("1", "a", 2)]
-    grade = {"first": 0, "last": 2, "best": 2}[duplicates]
+    grade = {"first": 0, "last": 2, "best": 2}[on_duplicate]
     with pytest.warns(cf.CranfieldWarning, match="1 document twice"):
-        assert cf.read_qrels(qrels, duplicates=duplicates).grades.tolist() == [grade]
-    with pytest.raises(cf.PolicyError, match="unknown duplicates 'merge'; expected one of:"):
-        cf.read_run(path, duplicates="merge")
+        assert cf.read_qrels(qrels, on_duplicate=on_duplicate).grades.tolist() == [grade]
+    with pytest.raises(cf.PolicyError, match="unknown on_duplicate 'merge'; expected one of:"):
+        cf.read_run(path, on_duplicate="merge")
 
 
 @pytest.mark.parametrize("backend", ["serial", "threading"])
@@ -400,7 +400,7 @@ def test_a_column_that_may_name_systems(tmp_path: Path) -> None:
     said = r"column 'Engine' may name the system \(2 values: 'x', 'y'\): system='Engine' reads"
     with pytest.raises(cf.InputError, match=said):
         cf.read_run(frame)
-    said = "duplicates='first' keeps the first one"
+    said = "on_duplicate='first' keeps the first one"
     with pytest.warns(match="not used: 'colour'"), pytest.raises(cf.InputError, match=said):
         cf.read_run(frame.rename({"Engine": "colour"}))
 

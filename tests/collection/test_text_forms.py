@@ -248,7 +248,7 @@ def test_names_in_the_iteration_column_are_no_subtopics(folder: Path) -> None:
         cf.read_qrels(path)
     assert cf.read_qrels(path, subtopics=True).subtopics is not None
     with pytest.warns(cf.CranfieldWarning, match="the first one is kept"):
-        assert cf.read_qrels(path, duplicates="first").grades.tolist() == [0, 1]
+        assert cf.read_qrels(path, on_duplicate="first").grades.tolist() == [0, 1]
     out, _ = cranfield(
         folder, "evaluate", "two.txt", "other.run", "-m", "StRecall@2", "--subtopics"
     )

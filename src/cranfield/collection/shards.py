@@ -481,7 +481,7 @@ def judge_shards(
     """Turn the rankings of runs into grades, on the whole collection and on each shard of it."""
     chosen = policies(compat, **{name: options.pop(name, None) for name in (*CHOICES, *HIGHEST)})
     check_choice("unmapped", unmapped, UNMAPPED)
-    reading = {k: options[k] for k in ("system", "columns", "duplicates") if k in options}
+    reading = {k: options[k] for k in ("system", "columns", "on_duplicate") if k in options}
     with telling_order(runs, qrels, **reading):
         many, read = read_both(runs, qrels, **options)
     whole = read.flat()

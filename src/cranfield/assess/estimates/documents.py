@@ -1,4 +1,4 @@
-"""Scores from a sample of documents that people judged, corrected by a judge's labels."""
+"""Scores from a sample of documents that people judged, and labels of a judge for all documents."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import polars as pl
 from cranfield.assess.estimates.means import (
     FEW,
     SAME,
-    CorrectedMeans,
     Fit,
     HumanMean,
+    PPIMeans,
     satterthwaite,
     sums_by,
     with_intervals,
@@ -86,7 +86,7 @@ class PooledLabels:
 
 
 def match_labels(panel: Panel) -> PooledLabels:
-    """Match documents, and find how they were sampled; see :func:`corrected_scores`."""
+    """Match documents, and find how they were sampled; see :func:`ppi_scores`."""
     people, [judge] = panel.human, panel.judges
     labels = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("by judge"))
     pairs = (
@@ -232,7 +232,7 @@ class Documents:
     fixed: bool
     fit: Fit
 
-    def means(self) -> CorrectedMeans:
+    def means(self) -> PPIMeans:
         topics, systems = self.values.shape
         estimate, lambda_ = self.values.mean(axis=0), self.used.mean(axis=0)
         if not self.fixed:
@@ -262,7 +262,7 @@ class Documents:
             complete=self.certain & self.fixed,
         )
 
-    def differences(self, first: Indices, second: Indices) -> CorrectedMeans:
+    def differences(self, first: Indices, second: Indices) -> PPIMeans:
         pairs = replace(
             self,
             values=self.values[:, first] - self.values[:, second],

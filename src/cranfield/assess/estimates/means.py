@@ -57,8 +57,8 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CorrectedMeans(Result):
-    """Means with confidence intervals; made by :func:`corrected_mean` and :func:`stratified_mean`.
+class PPIMeans(Result):
+    """Means with confidence intervals; made by :func:`ppi_mean` and :func:`stratified_mean`.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class CorrectedMeans(Result):
 
 @dataclass(frozen=True, eq=False)
 class HumanMean:
-    """Variance of the mean of human labels alone; `few` if it is safer than the corrected one."""
+    """Variance of the mean of human labels alone; `few` where it is the safer one."""
 
     few: Bools
     variance: Floats
@@ -185,7 +185,7 @@ def with_intervals(
     proportions: Proportions | None = None,
     complete: Any = False,
     single: bool = False,
-) -> CorrectedMeans:
+) -> PPIMeans:
     """Add confidence intervals to estimated means.
 
     They are t intervals; those of human labels `alone` if too few errors of the judge were seen;
@@ -218,7 +218,7 @@ def with_intervals(
     estimate, error, low, high, lambda_, human, freedom = (
         [column[0] for column in values] if single else values
     )
-    return CorrectedMeans(
+    return PPIMeans(
         *(estimate, error, low, high, lambda_, human, items, freedom),
         alpha=fit.alpha,
         folds=fit.folds if fit.lambda_ is None else 0,
@@ -266,7 +266,7 @@ def moments_outside(
     )
 
 
-def corrected_mean(
+def ppi_mean(
     human: Any,
     judge: Any,
     *,
@@ -275,7 +275,7 @@ def corrected_mean(
     seed: int = 0,
     alpha: float = 0.05,
     clusters: Any = None,
-) -> CorrectedMeans:
+) -> PPIMeans:
     r"""Estimate a mean from few human labels and the labels of a judge for all items.
 
     With n human labels y, the judge's labels f of the same items, and of N others,
@@ -322,7 +322,7 @@ def corrected_mean(
 
     Returns
     -------
-    CorrectedMeans
+    PPIMeans
         With an entry a mean; no axis for one.
 
     Raises
@@ -334,25 +334,25 @@ def corrected_mean(
     Examples
     --------
     >>> import numpy as np
-    >>> from cranfield.assess import corrected_mean
+    >>> from cranfield.assess import ppi_mean
     >>> judge = np.tile([0.0, 1.0, 1.0, 0.0, 1.0], 40)
     >>> human = np.full(200, np.nan)
     >>> human[:10] = [0, 1, 1, 0, 0, 0, 1, 0, 0, 1]
-    >>> corrected_mean(human, judge)
-    CorrectedMeans(0.3873 [0.1851, 0.6919], 10 human labels of 200, lambda 0.72)
-    >>> corrected_mean(human, judge, lambda_=0)
-    CorrectedMeans(0.4000 [0.1671, 0.6884], 10 human labels of 200, lambda 0.00)
+    >>> ppi_mean(human, judge)
+    PPIMeans(0.3873 [0.1851, 0.6919], 10 human labels of 200, lambda 0.72)
+    >>> ppi_mean(human, judge, lambda_=0)
+    PPIMeans(0.4000 [0.1671, 0.6884], 10 human labels of 200, lambda 0.00)
     >>> human[:10] = 1
-    >>> corrected_mean(human, judge)
-    CorrectedMeans(1.0000 [0.6791, 1.0000], 10 human labels of 200, lambda 0.00)
+    >>> ppi_mean(human, judge)
+    PPIMeans(1.0000 [0.6791, 1.0000], 10 human labels of 200, lambda 0.00)
     """
     return estimate_means(human, judge, Fit(lambda_, folds, seed, alpha), clusters)
 
 
 def estimate_means(
     human: Any, judge: Any, fit: Fit, clusters: Any = None, *, proportions: bool = True
-) -> CorrectedMeans:
-    """Compute :func:`corrected_mean`; without `proportions`, grades have t intervals."""
+) -> PPIMeans:
+    """Compute :func:`ppi_mean`; without `proportions`, grades have t intervals."""
     y, f, single = check_labels(human, judge)
     units = np.arange(y.shape[1]) if clusters is None else cluster_codes(clusters, y.shape[1])
     means = fit_means(y, f, units, fit)
@@ -483,7 +483,7 @@ def stratified_mean(
     folds: int = FOLDS,
     seed: int = 0,
     alpha: float = 0.05,
-) -> CorrectedMeans:
+) -> PPIMeans:
     r"""Estimate the mean of a population from human labels of a random part of each stratum.
 
     With :math:`N_h` items of stratum h, of which :math:`n_h` are labelled, and residuals
@@ -501,7 +501,7 @@ def stratified_mean(
     is taken in the part of the stratum that is not labelled in those; so the estimate is unbiased
     over samples and random folds. With `folds=1` it is biased.
 
-    Intervals are as for :func:`corrected_mean`. For grades the number of labels is
+    Intervals are as for :func:`ppi_mean`. For grades the number of labels is
     :math:`1 / \sum_h (N_h/N)^2 (1 - n_h/N_h) / n_h`; others have the t interval with
     Satterthwaite's degrees of freedom.
 
@@ -517,11 +517,11 @@ def stratified_mean(
     judge
         The judge's labels of all items; the same shape as `human`, or (items,); or None.
     lambda_, folds, seed, alpha
-        As for :func:`corrected_mean`.
+        As for :func:`ppi_mean`.
 
     Returns
     -------
-    CorrectedMeans
+    PPIMeans
         With an entry a mean; no axis for one.
 
     Raises
@@ -536,7 +536,7 @@ def stratified_mean(
     >>> human[:6] = [0, 0, 0, 1, 0, 0]
     >>> human[60:66] = [1, 1, 0, 1, 1, 1]
     >>> stratified_mean(human, np.repeat(["grade 0", "grade 1"], [60, 40]))
-    CorrectedMeans(0.4333 [0.2426, 0.6544], 12 human labels of 100, lambda 0.00)
+    PPIMeans(0.4333 [0.2426, 0.6544], 12 human labels of 100, lambda 0.00)
     """
     if judge is None:
         judge, lambda_ = np.zeros(np.shape(human)[-1:]), lambda_ or 0.0

@@ -98,7 +98,7 @@ def judges_as_runs(
 
     Documents of one grade are tied, and :func:`cranfield.judge` breaks ties by id, descending by
     default. Judges can thus be evaluated as systems, by people and by each other (the setting of
-    :func:`kin_bias` when there are no other systems).
+    :func:`self_preference` when there are no other systems).
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ def read_judges(
     encoding: str = "utf-8",
     columns: Mapping[str, str] | Called | None = None,
     separator: str = "auto",
-    duplicates: str = "error",
+    on_duplicate: str = "error",
 ) -> tuple[Judge, ...]:
     """Read the labels of judges, such as large language models; no model is called.
 
@@ -84,7 +84,7 @@ def read_judges(
         Files are TREC qrels, which submissions to LLMJudge are too, tables (CSV, TSV, Parquet), or
         JSON lines: the ids of topic and document, `judgment`, and `result_status` as of UMBRELA, an
         integer, which is 0 for answers of the model that could not be parsed.
-    format, encoding, columns, separator, duplicates
+    format, encoding, columns, separator, on_duplicate
         As for :func:`cranfield.read_qrels`. An answer without a grade is counted as unparsed.
 
     Returns
@@ -110,10 +110,10 @@ def read_judges(
     (Judge('llm': 1 label, 1 unparsed),)
     """
     check_choice("format", format, FORMATS)
-    check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_encoding(encoding)
     names_of = None if columns is None else called(columns, "qrels", None)
-    options = {"separator": separator, "duplicates": duplicates}
+    options = {"separator": separator, "on_duplicate": on_duplicate}
     judges = tuple(
         _read(name, labels, format, encoding, names_of, options) for name, labels in _items(data)
     )

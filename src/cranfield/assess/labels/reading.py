@@ -239,9 +239,13 @@ def _of_worker(judgments: Any, columns: Any, encoding: str, repeats: str, missin
         raise PolicyError(
             "repeats='keep' is for tables, got judgments in which a document has one grade"
         )
-    duplicates = "last" if repeats == "last" else "error"
     try:
-        qrels = read_qrels(judgments, encoding=encoding, duplicates=duplicates, ungraded=missing)
+        qrels = read_qrels(
+            judgments,
+            encoding=encoding,
+            on_duplicate="last" if repeats == "last" else "error",
+            ungraded=missing,
+        )
     except InputError as error:
         error.args = (str(error).replace("ungraded=", "missing="),)
         raise

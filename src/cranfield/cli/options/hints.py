@@ -14,6 +14,7 @@ HABITS = {
     "--qrels": ("QRELS", "judgments are the first argument: QRELS RUN..."),
     **dict.fromkeys(("--run", "--runs"), ("RUN", "runs are arguments, after the judgments")),
     "-c": ("--topics", "all judged topics count unless --topics says otherwise"),
+    "--duplicates": ("--on-duplicate", "--on-duplicate says which of repeated documents counts"),
     "-M": ("--depth", "--depth N cuts rankings"),
     "-J": ("--unjudged", "--unjudged condensed leaves unjudged documents out"),
     "--prose": ("--as", "--as prose writes a paragraph"),
@@ -46,7 +47,17 @@ _HINT = re.compile(
 
 
 _OF_READERS = frozenset(
-    {"columns", "cut", "duplicates", "encoding", "format", "measure", "missing", "repeats", "scale"}
+    {
+        "columns",
+        "cut",
+        "on_duplicate",
+        "encoding",
+        "format",
+        "measure",
+        "missing",
+        "repeats",
+        "scale",
+    }
     | {"max_grade", "topics_with_grade"}
     | {"numbers", "separator", "subtopics", "system", "ungraded"}
 )

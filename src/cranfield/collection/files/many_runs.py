@@ -47,7 +47,7 @@ _USUAL = {
     "lower_is_better": False,
     "separator": "auto",
     "numbers": "auto",
-    "duplicates": "error",
+    "on_duplicate": "error",
     "bad_runs": "error",
 }
 """Options of reading, and their defaults."""
@@ -149,8 +149,8 @@ class Runs(Sequence[Run]):
         settings: dict[str, Any] = {}
         if self._options.get("lower_is_better"):
             settings["lower scores rank first"] = True
-        if (duplicates := self._options.get("duplicates", "error")) != "error":
-            settings["duplicates"] = duplicates
+        if (on_duplicate := self._options.get("on_duplicate", "error")) != "error":
+            settings["on_duplicate"] = on_duplicate
         if self.skipped:
             settings["skipped runs"] = list(self.skipped.values())
         return settings
@@ -202,7 +202,7 @@ class Runs(Sequence[Run]):
         new = {name: value for name, value in options.items() if value != _USUAL[name]}
         if not new:
             return self
-        for name in _USUAL.keys() - {"duplicates", "bad_runs"}:
+        for name in _USUAL.keys() - {"on_duplicate", "bad_runs"}:
             if name in new and new[name] != self._options.get(name, _USUAL[name]):
                 raise PolicyError(f"{name} is for read_runs, and these runs are read already")
         return Runs(self._items, **{"bad_runs": self.bad_runs, **self._options, **new})
@@ -221,7 +221,7 @@ def read_runs(
     lower_is_better: bool = False,
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
-    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     bad_runs: str = "error",
 ) -> Runs:
     """Read many runs, each on access.
@@ -235,7 +235,7 @@ def read_runs(
         What names several files gives them in order of name. A table with a column of systems
         (usual names: `system`, `run`, `model`, `tag`, ...) is a run of each, in order of
         appearance.
-    format, encoding, columns, lower_is_better, separator, numbers, duplicates
+    format, encoding, columns, lower_is_better, separator, numbers, on_duplicate
         As for :func:`read_run`. Where files without names of columns stand beside tables, `columns`
         is about the tables; so is `lower_is_better` if `columns` names the score.
     system
@@ -264,7 +264,7 @@ def read_runs(
     >>> [run.name for run in read_runs(rows)]
     ['a', 'b']
     """
-    check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("bad_runs", bad_runs, BAD_RUNS)
     options: dict[str, Any] = {
         "format": format,
@@ -274,7 +274,7 @@ def read_runs(
         "lower_is_better": lower_is_better,
         "separator": separator,
         "numbers": numbers,
-        "duplicates": duplicates,
+        "on_duplicate": on_duplicate,
     }
     if isinstance(data, Runs):
         return data.read_as(bad_runs=bad_runs, **options)
@@ -300,7 +300,7 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
         # It is looked at twice, and can be read once.
         data = Source(path, held=Source(path).read())
     try:
-        of_rows = ("duplicates", "lower_is_better", "numbers")
+        of_rows = ("on_duplicate", "lower_is_better", "numbers")
         table = systems_table(data, **{k: v for k, v in options.items() if k not in of_rows})
     except InputError:
         if path == "-":

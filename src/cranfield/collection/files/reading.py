@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 NO_INTENT = "0"
 """In judgments of NTCIR by intent: documents that are relevant to none."""
 
-_FIRST = "duplicates='first' keeps the first one"
+_FIRST = "on_duplicate='first' keeps the first one"
 
 _COLUMNS = ("class", "stratum", "inclusion")
 """Columns of judgments besides the grade."""
@@ -63,7 +63,7 @@ def read_qrels(
     subtopics: bool | None = None,
     columns: Mapping[str, str] | None = None,
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
-    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     ungraded: Annotated[str, OneOf(tuple(UNGRADED))] = "error",
 ) -> Qrels:
     """Read relevance judgments.
@@ -97,7 +97,7 @@ def read_qrels(
         Separator of columns in text; `auto` (default) decides by line. `tab`; `blank`: any blanks,
         and further columns of runs are ignored; `auto`: tabs on lines that have as many columns by
         tabs as the form has, and else blanks. What is in doubt is refused.
-    duplicates
+    on_duplicate
         Which of a document that is twice in one topic is kept, if any. `error` (default): none;
         `first`, `last`, `best` (the highest grade). They are counted and told.
     ungraded
@@ -127,7 +127,7 @@ def read_qrels(
     """
     if isinstance(data, Qrels):
         return data
-    check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("ungraded", ungraded, UNGRADED)
     if isinstance(data, dict) and (format, encoding, columns) == ("auto", "utf-8", None):
         from cranfield.collection.files.named_columns import qrels_of_dicts
@@ -147,8 +147,8 @@ def read_qrels(
         part = _intents(rows, subtopics)
     else:
         part, iterations = _subtopics(rows, subtopics)
-    if duplicates != "error":
-        kept = rows.without_repeats(duplicates, rows.numbers("grade"), part)
+    if on_duplicate != "error":
+        kept = rows.without_repeats(on_duplicate, rows.numbers("grade"), part)
         rows = rows if kept is None else rows.restricted(kept)
     _warn_of_unjudged(data)
     try:
@@ -200,7 +200,7 @@ def read_run(
     lower_is_better: bool = False,
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
-    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
 ) -> Run:
     """Read one run.
 
@@ -233,7 +233,7 @@ def read_run(
     numbers
         Number in text of three columns (topic, document, number); `auto` decides by file. `ranks`,
         `scores`, or `auto` (default), which refuses whole numbers that are neither clearly.
-    duplicates
+    on_duplicate
         As for :func:`read_qrels`; the `best` one is that with the best score.
 
     Returns
@@ -262,7 +262,7 @@ def read_run(
         if lower_is_better:
             raise PolicyError("lower_is_better is for scores that are not read yet, got a Run")
         return data if name is None else data.renamed(name)
-    check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("numbers", numbers, NUMBERS)
     usual = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
     if isinstance(data, dict) and usual and not lower_is_better:
@@ -280,7 +280,7 @@ def read_run(
             reason = "expected scores, as lower is better, got ranks only"
             raise InputError(reason, source=rows.origin.name)
         scores = -scores
-    if duplicates != "error" and (kept := rows.without_repeats(duplicates, scores)) is not None:
+    if on_duplicate != "error" and (kept := rows.without_repeats(on_duplicate, scores)) is not None:
         rows, scores = rows.restricted(kept), scores[kept]
         ranks = None if ranks is None else ranks[kept]
         unranked = None if unranked is None else unranked[kept]
@@ -410,14 +410,14 @@ class _Rows:
             raise self.origin.wrong(reason(row), row, topic, self.docs[row])
 
     def without_repeats(
-        self, duplicates: str, values: NDArray[Any], part: str | None = None
+        self, on_duplicate: str, values: NDArray[Any], part: str | None = None
     ) -> Indices | None:
         """Find the rows to keep, of each topic or its parts, and warn of others; None for all."""
         frame = self.frame.select("doc", *([] if part is None else [part]), code=self.codes)
         order = np.arange(frame.height)
-        if duplicates == "last":
+        if on_duplicate == "last":
             order = order[::-1]
-        elif duplicates == "best":
+        elif on_duplicate == "best":
             order = np.argsort(-values.astype(np.float64), kind="stable")
         first = frame[order].select(pl.struct(pl.all()).is_first_distinct()).to_series()
         kept = np.sort(order[first.to_numpy()])
@@ -429,7 +429,7 @@ class _Rows:
         where = f"line {line}, topic" if line else "topic"
         warn(
             f"{self.origin.name}: {counted(dropped.size, 'document')} twice in one topic, of which"
-            f" the {duplicates} one is kept (such as {where}"
+            f" the {on_duplicate} one is kept (such as {where}"
             f" {quoted(self.topics[self.codes[row]])}, document {quoted(self.docs[row])})",
             stacklevel=3,
         )

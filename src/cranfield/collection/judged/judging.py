@@ -57,7 +57,7 @@ def read_both(
     subtopics: bool | None = None,
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
-    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     bad_runs: str = "error",
 ) -> tuple[Runs, Qrels]:
     """Read judgments, and prepare runs to be read, with names of columns for both."""
@@ -68,13 +68,15 @@ def read_both(
         from cranfield.collection.files.named_columns import shared
 
         of_qrels, of_runs = shared(columns, system)
-    judgments = read_qrels(qrels, subtopics=subtopics, columns=of_qrels, duplicates=duplicates)
+    judgments = read_qrels(qrels, subtopics=subtopics, columns=of_qrels, on_duplicate=on_duplicate)
     if _types(runs) == {int} and _types(qrels) == {float}:
         warn(f"runs with integer scores and judgments with float grades may be swapped; {ORDER}")
     if columns is not None:
         # Columns that the judgments did not have must be in the runs.
         of_runs.loose &= of_qrels.met
-    many = read_runs(runs, system=system, columns=of_runs, bad_runs=bad_runs, duplicates=duplicates)
+    many = read_runs(
+        runs, system=system, columns=of_runs, bad_runs=bad_runs, on_duplicate=on_duplicate
+    )
     return many, judgments
 
 
@@ -176,7 +178,7 @@ def judge(
     aspects: Mapping[str, Any] | None = None,
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
-    duplicates: str = "error",
+    on_duplicate: str = "error",
     bad_runs: str = "error",
     jobs: Annotated[int | None, Whole(1)] = None,
     backend: Annotated[str | None, OneOf(BACKENDS)] = None,
@@ -228,7 +230,7 @@ def judge(
         As for :func:`read_runs` and :func:`read_qrels`; what is the topic or the document may be
         called so in the runs or in the judgments, and `{"run.doc": ..., "qrels.doc": ...}` says in
         which.
-    duplicates
+    on_duplicate
         As for :func:`read_runs` and :func:`read_qrels`.
     jobs
         Number of workers; it changes no result. In threads by default twice the number of
@@ -280,7 +282,7 @@ def judge(
         topics_with_grade=topics_with_grade,
     )
     check_fork()
-    reading: dict[str, Any] = {"system": system, "columns": columns, "duplicates": duplicates}
+    reading: dict[str, Any] = {"system": system, "columns": columns, "on_duplicate": on_duplicate}
     with telling_order(runs, qrels, **reading):
         many, by_subtopic = read_both(
             runs,

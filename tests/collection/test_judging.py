@@ -248,7 +248,7 @@ def test_order_and_scale_of_the_input_do_not_matter(run: Any, qrels: Any, random
 
 
 @pytest.mark.filterwarnings("ignore:the runs look like judgments")
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(runs, judgments)
 def test_scores_stay_in_range(run: Any, qrels: Any) -> None:
     if not run.keys() & qrels.keys():

@@ -20,6 +20,7 @@ from cranfield.assess import agreement_of
 from cranfield.assess.agreement.coefficients import COEFFICIENTS, cohen_kappa, jackknife
 from cranfield.assess.agreement.tables import of_joint
 from cranfield.base.streams import stream
+from tests.assess.agreement.ratings import KRIPPENDORFF
 
 NONE = np.nan
 ALL = [*COEFFICIENTS]
@@ -204,17 +205,6 @@ def test_what_is_undefined_is_said(
     if "rough" not in note:
         assert np.isnan(found.low).all() and np.isnan(found.high).all()
     assert note in str(found)
-
-
-KRIPPENDORFF = np.array(
-    [
-        [1, 2, 3, 3, 2, 1, 4, 1, 2, NONE, NONE, NONE],
-        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NONE, 3],
-        [NONE, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NONE],
-        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NONE],
-    ]
-)
-"""The example of Krippendorff (2011): a row an observer, a column a unit."""
 
 
 def test_an_array_says_which_axis_are_the_assessors() -> None:

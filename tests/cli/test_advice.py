@@ -134,7 +134,7 @@ def test_distances_beside_lines_of_trec(folder: Path) -> None:
         ("BLEU", "unknown measure 'BLEU'"),
         ("kendall", "unknown measure 'kendall'"),
         ("precison@5", "unknown measure 'precison'; did you mean Precision?"),
-        ("AP(rel='2')", "AP: rel='2' is not an integer of at least 0"),
+        ("AP(rel='2')", "AP: rel must be an integer >= 0, got '2'"),
     ],
 )
 def test_names_are_suggested_that_are_near(measure: str, message: str, folder: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
         (["fine.txt", "-m", "AP"], "--measure goes with --runs or --own-runs"),
         (["fine.txt", "--runs", "one.run", "--own-runs"], "either --runs or --own-runs"),
         (["fine.txt", "--table", "kin"], "unknown table 'kin'"),
-        (["fine.txt", "fine.txt"], "two judges are called 'fine'"),
+        (["fine.txt", "fine.txt"], "two judges have the name 'fine'"),
         (["none.txt"], "none.txt: cannot be read"),
         (["*.nothing"], "no file matches the pattern"),
         (["fine.txt", "--scale", "3"], "lowest and highest grade of a scale"),
@@ -153,7 +153,8 @@ def test_corrected_scores(llmjudge: Path, form: str) -> None:
     assert "Olz-gpt4o" in out and err == ""
     if form == "text":
         assert (
-            "P@5 by Olz-gpt4o, corrected: " in out and "95% confidence interval of each mean" in out
+            "Prediction-powered P@5 by Olz-gpt4o: " in out
+            and "95% confidence interval of each mean" in out
         )
         assert "Kendall" not in out
     if form == "json":
@@ -176,7 +177,7 @@ def test_corrected_scores(llmjudge: Path, form: str) -> None:
             ["--own-runs", "--ppi", "topic", "--families", "families.csv"],
             "--families does not go with",
         ),
-        (["--own-runs", "--ppi", "document", "-m", "AP"], "--ppi topic takes it"),
+        (["--own-runs", "--ppi", "document", "-m", "AP"], "use --ppi topic"),
         (
             ["--own-runs", "--ppi", "topic", "--table", "rankings"],
             "unknown table 'rankings'",

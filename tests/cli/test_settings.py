@@ -66,7 +66,7 @@ def test_mappings_and_flags(folder: Path) -> None:
         ("depth: 0", "own.yml: depth: 0 is not in the range x>=1"),
         ("depth: [1, 2]", "own.yml: depth: '1,2' is not a valid integer"),
         ("depth:", "own.yml: depth must be one value, got"),
-        ("depth: 1\ndepth: 2", "own.yml: line 2: 'depth' is twice in one mapping"),
+        ("depth: 1\ndepth: 2", "own.yml: line 2: 'depth' occurs twice in one mapping"),
         ("skip-bad-runs: perhaps", "own.yml: skip-bad-runs: 'perhaps' is not a valid boolean"),
         ("- depth", "own.yml: is not valid YAML"),
         ("threshold: 0.1", "threshold"),

@@ -75,9 +75,9 @@ def test_another_column_names_the_system() -> None:
     frame = pl.DataFrame(ROWS).rename({"model": "variant"})
     assert seen(frame, system="variant") == SEEN
     assert seen(frame, columns={"system": "variant"}) == SEEN
-    with pytest.raises(cf.InputError, match="no column 'variants', which is asked for as tag"):
+    with pytest.raises(cf.InputError, match="no column 'variants', requested as tag"):
         list(cf.read_runs(frame, system="variants"))
-    with pytest.raises(cf.PolicyError, match="name two columns"):
+    with pytest.raises(cf.PolicyError, match="must name one column"):
         list(cf.read_runs(frame, system="variant", columns={"system": "doc"}))
 
 
@@ -86,7 +86,7 @@ def test_nothing_is_merged_in_silence() -> None:
     told = r"column 'variant' tells them apart \(2 values: 'bm25', 'dense'\): system='variant'"
     with pytest.raises(cf.InputError, match=told):
         cf.evaluate(frame, {"1": {"a": 1}}, "AP")
-    with pytest.raises(cf.InputError, match="holds 2 systems"):
+    with pytest.raises(cf.InputError, match="expected one system, got 2"):
         cf.read_run(pl.DataFrame(ROWS))
     two = pl.DataFrame(ROWS).with_columns(run=pl.Series(["x", "y", "y", "x"]))
     with pytest.raises(cf.InputError, match=r"2 columns that may name the system .*system='run'"):
@@ -102,9 +102,9 @@ def test_nothing_is_merged_in_silence() -> None:
 
 def test_a_row_without_a_system_is_refused() -> None:
     rows = [*ROWS, {"model": None, "query": "1", "doc": "z", "score": 1.0}]
-    with pytest.raises(cf.InputError, match="has no system, and others have"):
+    with pytest.raises(cf.InputError, match="has no system, but other rows"):
         list(cf.read_runs(rows))
-    with pytest.raises(cf.InputError, match="has no system, and others have"):
+    with pytest.raises(cf.InputError, match="has no system, but other rows"):
         list(cf.read_runs([*rows[:-1], {"query": "1", "doc": "z", "score": 1, "model": math.nan}]))
 
 
@@ -170,11 +170,14 @@ def test_columns_of_any_name_in_runs_and_judgments() -> None:
     assert cf.evaluate(runs, qrels, "RR", columns=columns)["RR"].values.tolist() == [[1.0]]
     assert cf.read_qrels(qrels, columns={"grade": "gain"}).max_grade == 2
     assert cf.read_qrels(qrels).max_grade == 0
-    with pytest.raises(cf.InputError, match="has no column 'product', which is asked for as doc"):
+    with pytest.raises(cf.InputError, match="has no column 'product', requested as doc"):
         cf.evaluate(
             runs.rename(columns={"product_id": "doc"}), qrels, "RR", columns={"doc": "product"}
         )
-    with pytest.raises(cf.PolicyError, match="columns 'document-id-of' is none of topic, doc"):
+    with pytest.raises(
+        cf.PolicyError,
+        match="unknown column 'document-id-of' in columns; expected one of: topic, doc",
+    ):
         cf.read_run(runs, columns={"document-id-of": "pid"})
     with pytest.raises(cf.InputError, match="text without names of columns"):
         cf.read_qrels(Path(__file__), columns={"doc": "x"}, format="trec")
@@ -334,9 +337,9 @@ def test_names_of_systems_of_any_kind() -> None:
     frame = pd.DataFrame(ROWS)
     for values in ([1.0, 2.0, 1.0, 2.0], pd.to_datetime(["2020", "2021", "2020", "2021"])):
         assert list(seen(frame.assign(model=values)).values()) == list(SEEN.values())
-    with pytest.raises(cf.InputError, match="has no system, and others have"):
+    with pytest.raises(cf.InputError, match="has no system, but other rows"):
         list(cf.read_runs(frame.assign(model=["x", None, "x", "x"])))
-    with pytest.raises(cf.InputError, match="holds 2 systems"):
+    with pytest.raises(cf.InputError, match="expected one system, got 2"):
         cf.evaluate({"mine": frame.assign(doc="a", query="1")}, {"1": {"a": 1}}, "AP")
 
 
@@ -360,7 +363,7 @@ def test_numbers_of_csv_are_those_of_python(cells: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("model;qid;docno;score\nx;1;a;1\n", "separated by semicolons"),
+        ("model;qid;docno;score\nx;1;a;1\n", "got semicolons"),
         (
             "1,a,1.5\n1,b,1\n",
             "the first line is '1', 'a', '1.5'; write a line such as topic,doc,score",
@@ -390,7 +393,7 @@ def test_a_comma_at_the_end_of_each_line(head: str, end: str, tmp_path: Path) ->
 @pytest.mark.parametrize("rows", ["1,a,1.5,\n1,b,1,9\n", "1,a,1,,\n1,b,2,\n"])
 def test_cells_that_no_column_has(rows: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"topic,doc,score\n{rows}")
-    with pytest.raises(cf.InputError, match="has lines with more cells than the first one"):
+    with pytest.raises(cf.InputError, match="has lines with more cells than the header"):
         cf.read_run(tmp_path / "a.csv")
 
 

@@ -110,17 +110,17 @@ def test_names_go_back_to_trec_eval() -> None:
         ("nDGC@10", "did you mean nDCG"),
         ("ndgc@10", "did you mean"),
         ("RBP(p=0.5, p=0.8)", "p is given twice"),
-        ("uM(clicks={0: 0.1, 1: 0.5, 1: 0.6})", "a mapping has a key twice"),
+        ("uM(clicks={0: 0.1, 1: 0.5, 1: 0.6})", "duplicate key in a mapping"),
         ("AP(foo=1)", "AP has no parameter 'foo' (it has: rel, denominator, cutoff, judged_only)"),
         ("AP(rell=1)", "did you mean rel?"),
-        ("AP(rel=-1)", "rel=-1 is not an integer from 0"),
+        ("AP(rel=-1)", "rel must be an integer from 0 to .* got -1"),
         ("AP(rel=1.5)", "is not an integer"),
         ("AP(rel=True)", "is not an integer"),
         ("AP(denominator='N')", "is not one of 'R', 'min'"),
         ("P", "P needs a cutoff, such as P@10"),
-        ("P@0", "cutoff=0"),
-        ("P@10.5", "cutoff=10.5 is not an integer"),
-        ("P@'5'", "cutoff='5' is not an integer"),
+        ("P@0", "cutoff must be an integer"),
+        ("P@10.5", "cutoff must be an integer"),
+        ("P@'5'", "cutoff must be an integer"),
         ("P@None", "there is no cutoff None"),
         ("SetP(cutoff=3, rel=0)@'x'", "not an integer"),
         ("Rprec@10", "takes no cutoff"),
@@ -147,7 +147,7 @@ def test_names_go_back_to_trec_eval() -> None:
         ("", "is no measure"),
         ("(" * 200, "is no measure"),
         ("x" * 10_001, "10,001 characters"),
-        ("P_0", "cutoff=0"),
+        ("P_0", "cutoff must be an integer"),
         ("P.1,x", "unknown measure"),
         ("P.1,,2", "is no number"),
         ("success", "stands for 3 measures"),
@@ -160,7 +160,7 @@ def test_wrong_measures_are_refused_at_once(text: str, said: str) -> None:
 
 
 def test_measures_cannot_be_changed() -> None:
-    with pytest.raises(AttributeError, match="cannot be changed"):
+    with pytest.raises(AttributeError, match="is immutable"):
         AP.rel = 2
     with pytest.raises(cf.MeasureError, match="needs a cutoff"):
         cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, [P])

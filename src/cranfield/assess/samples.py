@@ -233,7 +233,9 @@ class Sample(Result):
         one = indices(first, "documents", len(self.pool))
         two = indices(second, "documents", len(self.pool))
         if one.size != two.size:
-            raise PolicyError(f"{one.size:,} documents cannot be paired with {two.size:,}")
+            raise PolicyError(
+                f"expected as many second documents as first, got {two.size:,} and {one.size:,}"
+            )
         return self.cells.joint(one, two)
 
     def again(self, seed: int) -> Sample:
@@ -265,7 +267,7 @@ class Sample(Result):
             doc = quoted(self.pool.docs[int(missing[0])])
             raise PolicyError(
                 f"{counted(missing.size, 'sampled document')} not judged (topic {quoted(topic)},"
-                f" document {doc}); unjudged='nonrelevant' takes them as not relevant"
+                f" document {doc}); unjudged='nonrelevant' counts them as not relevant"
             )
         return np.where(self.drawn, np.maximum(grades, 0), NOT_SAMPLED).astype(np.int32)
 

@@ -249,7 +249,7 @@ def numbers(values: Any, what: str) -> Floats:
             return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
         # The message would take longer than all else.
         return np.asarray(values, dtype=np.float64)
-    wrong = f"{what} are numbers, not {quoted(values)}"
+    wrong = f"{what} must be numbers, got {quoted(values)}"
     array = as_array(values, wrong)
     if not has_numbers(array):
         raise PolicyError(wrong)
@@ -261,15 +261,15 @@ def indices(values: Any, what: str, size: int) -> Indices:
 
     >>> indices([0, 3], "the first systems", 2)
     Traceback (most recent call last):
-    cranfield.PolicyError: the first systems are indices from 0 to 1, not 3
+    cranfield.PolicyError: the first systems must be indices from 0 to 1, got 3
     """
     import numpy as np
 
-    wrong = f"{what} are a list of indices from 0 to {size - 1}, not {quoted(values)}"
+    wrong = f"{what} must be a list of indices from 0 to {size - 1}, got {quoted(values)}"
     array = as_array(values, wrong)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise PolicyError(wrong)
     outside = array[(array < 0) | (array >= size)]
     if outside.size:
-        raise PolicyError(f"{what} are indices from 0 to {size - 1}, not {outside[0]}")
+        raise PolicyError(f"{what} must be indices from 0 to {size - 1}, got {outside[0]}")
     return array.astype(np.intp)

@@ -106,7 +106,7 @@ def whole_folder(
     except (OSError, ValueError) as error:
         raise _refused(Path(fspath(path)), error, "made") from error
     if taken:
-        raise PolicyError(f"{quoted(path)} is there already, and is no empty folder")
+        raise PolicyError(f"{quoted(path)} already exists and is not empty")
     try:
         yield building
         if not private:

@@ -100,11 +100,13 @@ def read_intents(data: Any) -> IntentTable:
     )
     table.refuse(
         frame.select("topic", "intent").is_duplicated(),
-        lambda row: f"intent {quoted(row['intent'])} twice",
+        lambda row: f"intent {quoted(row['intent'])} occurs twice",
     )
     table.refuse(
         ~kinds.is_in([*_TYPES]),
-        lambda row: f"type {quoted(row['type'])} of an intent is none of {', '.join(_TYPES)}",
+        lambda row: (
+            f"type of an intent must be one of: {', '.join(_TYPES)}; got {quoted(row['type'])}"
+        ),
     )
     _warn_of_sums(frame, table.source)
     return IntentTable(
@@ -153,7 +155,7 @@ def _of_topics(source: Source) -> list[dict[str, Any]]:
         for name, kind in subtopics
     ]
     if not rows:
-        raise InputError("holds no subtopics of topics", source=source.name)
+        raise InputError("contains no subtopics", source=source.name)
     return rows
 
 

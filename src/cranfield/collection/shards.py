@@ -356,7 +356,7 @@ def as_sharding(shards: Any, seed: int = 0, sampling: int = 0) -> Sharding:
 
 UNMAPPED = {
     "error": "refuse runs and judgments with a document that is in no shard",
-    "drop": "leave such documents out of every shard, and count them",
+    "drop": "skip such documents, and count them",
 }
 """The policies for documents that are in no shard, and what they do."""
 
@@ -590,7 +590,7 @@ def _parts(
 
 def _in_no_shard(table: Run | Qrels, row: int, number: int, what: str) -> InputError:
     return table.origin.wrong(
-        f"{counted(number, what)} in no shard; unmapped='drop' leaves out such documents",
+        f"{counted(number, what)} in no shard; unmapped='drop' skips such documents",
         row,
         table.topics[table.codes[row]],
         table.docs[row],

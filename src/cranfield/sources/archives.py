@@ -51,13 +51,13 @@ def limit(name: str) -> int:
     if given is None:
         return LIMITS[name]
     if not (given.isascii() and given.isdigit() and 0 < len(given) <= 18 and int(given) > 0):
-        raise PolicyError(f"{name} is {quoted(given)}, which is not a whole number from 1")
+        raise PolicyError(f"{name} must be a positive integer, got {quoted(given)}")
     return int(given)
 
 
 def beyond(what: str, name: str) -> BeyondLimitError:
     """Make the error of what is larger than a limit."""
-    return BeyondLimitError(f"{what}; {name} allows more, if that is meant")
+    return BeyondLimitError(f"{what}; {name} sets the limit")
 
 
 class _Counted(io.RawIOBase):
@@ -112,7 +112,7 @@ def check_size(size: int, packed: int, most: int | None = None) -> None:
     """Refuse what becomes so large of so many packed bytes, if that is beyond the limit."""
     most = most or limit("CRANFIELD_MAX_RATIO")
     if size > max(_UNPACKED, most * packed):
-        said = f"holds more than {most} times its size when it is unpacked"
+        said = f"holds more than {most} times its size when decompressed"
         raise beyond(said, "CRANFIELD_MAX_RATIO")
 
 

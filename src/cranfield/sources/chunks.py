@@ -129,7 +129,7 @@ class Source:
                 names = members(stream, kind)
                 of = f" ({some_of(map(quoted, names), 3)})" if names else ""
                 raise InputError(
-                    f"is a {kind} archive of files{of}; unpack it, and name the folder or its"
+                    f"is a {kind} archive of files{of}; extract it, and name the folder or its"
                     " files",
                     source=self.name,
                 )
@@ -161,7 +161,7 @@ class Source:
             elif isinstance(error, UnicodeEncodeError):
                 reason = "cannot be read: no file has such a name"
             elif isinstance(error, ValueError) and "\0" in self.path:
-                reason = "cannot be read: no file name holds a null character"
+                reason = "cannot be read: file names cannot contain a null character"
             else:
                 raise
             raise InputError(reason, source=self.name) from error
@@ -182,7 +182,7 @@ class Source:
         if text.isascii():
             return text
         if (at := (b"\n" + text).find(b"\n" + BOM_UTF8)) >= 0:
-            reason = "begins with a byte order mark, within joined files: remove it"
+            reason = "begins with a byte order mark, as joined files do: remove it"
         else:
             try:
                 decoded = text.decode(self.encoding)
@@ -269,7 +269,7 @@ def check_encoding(encoding: str) -> None:
     except (LookupError, ValueError, TypeError):
         fits = False
     if not fits:
-        raise PolicyError(f"encoding {quoted(encoding)} is none that TREC text can be in")
+        raise PolicyError(f"encoding {quoted(encoding)} is not supported for TREC text")
 
 
 @dataclass

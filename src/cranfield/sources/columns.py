@@ -181,7 +181,7 @@ def columns_of_frame(data: Any, source: str) -> Columns:
     """Take a data frame of any library that narwhals knows."""
     import narwhals.stable.v1 as nw
 
-    with refusing(f"{type(data).__name__} is no data frame that can be read", source, Exception):
+    with refusing(f"{type(data).__name__} is not a supported data frame", source, Exception):
         # Each library has its own ways to refuse a frame, such as one with a name twice. What
         # narwhals only asks for its names, such as relations of DuckDB, comes by Arrow.
         frame = nw.from_native(data)
@@ -273,7 +273,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         suffixes = [end for end, of in FORMAT_OF_SUFFIX.items() if of in schema.formats]
         listed = f"{', '.join(suffixes[:-1])} and {suffixes[-1]}"
         raise InputError(
-            f"{schema.things} are read from {listed}, and its name ends in none of them",
+            f"expected the suffix of a format of {schema.things}: {listed}",
             source=source.name,
         )
     raw, name = source.read(), source.name
@@ -302,8 +302,8 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         return Columns.of(schema.mapping(parsed, name), name)
     if isinstance(parsed, list):
         return columns_of_records(parsed, schema, name)
-    what = "neither an object nor an array" if schema.mapping else f"no array of {schema.things}"
-    raise InputError(f"holds {what}", source=name)
+    what = "an object or an array" if schema.mapping else f"an array of {schema.things}"
+    raise InputError(f"expected {what} in JSON, got {type(parsed).__name__}", source=name)
 
 
 def lines_of_rows(raw: bytes, rows: int, head: int = 0) -> Sequence[int] | None:
@@ -362,7 +362,7 @@ def _refuse_other_rows(raw: bytes, source: str, separator: str, frame: pl.DataFr
         io.StringIO(decoded(raw, source), newline=""), delimiter=separator, strict=True
     )
     rows = -1
-    with refusing("is no proper table", source, csv.Error):
+    with refusing("is not a valid table", source, csv.Error):
         for row in reader:
             filled = any(map(str.strip, row))
             rows += filled
@@ -397,7 +397,7 @@ def _with_ends(raw: bytes, source: str, separator: str) -> pl.DataFrame:
         width = len(next((row for row in reader if row), []))
         longer = (reader.line_num for row in reader if any(cell.strip() for cell in row[width:]))
         raise InputError(
-            "has lines with more cells than the first one, which is to name the columns",
+            "has lines with more cells than the header",
             source=source,
             line=next(longer, None),
         )
@@ -465,7 +465,7 @@ def refusing(
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         if isinstance(error, pl.exceptions.PanicException):
             # What it says is meant for those who wrote the reader.
-            reason = "its content does not fit together"
+            reason = "its content is inconsistent"
         # It may show the text of cells, of any length.
         shown = plain(reason[:201])
         cut = f"{shown[:200]}…" if len(shown) > 200 else shown
@@ -490,14 +490,16 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
             if not form.loose:
                 listed += "".join(f" [{name}]" for name in form.names[form.least :])
             raise InputError(
-                f"{counted(len(fields), 'column')} where a line of {things} has"
-                f" {form.least} ({listed})",
+                f"expected {form.least} columns ({listed}) in a line of {things},"
+                f" got {len(fields)}",
                 source=source,
                 line=number,
             )
         if rows and not form.loose and len(fields) != len(rows[0]):
             raise InputError(
-                f"{len(fields)} columns after lines of {len(rows[0])}", source=source, line=number
+                f"expected {len(rows[0])} columns as above, got {len(fields)}",
+                source=source,
+                line=number,
             )
         rows.append(fields)
         numbers.append(number)
@@ -550,7 +552,7 @@ def pairs_of(
     for name, mapping in data.items():
         if not isinstance(mapping, Mapping):
             raise InputError(
-                f"{outer} {quoted(name)} has {type(mapping).__name__} where {{{inside}}} is wanted",
+                f"expected {{{inside}}} for {outer} {quoted(name)}, got {type(mapping).__name__}",
                 source=source,
             )
         yield name, mapping

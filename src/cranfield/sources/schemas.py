@@ -414,13 +414,13 @@ class Schema:
         if len(names) != 1 or not isinstance(name := names[0], str):
             return ""
         if ";" in name:
-            return "; they are separated by semicolons, and commas or tabs are wanted"
+            return "; expected commas or tabs between columns, got semicolons"
         if name.count(",") > 1:
-            return "; they are separated by commas, as those of a file that is called .csv"
+            return "; a file with commas between columns needs the suffix .csv"
         if len(self.lines_as_rows) == len(name.split()):
             return (
-                f"; that is a line of TREC text ({' '.join(self.lines_as_rows)}), which is read"
-                " from files with other suffixes, or with format='trec'"
+                f"; this looks like TREC text ({' '.join(self.lines_as_rows)}): use another"
+                " suffix, or format='trec'"
             )
         return ""
 
@@ -433,7 +433,7 @@ def place_of(name: str, names: Sequence[object], source: str, of: str) -> int:
                 return k
     have = ", ".join(quoted(one) for one in names[:12])
     raise InputError(
-        f"has no column {quoted(name)}, which is asked for as {of}; columns: {have}", source=source
+        f"has no column {quoted(name)}, requested as {of}; columns: {have}", source=source
     )
 
 

@@ -354,7 +354,7 @@ def test_no_sum_over_documents(measure: str) -> None:
     with pytest.raises(MeasureError) as error:
         ppi_scores(RUNS, HUMAN, JUDGE, measure, unit="document")
     assert str(error.value).endswith(
-        "is no sum over documents, so that a sample of them would bias it; unit='topic' takes it"
+        "is not a sum over documents, so a sample of them would bias it: use unit='topic'"
     )
 
 
@@ -365,8 +365,8 @@ def test_no_sum_over_documents(measure: str) -> None:
         ({}, {"lambda_": 2}, "lambda_ must be a number from 0 to 1"),
         ({}, {"measure": "GMAP"}, "geometric mean"),
         ({}, {"fixed_topics": True}, "by topic, topics are sampled"),
-        ({}, {}, "at least 3 independent human labels (2 with lambda_ given), got 2"),
-        ({"human": {"v": {"d": 3}}}, {}, "the judge has no label of a topic"),
+        ({}, {}, "at least 3 independent human labels (2 if lambda_ is set), got 2"),
+        ({"human": {"v": {"d": 3}}}, {}, "the judge has no label for a topic"),
         ({"judge": {"j": JUDGE, "k": JUDGE}}, {}, "expected labels of one judge, got 2"),
         (
             {"human": {"t": HUMAN["t"]}},
@@ -380,27 +380,31 @@ def test_no_sum_over_documents(measure: str) -> None:
             {"unit": "document"},
             "no label of the judge",
         ),
-        ({"human": {**HUMAN, "t": {"d1": 3}}}, {"unit": "document"}, "its variance needs two"),
+        (
+            {"human": {**HUMAN, "t": {"d1": 3}}},
+            {"unit": "document"},
+            "requires two sampled documents",
+        ),
         ({}, {"scale": (0, 2)}, "grade 3 is off the scale 0 to 2"),
         (
             {"human": {"t": HUMAN["t"]}, "judge": {"t": JUDGE["t"]}},
             {"unit": "document"},
-            "one topic has no spread over topics",
+            "the variance over topics requires two topics",
         ),
         (
             {"human": {"t": HUMAN["t"]}, "judge": {"t": JUDGE["t"]}},
             {"unit": "document", "fixed_topics": True},
-            "learned from others, and there is one",
+            "estimated from other topics",
         ),
         (
             {"human": columned([{**row, "inclusion": 1.5} for row in ROWS], "inclusion")},
             {"unit": "document"},
-            "no chance from 0 to 1",
+            "no inclusion probability",
         ),
         (
             {"human": columned([{**row, "stratum": "s"} for row in ROWS[1:]], "stratum")},
             {"unit": "document"},
-            "and no stratum of the sample",
+            "but no stratum of the sample",
         ),
     ],
 )
@@ -419,7 +423,7 @@ def test_documents_that_the_judge_lacks_are_counted() -> None:
     found = ppi_scores(
         RUNS, people, judge, "P@2", unit="document", scale=(0, 3), lambda_=1
     )  # fmt: skip
-    assert found.notes[-1] == "2 documents without a label of the judge count 0"
+    assert found.notes[-1] == "2 documents without a label of the judge count as 0"
     assert found.means.items == 8
 
 

@@ -184,19 +184,19 @@ def test_what_the_judge_cannot_add() -> None:
     ("options", "message"),
     [
         ({"human": [1, NONE, NONE], "judge": [1, 2, 3]}, "at least 3 independent human labels"),
-        ({"human": [1, 2, NONE], "judge": [1, 2, 3]}, "labels (2 with lambda_ given), got 2"),
-        ({"human": [1, 2, 3], "judge": [1, NONE, 3]}, "labels every item with a finite number"),
-        ({"human": [1, 2, 3], "judge": [1, 3]}, "do not fit a judge's of (2,)"),
+        ({"human": [1, 2, NONE], "judge": [1, 2, 3]}, "labels (2 if lambda_ is set), got 2"),
+        ({"human": [1, 2, 3], "judge": [1, NONE, 3]}, "labels of the judge must be finite"),
+        ({"human": [1, 2, 3], "judge": [1, 3]}, "of the judge's shape (2,)"),
         ({"human": [1, 2, np.inf], "judge": [1, 2, 3]}, "human labels must be finite"),
-        ({"human": ["a", "b", "c"], "judge": [1, 2, 3]}, "human labels are numbers"),
-        ({"human": [[[1]]], "judge": [1]}, "do not fit"),
+        ({"human": ["a", "b", "c"], "judge": [1, 2, 3]}, "human labels must be numbers"),
+        ({"human": [[[1]]], "judge": [1]}, "judge's shape"),
         ({"lambda_": 1.5}, "lambda_ must be a number from 0 to 1, got 1.5"),
         ({"folds": 0}, "folds must be an integer from 1"),
         ({"alpha": 2}, "alpha must be a number between 0 and 1"),
-        ({"clusters": ["a"]}, "clusters have shape (1,)"),
+        ({"clusters": ["a"]}, "expected 20 clusters"),
         (
             {"clusters": ["a"] * 20},
-            "at least 3 independent human labels (2 with lambda_ given), got 1",
+            "at least 3 independent human labels (2 if lambda_ is set), got 1",
         ),
     ],
 )
@@ -393,7 +393,9 @@ def test_cross_fitting_in_strata_is_unbiased() -> None:
 
 
 def test_strata_that_are_too_thin() -> None:
-    with pytest.raises(PolicyError, match="stratum 'b' has 1 human labels of 3 items; it needs 2"):
+    with pytest.raises(
+        PolicyError, match="stratum 'b' has 1 human labels of 3 items; expected at least 2"
+    ):
         stratified_mean([1, 2, 3, NONE, NONE], ["a", "a", "b", "b", "b"])
 
 
@@ -444,12 +446,12 @@ def test_allocation_is_near_the_best(strata: list[tuple[int, float]], data: Any)
     ("given", "message"),
     [
         (([5, 5], [1, 1], 3), "labels must be an integer from 4 to 10, got 3"),
-        (([5, 5], [1], 4), "do not fit spreads"),
-        (([5, 0.5], [1, 1], 4), "sizes of strata are whole numbers from 1"),
-        (([5, 1e308], [1, 2], 4), "sizes of strata are whole numbers from 1 to"),
-        (([5, 2], [1, 1e308], 4), r"spreads of strata are finite numbers from 0 to 1e\+100"),
+        (([5, 5], [1], 4), "must have one shape"),
+        (([5, 0.5], [1, 1], 4), "sizes of strata must be integers from 1"),
+        (([5, 1e308], [1, 2], 4), "sizes of strata must be integers from 1 to"),
+        (([5, 2], [1, 1e308], 4), r"spreads of strata must be finite numbers from 0 to 1e\+100"),
         (([5, 5], [1, NONE], 4), "finite numbers from 0"),
-        (([], [], 0), "do not fit"),
+        (([], [], 0), "must have one shape"),
     ],
 )
 def test_refused_allocation(given: Any, message: str) -> None:

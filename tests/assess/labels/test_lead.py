@@ -25,7 +25,7 @@ def test_by_hand() -> None:
     assert LeadRule(1.5, 0.5).stops([[1, 0], [2, 0]]).tolist() == [True, True]
     assert not LeadRule(1, 5).stops([[0, 0]])[0]
     assert LeadRule(1).stops([[3.0]]).tolist() == [True]
-    with pytest.raises(PolicyError, match="not below 0"):
+    with pytest.raises(PolicyError, match="must be >= 0"):
         LeadRule(1).stops([[3.0]], [-1.0])
 
 
@@ -82,5 +82,5 @@ def test_options() -> None:
 
 @pytest.mark.parametrize("votes", [[np.inf, 1.0], [np.nan, 1.0], [1e308, 1e308]])
 def test_votes_without_end(votes: list[float]) -> None:
-    with pytest.raises(PolicyError, match="votes and squares are finite"):
+    with pytest.raises(PolicyError, match="must be finite"):
         LeadRule().stops(votes)

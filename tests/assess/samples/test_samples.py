@@ -277,17 +277,17 @@ def test_what_cannot_be_is_refused() -> None:
     pool = cf.assess.pool(runs_of("abcdefgh"), 8)
     wrong: list[tuple[str, dict[str, Any], str]] = [
         ("bad", {}, "unknown sampling design 'bad'; expected one of: uniform, strata, stat"),
-        ("stat", {}, "design 'stat' needs size"),
-        ("stat", {"size": 2, "strata": {8: 1}}, "design 'stat' takes no strata"),
-        ("strata", {"size": 2}, "design 'strata' takes no size"),
+        ("stat", {}, "design 'stat' requires size"),
+        ("stat", {"size": 2, "strata": {8: 1}}, "design 'stat' does not use strata"),
+        ("strata", {"size": 2}, "design 'strata' does not use size"),
         ("stat", {"size": 0.5}, "size must be an integer from 1"),
         ("stat", {"size": 10**30}, "size must be an integer from 1 to 1,000,000,000"),
         ("strata", {"strata": {10**30: 1}}, "the last rank of a stratum must be an integer"),
-        ("uniform", {"size": 1.5}, "size must be an integer from 1 or a share"),
-        ("uniform", {"size": True}, "size must be an integer from 1 or a share"),
-        ("strata", {"strata": {}}, "strata map their last ranks"),
+        ("uniform", {"size": 1.5}, "size must be an integer from 1 or a proportion"),
+        ("uniform", {"size": True}, "size must be an integer from 1 or a proportion"),
+        ("strata", {"strata": {}}, "strata must map last ranks"),
         ("strata", {"strata": {"8": 1}}, "the last rank of a stratum must be an integer"),
-        ("strata", {"strata": {8: 0}}, "what is drawn to rank 8 must be"),
+        ("strata", {"strata": {8: 0}}, "the sample size to rank 8 must be"),
         ("strata", {"strata": {4: 1}}, "4 documents of the pool are below the last stratum"),
         ("uniform", {"size": 2, "seed": -1}, "seed must be an integer from 0"),
     ]
@@ -302,7 +302,7 @@ def test_what_cannot_be_is_refused() -> None:
         drawn.relevant({"q": {"a": 1}}, variance="x")
     with pytest.raises(cf.PolicyError, match="by 'stat' has no column 'stratum'"):
         cf.assess.sample(pool, "stat", size=3).to_qrels({"q": {"a": 1}}, ["stratum"])
-    with pytest.raises(cf.PolicyError, match="2 documents cannot be paired with 1"):
+    with pytest.raises(cf.PolicyError, match="as many second documents as first"):
         drawn.joint([0, 1], [0])
 
 

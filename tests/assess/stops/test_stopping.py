@@ -98,7 +98,7 @@ def test_targets() -> None:
     marks = [True, False, False, True, False, True]
     asked = stopping(labels, "Target(wanted=2)", total=9, targets=marks)
     assert asked.first() == {"Target(wanted=2)": 4}
-    with pytest.raises(cf.PolicyError, match="Target needs targets"):
+    with pytest.raises(cf.PolicyError, match="Target requires targets"):
         stopping(labels, "target", total=9)
 
 
@@ -107,7 +107,7 @@ def test_two_at_once_and_in_words() -> None:
     assert asked.after.tolist() == [25, 50]
     first, second = asked.verdicts()
     assert (first.judged, first.found, first.stop) == (50, 5, True)
-    assert "no p-value" in first.reason
+    assert "not a p-value" in first.reason
     assert second.reason == "bend 20 of the curve, stops from 151"
     assert asked.to_polars().height == 4
     everything = stopping(LABELS + 10 * [0], "RecallTest", total=60).verdicts()[0]
@@ -125,10 +125,10 @@ def test_rules_have_a_text_form() -> None:
         "Kne": "unknown stopping rule 'Kne'; did you mean Knee?",
         "zzz": "unknown stopping rule 'zzz'; expected one of: RecallTest, Knee",
         "Knee(50)": "parameters are given as name=value",
-        "Knee(least=-1)": "Knee: least=-1 is not an integer from 0",
+        "Knee(least=-1)": "Knee: least must be an integer from 0",
         "Knee(most=1)": "Knee has no parameter 'most'",
         "Knee(": "is not a valid stopping rule; expected Name",
-        "RecallTest(recall=1)": "recall=1 is not a number above 0 and below 1",
+        "RecallTest(recall=1)": "recall must be a number > 0 and < 1, got 1",
     }
     for text, reason in wrong.items():
         with pytest.raises(cf.PolicyError) as raised:
@@ -140,14 +140,14 @@ def test_rules_have_a_text_form() -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     wrong: list[tuple[object, dict[str, object], str]] = [
-        ([1, 0, 1], {"total": 2}, "3 documents are judged, of a pool of 2"),
-        ([1, float("nan")], {"total": 2}, "none is NaN"),
-        ([[1], [0]], {"total": 2}, "of one topic in a row"),
-        (["x"], {"total": 2}, "labels are numbers"),
+        ([1, 0, 1], {"total": 2}, "at most 2 judged documents"),
+        ([1, float("nan")], {"total": 2}, "without NaN"),
+        ([[1], [0]], {"total": 2}, "one-dimensional"),
+        (["x"], {"total": 2}, "labels must be numbers"),
         ([1], {"total": 2, "every": 0}, "every must be an integer from 1"),
         ([1], {"total": 2, "every": 10**30}, "every must be an integer from 1 to"),
         ([1], {"total": 10**30}, "total must be an integer from 1 to 1,000,000,000"),
-        ([1], {"total": 2, "targets": [1, 0]}, "targets are 2 marks for 1 labels"),
+        ([1], {"total": 2, "targets": [1, 0]}, "expected 1 targets"),
     ]
     for labels, options, reason in wrong:
         with pytest.raises(cf.PolicyError, match=reason):

@@ -356,7 +356,7 @@ def test_budgets_by_default_are_below_the_largest_topic() -> None:
         ({"depth": 0}, "depth must be an integer from 1"),
         ({"repeats": 0}, "repeats must be an integer from 1"),
         ({"test": "anova-3"}, "anova-3 needs scores by shard"),
-        ({"contributors": ["nobody"]}, "there is no system 'nobody'"),
+        ({"contributors": ["nobody"]}, "unknown system 'nobody' in contributors"),
         ({"unjudged": "x"}, "pooling has no option 'unjudged'"),
     ],
 )

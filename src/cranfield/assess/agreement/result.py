@@ -209,7 +209,7 @@ class Agreement(Result):
             If assessors were not compared by pairs, or not by this measure.
         """
         if not self.paired:
-            raise PolicyError("a matrix needs comparisons of two assessors: ask for pairs")
+            raise PolicyError("a matrix requires pairwise comparisons: use pairs=True")
         if measure is not None:
             check_choice("measure", measure, self.measures)
         column = 0 if measure is None else self.measures.index(measure)
@@ -393,7 +393,7 @@ def agreement_of(
     check_whole("seed", seed, 0)
     ratings = labelled(given, topics=topics, grades=grades, names=names, axis=axis)
     if len(ratings.assessors) < 2:
-        raise CranfieldError("agreement needs two assessors or more, got one")
+        raise CranfieldError("expected at least two assessors, got one")
     paired = pairs or against is not None
     chosen = coefficients(measures, rel, paired or len(ratings.assessors) == 2)
     comparisons: list[tuple[str, ...]] = [ratings.assessors]

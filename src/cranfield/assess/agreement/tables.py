@@ -87,7 +87,7 @@ def ratings_of(ratings: Any) -> Floats:
     if table.ndim != 2:
         raise CranfieldError(wrong)
     if np.isinf(table).any():
-        raise CranfieldError("a rating is infinite; use NaN for a missing one")
+        raise CranfieldError("ratings must be finite, or NaN if missing, got an infinite one")
     return table
 
 
@@ -99,7 +99,7 @@ def on_scale(ratings: Floats, grades: Any = None) -> tuple[Floats, Ints]:
     if grades is not None:
         scale = np.unique(as_array(grades, "grades must be numbers", np.float64))
     if not np.isfinite(scale).all():
-        raise CranfieldError("the grades of a scale must be numbers, neither NaN nor infinite")
+        raise CranfieldError("grades of a scale must be finite numbers")
     off = used[~np.isin(used, scale)]
     if off.size:
         raise CranfieldError(f"grade {off[0]:g} is off the scale {scale[0]:g} to {scale[-1]:g}")
@@ -162,7 +162,8 @@ class Ratings:
         one, other = self._pairs_of_labels()
         if against is not None:
             if against not in self.assessors:
-                raise PolicyError(f"there is no assessor {quoted(against)}")
+                known = some_of(map(quoted, self.assessors), 10)
+                raise PolicyError(f"unknown assessor {quoted(against)}; expected one of: {known}")
             chosen = self.assessors.index(against)
             first, second = self.assessor[one] == chosen, self.assessor[other] == chosen
             one, other = (
@@ -213,9 +214,7 @@ def labelled(
         # Names such as column_0 were given by the library of the frame, and name no assessor.
         if not all(re.fullmatch(r"(column_)?\d+", name) for name in columns):
             if names is not None or axis is not None:
-                raise PolicyError(
-                    "names and axis are for arrays, got a data frame, which has names"
-                )
+                raise PolicyError("names and axis apply to arrays, got a data frame")
             doubtful = [
                 name
                 for name in columns
@@ -224,7 +223,7 @@ def labelled(
             if doubtful:
                 listed = some_of(map(quoted, doubtful), 5)
                 warn(
-                    f"columns read as assessors: {listed}; remove those of no assessor",
+                    f"columns read as assessors: {listed}; remove columns that are not assessors",
                     stacklevel=3,
                 )
             names, axis = columns, 1
@@ -294,14 +293,16 @@ def _of_ratings(given: Any, topics: Any, grades: Any, names: Any, axis: Any) -> 
     scale, codes = on_scale(ratings, grades)
     unit, assessor = np.nonzero(codes >= 0)
     if not unit.size:
-        raise CranfieldError("there are no ratings")
+        raise CranfieldError("expected ratings, got none")
     units, assessors = ratings.shape
     assessor_names = tuple(map(str, range(1, assessors + 1) if names is None else names))
     if len({*assessor_names}) != len(assessor_names) or len(assessor_names) != assessors:
-        raise PolicyError(f"names are {assessors} different ones, one per assessor")
+        raise PolicyError(f"names must be {assessors} different names, one per assessor")
     topic_of_unit = ["all"] * units if topics is None else [str(topic) for topic in topics]
     if len(topic_of_unit) != units:
-        raise PolicyError(f"topics are {units}, one per unit, not {len(topic_of_unit)}")
+        raise PolicyError(
+            f"expected {counted(units, 'topic')}, one per unit, got {len(topic_of_unit)}"
+        )
     place = {topic: code for code, topic in enumerate(dict.fromkeys(topic_of_unit))}
     topic_of = np.array([place[topic] for topic in topic_of_unit], dtype=np.int64)
     return Ratings(

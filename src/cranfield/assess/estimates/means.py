@@ -554,8 +554,8 @@ def stratified_mean(
         mean_of, stratum = short[0].tolist()
         raise PolicyError(
             f"stratum {quoted(np.asarray(strata)[np.argmax(code == stratum)])} has"
-            f" {count[mean_of, stratum]} human labels of {int(size[stratum])} items; it needs 2, or"
-            " all"
+            f" {count[mean_of, stratum]} human labels of {int(size[stratum])} items; expected at"
+            " least 2, or all"
         )
     guess, label = (f - mean[:, code])[row, item], y[row, item]
     scale = (size / size.sum()) ** 2 * ratio(1 - count / size, count)
@@ -624,13 +624,13 @@ def check_labels(human: Any, judge: Any) -> tuple[Floats, Floats, bool]:
     """Return human and judge's labels, shape (means, items), and whether there is no first axis."""
     y, f = numbers(human, "human labels"), numbers(judge, "labels of the judge")
     if y.ndim not in {1, 2} or f.shape not in {y.shape, y.shape[-1:]}:
-        raise PolicyError(f"human labels of shape {y.shape} do not fit a judge's of {f.shape}")
+        raise PolicyError(f"expected human labels of the judge's shape {f.shape}, got {y.shape}")
     if not np.isfinite(f).all():
-        raise PolicyError("the judge labels every item with a finite number")
+        raise PolicyError("labels of the judge must be finite for every item")
     if np.isinf(y).any():
         raise PolicyError("human labels must be finite, or NaN for missing ones")
     if max(np.abs(labels).max(initial=0, where=~np.isnan(labels)) for labels in (y, f)) > _LARGEST:
-        raise PolicyError(f"labels must be at most {_LARGEST:g}, so that their squares have a sum")
+        raise PolicyError(f"labels must be at most {_LARGEST:g}, as their squares are summed")
     table = np.atleast_2d(y)
     return table, np.broadcast_to(np.atleast_2d(f), table.shape), y.ndim == 1
 
@@ -639,13 +639,13 @@ def cluster_codes(clusters: Any, items: int) -> Ints:
     """Number the clusters; shape (items,)."""
     names = np.asarray(clusters)
     if names.shape != (items,):
-        raise PolicyError(f"clusters have shape {names.shape}, not one for each of {items} items")
+        raise PolicyError(f"expected {items} clusters, one per item, got shape {names.shape}")
     return np.unique(names.astype(str), return_inverse=True)[1].astype(np.int64)
 
 
 def check_counts(counts: Ints, least: int) -> None:
     if counts.min(initial=least) < least:
-        hint = " (2 with lambda_ given)" if least > 2 else ""
+        hint = " (2 if lambda_ is set)" if least > 2 else ""
         raise PolicyError(
             f"expected at least {least} independent human labels{hint}, got {counts.min()}"
         )

@@ -142,8 +142,8 @@ class PPIScores(Result):
 
     def tables(self) -> list[Table]:
         """Return the table for reading, with its measure and judge in the title."""
-        title = f"{self.measure} by {self.judge}, corrected: {self._size()}"
-        scope = "these topics" if self.fixed_topics else "topics like these"
+        title = f"Prediction-powered {self.measure} by {self.judge}: {self._size()}"
+        scope = "these topics" if self.fixed_topics else "the population of topics"
         level = f"{100 - 100 * self.means.alpha:g}%"
         notes = [
             f"low, high: {level} confidence interval of each mean alone, for {scope}",
@@ -298,7 +298,7 @@ def ppi_scores(
         check_whole("folds", folds, 2)
     [chosen] = parse_measures(measure, compat=options.get("compat"))
     if chosen.info.aggregate == "geometric":
-        raise PolicyError(f"{chosen} is averaged by the geometric mean; only means are corrected")
+        raise PolicyError(f"{chosen} is a geometric mean; PPI requires an arithmetic mean")
     if len(judges := read_judges(judge)) > 1:
         raise PolicyError(f"expected labels of one judge, got {len(judges)}")
     panel = panel_of(human, judges, scale, cut, few=True)
@@ -350,7 +350,7 @@ def _by_topic(
     [judge] = panel.judges
     unknown = sorted(_judged(panel.human) - _judged(judge.labels))
     if unknown:
-        raise InputError("the judge has no label of a topic that people judged", topic=unknown[0])
+        raise InputError("the judge has no label for a topic that people judged", topic=unknown[0])
     collection = read_runs(runs)
 
     def scored(qrels: Qrels) -> Scores:
@@ -383,12 +383,16 @@ def _by_document(
     pool = replace(labels.pool, columns={"place": np.arange(len(labels.pool))})
     judged = with_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
     if judged.policies.unjudged == "condensed":
-        raise PolicyError("in condensed lists ranks depend on judgments: unit='topic' takes them")
+        raise PolicyError("ranks in condensed lists depend on judgments: use unit='topic'")
     sample = sample_documents(judged, measure, labels)
     if not fixed and len(judged.topics) < 2:
-        raise PolicyError("one topic has no spread over topics: use fixed_topics=True")
+        raise PolicyError(
+            "the variance over topics requires two topics, got one: use fixed_topics=True"
+        )
     data = estimate_scores(sample, len(pool), fixed, fit)
     notes = panel.notes
     if labels.unlabelled:
-        notes += (f"{counted(labels.unlabelled, 'document')} without a label of the judge count 0",)
+        notes += (
+            f"{counted(labels.unlabelled, 'document')} without a label of the judge count as 0",
+        )
     return data, Scores(sample.whole, judged.topics, judged.systems, definition=measure), notes

@@ -65,7 +65,7 @@ def by_all(
     """Judge the runs once by all; with `logs`, scores with a geometric mean are logarithms."""
     chosen = tuple(dict.fromkeys(parse_measures(measures, compat=options.get("compat"))))
     if not chosen:
-        raise PolicyError("no measure was given")
+        raise PolicyError("expected at least one measure, got none")
     panel = panel_of(human, judges, scale, cut)
     if options.get("aspects"):
         raise PolicyError("aspects cannot be combined with judges: each judge is an aspect")

@@ -118,11 +118,11 @@ def read_judges(
         _read(name, labels, format, encoding, names_of, options) for name, labels in _items(data)
     )
     if not judges:
-        raise PolicyError("no judge was given")
+        raise PolicyError("expected at least one judge, got none")
     names = [judge.name for judge in judges]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise PolicyError(f"two judges are called {quoted(twice)}; name them, as in NAME=FILE")
+        raise PolicyError(f"two judges have the name {quoted(twice)}; name each: NAME=FILE")
     return judges
 
 
@@ -176,7 +176,7 @@ def _read(
     if isinstance(data, (Judge, Qrels)):
         if names_of is not None or encoding != "utf-8":
             kind = type(data).__name__
-            raise PolicyError(f"columns and encoding are for labels not read yet, got {kind}")
+            raise PolicyError(f"columns and encoding apply to files and tables, got {kind}")
         judge = data if isinstance(data, Judge) else Judge(name or "judge", data.flat())
         return judge if name is None else replace(judge, name=name)
     if isinstance(data, (str, PathLike)):
@@ -188,7 +188,7 @@ def _read(
             return Judge(name, read_qrels(source.path, subtopics=False, **reading, **options))
         columns = columns_of_file(source.in_encoding(encoding, form), _LABELS, form)
     elif encoding != "utf-8":
-        raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
+        raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     else:
         columns = read_columns(data, _LABELS)
     own_names = {} if names_of is None else names_of.of(columns.names)

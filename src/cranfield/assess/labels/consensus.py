@@ -177,7 +177,7 @@ class Consensus(Result):
 
     def _judgments(self, kept: Bools, grades: Any) -> Qrels:
         if not kept.any():
-            raise CranfieldError("no pair has a judgment: all of them tie, and ties are dropped")
+            raise CranfieldError("no pair has a judgment: all pairs are tied, and ties are dropped")
         return Qrels(
             self.labels.topics,
             self.labels.topic_of[kept].astype(np.int32),
@@ -284,7 +284,7 @@ def at_level(labels: Labels, values: Any) -> Floats:
 def check_amount(name: str, value: Any) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not 0 <= value < np.inf:
-        raise PolicyError(f"{name} must be a finite number from 0, not {value!r}")
+        raise PolicyError(f"{name} must be a finite number >= 0, got {value!r}")
 
 
 def _best(values: Floats) -> Bools:
@@ -302,7 +302,7 @@ def _weights(labels: Labels, weights: Any) -> Floats:
     many = len(labels.workers)
     weight = np.ones(many) if weights is None else numbers(weights, "weights")
     if weight.shape != (many,) or not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise PolicyError(f"weights are {counted(many, 'finite number')} from 0, one per worker")
+        raise PolicyError(f"weights must be {counted(many, 'finite number')} >= 0, one per worker")
     return weight
 
 
@@ -431,7 +431,7 @@ class LeadRule:
         check_amount("c", self.c)
         check_amount("epsilon", self.epsilon)
         if self.c == 0:
-            raise PolicyError(f"c must be a finite number above 0, not {self.c!r}")
+            raise PolicyError(f"c must be a finite number > 0, got {self.c!r}")
 
     def stops(self, votes: Any, squares: Any = None) -> Bools:
         """Return for each pair whether its labels are enough.
@@ -451,9 +451,9 @@ class LeadRule:
             total = votes.sum(axis=-1)
         squares = total if squares is None else numbers(squares, "squares")
         if not (np.isfinite(total).all() and np.isfinite(squares).all()):
-            raise PolicyError("votes and squares are finite, and so are their sums")
+            raise PolicyError("sums of votes and of squares must be finite")
         if (squares < 0).any():
-            raise PolicyError("sums of squares are not below 0, nor are sums of votes")
+            raise PolicyError("sums of votes and of squares must be >= 0")
         zero = np.zeros((*votes.shape[:-1], 1))
         ordered = np.sort(np.concatenate([zero, votes], axis=-1), axis=-1)
         lead = ordered[..., -1] - ordered[..., -2]

@@ -378,7 +378,9 @@ def glad(
     if spread < _LEAST_SPREAD:
         raise PolicyError(f"spread must be at least {_LEAST_SPREAD:g}")
     if isinstance(prior, str) and prior == "estimated":
-        raise PolicyError("prior of GLAD is 'uniform' or a list of chances: it is not estimated")
+        raise PolicyError(
+            "prior of GLAD must be 'uniform' or a list of probabilities, got 'estimated'"
+        )
     crowd = Crowd(labels, gold, prior, tolerance, iterations)
     share = np.asarray(crowd.fixed)
     workers, shape = len(labels.workers), (len(labels.docs), labels.grades.size)

@@ -145,7 +145,7 @@ class Order(Result):
         chosen = self.first(budget, overall=overall) & (self.grades != UNJUDGED)
         docs = self.sequence[chosen[self.sequence]]
         if not docs.size:
-            raise InputError(f"a budget of {budget} holds no judgment", source=str(self.method))
+            raise InputError(f"no judgments within a budget of {budget}", source=str(self.method))
         topics, codes = np.unique(self.pool.topic[docs], return_inverse=True)
         return Qrels(
             tuple(self.pool.topics[topic] for topic in topics.tolist()),
@@ -235,7 +235,7 @@ def order(
     check_choice("unjudged", unjudged, OF_UNJUDGED)
     documents = pooled(runs, depth)
     if qrels is None and chosen.learns:
-        raise PolicyError(f"{chosen.name} learns from judgments, and there are none")
+        raise PolicyError(f"{chosen.name} learns from judgments, got none")
     grades = documents.graded(qrels, negative=negative)
     in_step = True
     if chosen.learns:

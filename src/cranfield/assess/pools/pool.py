@@ -111,9 +111,9 @@ class Pool(Result, Rankings):
         chosen = [str(name) for name in names]
         for name in chosen:
             if name not in self.systems:
-                raise PolicyError(f"there is no system {quoted(name)} to contribute")
+                raise PolicyError(f"unknown system {quoted(name)} in contributors")
         if not chosen:
-            raise PolicyError("no run contributes to the pool")
+            raise PolicyError("contributors must name at least one run")
         stays = np.array([name in chosen for name in self.systems])
         return self._of(stays[self.system], stays, self.depth)
 
@@ -335,7 +335,7 @@ def pool(
         check_choice("ties", ties, TIES)
         many = read_runs(runs)
         if not len(many):
-            raise InputError("no runs were given")
+            raise InputError("expected at least one run, got none")
         top = partial(top_of, depth=depth, ties=ties)
         tops = list(of_each(many, top, progress, jobs=jobs))
         names = distinct_names([run.name for run in tops], [run.stem for run in tops])

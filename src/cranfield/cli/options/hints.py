@@ -38,8 +38,7 @@ def told(error: click.NoSuchOption, command: click.Command) -> str:
 
 
 _HINT = re.compile(
-    r"""^\w+:\ [a-z_]\w*=.*?\ is\ not\b"""  # A wrong parameter of a measure.
-    r"""|\w+\([^()]*\)"""  # A measure with its parameters, or a call of Python, stays as it is.
+    r"""\w+\([^()]*\)"""  # A measure with its parameters, or a call of Python, stays as it is.
     r"""|\b(?P<name>[a-z_]+)=(?:(?P<text>'[^']*'|"[^"]*"|\.\.\.)|(?P<true>True)\b"""
     r"""|\{'(?P<key>\w+)':\ \.\.\.\})"""
     r"""|(?<=such\ as\ )(?P<of>[a-z_]+)=(?P<number>\d+)"""

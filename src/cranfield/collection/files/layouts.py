@@ -138,8 +138,8 @@ def ntcir_layout(line: str, kind: str, source: str, number: int) -> Layout:
         return layout
     fields = line.split(";") if ";" in line else split_at_blanks(line)
     reason = (
-        f"{len(fields)} columns where an NTCIR qrels line has 3 (topic doc grade) or 4"
-        " (topic intent doc grade, or topic doc grade class)"
+        "expected 3 columns (topic doc grade) or 4 (topic intent doc grade, or topic doc grade"
+        f" class) in an NTCIR qrels line, got {len(fields)}"
     )
     if len(fields) in {3, 4}:
         reason = f"grade {quoted(fields[-1])} is not L0, L1, L2 and so on"

@@ -204,7 +204,7 @@ class Runs(Sequence[Run]):
             return self
         for name in _USUAL.keys() - {"on_duplicate", "bad_runs"}:
             if name in new and new[name] != self._options.get(name, _USUAL[name]):
-                raise PolicyError(f"{name} is for read_runs, and these runs are read already")
+                raise PolicyError(f"{name} applies to files and tables; these runs have been read")
         return Runs(self._items, **{"bad_runs": self.bad_runs, **self._options, **new})
 
     def __repr__(self) -> str:
@@ -402,7 +402,7 @@ def _runs_among(files: Sequence[str], *, explicit: bool = False) -> list[str]:
     ]
     if runs and skipped:
         listed = some_of(map(quoted, skipped), 3)
-        warn(f"passed over {listed}, which by its name is no run", stacklevel=3)
+        warn(f"passed over {listed}, which does not look like a run by its name", stacklevel=3)
     return [file for file in files if file in runs]
 
 
@@ -412,7 +412,7 @@ def named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
     for text in _runs_among(texts, explicit=True):
         name, path = named_file(text)
         if name in names:
-            raise InputError(f"two runs are called {quoted(name)}; give each a name of its own")
+            raise InputError(f"two runs have the name {quoted(name)}; name each run")
         if name is not None:
             names.add(name)
         files = list(files_of(path))
@@ -501,13 +501,13 @@ def distinct_names(
     repeated = next((name for name, number in Counter(renamed).items() if number > 1), None)
     if repeated is not None:
         of_name = {stem for stem, name in zip(stems, renamed, strict=True) if name == repeated}
-        advice = "give each file a name of its own: NAME=FILE"
+        advice = "name each file: NAME=FILE"
         if None in of_name:
-            advice = "give each a name of its own: in Python, as in {'bm25': one, 'dense': other}"
-        raise InputError(f"two runs are called {quoted(repeated)}; {advice}")
+            advice = "name each run, as in {'bm25': one, 'dense': other}"
+        raise InputError(f"two runs have the name {quoted(repeated)}; {advice}")
     tag = min(name for name, number in times.items() if number > 1)
     warn(
-        f"several files have the run tag {quoted(tag)}; their systems are called by file name",
+        f"several files have the run tag {quoted(tag)}; systems are named by file name",
         stacklevel=stacklevel,
     )
     return renamed

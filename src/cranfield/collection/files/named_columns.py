@@ -258,8 +258,8 @@ def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | 
     made = Called(kind)
     if columns is not None and not isinstance(columns, Mapping):
         raise PolicyError(
-            f"columns is {type(columns).__name__}, and not a mapping such as"
-            " {'doc': 'product_id'}"
+            "columns must be a mapping such as {'doc': 'product_id'},"
+            f" got {type(columns).__name__}"
         )
     for asked, name in (columns or {}).items():
         for of, column in _meant(asked):
@@ -268,7 +268,8 @@ def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | 
     if system is not None and kind == "run":
         if made.names.get("tag", system) != system:
             raise PolicyError(
-                f"system {quoted(system)} and columns {quoted(made.names['tag'])} name two columns"
+                f"system and columns must name one column, got {quoted(system)} and"
+                f" {quoted(made.names['tag'])}"
             )
         made.names["tag"] = system
     return made
@@ -296,7 +297,8 @@ def _meant(asked: object) -> list[tuple[str, str]]:
         known = dict.fromkeys(column.name for one in SCHEMAS.values() for column in one.columns)
         listed = ", ".join("system" if name == "tag" else name for name in known)
         raise PolicyError(
-            f"columns {quoted(asked)} is none of {listed}, or one of these after 'run.' or 'qrels.'"
+            f"unknown column {quoted(asked)} in columns; expected one of: {listed} (also after"
+            " 'run.' or 'qrels.')"
         )
     return found
 

@@ -168,7 +168,7 @@ def read_qrels(
 def refuse_open(data: Any) -> None:
     """Refuse an open file: it may be looked at twice, and its name says what it is."""
     if isinstance(data, IOBase):
-        raise InputError("this is an open file: give its path, as text or as a Path")
+        raise InputError("expected a path, got an open file")
 
 
 def _warn_of_unjudged(data: Any) -> None:
@@ -181,9 +181,9 @@ def _warn_of_unjudged(data: Any) -> None:
     if empty:
         has = "has" if len(empty) == 1 else "have"
         warn(
-            f"{counted(len(empty), 'topic')} of the judgments {has} none"
-            f" ({some_of(map(quoted, empty), 3)}) and cannot count; a document with grade 0 lets a"
-            " topic count",
+            f"{counted(len(empty), 'topic')} of the judgments {has} no documents"
+            f" ({some_of(map(quoted, empty), 3)}) and {'is' if len(empty) == 1 else 'are'} skipped;"
+            " a document with grade 0 includes a topic",
             stacklevel=3,
         )
 
@@ -260,7 +260,7 @@ def read_run(
     """
     if isinstance(data, Run):
         if lower_is_better:
-            raise PolicyError("lower_is_better is for scores that are not read yet, got a Run")
+            raise PolicyError("lower_is_better applies to files and tables, got a Run")
         return data if name is None else data.renamed(name)
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("numbers", numbers, NUMBERS)
@@ -287,7 +287,7 @@ def read_run(
     tags, source = rows.tags, rows.origin.name
     listed = some_of(map(quoted, tags), 3)
     if len(tags) > 1 and rows.table is not None:
-        reason = f"holds {len(tags)} systems ({listed}), where one is expected"
+        reason = f"expected one system, got {len(tags)} ({listed})"
         raise InputError(reason, source=source)
     tag = tags[0] if len(tags) == 1 else None
     name = (tag or rows.stem) if name is None else name
@@ -483,10 +483,10 @@ def _read(
     check_choice("format", format, FORMATS)
     refuse_open(data)
     if format in OF_QRELS and kind != "qrels":
-        raise PolicyError(f"format {quoted(format)} is one of judgments, not of runs")
+        raise PolicyError(f"format {quoted(format)} is for judgments, not for runs")
     is_path = isinstance(data, (str, PathLike))
     if not is_path and not is_utf8(encoding):
-        raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
+        raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     names = None
     if columns is not None or system is not None:
         from cranfield.collection.files.named_columns import called

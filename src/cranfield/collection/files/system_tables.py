@@ -198,7 +198,7 @@ def _filled(
     table = fitted(cells, schema, columns.source, columns.lines)
     unnamed = table.frame["tag"].is_null() if "tag" in cells else pl.Series([True])
     if not unnamed.all():
-        table.refuse(unnamed, lambda _: "has no system, and others have")
+        table.refuse(unnamed, lambda _: "has no system, but other rows have one")
     if "rank" in schema.required:
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))
@@ -213,7 +213,7 @@ def _graded(made: SystemTable, ungraded: str) -> SystemTable:
         return made
     if ungraded == "error":
         row = int(empty.arg_true()[0])
-        reason = "has no grade; ungraded='drop' takes the document for not judged"
+        reason = "has no grade; ungraded='drop' treats the document as unjudged"
         raise table.wrong(row, reason, table.frame["topic"][row])
     tell_ungraded(table.source, int(empty.sum()), len(empty))
     return made._rows((~empty).arg_true().to_numpy())
@@ -282,7 +282,7 @@ def _system_column(columns: Columns) -> str | None:
             names = [str(columns.names[k]) for k in several]
             raise InputError(
                 f"has {len(names)} columns that may name the system"
-                f" ({', '.join(map(quoted, names))}); system={names[0]!r} says which",
+                f" ({', '.join(map(quoted, names))}); set system={names[0]!r}",
                 source=columns.source,
             )
     return str(columns.names[first])
@@ -307,9 +307,9 @@ def records(name: str, kind: str) -> Iterable[Any]:
         if kind == "run" and dataset.has_scoreddocs():
             return list(dataset.scoreddocs_iter())
     except KeyError:
-        raise InputError("ir_datasets knows no data set of that id", source=name) from None
+        raise InputError("unknown data set of ir_datasets", source=name) from None
     except (OSError, RuntimeError) as error:
         # Most often there is no network, or a licence has to be accepted first.
         reason = (str(error).splitlines() or ["for an unknown reason"])[0]
-        raise InputError(f"ir_datasets cannot give it: {reason}", source=name) from error
+        raise InputError(f"ir_datasets failed: {reason}", source=name) from error
     raise InputError(f"has no {kind}", source=name)

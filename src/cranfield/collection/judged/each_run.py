@@ -313,7 +313,7 @@ def judge_each(
 ) -> tuple[list[str], list[tuple[JudgedRun, Found]]]:
     """Read and judge each run, a few at a time; with the names of the systems, in order."""
     if not len(runs):
-        raise InputError("no runs were given")
+        raise InputError("expected at least one run, got none")
     if len(runs) > 1:
         # What all threads share is made before they start.
         for one in judgments:

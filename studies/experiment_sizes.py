@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.shares import wilson
+from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online import analyse_experiment, read_log, replay_aa, simulated_log
 from cranfield.online.experiments.design import chi_square

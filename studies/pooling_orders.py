@@ -67,7 +67,7 @@ def show(pool: cf.assess.Pool, method: str, qrels: cf.Qrels, seed: int = 0) -> t
     began = time.process_time()
     order = cf.assess.order(pool, method, qrels, seed=seed)
     seconds = time.process_time() - began
-    counts = tuple(order.found(BUDGETS).tolist())
+    counts = tuple(order.n_relevant(BUDGETS).tolist())
     print(f"{method:32}{''.join(f'{count:6}' for count in counts)}  {seconds:6.2f} s CPU")
     return counts
 

@@ -53,7 +53,7 @@ def test_the_format_of_what_is_read(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("q1 0 a 1\n")
     for file, said in (("a.csv", "--input-format trec"), ("b.txt", "--input-format csv")):
         err = cranfield(tmp_path, "evaluate", "qrels", file, "--format", "csv", status=2)[1]
-        assert f"or with {said}" in err
+        assert f"or {said}" in err
     assert cranfield(tmp_path, "evaluate", "qrels", "a.csv", "--input-format", "trec")[0]
 
 

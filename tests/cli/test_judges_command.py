@@ -87,7 +87,7 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
     assert (out, (labelled / "out").exists()) == ("", False)
     assert err == (
         "cranfield: error: odd.txt:2: grade 5 is off the scale 0 to 2 of the human judgments;"
-        " --cut takes it for the nearest one, --scale ... names another scale"
+        " --cut replaces it by the nearest one, --scale ... sets another scale"
         " (topic '1', document 'b')\n"
     )
     out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--cut")

@@ -54,7 +54,7 @@ class EstimatedRelevant(TableResult):
         "topic": Column("Topic.", key=True),
         "pooled": Column("Number of documents in the pool."),
         "sampled": Column("Number of documents in the sample."),
-        "found": Column("Number of relevant documents in the sample."),
+        "relevant": Column("Number of relevant documents in the sample."),
         "estimate": Column("Estimated number of relevant documents in the pool."),
         "standard error": Column("Standard error of the estimate; null if unknown, or only as 0."),
     }
@@ -85,7 +85,7 @@ class EstimatedRelevant(TableResult):
         return [
             f"{counted(self.rows.height, 'topic')}:"
             f" {self.total:.1f}, standard error {error}, from"
-            f" {self.rows['found'].sum():,} found in a sample by {self.drawing}"
+            f" {self.rows['relevant'].sum():,} relevant in a sample by {self.drawing}"
         ]
 
 
@@ -105,7 +105,7 @@ def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> Estimat
     # Terms that cancel may leave a rounding error below 0.
     square[np.abs(square) < 1e-9] = 0.0
     error = np.sqrt(np.where(square < 0, np.nan, square))
-    counts = {"pooled": cells.size, "sampled": sampled, "found": hits}
+    counts = {"pooled": cells.size, "sampled": sampled, "relevant": hits}
     rows = pl.DataFrame(
         {
             "topic": pl.Series(topics, dtype=pl.String),

@@ -300,7 +300,7 @@ class Verdict:
     ----------
     rule
         The rule, as text.
-    judged, found
+    judged, relevant
         Judgments so far, and relevant documents among them.
     stop
         Whether to stop.
@@ -312,7 +312,7 @@ class Verdict:
 
     rule: str
     judged: int
-    found: int
+    relevant: int
     stop: bool
     value: float
     bound: float
@@ -329,8 +329,8 @@ class Stopping(Result):
         The rules.
     total
         Number of documents of the pool.
-    after, found
-        The columns judged and found, at each number of judgments; shape (looks,).
+    after, relevant
+        The columns judged and relevant, at each number of judgments; shape (looks,).
     value, bound, stop
         The columns of that name; shape (rules, looks).
     """
@@ -339,7 +339,7 @@ class Stopping(Result):
     columns: ClassVar[Columns] = {
         "rule": Column("Stopping rule.", key=True),
         "judged": Column("Number of judgments so far.", key=True),
-        "found": Column("Number of relevant documents among them."),
+        "relevant": Column("Number of relevant documents among them."),
         "value": Column("Statistic of the rule."),
         "bound": Column("Value of the statistic at which the rule stops."),
         "stop": Column("Whether the rule stops here; after more judgments it may not."),
@@ -348,7 +348,7 @@ class Stopping(Result):
     rules: tuple[Rule, ...]
     total: int
     after: Ints
-    found: Ints
+    relevant: Ints
     value: Floats
     bound: Floats
     stop: Bools
@@ -363,7 +363,7 @@ class Stopping(Result):
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """Return the decision of each rule after the last number of judgments."""
-        last = int(self.after[-1]), int(self.found[-1])
+        last = int(self.after[-1]), int(self.relevant[-1])
         verdicts = []
         for k, rule in enumerate(self.rules):
             value, bound = float(self.value[k, -1]), float(self.bound[k, -1])
@@ -386,7 +386,7 @@ class Stopping(Result):
             {
                 "rule": np.repeat([str(rule) for rule in self.rules], self.after.size),
                 "judged": np.tile(self.after, many),
-                "found": np.tile(self.found, many),
+                "relevant": np.tile(self.relevant, many),
                 "value": self.value.ravel(),
                 "bound": self.bound.ravel(),
                 "stop": self.stop.ravel(),

@@ -223,7 +223,7 @@ def shares(value: Any) -> Shares:
 class Spec:
     """Base class of named components with declared parameters, such as measures.
 
-    It cannot be changed; calling it with parameters makes another one. Equality and hash go by the
+    It is immutable; calling it with parameters returns a changed copy. Equality and hash go by the
     text form, which shows the parameters that are not the default.
     """
 

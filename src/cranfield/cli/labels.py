@@ -366,7 +366,7 @@ def judges(
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}
     if ppi and not cut:
         # Few judgments of people may lack the highest grade.
-        on_scale["scale"] = panel_of(people, labels, scale, few=True).scale
+        on_scale["scale"] = panel_of(people, labels, scale, scale_of_judges=True).scale
     found = compare_judges(people, labels, level=level, **on_scale)
     results: list[Any] = [found]
     if ranked:

@@ -241,39 +241,41 @@ def test_an_array_says_which_axis_are_the_assessors() -> None:
 
 
 REFUSED = [
-    ({"given": [[1], [0]]}, "at least two assessors"),
-    ({"given": [[1, np.inf]]}, "infinite"),
-    ({"given": np.array([["1", "x"]])}, "ratings must be numbers"),
-    ({"given": [[NONE, NONE]]}, "expected ratings"),
-    ({"given": np.empty((0, 2))}, "expected ratings"),
-    ({"given": [[1, 2], [1]]}, "ratings must be numbers"),
-    ({"given": np.zeros((2, 2, 2))}, "of shape"),
-    ({"given": [[1, 0]], "measures": "gamma"}, "'gamma'; expected one of: observed"),
-    ({"given": [[1, 0]], "measures": "kappa(cubic)"}, "kappa accepts nominal"),
-    ({"given": [[1, 0]], "measures": "observed(linear)"}, "observed accepts rel=GRADE"),
-    ({"given": [[1, 0]], "measures": "AC2(ordinal)"}, "does not support the ordinal"),
-    ({"given": [[1, 0]], "measures": []}, "at least one measure"),
-    ({"given": [[1, 0, 1]], "measures": "kappa"}, "kappa needs two assessors"),
-    ({"given": [[-1, 0]], "measures": "alpha(ratio)"}, "ratio distances require grades >= 0"),
-    ({"given": [[1, 0]], "interval": "exact"}, "interval 'exact'"),
-    ({"given": [[1, 0]], "confidence": 95}, "between 0 and 1"),
-    ({"given": [[1, 0]], "resamples": 0}, "resamples"),
-    ({"given": [[1, 0]], "seed": -1}, "seed"),
-    ({"given": [[1, 0]], "topics": ["a", "b"]}, "expected 1 topic"),
-    ({"given": [[1, 0]], "names": ["a"]}, "names must be 2"),
-    ({"given": [[1, 0]], "names": ["a", "a"]}, "names must be 2"),
-    ({"given": [[1, 4]], "grades": [0, 1]}, "grade 4 is off the scale 0 to 1"),
-    ({"given": [[1, 0]], "grades": [0, NONE, 1]}, "finite numbers"),
-    ({"given": [[1, NONE]], "pairs": True}, "no two assessors"),
-    ({"given": {"ann": {"q": {"d": 1}}}}, "at least two assessors"),
-    ({"given": {"ann": {"q": {"d": 1}}}, "topics": ["q"]}, "labels have their own"),
+    ({"annotations": [[1], [0]]}, "at least two assessors"),
+    ({"annotations": [[1, np.inf]]}, "infinite"),
+    ({"annotations": np.array([["1", "x"]])}, "ratings must be numbers"),
+    ({"annotations": [[NONE, NONE]]}, "expected ratings"),
+    ({"annotations": np.empty((0, 2))}, "expected ratings"),
+    ({"annotations": [[1, 2], [1]]}, "ratings must be numbers"),
+    ({"annotations": np.zeros((2, 2, 2))}, "of shape"),
+    ({"annotations": [[1, 0]], "measures": "gamma"}, "'gamma'; expected one of: observed"),
+    ({"annotations": [[1, 0]], "measures": "kappa(cubic)"}, "kappa accepts nominal"),
+    ({"annotations": [[1, 0]], "measures": "observed(linear)"}, "observed accepts rel=GRADE"),
+    ({"annotations": [[1, 0]], "measures": "AC2(ordinal)"}, "does not support the ordinal"),
+    ({"annotations": [[1, 0]], "measures": []}, "at least one measure"),
+    ({"annotations": [[1, 0, 1]], "measures": "kappa"}, "kappa needs two assessors"),
+    ({"annotations": [[-1, 0]], "measures": "alpha(ratio)"}, "ratio distances require grades >= 0"),
+    ({"annotations": [[1, 0]], "interval": "exact"}, "interval 'exact'"),
+    ({"annotations": [[1, 0]], "confidence": 95}, "between 0 and 1"),
+    ({"annotations": [[1, 0]], "resamples": 0}, "resamples"),
+    ({"annotations": [[1, 0]], "seed": -1}, "seed"),
+    ({"annotations": [[1, 0]], "topics": ["a", "b"]}, "expected 1 topic"),
+    ({"annotations": [[1, 0]], "names": ["a"]}, "names must be 2"),
+    ({"annotations": [[1, 0]], "names": ["a", "a"]}, "names must be 2"),
+    ({"annotations": [[1, 4]], "grades": [0, 1]}, "grade 4 is off the scale 0 to 1"),
+    ({"annotations": [[1, 0]], "grades": [0, NONE, 1]}, "finite numbers"),
+    ({"annotations": [[1, NONE]], "pairs": True}, "no two assessors"),
+    ({"annotations": {"ann": {"q": {"d": 1}}}}, "at least two assessors"),
+    ({"annotations": {"ann": {"q": {"d": 1}}}, "topics": ["q"]}, "labels have their own"),
 ]
 
 
 @pytest.mark.parametrize(("options", "reason"), REFUSED)
 def test_refused_in_one_line(options: dict[str, Any], reason: str) -> None:
     with pytest.raises(CranfieldError, match=reason) as caught:
-        agreement_of(**options if isinstance(options["given"], dict) else {"axis": 1} | options)
+        agreement_of(
+            **options if isinstance(options["annotations"], dict) else {"axis": 1} | options
+        )
     assert "\n" not in str(caught.value)
 
 

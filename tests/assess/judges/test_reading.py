@@ -146,7 +146,7 @@ def test_what_is_refused_names_file_and_line(
 
 def test_grades_off_the_scale_are_cut_when_asked_for() -> None:
     judge = {"llm": {"q1": {"a": -1, "b": 10}, "q2": {"a": 1}}}
-    with pytest.raises(cf.InputError, match="cut=True takes it for the nearest one"):
+    with pytest.raises(cf.InputError, match="cut=True replaces it by the nearest one"):
         cf.assess.compare_judges(PEOPLE, judge)
     found = cf.assess.compare_judges(PEOPLE, judge, cut=True)
     assert found.to_polars()["cut"].to_list() == [2]

@@ -374,9 +374,9 @@ def test_budgets() -> None:
     runs = as_runs(TOY) | as_runs({"E": ["x", "y"]}, "other")
     qrels = {"q": dict.fromkeys(RELEVANT, 1) | {"b": 0}, "other": {"y": 2}}
     order = cf.assess.order(runs, "depth", qrels)
-    assert order.found_by_topic([0, 1, 2, 100]).tolist() == [[0, 0, 1, 1], [0, 1, 1, 5]]
-    assert order.found([0, 1, 2, 100]).tolist() == [0, 1, 2, 6]
-    assert order.found([10**30]).tolist() == [6] and order.first(10**30).all()
+    assert order.n_relevant_by_topic([0, 1, 2, 100]).tolist() == [[0, 0, 1, 1], [0, 1, 1, 5]]
+    assert order.n_relevant([0, 1, 2, 100]).tolist() == [0, 1, 2, 6]
+    assert order.n_relevant([10**30]).tolist() == [6] and order.first(10**30).all()
     assert order.budget(2).to_polars().rows() == [("q", "a", 1), ("other", "y", 2), ("q", "b", 0)]
     assert order.budget(3, overall=True).to_polars().rows() == [("q", "a", 1), ("other", "y", 2)]
     assert order.first(1).sum() == 2

@@ -312,7 +312,7 @@ def test_one_document() -> None:
         drawn = cf.assess.sample(pool, design, size=size)
         found = drawn.relevant({"q": {"a": 1}})
         assert (found.total, found.total_error, drawn.drawn.tolist()) == (1.0, 0.0, [True])
-    assert "1 topic: 1.0, standard error 0.0, from 1 found" in repr(found)
+    assert "1 topic: 1.0, standard error 0.0, from 1 relevant" in repr(found)
 
 
 def test_topics_without_documents() -> None:

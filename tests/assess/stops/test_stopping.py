@@ -106,7 +106,7 @@ def test_two_at_once_and_in_words() -> None:
     asked = stopping(LABELS, ["RecallTest(recall=0.8)", "knee(least=10)"], total=60, every=25)
     assert asked.after.tolist() == [25, 50]
     first, second = asked.verdicts()
-    assert (first.judged, first.found, first.stop) == (50, 5, True)
+    assert (first.judged, first.relevant, first.stop) == (50, 5, True)
     assert "not a p-value" in first.reason
     assert second.reason == "bend 20 of the curve, stops from 151"
     assert asked.to_polars().height == 4

@@ -206,10 +206,10 @@ class Ratings:
 
 
 def labelled(
-    given: Any, *, topics: Any = None, grades: Any = None, names: Any = None, axis: Any = None
+    annotations: Any, *, topics: Any = None, grades: Any = None, names: Any = None, axis: Any = None
 ) -> Ratings:
     """Take labels, judgments by name, or ratings: an array, or a frame of a column an assessor."""
-    if is_frame(given) and (frame := _frame_of_ratings(given)) is not None:
+    if is_frame(annotations) and (frame := _frame_of_ratings(annotations)) is not None:
         columns, ratings = frame
         # Names such as column_0 were given by the library of the frame, and name no assessor.
         if not all(re.fullmatch(r"(column_)?\d+", name) for name in columns):
@@ -228,11 +228,15 @@ def labelled(
                 )
             names, axis = columns, 1
         return _of_ratings(ratings, topics, grades, names, axis)
-    if isinstance(given, np.ndarray) or (isinstance(given, list) and not _has_labels(given)):
-        return _of_ratings(given, topics, grades, names, axis)
+    if isinstance(annotations, np.ndarray) or (
+        isinstance(annotations, list) and not _has_labels(annotations)
+    ):
+        return _of_ratings(annotations, topics, grades, names, axis)
     if topics is not None or names is not None or axis is not None:
         raise PolicyError("topics, names and axis require ratings; labels have their own")
-    return _of_labels(read_labels(given, grades=None if isinstance(given, Labels) else grades))
+    return _of_labels(
+        read_labels(annotations, grades=None if isinstance(annotations, Labels) else grades)
+    )
 
 
 def _frame_of_ratings(data: Any) -> tuple[list[str], Any] | None:
@@ -275,8 +279,8 @@ def _of_labels(labels: Labels) -> Ratings:
     )
 
 
-def _of_ratings(given: Any, topics: Any, grades: Any, names: Any, axis: Any) -> Ratings:
-    ratings = ratings_of(given)
+def _of_ratings(annotations: Any, topics: Any, grades: Any, names: Any, axis: Any) -> Ratings:
+    ratings = ratings_of(annotations)
     rows, columns = ratings.shape
     if axis is None and rows != columns:
         # As many names, or topics, as there are rows or columns say which are the assessors.

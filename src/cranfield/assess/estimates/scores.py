@@ -301,7 +301,7 @@ def ppi_scores(
         raise PolicyError(f"{chosen} is a geometric mean; PPI requires an arithmetic mean")
     if len(judges := read_judges(judge)) > 1:
         raise PolicyError(f"expected labels of one judge, got {len(judges)}")
-    panel = panel_of(human, judges, scale, cut, few=True)
+    panel = panel_of(human, judges, scale, cut, scale_of_judges=True)
     data: Topics | Documents
     if unit == "topic":
         if fixed_topics:

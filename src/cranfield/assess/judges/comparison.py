@@ -22,7 +22,7 @@ from cranfield.assess.judges.reading import Scale, combinations, matched, panel_
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_choice, check_share
 from cranfield.base.kinds import OneOf
-from cranfield.base.shares import wilson
+from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result, readable
 from cranfield.tabular import Table, between, number

@@ -237,7 +237,7 @@ class Scale:
 
 
 def read_scale(scale: Any) -> Scale:
-    """Take `(0, 3)`, a range, or the text `0..3`."""
+    """Read a scale from `(0, 3)`, a range, or the text `0..3`."""
     wrong = f"expected the lowest and highest grade of a scale, such as 0..3, got {quoted(scale)}"
     if isinstance(scale, Scale):
         return scale
@@ -278,18 +278,18 @@ def sampled_only(people: Qrels) -> Qrels:
 
 
 def panel_of(
-    human: Any, judges: Any, scale: Any = None, cut: bool = False, *, few: bool = False
+    human: Any, judges: Any, scale: Any = None, cut: bool = False, *, scale_of_judges: bool = False
 ) -> Panel:
     """Read people and judges, and refuse grades off the scale, or cut them.
 
-    The default scale ends at the highest grade that people gave; with `few` human judgments, and
-    unless grades are cut, at the highest grade of people and judges.
+    The default scale ends at the highest human grade; with `scale_of_judges`, and unless grades are
+    cut, at the highest grade of people and judges.
     """
     declared = None if scale is None else read_scale(scale)
     people = read_qrels(human, subtopics=False).flat()
     machines = read_judges(judges)
     highest = [people.max_grade, 0]
-    if few and not cut:
+    if scale_of_judges and not cut:
         highest += [judge.labels.max_grade for judge in machines]
     known = Scale(0, max(highest)) if declared is None else declared
     if len(known) > GRADES:
@@ -317,8 +317,8 @@ def _on_scale(judge: Judge, scale: Scale, cut: bool, whose: str, below: bool = F
         row = int(off.argmax())
         topic = labels.topics[int(labels.codes[row])]
         raise labels.origin.wrong(
-            f"grade {labels.grades[row]} is off the scale {scale} {whose}; cut=True takes it for"
-            " the nearest one, scale='...' names another scale",
+            f"grade {labels.grades[row]} is off the scale {scale} {whose}; cut=True replaces it by"
+            " the nearest one, scale='...' sets another scale",
             row,
             topic,
             labels.docs[row],
@@ -339,7 +339,7 @@ def combinations(**names: Sequence[Any]) -> pl.DataFrame:
 
 
 def with_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:
-    """Return judged runs of which measures take this highest grade, whether given or not."""
+    """Return judged runs with this highest grade of the scale."""
     return replace(judged, judgments=replace(judged.judgments, max_grade=highest), views={})
 
 

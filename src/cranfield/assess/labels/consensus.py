@@ -501,7 +501,7 @@ class Stopped(Result):
     ----------
     rule
         The rule.
-    given
+    all_labels
         All labels.
     used
         Whether a label came before the rule stopped; shape (labels,).
@@ -512,36 +512,36 @@ class Stopped(Result):
     columns: ClassVar[Columns] = {
         "topic": Column("Topic of the pair.", key=True),
         "doc": Column("Document of the pair.", key=True),
-        "given": Column("Number of labels of the pair."),
+        "labels": Column("Number of labels of the pair."),
         "used": Column("Number of them before the rule stopped."),
         "decided": Column("Whether the rule stopped."),
     }
 
     rule: LeadRule
-    given: Labels
+    all_labels: Labels
     used: Bools
     decided: Bools
 
     @property
     def labels(self) -> Labels:
         """The labels that were used."""
-        return self.given.restricted(self.used)
+        return self.all_labels.restricted(self.used)
 
     @property
     def by_pair(self) -> Ints:
         """Number of labels used; shape (pairs,)."""
-        return np.bincount(self.given.pair[self.used], minlength=self.decided.size)
+        return np.bincount(self.all_labels.pair[self.used], minlength=self.decided.size)
 
     def heading(self) -> list[str]:
         """Return one line: the number of labels used, and of pairs that stay undecided."""
         undecided = int((~self.decided).sum())
         return [
-            f"{int(self.used.sum()):,} of {counted(len(self.given), 'label')} used,"
+            f"{int(self.used.sum()):,} of {counted(len(self.all_labels), 'label')} used,"
             f" {counted(undecided, 'pair')} undecided"
         ]
 
     def _frame(self) -> pl.DataFrame:
-        given = np.bincount(self.given.pair, minlength=self.decided.size)
-        return self.given.pairs.with_columns(
-            given=pl.Series(given), used=pl.Series(self.by_pair), decided=pl.Series(self.decided)
+        count = np.bincount(self.all_labels.pair, minlength=self.decided.size)
+        return self.all_labels.pairs.with_columns(
+            labels=pl.Series(count), used=pl.Series(self.by_pair), decided=pl.Series(self.decided)
         )

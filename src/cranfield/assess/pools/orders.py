@@ -61,7 +61,7 @@ class Order(Result):
     Order(RRF: 3 documents of 1 topic, 1 relevant, 1 unjudged)
     >>> order.to_polars().select("doc", "place", "grade").rows()
     [('y', 1, 1), ('x', 2, None), ('z', 3, 0)]
-    >>> order.found([0, 1, 2]).tolist()
+    >>> order.n_relevant([0, 1, 2]).tolist()
     [0, 1, 1]
     """
 
@@ -112,15 +112,15 @@ class Order(Result):
         chosen[self.sequence[:budget]] = True
         return chosen
 
-    def found(self, budgets: Iterable[int]) -> Ints:
+    def n_relevant(self, budgets: Iterable[int]) -> Ints:
         """Count the relevant documents among the first of each topic; shape (budgets,).
 
         Budgets are judgments of each topic.
         """
         check_several("budgets", budgets)
-        return np.asarray(self.found_by_topic(budgets).sum(axis=0))
+        return np.asarray(self.n_relevant_by_topic(budgets).sum(axis=0))
 
-    def found_by_topic(self, budgets: Iterable[int]) -> Ints:
+    def n_relevant_by_topic(self, budgets: Iterable[int]) -> Ints:
         """Count the relevant documents among the first of each topic; shape (topics, budgets)."""
         check_several("budgets", budgets)
         sizes = []

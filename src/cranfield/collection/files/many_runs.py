@@ -16,7 +16,14 @@ from typing import Annotated, Any, overload
 
 import polars as pl
 
-from cranfield.base.errors import InputError, PolicyError, check_choice, quoted, told_again, warn
+from cranfield.base.errors import (
+    InputError,
+    PolicyError,
+    check_choice,
+    converted_error,
+    quoted,
+    warn,
+)
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.named_columns import (
@@ -102,10 +109,10 @@ class Runs(Sequence[Run]):
             return read_run(data, name=name, **self._options)
         except InputError as error:
             if name is not None and error.source == RUN.called:
-                error = told_again(error, InputError, f"run {quoted(name)}")
+                error = converted_error(error, InputError, f"run {quoted(name)}")
             if self.bad_runs == "error":
                 raise error from None
-            raise told_again(error, BadRunError) from None
+            raise converted_error(error, BadRunError) from None
 
     def _place(self, name: str) -> int:
         """Find a run by its name; runs without one are read for their tags."""

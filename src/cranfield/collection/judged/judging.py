@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import CranfieldError, InputError, kept_warnings, quoted, warn
+from cranfield.base.errors import CranfieldError, InputError, collected_warnings, quoted, warn
 from cranfield.base.kinds import OneOf, Whole
 from cranfield.base.parallel import BACKENDS, check_fork
 from cranfield.base.text import some_of
@@ -151,7 +151,7 @@ def can_be_read(
     of_runs: Any
     try:
         of_qrels, of_runs = shared(columns, system)
-        with kept_warnings():
+        with collected_warnings():
             if kind == "qrels":
                 return bool(read_qrels(data, columns=of_qrels, **options))
             many = read_runs(data, system=system, columns=of_runs, **options)

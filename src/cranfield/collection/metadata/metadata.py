@@ -378,7 +378,7 @@ class Metadata:
         ...     print(problem)
         tag is missing
         actor.name is still 'ENTER_VALUE_HERE'
-        actor.team is a list where text is wanted
+        actor.team must be text, got a list
         """
         check_several("required", required)
         check_several("placeholders", placeholders)

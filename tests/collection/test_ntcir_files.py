@@ -117,7 +117,7 @@ def test_judgments_of_trec_stay_what_they_are(write: Write) -> None:
             2,
             "expected 4 columns (topic intent doc grade)",
         ),
-        ("1;a;L1\n1;b;c;L1\n", 2, "has 3 (topic doc grade, separated by ';')"),
+        ("1;a;L1\n1;b;c;L1\n", 2, "expected 3 columns (topic doc grade, separated by ';')"),
         ("1 a L1\n1 b L99999999999\n", 2, "grade 'L99999999999' is not L0"),
         ("1;a;L1\n1;;L1\n", 2, "doc is empty"),
         ("1;a;L1;1\n1;b;L1;\n", 2, "class is empty"),

@@ -136,7 +136,7 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
     >>> rows = [{"topic": "q", "doc": "d", "grade": 1, "stratum": "a", "inclusion": 0.5}]
     >>> cf.write_qrels(cf.read_qrels(rows), "sample.txt")
     Traceback (most recent call last):
-    cranfield.CranfieldError: no format of lines has both stratum and inclusion; use one of: csv, ...
+    cranfield.CranfieldError: no format of lines has both stratum and inclusion; use one of: ...
     """
     check_choice("format", format, ("auto", *_LINES, *WRITERS))
     frame = (qrels if isinstance(qrels, Qrels) else read_qrels(qrels)).to_polars()

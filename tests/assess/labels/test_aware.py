@@ -156,24 +156,6 @@ def test_a_topic_whose_weights_are_all_nothing_has_no_score() -> None:
     assert found.settings["aware"]["topics without a score"] == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"weights": "best"}, "unknown weights 'best'; expected one of:"),
-        ({"weights": "kappa"}, "require gold"),
-        ({"gold": {"q0": {"d0": 1}}}, "do not use gold"),
-        ({"weights": [1, 2]}, "one per assessor"),
-        ({"weights": [1, 1, 1, 1, -1]}, ">= 0"),
-        ({"by": "system"}, "unknown by 'system'; expected one of:"),
-        ({"weights": "rmse", "draws": 0}, "draws"),
-        ({"measure": ["AP", "RR"]}, "expects one measure"),
-    ],
-)
-def test_options(options: dict[str, Any], reason: str) -> None:
-    with pytest.raises(PolicyError, match=reason):
-        aware(runs(FULL), FULL, options.pop("measure", "AP"), **options)
-
-
 def test_repeats_and_labels_without_relevance() -> None:
     rows = [("q", "d", "w", 1), ("q", "d", "w", 0)]
     with pytest.raises(PolicyError, match="one label per assessor and pair"):

@@ -98,8 +98,6 @@ def test_targets() -> None:
     marks = [True, False, False, True, False, True]
     asked = stopping(labels, "Target(wanted=2)", total=9, targets=marks)
     assert asked.first() == {"Target(wanted=2)": 4}
-    with pytest.raises(cf.PolicyError, match="Target requires targets"):
-        stopping(labels, "target", total=9)
 
 
 def test_two_at_once_and_in_words() -> None:
@@ -121,37 +119,6 @@ def test_rules_have_a_text_form() -> None:
         assert str(parse(text)) == text
         assert parse(parse(text)) == parse(text)
     assert str(parse(" cmh ")) == "RecallTest"
-    wrong = {
-        "Kne": "unknown stopping rule 'Kne'; did you mean Knee?",
-        "zzz": "unknown stopping rule 'zzz'; expected one of: RecallTest, Knee",
-        "Knee(50)": "parameters are given as name=value",
-        "Knee(least=-1)": "Knee: least must be an integer from 0",
-        "Knee(most=1)": "Knee has no parameter 'most'",
-        "Knee(": "is not a valid stopping rule; expected Name",
-        "RecallTest(recall=1)": "recall must be a number > 0 and < 1, got 1",
-    }
-    for text, reason in wrong.items():
-        with pytest.raises(cf.PolicyError) as raised:
-            parse(text)
-        assert reason in str(raised.value)
-    with pytest.raises(cf.PolicyError, match="expected a stopping rule or its text, got int"):
-        parse(3)  # type: ignore[arg-type]
-
-
-def test_what_cannot_be_is_refused() -> None:
-    wrong: list[tuple[object, dict[str, object], str]] = [
-        ([1, 0, 1], {"total": 2}, "at most 2 judged documents"),
-        ([1, float("nan")], {"total": 2}, "without NaN"),
-        ([[1], [0]], {"total": 2}, "one-dimensional"),
-        (["x"], {"total": 2}, "labels must be numbers"),
-        ([1], {"total": 2, "every": 0}, "every must be an integer from 1"),
-        ([1], {"total": 2, "every": 10**30}, "every must be an integer from 1 to"),
-        ([1], {"total": 10**30}, "total must be an integer from 1 to 1,000,000,000"),
-        ([1], {"total": 2, "targets": [1, 0]}, "expected 1 targets"),
-    ]
-    for labels, options, reason in wrong:
-        with pytest.raises(cf.PolicyError, match=reason):
-            stopping(labels, "knee", **options)  # type: ignore[arg-type]
 
 
 def test_nothing_judged() -> None:

@@ -249,8 +249,8 @@ class Sample(Result):
         Parameters
         ----------
         judgments
-            Whatever :func:`cranfield.read_qrels` takes. Grades below 0 count as 0: in judgments of
-            samples they mark documents that were not sampled.
+            In any form that :func:`cranfield.read_qrels` reads. Grades below 0 count as 0: in
+            judgments of samples they mark documents that were not sampled.
         unjudged
             How to treat sampled documents without a judgment: `error` (default) or `nonrelevant`.
 

@@ -106,7 +106,7 @@ class Cells:
 
 
 def fixed_numbers(of_doc: Ints, topic: Ints, label: Ints, size: Ints, number: Ints) -> Cells:
-    """Take a fixed number of each cell."""
+    """Return the design of a fixed sample size per cell."""
 
     def numbers(t: int, random: Generator) -> Ints:
         return number[_of_topic(topic, t)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Check = Callable[[Any], Any]
-"""Returns the value in its canonical form, or raises ValueError saying what is wanted."""
+"""Returns the value in its canonical form, or raises ValueError that describes valid values."""
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ class Spec:
         return list(cls.parameters)
 
     def shown(self, but: str = "") -> str:
-        """Return the parameters that are not the default, in brackets; `but` one is left out."""
+        """Return the parameters that are not the default, in brackets; without `but`."""
         shown = [
             f"{name}={text_of(value)}"
             for name, one in self.parameters.items()

@@ -196,7 +196,7 @@ class Intents:
         return np.asarray(self.exists.sum(axis=1)[:, None])
 
     def entries(self, judgments: Ints) -> tuple[Ints, Ints]:
-        """The entries of some judgments: which of these each belongs to, and its number."""
+        """Return the entries of judgments: the judgment of each entry, and its number."""
         return ranges(self.starts[judgments], self.starts[judgments + 1])
 
     def grades(self, judgments: Ints) -> NDArray[np.int32]:
@@ -207,7 +207,7 @@ class Intents:
         return out
 
     def answers(self, judgments: Ints, low: int) -> tuple[Ints, Ints]:
-        """Which of some judgments have which intent with a grade of `low` at least, in order."""
+        """Return the pairs of judgment and intent with a grade >= `low`, in order."""
         if low <= 0:
             of, place = np.nonzero(self.grades(judgments) >= low)
             return of, place

@@ -346,7 +346,7 @@ def read_shards(data: Any) -> GivenShards:
 
 
 def as_sharding(shards: Any, seed: int = 0, sampling: int = 0) -> Sharding:
-    """Take a number of shards to draw at random, a partition as it is, or read one."""
+    """Return a partition: random for a number of shards, else the one given or read."""
     if isinstance(shards, Sharding):
         return shards
     if isinstance(shards, (int, float, np.number)):
@@ -429,7 +429,7 @@ class JudgedShards(Scorable):
         return lowest_relevant(measure) if self.rel is None else int(self.rel)
 
     def _gaps(self, measure: Scorer) -> Bools:
-        """What every system lacks alike; shape (topics, shards)."""
+        """Return the cells that no system has; shape (topics, shards)."""
         low = self._relevant_from(measure)
         bases = [judged.recall_base(low) for judged in self.shards]
         return np.asarray(np.concatenate(bases, axis=1) == 0)
@@ -539,7 +539,7 @@ class _OfRun:
 
 
 def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int]) -> _Split:
-    """Give each shard its judgments, and see that each has something relevant."""
+    """Split judgments by shard, and check that each shard has a relevant document."""
     shard = sharding.of(qrels.docs)
     lost = shard < 0
     if unmapped == "error" and lost.any():

@@ -137,7 +137,7 @@ class Source:
 
     @contextmanager
     def packed(self) -> Iterator[IO[bytes]]:
-        """Open for reading as it is; what goes wrong comes out as an InputError."""
+        """Open for reading unchanged; errors are raised as InputError."""
         try:
             if is_url(self.path):
                 with opened(self.path) as raw:
@@ -204,7 +204,7 @@ class Source:
         return replace(self, encoding=encoding)
 
     def mapped(self) -> memoryview:
-        """Return the content of a file as it is, of which only what is looked at is read."""
+        """Return the content of a file, read lazily."""
         with self.packed() as file:
             if not os.fstat(file.fileno()).st_size:
                 raise InputError("is empty", source=self.name)
@@ -263,7 +263,7 @@ def is_utf8(encoding: str) -> bool:
 
 
 def check_encoding(encoding: str) -> None:
-    """Refuse what is no encoding, or one in which blanks and line ends are not single bytes."""
+    """Refuse unknown encodings, and those in which blanks and line ends are not single bytes."""
     try:
         fits = "\n \t09".encode(encoding) == b"\n \t09"
     except (LookupError, ValueError, TypeError):
@@ -319,7 +319,7 @@ class Origin:
     lines: LineMap | None = None
 
     def wrong(self, reason: str, row: int, topic: str, doc: str) -> InputError:
-        """Make the error that names a row by its line, topic and document."""
+        """Return an error with the line, topic and document of a row."""
         return InputError(reason, source=self.name, line=self.line(row), topic=topic, doc=doc)
 
     def line(self, row: int) -> int | None:

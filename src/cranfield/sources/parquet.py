@@ -81,7 +81,7 @@ _ASIDE = _Aside()
 
 @contextlib.contextmanager
 def quiet_panics() -> Iterator[None]:
-    """Keep what is written to standard error, and drop it if a panic comes out."""
+    """Hold back standard error, and drop it if a panic is raised."""
     _ASIDE.begin()
     panicked = False
     try:
@@ -157,7 +157,7 @@ def _footer(data: memoryview) -> tuple[Struct, int]:
 
 
 def _leaves(footer: Struct) -> list[bool]:
-    """Tell of each column of values whether it has one a row, and is in no list."""
+    """Return for each leaf column whether it has one value per row."""
     schema = [_struct(element) for element in _list(footer, 2)]
     found: list[bool] = []
 
@@ -196,7 +196,7 @@ def _chunk(column: Struct, end: int) -> _Chunk:
 
 
 def _pages(data: memoryview, chunk: _Chunk) -> Iterator[int]:
-    """Go through the pages of a column, and yield how large each becomes."""
+    """Yield the decompressed size of each page of a column."""
     reader = _Thrift(data[: chunk.end])
     place, left = chunk.start, chunk.values
     while left > 0:

@@ -42,7 +42,7 @@ class XmlReader:
             ) from None
 
     def wrong(self, reason: str) -> InputError:
-        """Make the error for what stands here."""
+        """Return an error at the current position."""
         return InputError(reason, source=self.source.name, line=self.parser.CurrentLineNumber)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -52,7 +52,7 @@ class XmlReader:
         """End an element."""
 
     def data(self, text: str) -> None:
-        """Take text."""
+        """Collect text."""
 
     def _entity(self, *_: object) -> None:
         raise self.wrong("declares entities, which are not supported")
@@ -108,7 +108,7 @@ def separated(
 
 
 def parsed_json(text: str, source: str, line: int | None = None) -> Any:
-    """Parse JSON; what is wrong, or twice in one object, is an error."""
+    """Parse JSON; refuse invalid JSON and duplicate keys."""
     _check_parts(text, source)
     try:
         return _DECODER.decode(text)

@@ -127,7 +127,7 @@ class Agreement(Result):
     def minus(self, other: Agreement) -> Agreement:
         """Return differences from another agreement over the same topics, with intervals.
 
-        Both leave out, or draw, the same topics, so that effects of topics on both cancel.
+        Both exclude, or draw, the same topics, so that effects of topics cancel.
 
         Parameters
         ----------

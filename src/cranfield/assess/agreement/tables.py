@@ -75,7 +75,7 @@ class Tables:
 
 
 def of_joint(joint: Floats, grades: Floats) -> Tables:
-    """Make the tables of two assessors from the units by both grades, shape (..., q, q)."""
+    """Build the tables of two assessors from their joint table of grades, shape (..., q, q)."""
     both = joint + np.swapaxes(joint, -1, -2)
     return Tables(grades, both, both / 2, both.sum(axis=-1) / 2, joint)
 
@@ -208,7 +208,7 @@ class Ratings:
 def labelled(
     annotations: Any, *, topics: Any = None, grades: Any = None, names: Any = None, axis: Any = None
 ) -> Ratings:
-    """Take labels, judgments by name, or ratings: an array, or a frame of a column an assessor."""
+    """Read labels, judgments by name, or ratings: an array, or a frame of assessors."""
     if is_frame(annotations) and (frame := _frame_of_ratings(annotations)) is not None:
         columns, ratings = frame
         # Names such as column_0 were given by the library of the frame, and name no assessor.

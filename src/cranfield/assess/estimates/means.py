@@ -131,7 +131,7 @@ class HumanMean:
 class Proportions:
     r"""Intervals of means of grades from 0, such as binary labels, with any weight of the judge.
 
-    high: the highest grade of each mean; NaN where labels are no grades.
+    high: the highest grade of each mean; NaN where labels are not grades.
     mean: the judge's mean, which the estimate has lambda times.
     variance: that of the mean residual of human labels, by their number.
     rest: the part of the judge's labels of other items in the variance.
@@ -164,7 +164,7 @@ class Proportions:
 
 
 def highest_grade(y: Floats, f: Floats) -> Floats:
-    """Return the highest label of each mean; NaN where human labels are no grades from 0 to 100."""
+    """Return the highest label of each mean; NaN if human labels are not grades from 0 to 100."""
     high = np.maximum(np.fmax.reduce(y, axis=1), f.max(axis=1)).clip(1.0)
     low = np.minimum(np.fmin.reduce(y, axis=1), f.min(axis=1))
     whole = (np.isnan(y) | (y == np.trunc(y))).all(axis=1)

@@ -223,8 +223,8 @@ def ppi_scores(
     .. math:: \hat M_t = \lambda \sum_d w(f_d) + \sum_{d \in S}
         \frac{w(y_d) - \lambda w(f_d)}{\pi_d}
 
-    is unbiased over all samples, whatever the judge says; lambda is learned from other topics.
-    Measures that are no such sum, such as AP and nDCG, would be biased, and are refused. The
+    is unbiased over all samples for any judge; lambda is estimated from other topics.
+    Measures that are not such a sum, such as AP and nDCG, would be biased, and are refused. The
     columns of people's judgments describe how documents were sampled:
 
     - with a column `inclusion`, independently, with this probability;
@@ -238,11 +238,11 @@ def ppi_scores(
     Parameters
     ----------
     runs
-        Whatever :func:`cranfield.read_runs` takes.
+        In any form that :func:`cranfield.read_runs` reads.
     human
-        Judgments of people: whatever :func:`cranfield.read_qrels` takes.
+        Judgments of people: in any form that :func:`cranfield.read_qrels` reads.
     judge
-        Labels of one judge: whatever :func:`read_judges` takes.
+        Labels of one judge: in any form that :func:`read_judges` reads.
     measure
         A measure or its text form.
     unit
@@ -273,7 +273,7 @@ def ppi_scores(
     Raises
     ------
     MeasureError
-        By document, for a measure that is no sum over documents.
+        By document, for a measure that is not a sum over documents.
     InputError
         For a topic that people judged and the judge did not, or of which no document was sampled.
     PolicyError

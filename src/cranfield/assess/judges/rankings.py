@@ -94,7 +94,7 @@ def by_all(
 def judges_as_runs(
     human: Any, judges: Any, *, scale: Any = None, cut: bool = False
 ) -> tuple[Run, ...]:
-    """Make a run of each judge: documents in order of its own grades.
+    """Return a run for each judge: documents ordered by its own grades.
 
     Documents of one grade are tied, and :func:`cranfield.judge` breaks ties by id, descending by
     default. Judges can thus be evaluated as systems, by people and by each other (the setting of
@@ -230,7 +230,7 @@ def judge_rankings(
     Parameters
     ----------
     runs
-        Whatever :func:`cranfield.read_runs` takes; each is read once.
+        In any form that :func:`cranfield.read_runs` reads; each is read once.
     human, judges, scale, cut
         As for :func:`compare_judges`. All labels of a judge for topics that people judged count,
         also of documents that people did not judge.

@@ -175,7 +175,7 @@ def aware(
 
     Random assessors differ from each other, so an assessor who judges at random is at some distance
     from them, and keeps a weight above 0; `squared` lowers it. With few relevant documents the
-    order of systems is mostly chance, and random assessors are as far apart by `tau_ap` as
+    order of systems is mostly noise, and random assessors are as far apart by `tau_ap` as
     unrelated orders: such an assessor may get the highest weight. Prefer `rmse`, or gold judgments.
 
     Examples

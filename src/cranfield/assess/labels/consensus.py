@@ -288,7 +288,7 @@ def check_amount(name: str, value: Any) -> None:
 
 
 def _best(values: Floats) -> Bools:
-    """Tell which grades of each row are the most likely ones."""
+    """Return True for the most likely grades of each row."""
     return np.asarray(values >= values.max(axis=1, keepdims=True) - _NEAR)
 
 
@@ -313,7 +313,7 @@ def majority(
     tie: Annotated[str, OneOf(TIES)] = "low",
     seed: int = 0,
 ) -> Consensus:
-    """Take the most frequent grade of each pair.
+    """Aggregate labels by majority vote: the most frequent grade of each pair.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def majority(
 
 
 def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
-    """Take the majority, then weigh each worker by the agreement with it, and take it again.
+    """Aggregate labels by a majority vote weighted by the agreement of workers with the majority.
 
     Worker Agreement With Aggregate. The weight, which is the worker's quality, is the proportion of
     its labels that agree with the plain majority, whose ties are resolved by the same policy.
@@ -462,7 +462,7 @@ class LeadRule:
         return np.asarray((lead >= bound) & (total > 0))
 
     def replay(self, labels: Labels, weights: Any = None) -> Stopped:
-        """Go through labels in the order in which they were given, and stop by the rule.
+        """Apply the rule to labels in the order in which they were given.
 
         Parameters
         ----------

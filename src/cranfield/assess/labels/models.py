@@ -65,7 +65,7 @@ def climb(
     tolerance: float,
     iterations: int,
 ) -> Climb:
-    """Make steps until the objective rises by less than the tolerance; `expect` returns it last."""
+    """Iterate until the objective rises by less than the tolerance; `expect` returns it last."""
     state, objective, converged = start, list[float](), False
     while True:
         posterior, evidence, value = expect(state)

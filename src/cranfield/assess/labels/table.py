@@ -239,7 +239,7 @@ class Overview(Result):
         """Number of labels of each worker."""
         return np.bincount(self.labels.worker, minlength=len(self.labels.workers))
 
-    def odd(self) -> list[str]:
+    def anomalies(self) -> list[str]:
         """Return anomalies to check before labels are aggregated, a line each."""
         labels, of_pair, of_worker = self.labels, self.of_pair, self.of_worker
         q, workers = labels.grades.size, len(labels.workers)
@@ -283,7 +283,7 @@ class Overview(Result):
             f"labels per {name}: {_spread(sizes)}"
             for name, sizes in (("pair", self.of_pair), ("worker", self.of_worker))
         )
-        return [*self.labels.heading(), spread, *self.labels.notes, *self.odd()]
+        return [*self.labels.heading(), spread, *self.labels.notes, *self.anomalies()]
 
 
 def _spread(sizes: Ints) -> str:

@@ -140,7 +140,7 @@ class Order(Result):
         Raises
         ------
         InputError
-            If there is no judgment among them.
+            If none of them is judged.
         """
         chosen = self.first(budget, overall=overall) & (self.grades != UNJUDGED)
         docs = self.sequence[chosen[self.sequence]]
@@ -187,12 +187,12 @@ def order(
     Parameters
     ----------
     runs
-        A :class:`Pool`, or whatever :func:`cranfield.read_runs` takes.
+        A :class:`Pool`, or runs in any form that :func:`cranfield.read_runs` reads.
     method
         A method or its text form, such as `depth`, `RRF(k=60)`, `MaxMean(rate=0.9)`; see
         :func:`methods`.
     qrels
-        Whatever :func:`cranfield.read_qrels` takes: the judgments that methods learn from.
+        In any form that :func:`cranfield.read_qrels` reads: the judgments that methods learn from.
     depth
         Pooled ranks of each ranking; 100 by default, or all of the pool.
     seed
@@ -328,9 +328,10 @@ def next_documents(
     Parameters
     ----------
     runs
-        A :class:`Pool`, or whatever :func:`cranfield.read_runs` takes.
+        A :class:`Pool`, or runs in any form that :func:`cranfield.read_runs` reads.
     judged
-        The judgments so far: whatever :func:`cranfield.read_qrels` takes, or None before the first.
+        The judgments so far: in any form that :func:`cranfield.read_qrels` reads, or None before
+        the first.
     method, depth, seed, rel, negative
         As for :func:`order`; the same at each call.
     n
@@ -344,7 +345,7 @@ def next_documents(
     Notes
     -----
     There is no state besides the judgments. Each call runs the method from the start, and answers
-    from the judgments, in whatever order they were made; the first documents without a judgment are
+    from the judgments, in any order; the first documents without a judgment are
     the next ones. A process that is killed and started again thus returns the same documents, those
     of :func:`order` with `batch=n`.
 

@@ -105,7 +105,7 @@ class Pool(Result, Rankings):
         Raises
         ------
         PolicyError
-            For a name that is no system of the pool, and where no name is given.
+            For an unknown system, and without any name.
         """
         check_several("names", names)
         chosen = [str(name) for name in names]
@@ -143,8 +143,8 @@ class Pool(Result, Rankings):
         Parameters
         ----------
         qrels
-            Whatever :func:`cranfield.read_qrels` takes; over subtopics, the highest grade counts.
-            None before the first judgment.
+            In any form that :func:`cranfield.read_qrels` reads; over subtopics, the highest grade
+            counts. None before the first judgment.
         negative
             How to treat grades below 0: `judged` (default), unchanged, or `unjudged`.
 
@@ -299,13 +299,13 @@ def pool(
     Parameters
     ----------
     runs
-        Whatever :func:`cranfield.read_runs` takes. Runs are read one at a time, and only their
-        first ranks are kept. Or a pool, which is cut.
+        In any form that :func:`cranfield.read_runs` reads. Runs are read one at a time, and only
+        their first ranks are kept. Or a pool, which is cut.
     depth
         Ranks of each ranking that count, from 1.
     ties
         Order of documents with equal scores, as for :func:`cranfield.judge`. Ranks are made from
-        scores, whatever the rank column says.
+        scores, not by the rank column.
     contributors
         Names of the pooled systems; all by default.
     jobs, progress

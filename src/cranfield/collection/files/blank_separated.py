@@ -313,7 +313,7 @@ def _ragged(expected: int, width: int, source: str, line: int) -> InputError:
 
 
 def _lacks_grade(fields: list[str], layout: Layout) -> bool:
-    """Tell whether this is a line of judgments up to the grade: topic, 0, document."""
+    """Return True for a line of judgments without a grade: topic, 0, document."""
     return "subtopic" in layout.columns and len(fields) == 3 and fields[1] in Q0
 
 

@@ -294,7 +294,7 @@ def read_runs(
 
 
 def _is_table(data: Any) -> bool:
-    """Tell whether a path is one of a table, by its suffix."""
+    """Return True if the suffix of a path is that of a table."""
     return isinstance(data, (str, PathLike)) and Source(fspath(data)).suffix in FORMAT_OF_SUFFIX
 
 

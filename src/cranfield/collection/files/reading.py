@@ -312,7 +312,7 @@ def read_run(
 
 
 def _is_without_named_score(rows: _Rows, columns: Mapping[str, str] | Called | None) -> bool:
-    """Tell whether a file lacks the column of scores that tables beside it have by name."""
+    """Return True if a file lacks the score column that tables beside it have."""
     if columns is None or isinstance(columns, Mapping) or rows.table is not None:
         return False
     return columns.beside_tables and "score" in columns.names

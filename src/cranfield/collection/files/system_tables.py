@@ -77,7 +77,7 @@ class SystemTable:
     empty: tuple[str, ...] = ()
 
     def systems(self) -> list[tuple[str, SystemTable]]:
-        """Take the rows of each system by themselves, in order of appearance."""
+        """Split the rows by system, in order of appearance."""
         rows = pl.DataFrame({"name": self.table.frame["tag"]}).with_row_index("row")
         of_each = rows.group_by("name", maintain_order=True).agg("row")
         return [(name, self._rows(np.array(rows))) for name, rows in of_each.iter_rows()]
@@ -86,7 +86,7 @@ class SystemTable:
         return replace(self, table=self.table.gather(rows), rows=rows)
 
     def _few_valued(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
-        """Go through the columns of few values that are not read, with their values."""
+        """Yield the unread columns of few values, with these values."""
         for name, cells in islice(self.others.items(), _LOOKED_AT):
             column = _text(cells())
             column = column if self.rows is None else column[self.rows]
@@ -124,7 +124,7 @@ class SystemTable:
 
 
 def _text(cells: Cells) -> pl.Series:
-    """Make text of a column, of any values."""
+    """Convert a column of any values to text."""
     if isinstance(cells, pl.Series):
         if cells.dtype == pl.String:
             return cells
@@ -258,7 +258,7 @@ def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None
 
 
 def _names_of(cells: Cells) -> Cells:
-    """Make names of systems of any values, such as dates."""
+    """Convert any values, such as dates, to names of systems."""
     names = TAG.column("tag", cells)[0]
     texts = _text(cells) if names.null_count() else names
     return texts if texts.null_count() < names.null_count() else cells

@@ -326,7 +326,7 @@ class JudgedRuns(Scorable):
 
 
 def _moved(rows: Rows, judged: Rows) -> Rows:
-    """Take over the ranks that documents have among the judged ones."""
+    """Move rows to the ranks that documents have among the judged ones."""
     # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
     wanted, given = (one.cell << 32 | one.rank for one in (rows, judged))
     at = np.searchsorted(given, wanted)

@@ -189,9 +189,9 @@ def judge(
     Parameters
     ----------
     runs
-        Whatever :func:`read_runs` takes. Runs are read one at a time and not kept.
+        In any form that :func:`read_runs` reads. Runs are read one at a time and not kept.
     qrels
-        Whatever :func:`read_qrels` takes.
+        In any form that :func:`read_qrels` reads.
     ties
         Order of documents with equal scores. `trec` (default): by their ids, descending; also
         `trec_eval-9`, `id-ascending`, `input`, `rank`, `file`.

@@ -184,30 +184,6 @@ def test_names_of_systems(tmp_path: Path) -> None:
         cf.judge([run, run], QRELS)
 
 
-def test_threads_and_order_make_no_difference(tmp_path: Path) -> None:
-    rng = np.random.default_rng(5)
-    for i in range(9):
-        lines = [f"{t} Q0 d{d} 0 {rng.integers(0, 5)} s{i}" for t in (1, 2, 3) for d in range(20)]
-        rng.shuffle(lines)
-        (tmp_path / f"{i}.run").write_text("\n".join(lines))
-    qrels = {str(t): {f"d{d}": int(d % 3) for d in range(0, 20, 2)} for t in (1, 2, 3)}
-    done: list[tuple[int, int]] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        serial = cf.evaluate(tmp_path, qrels, ["AP", "nDCG"], jobs=1)
-        parallel = cf.evaluate(
-            tmp_path, qrels, ["AP", "nDCG"], jobs=4, progress=lambda *at: done.append(at)
-        )
-    assert serial.systems == parallel.systems
-    for measure in serial:
-        assert np.array_equal(serial[measure].values, parallel[measure].values)
-    assert done == [(i, 9) for i in range(1, 10)]
-    # A broken file among many is named, and nothing hangs.
-    (tmp_path / "4.run").write_text("1 Q0 d1 0 x s4\n")
-    with pytest.raises(cf.InputError, match=r"4\.run:1: score 'x'"):
-        cf.judge(tmp_path, qrels, jobs=3)
-
-
 documents = st.dictionaries(
     st.sampled_from("abcdefghijk"),
     st.sampled_from([0.0, 1.0, 1.5, -2.0]),

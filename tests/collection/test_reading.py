@@ -23,10 +23,8 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection.files import blank_separated as text
-from cranfield.collection.files.blank_separated import read_lines
 from cranfield.collection.files.layouts import RUN
 from cranfield.sources import chunks as source
-from cranfield.sources.chunks import LineMap
 
 ROWS = [("401", "d1", 3.5), ("401", "d2", 2.0), ("402", "d1", -1e-3), ("402", "dé", 7.0)]
 TEXT = "".join(f"{t} Q0 {d} {i} {s!r} tag\n" for i, (t, d, s) in enumerate(ROWS)).encode()
@@ -73,21 +71,6 @@ def test_ugly_text(kind: str, chunk: int, tmp_path: Path, monkeypatch: pytest.Mo
     run = cf.read_run(path)
     assert rows(run) == ROWS
     assert run.name == "tag"
-
-
-@pytest.mark.parametrize("kind", UGLY)
-def test_fast_and_slow_reading_agree(kind: str) -> None:
-    """The line by line reader defines what is accepted; the fast one must give the same."""
-    data = UGLY[kind].removeprefix(b"\xef\xbb\xbf")
-    if kind == "old mac":
-        data = data.replace(b"\r", b"\n")
-    part = text.read_chunk(data, RUN, source="x", first_line=1)
-    slow, numbers, width = read_lines(data, RUN, source="x", first_line=1)
-    assert part.frame.equals(slow)
-    assert part.width == width
-    lines = LineMap()
-    lines.add(part.frame.height, 1, part.numbers)
-    assert [lines.line(row) for row in range(part.frame.height)] == numbers.tolist()
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress, zstd])

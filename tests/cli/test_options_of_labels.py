@@ -236,7 +236,7 @@ REFUSED = [
     ("labels x=llm --pairs", "--pairs requires two workers"),
     ("labels x=llm --measure alpha", "--measure requires two workers"),
     ("labels x=llm --columns grade=rel", "columns applies to tables"),
-    ("labels x=llm --repeats keep", "repeats: keep is for tables"),
+    ("labels x=llm --repeats keep", "repeats: keep applies to tables"),
     ("pool a.run --next 1 --assessors 1 --overlap .5", "--overlap requires two assessors"),
     ("pool a.run --ungraded error", "setting ungraded goes with --judged"),
     ("pool a.run --judged sheet.tsv --ungraded error", "sheet.tsv:3: has no grade"),

@@ -66,7 +66,7 @@ def test_defaults_are_not_shown() -> None:
         ("smeasur", "did you mean SMeasure"),
         ("nonsense", "unknown measure 'nonsense'"),
         ("SMeasure(l=3)", "SMeasure has no parameter 'l' (it has: L)"),
-        ("SMeasure(L='x')", "SMeasure: L='x' is not a number above 0"),
+        ("SMeasure(L='x')", "SMeasure: L must be a number > 0"),
         ("SMeasure(500)", "parameters are given as name=value"),
         ("SMeasure(**{})", "parameters are given as name=value"),
         ("SMeasure@10", "SMeasure takes no cutoff"),

@@ -102,7 +102,7 @@ def test_living_labs(tmp_path: Path) -> None:
         ('{"sid":"s","qid":"q","ranking":[{"clicked":true}]}', "is clicked, and has no document"),
         ('{"sid":"s",', "is not valid JSON"),
         ("[1]", "is no object"),
-        ('{"sid":"\\ud800","qid":"q","ranking":[]}', "is not valid JSON: half of a"),
+        ('{"sid":"\\ud800","qid":"q","ranking":[]}', "is no valid JSON: half of a"),
     ],
 )
 def test_bad_lines_of_living_labs(tmp_path: Path, bad: str, said: str) -> None:

@@ -146,7 +146,7 @@ def test_the_report_has_a_section_on_judges(labelled: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv", "json"])
-def test_corrected_scores(llmjudge: Path, form: str) -> None:
+def test_ppi_scores(llmjudge: Path, form: str) -> None:
     arguments = ("judges", "people.txt", "submissions/Olz-gpt4o.txt", "--own-runs")
     asked = ("--ppi", "document", "-m", "P@5", "-m", "RBP")
     out, err = cranfield(llmjudge, *arguments, *asked, "--format", form)

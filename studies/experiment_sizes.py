@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.shares import wilson
+from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online import analyse_experiment
 from cranfield.online.experiments.design import chi_square

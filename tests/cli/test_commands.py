@@ -124,7 +124,7 @@ def test_standard_input(folder: Path) -> None:
         (("evaluate", "qrels", "one.run", "--compat", "x"), "Invalid value for '--compat'"),
         (("evaluate", "qrels", "one.run", "-o", "no/where"), "cannot be written"),
         (("evaluate", "one.run", "qrels"), "QRELS comes first"),
-        (("evaluate", "qrels", "qrels"), "4 columns where a run line has 6"),
+        (("evaluate", "qrels", "qrels"), "expected 6 columns"),
         (("measures", "nDGC"), "did you mean nDCG"),
     ],
 )

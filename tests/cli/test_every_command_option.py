@@ -126,7 +126,7 @@ def world(folder: Path) -> None:
         "teams.csv": "system,team\na,x\nb,x\nc,y\nd,y\n",
         "d.run": trec(9, "d"),
         "tags.txt": "a\nb\n",
-        "kin.csv": "name,family\nj,f\na,f\nb,g\nc,g\n",
+        "families.csv": "name,family\nj,f\na,f\nb,g\nc,g\n",
         "log.csv": log,
         "twice.csv": log + log.splitlines()[1] + "\n",
         "after.csv": "page,session,user,query,rank,doc,team,clicked,time,variant\n"
@@ -273,8 +273,8 @@ SHARED = """
 --contributors: --contributors tags.txt
 --correction: --correction bonferroni
 --depth: --depth 2
---duplicates: a.run>dup.run :: --duplicates last
---duplicates: q.txt>dup.q :: --duplicates last
+--on-duplicate: a.run>dup.run :: --on-duplicate last
+--on-duplicate: q.txt>dup.q :: --on-duplicate last
 --encoding: a.run>lat.run :: --encoding latin-1
 --encoding: q.txt>lat.q :: --encoding latin-1
 --encoding: j.txt>lat.j :: --encoding latin-1
@@ -395,12 +395,12 @@ fuse --weights: --method CombMAX :: --weights 1,2,3
 fuse --weights: --method CombANZ :: --weights 1,2,3
 fuse --weights: --method Borda :: --weights 1,2,3
 judges --aspect: --aspect other=j.txt
-judges --correct: --correct topic
+judges --ppi: --ppi topic
 judges --cut: j.txt>high.q :: --cut
 judges --fixed-topics: --fixed-topics
 judges --input-format: q.txt>q.dat j.txt>j.dat a.run>a.dat b.run>b.dat c.run>c.dat :: --input-format csv
 judges --intents: --intents intents.csv
-judges --kin: j.txt>j=j.txt :: --kin kin.csv
+judges --families: j.txt>j=j.txt :: --families families.csv
 judges --label-format: j.txt>j.dat :: --label-format csv
 judges --level: --level nominal
 judges --max-grade: -m ERR@5 :: --max-grade 9
@@ -633,7 +633,7 @@ sessions --lengths: -m ClickU --clicks clicks.csv :: --lengths lengths.csv
 sessions --measure: --measure sDCG@3
 sessions --order: --format latex --by-session :: --order given
 sessions --rel: -m P@3 :: --rel 2
-sessions --run-duplicates: --run-duplicates last
+sessions --on-duplicate: --on-duplicate last
 sessions --session-topics: sessions.csv>no-topic.csv :: --session-topics of-session.csv
 sessions --skip-bad-runs: --skip-bad-runs
 sessions --unjudged: -m P@3 :: --unjudged condensed
@@ -647,13 +647,13 @@ study collection --replace: --replace
 study collection --resamples: --format json --sizes 3 --test bootstrap --alpha 0.6 :: --resamples 1
 study collection --resamples: --resamples 20
 study collection --scores: --scores s.csv
-study collection --subtopics: q.txt>two.q --duplicates first :: --no-subtopics
+study collection --subtopics: q.txt>two.q --on-duplicate first :: --no-subtopics
 study collection --target: --format json :: --target 0.5
 study interleaving --negative: --negative unjudged
 study interleaving --pairs: --pairs 1
 study interleaving --power: --power 0.9
 study interleaving --stop: --stop clicked
-study interleaving --subtopics: q.txt>two.q --duplicates first :: --no-subtopics
+study interleaving --subtopics: q.txt>two.q --on-duplicate first :: --no-subtopics
 study interleaving --users: --users perfect
 study measures --bins: --format json :: --bins 0,0.3
 study measures --coefficient: --coefficient spearman
@@ -674,7 +674,7 @@ study pooling --missing: --topics intersection :: --missing drop
 study pooling --negative: --format json --lists condensed :: --negative unjudged
 study pooling --resamples: --format json --test bootstrap --alpha 0.6 :: --resamples 1
 study pooling --resamples: --resamples 20
-study pooling --subtopics: q.txt>two.q --duplicates first :: --no-subtopics
+study pooling --subtopics: q.txt>two.q --on-duplicate first :: --no-subtopics
 study pooling --teams: --format json :: --teams teams.csv
 study reproduction --advanced: c.run>a.run :: --advanced c.run
 study reproduction --baseline: b.run>c.run :: --baseline b.run
@@ -699,7 +699,7 @@ study scales --lengths: --lengths lengths.csv
 study scales --max-grade: --graded -m ERR :: --max-grade 1
 study scales --max-grade: --max-grade 4
 study scales --measure: --measure RBP
-study scales --subtopics: q.txt>two.q --duplicates first :: --no-subtopics
+study scales --subtopics: q.txt>two.q --on-duplicate first :: --no-subtopics
 study tests --aspect: -m> AP> -m aRBP@5 :: --aspect other=j.txt
 study tests --compat: --missing drop :: --compat ndeval
 study tests --false-alarms: --false-alarms 2
@@ -719,7 +719,7 @@ study tests --resamples: --test t :: --resamples 20
 study tests --scores: --scores s.csv
 study tests --shard-map: --shard-map shards.csv
 study tests --shards: --shards 2
-study tests --subtopics: q.txt>two.q --duplicates first :: --no-subtopics
+study tests --subtopics: q.txt>two.q --on-duplicate first :: --no-subtopics
 study tests --ties: --format json :: --ties id-ascending
 """
 """Words that give an option to one command, a line for each way."""

@@ -125,7 +125,7 @@ REFUSED = [
     (["labels.csv", "--grades", "x"], "such as 0..3, got 'x'"),
     (["labels.csv", "-m", "gamma"], "unknown measure of agreement 'gamma'; expected one of"),
     (["labels.csv", "-m", "kappa"], "kappa needs two assessors"),
-    (["labels.csv", "--against", "eve"], "there is no assessor 'eve'"),
+    (["labels.csv", "--against", "eve"], "unknown assessor 'eve'"),
     (["labels.csv", "--confidence", "95"], "confidence must be a number between 0 and 1"),
     (["labels.csv", "--qrels", "out", "-o", "out"], "two different files"),
     (["labels.csv", "--qrels", "-"], "two different files"),

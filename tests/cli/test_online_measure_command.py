@@ -124,7 +124,7 @@ def test_labels_and_list(logged: Path) -> None:
         ((*TABLES, "-m", "CTRR"), "did you mean CTR"),
         ((*TABLES, "-m", "CTR@x"), "a whole number of ranks stands behind the @"),
         ((*TABLES, "-m", "ClickRR@3"), "ClickRR takes no cutoff"),
-        ((*TABLES, "-m", "SATRate(seconds=-1)"), "seconds=-1 is not a number of at least 0"),
+        ((*TABLES, "-m", "SATRate(seconds=-1)"), "seconds must be a number >= 0"),
         ((*TABLES, "-m", "QueriesPerSession"), "QueriesPerSession needs the session of pages"),
         ((*TABLES, "-m", "GoodAbandonment"), "needs the label of pages, which `labels` give"),
         (("pages.csv", "clicks.csv", "-m", "CTR"), "CTR needs what was shown"),

@@ -83,7 +83,7 @@ def test_sheets(campaign: Path) -> None:
     assert ann.height == bob.height == 36
     assert ann.join(bob, on=["topic", "doc"]).height == 24
     _, err = cranfield(campaign, *args, "-o", "sheet.tsv", status=2)
-    assert "'sheet.tsv' is one file for 2 assessors" in err
+    assert "in the file name for 2 assessors, got 'sheet.tsv'" in err
     out, _ = cranfield(campaign, "pool", "s?.run", "--unjudged", "--judged", "qrels.txt")
     assert out == ""
 
@@ -116,17 +116,17 @@ def test_samples(campaign: Path) -> None:
         ("--unjudged", "--unjudged needs --judged"),
         ("--stop knee", "--stop needs --judged"),
         ("--stop kne --judged qrels.txt", "unknown stopping rule 'kne'; did you mean Knee"),
-        ("--stop target --judged qrels.txt", "Target needs targets"),
+        ("--stop target --judged qrels.txt", "Target requires targets"),
         ("--next 2 --method nonsense", "unknown pooling method 'nonsense'"),
         ("--method rrf", "--method goes with --next or --budget"),
         ("--budget 3 --method maxmean", "--budget of a method that learns needs --judged"),
-        ("--sample stat", "design 'stat' needs size"),
+        ("--sample stat", "design 'stat' requires size"),
         ("--sample stat --size 10%", "size must be an integer from 1"),
         ("--sample bad --size 1", "unknown sampling design 'bad'; expected one of: uniform"),
         ("--sample uniform --size x", "--size 'x' is no whole number and no share"),
-        ("--sample uniform --size 0", "size must be an integer from 1 or a share"),
+        ("--sample uniform --size 0", "size must be an integer from 1 or a proportion"),
         ("--sample uniform --size 0.5", "--size '0.5' is no whole number and no share such as 10%"),
-        ("--sample uniform --size 101%", "size must be an integer from 1 or a share"),
+        ("--sample uniform --size 101%", "size must be an integer from 1 or a proportion"),
         ("--sample strata --strata 5", "--strata '5' is not of the form 10:100%,50:25"),
         ("--sample strata --strata 5:1,5:2", "has rank 5 twice"),
         ("--sample strata --strata 1:1", "are below the last stratum"),
@@ -140,8 +140,8 @@ def test_samples(campaign: Path) -> None:
         ("--next 2 --table topics", "--table is for reports"),
         ("--table systems", "unknown table 'systems'"),
         ("--arranged id", "--arranged goes with --next or --budget or --unjudged or --sample"),
-        ("--next 2 --assessors a,a", "or different names"),
-        ("--next 2 --assessors 2 --overlap 2", "overlap must be a share from 0 to 1"),
+        ("--next 2 --assessors a,a", "list of different names"),
+        ("--next 2 --assessors 2 --overlap 2", "overlap must be a proportion from 0 to 1"),
         ("--judged nowhere.txt", "nowhere.txt"),
     ],
 )

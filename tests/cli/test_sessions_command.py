@@ -137,7 +137,7 @@ def test_output(log: Path) -> None:
         (("qrels", "log.xml", "--clicks", "clicks.csv"), "log.xml: has its own clicks"),
         (("qrels", "sessions.csv", "--ties", "input"), "setting ties goes with RUN"),
         (("-", "-"), "standard input cannot be two files"),
-        (("qrels", "log.xml", "qrels"), "4 columns where a run line has 6"),
+        (("qrels", "log.xml", "qrels"), "expected 6 columns"),
         (("qrels", "sessions.csv", "--depth", "0"), "Invalid value for '--depth'"),
         (("qrels", "sessions.csv", "-f", "parquet"), "--format parquet needs --output"),
         (("qrels",), "Missing argument 'SESSIONS'"),

@@ -30,10 +30,10 @@ def given(folder: Path, text: str) -> tuple[str, ...]:
 def test_settings_count_as_options_do(folder: Path) -> None:
     (folder / "a.run").write_text(RUN.format("a") + "q3 Q0 d2 2 0 a\n")
     _, err = cranfield(folder, *given(folder, "{}"), status=2)
-    assert "--settings with duplicates: first keeps the first one" in err
-    plain, _ = cranfield(folder, *given(folder, "duplicates: first"))
-    condensed, _ = cranfield(folder, *given(folder, "duplicates: first\nunjudged: condensed"))
-    scores = ("evaluate", "qrels", "a.run", "b.run", "-m", "P@1", "--duplicates", "first")
+    assert "--settings with on-duplicate: first keeps the first one" in err
+    plain, _ = cranfield(folder, *given(folder, "on-duplicate: first"))
+    condensed, _ = cranfield(folder, *given(folder, "on-duplicate: first\nunjudged: condensed"))
+    scores = ("evaluate", "qrels", "a.run", "b.run", "-m", "P@1", "--on-duplicate", "first")
     for text, more in ((plain, ()), (condensed, ("--unjudged", "condensed"))):
         rows = cranfield(folder, *scores, *more, "--format", "csv")[0].splitlines()[1:]
         for mean in (row.split(",")[-1] for row in rows):
@@ -66,7 +66,7 @@ def test_mappings_and_flags(folder: Path) -> None:
         ("depth: 0", "own.yml: depth: 0 is not in the range x>=1"),
         ("depth: [1, 2]", "own.yml: depth: '1,2' is not a valid integer"),
         ("depth:", "own.yml: depth must be one value, got"),
-        ("depth: 1\ndepth: 2", "own.yml: line 2: 'depth' is twice in one mapping"),
+        ("depth: 1\ndepth: 2", "own.yml: line 2: 'depth' occurs twice in one mapping"),
         ("skip-bad-runs: perhaps", "own.yml: skip-bad-runs: 'perhaps' is not a valid boolean"),
         ("- depth", "own.yml: is not valid YAML"),
         ("threshold: 0.1", "threshold"),
@@ -83,10 +83,10 @@ def test_the_file_has_to_be_there(folder: Path) -> None:
 
 
 def test_a_flag_of_a_setting_is_refused_with_advice(folder: Path) -> None:
-    words = ("compare", "qrels", "a.run", "b.run", "--duplicates", "first")
+    words = ("compare", "qrels", "a.run", "b.run", "--on-duplicate", "first")
     status, _, err = ended_with(folder, *words)
     assert status == 2
-    assert "write duplicates: ... into a file for --settings" in err
+    assert "write on-duplicate: ... into a file for --settings" in err
 
 
 def test_help_lists_settings_with_their_values(folder: Path) -> None:
@@ -102,4 +102,4 @@ def test_shells_complete_no_settings() -> None:
     context = click.Context(compare, info_name="compare")
     names = {one.value for one in compare.shell_complete(context, "--")}
     assert "--settings" in names
-    assert "--duplicates" not in names
+    assert "--on-duplicate" not in names

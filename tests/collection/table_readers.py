@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 import cranfield as cf
-from cranfield.assess.judges.kin import kin_of
+from cranfield.assess.judges.self_preference import same_family
 from cranfield.collection import read_groups, read_intents, read_lengths
 from cranfield.meta.of_measures.predictive import read_preferences
 from tests.collection import table_oracle as oracle
@@ -822,8 +822,8 @@ def families_value(rows: list[Record]) -> Any:
 
 
 def read_families(source: Any) -> Any:
-    kin = kin_of(JUDGES, SYSTEMS, source)
-    return tuple(tuple(bool(x) for x in row) for row in kin), []
+    related = same_family(JUDGES, SYSTEMS, source)
+    return tuple(tuple(bool(x) for x in row) for row in related), []
 
 
 def read_page_labels(source: Any) -> Any:

@@ -188,7 +188,7 @@ def test_trectools() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("CAM(RR, weights={'relevance': -1})", "at least 0"),
+        ("CAM(RR, weights={'relevance': -1})", ">= 0"),
         ("CAM(RR, weights={'relevance': 0})", "above 0"),
         ("CAM(RR, weights='relevance')", "mapping"),
         ("CAM(RR, weights={1: 1})", "mapping"),

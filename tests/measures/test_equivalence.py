@@ -152,5 +152,5 @@ def test_wrong_forms(text: str, complaint: str) -> None:
 
 
 def test_without_classes() -> None:
-    with pytest.raises(MeasureError, match=r"Classes\(AP\) needs a column 'class'"):
+    with pytest.raises(MeasureError, match=r"Classes\(AP\) requires a column 'class'"):
         cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, ["Classes(AP)"])

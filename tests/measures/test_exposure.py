@@ -272,7 +272,7 @@ def test_several_topics_and_systems_at_once() -> None:
         ("DP(protected='no')", "no group 'no'; the groups are 'x'"),
         ("AWRF(target={'no': 1})", "no group 'no'"),
         ("AWRF(target='all')", "'relevant'"),
-        ("AWRF(p=1)", "below 1"),
+        ("AWRF(p=1)", "< 1"),
         ("EEL(browsing='log2(rank)')", "'geometric'"),
         ("DP(browsing='rank')", "'log2"),
     ],

@@ -184,7 +184,7 @@ def test_means_that_ntcireval_prints(name: str, measure: str, shown: float) -> N
         ("gAP(gains={1: -1})", "gains of at least 0"),
         ("WRR(betas={1: 1})", "numbers above 1"),
         ("WRR(betas=2)", "a mapping of grades to numbers above 1"),
-        ("iRBU(p=0)", "a number above 0"),
+        ("iRBU(p=0)", "a number > 0"),
         ("Rpref(form='R')", "one of 'relative2', 'relative', 'N'"),
         ("Bpref(form='r')", "'relative'"),
     ],

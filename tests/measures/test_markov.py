@@ -145,11 +145,11 @@ def test_err_is_the_effort_of_users_whom_each_click_satisfies(ranking: list[int 
     [
         ("uM", "uM needs the chances of a click"),
         ("rrM(satisfies={1: 1})", "rrM needs the chances of a click"),
-        ("uM(clicks={1: 2})", "is not a mapping to probabilities"),
-        ("uM(clicks='binary')", "is not a mapping to probabilities"),
+        ("uM(clicks={1: 2})", "must be a mapping to probabilities"),
+        ("uM(clicks='binary')", "must be a mapping to probabilities"),
         ("rrM(clicks={1: 1}, gains='graded')", "no parameter 'gains'"),
-        ("MP(states='some')", "is not one of 'all', 'relevant'"),
-        ("MP(loops=1)", "is not True or False"),
+        ("MP(states='some')", "must be one of 'all', 'relevant'"),
+        ("MP(loops=1)", "must be True or False"),
     ],
 )
 def test_wrong_options(text: str, message: str) -> None:

@@ -96,12 +96,12 @@ def test_text_reads_back() -> None:
         ("MP(moves={1: {2: 0}, 2: {1: 1}})", "a mapping of each rank"),
         ("MP(moves={1: {2: 1}, 3: {1: 1}})", "a mapping of each rank"),
         ("MP(moves={1: {2: 1, 3: 1}, 2: {1: 1}})", "a mapping of each rank"),
-        ("MP(moves={1: {2: 'x'}, 2: {1: 1}})", "a number of at least 0"),
+        ("MP(moves={1: {2: 'x'}, 2: {1: 1}})", "a number >= 0"),
         ("MP(moves={1: 2, 2: 1})", "a mapping of each rank"),
         ("MP(moves={1: {2: 1}, 2: {1: 1}}, distance='log')", "do not go by distance"),
         ("MP(dwell={1: 0})", "mean times above 0"),
         ("MP(dwell={})", "mean times above 0"),
-        ("MP(dwell_by='user')", "is not one of 'rank', 'grade'"),
+        ("MP(dwell_by='user')", "must be one of 'rank', 'grade'"),
     ],
 )
 def test_wrong_moves(text: str, said: str) -> None:

@@ -314,10 +314,10 @@ def test_the_example_of_p_plus() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("Q(beta=-1)", "beta=-1.* is not a number of at least 0"),
+        ("Q(beta=-1)", "beta must be a number >= 0.* got -1"),
         ("Q(gains={1: -1})", "gains of at least 0"),
         ("ERR(gains={1: -1})", "gains of at least 0"),
-        ("NCU(gamma=0)", "is not a number above 0"),
+        ("NCU(gamma=0)", "gamma must be a number > 0"),
         ("NCU(stopping='often')", "one of 'graded', 'rank-biased'"),
         ("RMeasure@5", "takes no cutoff"),
         ("EBR(p=0.5)", "has no parameter"),

@@ -154,7 +154,7 @@ def test_a_measure_that_needs_more_says_so() -> None:
             judged.column("moon", "Columns")
             return np.zeros(judged.shape)
 
-    assert "needs a column 'moon'" in _Computing(Columns()).found().reason
+    assert "requires a column 'moon'" in _Computing(Columns()).found().reason
 
 
 # All measures at once
@@ -345,8 +345,8 @@ def scored(measure: Measure, name: str = "plain") -> Floats:
 
 UNSCORED = {
     "ClickU": "is computed by evaluate_sessions",
-    "sDCG": "needs sessions of queries",
-    "nsDCG": "needs sessions of queries",
+    "sDCG": "requires sessions of queries",
+    "nsDCG": "requires sessions of queries",
 }
 """Measures that the collection has no data for, and what they say."""
 SCORED = every(*UNSCORED)

@@ -93,7 +93,7 @@ def test_worse_is_never_better(ranking: list[tuple[int | None, int]]) -> None:
 
 def test_lengths_are_needed() -> None:
     run, qrels = {"t": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"t": {"c": 1}}
-    with pytest.raises(MeasureError, match="TBG needs the lengths of documents"):
+    with pytest.raises(MeasureError, match="TBG requires document lengths"):
         cf.evaluate(run, qrels, "TBG")
     some = cf.judge(run, qrels, lengths={"a": 100})
     with pytest.raises(MeasureError, match="TBG: 2 retrieved documents with no known length"):

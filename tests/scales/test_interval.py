@@ -139,8 +139,8 @@ def test_calls_and_cutoffs() -> None:
     [
         ("interval(DCG)", "needs a cutoff, such as interval"),
         ("interval(DCG@10, tie='mid')", "no parameter 'tie'"),
-        ("interval(DCG@10, ties='first')", "not one of 'unique', 'mid', 'min', 'max'"),
-        ("interval(DCG@10, raw=1)", "not True or False"),
+        ("interval(DCG@10, ties='first')", "must be one of 'unique', 'mid', 'min', 'max'"),
+        ("interval(DCG@10, raw=1)", "must be True or False"),
         ("interval(interval(P@5))", "interval-scaled already"),
         ("interval(GMAP@5)", "no measure that is averaged"),
         ("interval(Bpref@5)", "depends on more than the grades by rank"),

@@ -130,9 +130,9 @@ def test_reading_more_first_is_worth_less() -> None:
         (([1], [1], [10, 20]), {}, "one for each click"),
         (([1], [1], -5), {}, "at least 0"),
         (([1], [1], "long"), {}, "are numbers"),
-        (([1], [1], 10), {"share": 2}, "share=2 is not"),
-        (([1], [1], 10), {"limit": 0}, "limit=0 is not"),
-        (([1], [1], 10), {"snippet": float("nan")}, "snippet=nan is not"),
+        (([1], [1], 10), {"share": 2}, "share must be"),
+        (([1], [1], 10), {"limit": 0}, "limit must be"),
+        (([1], [1], 10), {"snippet": float("nan")}, "snippet must be"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: Any, about: Any, reason: str) -> None:
@@ -161,7 +161,7 @@ def test_text_form_is_the_identity(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["ClickU(F=1.5)", "ClickU(L=0)", "ClickU(snippet='real')"])
 def test_wrong_parameters_are_refused(text: str) -> None:
-    with pytest.raises(MeasureError, match="is not"):
+    with pytest.raises(MeasureError, match="must be"):
         cf.parse_measure(text)
 
 

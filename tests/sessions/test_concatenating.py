@@ -198,7 +198,7 @@ def test_wrong_runs_behind_histories() -> None:
     with pytest.raises(PolicyError, match="a log of one system, not of 2"):
         sessions.followed_by(RUNS).followed_by(RUNS)
     run = cf.read_run(RUNS["x"], name="same")
-    with pytest.raises(InputError, match="two runs are called 'same'"):
+    with pytest.raises(InputError, match="two runs have the name 'same'"):
         sessions.followed_by([run, run])
 
 

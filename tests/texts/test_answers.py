@@ -89,7 +89,7 @@ def test_topics_without_nuggets_are_counted() -> None:
         ("q1 a 3 -5", "n:1: vital length '-5' is not a number of at least 0 (topic 'q1')"),
         ("q1 a 1e99 5", "n:1: weight '1e99' is not a sensible number (topic 'q1')"),
         ("q1 a 3 nan", "n:1: vital length 'nan' is not a number of at least 0 (topic 'q1')"),
-        ("\nq1 a 3", "n:2: 3 columns where a line of nuggets has 4 (topic nugget weight"),
+        ("\nq1 a 3", "n:2: expected 4 columns (topic nugget weight"),
         ("", "n: is empty"),
         ("q1 a 3 5\nq1 \xff 3 5", "n:2: is not UTF-8 text"),
     ],
@@ -114,7 +114,7 @@ def test_wrong_nuggets_are_named(
         ("q1 a -1", "r:1: position '-1' is not a number of at least 0 (topic 'q1')"),
         ("q1 a 1_0", "r:1: position '1_0' is not a number of at least 0 (topic 'q1')"),
         ("q1 syslen= 5\nq1 syslen= 6", "r:2: two lengths, 5 and 6 (topic 'q1')"),
-        ("q1", "r:1: 1 column where a line of answers has 2 (topic nugget)"),
+        ("q1", "r:1: expected 2 columns (topic nugget) in a line of answers, got 1"),
     ],
 )
 def test_wrong_answers_are_named(
@@ -173,10 +173,10 @@ def test_a_second_weight_is_refused() -> None:
 
 def test_json_with_a_name_twice(tmp_path: Path) -> None:
     (tmp_path / "n.json").write_text('[{"topic": "q", "topic": "r", "nugget": "a"}]')
-    with pytest.raises(InputError, match="'topic' is twice in one object"):
+    with pytest.raises(InputError, match="'topic' occurs twice in one object"):
         read_nuggets(tmp_path / "n.json")
     (tmp_path / "n.json").write_text('{"q": 1}')
-    with pytest.raises(InputError, match="holds no array of nuggets"):
+    with pytest.raises(InputError, match="expected an array of nuggets"):
         read_nuggets(tmp_path / "n.json")
 
 

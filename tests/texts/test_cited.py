@@ -135,7 +135,7 @@ def test_order_and_names_change_nothing() -> None:
             "c.csv:3: support 'False' is neither full, partial, none nor from 0 to 1 (topic 'q')",
         ),
         (",1,d,full", "c.csv:2: has no topic"),
-        ("q,1,d", "c.csv:2: 3 cells where the head has 4"),
+        ("q,1,d", "c.csv:2: expected 4 cells as in the header, got 3"),
     ],
 )
 def test_wrong_rows_are_named(

@@ -144,7 +144,7 @@ def test_wrong_lines_are_named(
 def test_what_is_no_json_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"qid": 1\n')
-    with pytest.raises(InputError, match=r"a\.jsonl:1: is no valid JSON"):
+    with pytest.raises(InputError, match=r"a\.jsonl:1: is not valid JSON"):
         read_nugget_assignments(path)
     path.write_text("[1]\n")
     with pytest.raises(InputError, match=r"a\.jsonl:1: expected records .*, got a list"):

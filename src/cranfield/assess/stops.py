@@ -145,9 +145,9 @@ class RecallTest(Rule):
     name = "RecallTest"
     aliases = ("CMH",)
     source = "Callaghan and Müller-Hansen (2020)"
-    words = "least p {value:.4g} of all urns (no p-value), stops below {bound:.4g}"
+    words = "smallest p {value:.4g} over all urns (not a p-value), stops below {bound:.4g}"
     recall: float = parameter(0.95, TRUE_SHARE, "target recall of the pool")
-    confidence: float = parameter(0.95, TRUE_SHARE, "1 minus the bound of the least p")
+    confidence: float = parameter(0.95, TRUE_SHARE, "1 minus the bound of the smallest p")
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
         value = np.ones(after.size)
@@ -211,7 +211,7 @@ class Knee(Rule):
     name = "Knee"
     source = _SOURCE
     words = "bend {value:.4g} of the curve, stops from {bound:.4g}"
-    least: int = parameter(100, integer(0), "judgments before which it does not stop")
+    least: int = parameter(100, integer(0), "minimum number of judgments")
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
         value = _bend(seen, after)
@@ -233,7 +233,7 @@ class Target(Rule):
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
         if seen.targets is None:
-            raise PolicyError(f"{self} needs targets, which mark some of the judged documents")
+            raise PolicyError(f"{self} requires targets, one mark for each judged document")
         value = np.r_[0, np.cumsum(seen.targets)][after].astype(np.float64)
         bound = np.full(after.size, float(self.wanted))
         return value, bound, value >= bound
@@ -250,7 +250,7 @@ class Line(Rule):
     source = _SOURCE
     words = "{value:g} judged, stops from {bound:g}"
     each: float = parameter(1.2, number(0), "judgments for each relevant document")
-    more: float = parameter(2399, number(0), "judgments besides these")
+    more: float = parameter(2399, number(0), "additional judgments")
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
         value = after.astype(np.float64)
@@ -268,9 +268,9 @@ class Budget(Rule):
     name = "Budget"
     source = _SOURCE
     words = "{value:g} judged, stops from {bound:g}"
-    bend: float = parameter(6.0, number(0), "bend from which it may stop")
-    draws: float = parameter(10.0, number(0), "random documents' worth of relevant ones")
-    share: float = parameter(0.75, number(0, 1), "share of the pool at which it stops anyway")
+    bend: float = parameter(6.0, number(0), "minimum bend of the gain curve")
+    draws: float = parameter(10.0, number(0), "number of relevant documents in a random sample")
+    share: float = parameter(0.75, number(0, 1), "proportion of the pool at which it always stops")
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
         relevant = seen.found[after]
@@ -300,7 +300,7 @@ class Verdict:
     ----------
     rule
         The rule, as text.
-    judged, found
+    judged, relevant
         Judgments so far, and relevant documents among them.
     stop
         Whether to stop.
@@ -312,7 +312,7 @@ class Verdict:
 
     rule: str
     judged: int
-    found: int
+    relevant: int
     stop: bool
     value: float
     bound: float
@@ -329,8 +329,8 @@ class Stopping(Result):
         The rules.
     total
         Number of documents of the pool.
-    after, found
-        The columns judged and found, at each number of judgments; shape (looks,).
+    after, relevant
+        The columns judged and relevant, at each number of judgments; shape (looks,).
     value, bound, stop
         The columns of that name; shape (rules, looks).
     """
@@ -339,7 +339,7 @@ class Stopping(Result):
     columns: ClassVar[Columns] = {
         "rule": Column("Stopping rule.", key=True),
         "judged": Column("Number of judgments so far.", key=True),
-        "found": Column("Number of relevant documents among them."),
+        "relevant": Column("Number of relevant documents among them."),
         "value": Column("Statistic of the rule."),
         "bound": Column("Value of the statistic at which the rule stops."),
         "stop": Column("Whether the rule stops here; after more judgments it may not."),
@@ -348,7 +348,7 @@ class Stopping(Result):
     rules: tuple[Rule, ...]
     total: int
     after: Ints
-    found: Ints
+    relevant: Ints
     value: Floats
     bound: Floats
     stop: Bools
@@ -363,7 +363,7 @@ class Stopping(Result):
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """Return the decision of each rule after the last number of judgments."""
-        last = int(self.after[-1]), int(self.found[-1])
+        last = int(self.after[-1]), int(self.relevant[-1])
         verdicts = []
         for k, rule in enumerate(self.rules):
             value, bound = float(self.value[k, -1]), float(self.bound[k, -1])
@@ -386,7 +386,7 @@ class Stopping(Result):
             {
                 "rule": np.repeat([str(rule) for rule in self.rules], self.after.size),
                 "judged": np.tile(self.after, many),
-                "found": np.tile(self.found, many),
+                "relevant": np.tile(self.relevant, many),
                 "value": self.value.ravel(),
                 "bound": self.bound.ravel(),
                 "stop": self.stop.ravel(),
@@ -440,14 +440,16 @@ def stopping(
     check_whole("total", total, 1, DEEPEST)
     check_whole("every", every, 1, DEEPEST)
     if grades.ndim != 1 or np.isnan(grades).any():
-        raise PolicyError("labels are grades of one topic in a row, and none is NaN")
+        raise PolicyError("labels must be a one-dimensional sequence of grades without NaN")
     if grades.size > total:
-        raise PolicyError(f"{grades.size:,} documents are judged, of a pool of {total:,}")
+        raise PolicyError(f"expected at most {total:,} judged documents, got {grades.size:,}")
     marks = None
     if targets is not None:
         marks = numbers(targets, "targets") > 0
         if marks.shape != grades.shape:
-            raise PolicyError(f"targets are {marks.size:,} marks for {grades.size:,} labels")
+            raise PolicyError(
+                f"expected {grades.size:,} targets, one per label, got {marks.size:,}"
+            )
     after = np.unique(np.r_[np.arange(every, grades.size + 1, every), grades.size])
     seen = Seen(grades >= rel, int(total), marks)
     value, bound, stop = np.zeros((3, len(parsed), after.size))

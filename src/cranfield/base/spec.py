@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Check = Callable[[Any], Any]
-"""Returns the value in its canonical form, or raises ValueError saying what is wanted."""
+"""Returns the value in its canonical form, or raises ValueError that describes valid values."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def parameter(default: Any, check: Check, doc: str) -> Any:
 def integer(low: int, high: int = 10**9) -> Check:
     def check(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, Integral):
-            raise ValueError(f"an integer of at least {low}")
+            raise ValueError(f"an integer >= {low}")
         if not low <= int(value) <= high:
             raise ValueError(f"an integer from {low} to {high}")
         return int(value)
@@ -59,9 +59,9 @@ def number(
     low: float, high: float = float("inf"), *, open_low: bool = False, open_high: bool = False
 ) -> Check:
     """Finite numbers from low to high, ends included unless open."""
-    wanted = f"a number {'above' if open_low else 'of at least'} {low:g}"
+    wanted = f"a number {'>' if open_low else '>='} {low:g}"
     if isfinite(high):
-        wanted += f" and {'below' if open_high else 'at most'} {high:g}"
+        wanted += f" and {'<' if open_high else '<='} {high:g}"
 
     def check(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, Real):
@@ -135,7 +135,7 @@ def checked(
         return check(value)
     except ValueError as error:
         shown = quoted(value) if isinstance(value, str) else plain_repr(value)
-        raise wrong(f"{measure}: {name}={shown} is not {error}") from None
+        raise wrong(f"{measure}: {name} must be {error}, got {shown}") from None
 
 
 def short(value: float) -> str:
@@ -202,7 +202,7 @@ class Shares:
 
 
 def shares(value: Any) -> Shares:
-    wanted = "a mapping of names to numbers of at least 0, such as {'a': 2, 'b': 1}"
+    wanted = "a mapping of names to numbers >= 0, such as {'a': 2, 'b': 1}"
     if isinstance(value, Shares):
         return value
     if not isinstance(value, Mapping) or not value:
@@ -225,7 +225,7 @@ def shares(value: Any) -> Shares:
 class Spec:
     """Base class of named components with declared parameters, such as measures.
 
-    It cannot be changed; calling it with parameters makes another one. Equality and hash go by the
+    It is immutable; calling it with parameters returns a changed copy. Equality and hash go by the
     text form, which shows the parameters that are not the default.
     """
 
@@ -260,7 +260,7 @@ class Spec:
         vars(self)[name] = checked(self.called(), name, value, check, self.error)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{self} cannot be changed; {self.called()}({name}=...) is new")
+        raise AttributeError(f"{self} is immutable; create a new one: {self.called()}({name}=...)")
 
     def __call__(self, /, **parameters: Any) -> Self:
         """Return the same with other parameters."""
@@ -295,7 +295,7 @@ class Spec:
         return list(cls.parameters)
 
     def shown(self, but: str = "") -> str:
-        """Return the parameters that are not the default, in brackets; `but` one is left out."""
+        """Return the parameters that are not the default, in brackets; without `but`."""
         shown = [
             f"{name}={text_of(value)}"
             for name, one in self.parameters.items()
@@ -354,9 +354,9 @@ def literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
             f"{quoted(text)}: expected a number, a fraction such as 1/3, a 'text' or a {{mapping}}"
         ) from None
     if isinstance(value, (set, tuple, list, bytes, complex)):
-        raise error(f"{quoted(text)}: {type(value).__name__} values have no use here")
+        raise error(f"{quoted(text)}: {type(value).__name__} values are not supported")
     if isinstance(value, dict) and isinstance(node, ast.Dict) and len(value) < len(node.keys):
-        raise error(f"{quoted(text)}: a mapping has a key twice")
+        raise error(f"{quoted(text)}: duplicate key in a mapping")
     return value
 
 

@@ -184,7 +184,7 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
     " settings",
 )
 @settings(
-    "duplicates run-duplicates skip-bad-runs lengths max-grade unjudged negative ties"
+    "duplicates on-duplicate skip-bad-runs lengths max-grade unjudged negative ties"
     " order caption label long"
 )
 @click.argument("qrels", metavar="QRELS", type=READ)
@@ -198,11 +198,10 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 @option("--depth", type=click.IntRange(1), help="Documents taken of each list.")
 @one_of("--duplicates", ("first", "keep"), "Documents that come again in a session.", "first")
 @one_of(
-    "--run-duplicates",
+    "--on-duplicate",
     DUPLICATES,
     "Which of a document that is twice in one ranking of a RUN is kept, if any.",
     "error",
-    stands_for="duplicates",
     goes_with="RUN",
 )
 @skip_bad_runs
@@ -220,7 +219,7 @@ def sessions(
     asked: tuple[str, ...],
     clicks: str | None,
     session_topics: str | None,
-    run_duplicates: str,
+    on_duplicate: str,
     bad_runs: str,
     lengths: str | None,
     rel: int | None,
@@ -246,7 +245,7 @@ def sessions(
     read = read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
         read = read.followed_by(
-            runs, ties=ties or "trec", duplicates=run_duplicates, bad_runs=bad_runs
+            runs, ties=ties or "trec", on_duplicate=on_duplicate, bad_runs=bad_runs
         )
     options = {name: value for name, value in options.items() if value is not None}
     found = evaluate_sessions(read, qrels, wanted, lengths=lengths, **options)

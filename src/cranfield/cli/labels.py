@@ -264,14 +264,14 @@ Examples:
   cranfield judges qrels.txt gpt=umbrela.jsonl llama.txt --cut
   cranfield judges qrels.txt labels/ --table agreement --format csv
   cranfield judges qrels.txt labels/ --runs runs/ -m AP -m nDCG@10
-  cranfield judges qrels.txt labels/ --runs runs/ --kin families.csv
-  cranfield judges few.txt llm.txt --runs runs/ --correct topic -m nDCG@10
-  cranfield judges qrels.txt submissions/ --own-runs --kin teams.csv -m nDCG@10
+  cranfield judges qrels.txt labels/ --runs runs/ --families families.csv
+  cranfield judges few.txt llm.txt --runs runs/ --ppi topic -m nDCG@10
+  cranfield judges qrels.txt submissions/ --own-runs --families teams.csv -m nDCG@10
 """
 
 DEFAULT = ("AP", "nDCG@10")
 
-OF_RUNS = ("rankings", "systems", "kin", "corrected")
+OF_RUNS = ("rankings", "systems", "self-preference", "ppi")
 JUDGE_TABLES = ("agreement", "intervals", "calibration", *OF_RUNS)
 
 RANKED = ("--runs", "--own-runs")
@@ -280,7 +280,7 @@ RANKED = ("--runs", "--own-runs")
 
 @command(
     epilog=JUDGES_EPILOG,
-    first="cut scale runs own-runs kin correct measure confidence format table output rel",
+    first="cut scale runs own-runs families ppi measure confidence format table output rel",
 )
 @settings(f"label-format fixed-topics {DOCUMENT_JUDGING_SETTINGS}")
 @click.argument("qrels", metavar="QRELS", type=READ)
@@ -297,25 +297,26 @@ RANKED = ("--runs", "--own-runs")
 )
 @option("--own-runs", is_flag=True, help="Rank the judges: each is a run by its own grades.")
 @option(
-    "--kin",
+    "--families",
     metavar="FILE",
-    help="Ask whether judges favour their own: a table of names, judges and systems, and families.",
+    help="Estimate self-preference: a table of judges and systems (name) and their families"
+    " (family).",
     type=READ,
-    goes_with=("--runs !--correct", "--own-runs !--correct"),
+    goes_with=("--runs !--ppi", "--own-runs !--ppi"),
 )
 @option(
-    "--correct",
+    "--ppi",
     stands_for="unit",
     goes_with=RANKED,
     metavar="UNIT",
-    help="Correct what judges say of the runs by QRELS, where people judged a random sample: of"
-    " topics (topic), or of the documents of every topic (document).",
+    help="Prediction-powered scores of the runs, if QRELS is a random sample: of topics (topic), or"
+    " of the documents of each topic (document).",
 )
 @option(
     "--fixed-topics",
     is_flag=True,
-    goes_with="--correct",
-    help="With --correct document: confidence intervals for these topics only.",
+    goes_with="--ppi",
+    help="With --ppi document: confidence intervals for these topics only.",
 )
 @measures_option(DEFAULT, goes_with=RANKED)
 @options_from("cranfield.assess.compare_judges", "confidence")
@@ -332,8 +333,8 @@ def judges(
     label_format: str | None,
     runs: tuple[str, ...],
     own_runs: bool,
-    kin: str | None,
-    correct: str | None,
+    families: str | None,
+    ppi: str | None,
     fixed_topics: bool,
     asked: tuple[str, ...],
     confidence: float,
@@ -353,19 +354,19 @@ def judges(
     if runs and own_runs:
         raise PolicyError("give either --runs or --own-runs, not both")
     lacking = {
-        "rankings": not ranked or bool(correct),
-        "systems": not ranked or bool(correct),
-        "kin": kin is None,
-        "corrected": not correct,
+        "rankings": not ranked or bool(ppi),
+        "systems": not ranked or bool(ppi),
+        "self-preference": families is None,
+        "ppi": not ppi,
     }
     written.check(name for name in JUDGE_TABLES if not lacking.get(name))
     wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
     reading = Reading.of(judging)
     people, labels = reading.with_judges(qrels, judges, label_format, runs=ranked)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}
-    if correct and not cut:
+    if ppi and not cut:
         # Few judgments of people may lack the highest grade.
-        on_scale["scale"] = panel_of(people, labels, scale, few=True).scale
+        on_scale["scale"] = panel_of(people, labels, scale, scale_of_judges=True).scale
     found = compare_judges(people, labels, level=level, **on_scale)
     results: list[Any] = [found]
     if ranked:
@@ -374,11 +375,11 @@ def judges(
         options = without_reading(judging)
         if options.pop("aspects"):
             raise PolicyError("--aspect is not for judges")
-        if correct:
-            options |= {"unit": correct, "fixed_topics": fixed_topics, "alpha": 1 - confidence}
-            results += _corrected(many, people, labels, wanted, cuts | options)
+        if ppi:
+            options |= {"unit": ppi, "fixed_topics": fixed_topics, "alpha": 1 - confidence}
+            results += _ppi_scores(many, people, labels, wanted, cuts | options)
         else:
-            results += _ranked(many, people, labels, wanted, kin, on_scale | options)
+            results += _ranked(many, people, labels, wanted, families, on_scale | options)
     notes = list(dict.fromkeys(note for result in results for note in result.notes))
     size = (
         f"{counted(len(sampled_only(people)), 'judgment')} of {counted(len(found.topics), 'topic')}"
@@ -399,7 +400,7 @@ def judges(
         facts=about,
         first=(),
     )
-    if correct:
+    if ppi:
         findings = replace(findings, frames=_with_judges(findings.frames, results[1:]))
     written.write(findings)
 
@@ -409,34 +410,34 @@ def _ranked(
     people: Any,
     labels: tuple[Judge, ...],
     wanted: Any,
-    kin: str | None,
+    families: str | None,
     options: dict[str, Any],
 ) -> list[Any]:
     """Rank the runs by people and by judges, and measure the self-preference of judges."""
-    from cranfield.assess.judges.kin import kin_bias
     from cranfield.assess.judges.rankings import judge_rankings
+    from cranfield.assess.judges.self_preference import self_preference
 
     rankings = judge_rankings(runs, people, labels, wanted, **options)
-    if kin is None:
+    if families is None:
         return [rankings]
-    return [rankings, kin_bias(runs, people, labels, kin, wanted, **options)]
+    return [rankings, self_preference(runs, people, labels, families, wanted, **options)]
 
 
-def _corrected(
+def _ppi_scores(
     runs: Any, people: Any, labels: tuple[Judge, ...], wanted: Any, options: dict[str, Any]
 ) -> list[Any]:
-    """Correct the scores by each judge and measure."""
-    from cranfield.assess.estimates.scores import corrected_scores
+    """Estimate prediction-powered scores by each judge and measure."""
+    from cranfield.assess.estimates.scores import ppi_scores
 
     return [
-        corrected_scores(runs, people, judge, measure, **options)
+        ppi_scores(runs, people, judge, measure, **options)
         for measure in wanted
         for judge in labels
     ]
 
 
-def _with_judges(frames: Frames, corrected: Sequence[Any]) -> Frames:
-    """Add measure and judge to the table of corrected scores."""
+def _with_judges(frames: Frames, results: Sequence[Any]) -> Frames:
+    """Add measure and judge to the table of prediction-powered scores."""
     import polars as pl
 
     first = ("measure", "judge")
@@ -444,6 +445,6 @@ def _with_judges(frames: Frames, corrected: Sequence[Any]) -> Frames:
         one.to_polars().select(
             *(pl.lit(getattr(one, name)).alias(name) for name in first), pl.all()
         )
-        for one in corrected
+        for one in results
     ]
-    return {**frames, "corrected": (pl.concat(parts), (*first, "system"))}
+    return {**frames, "ppi": (pl.concat(parts), (*first, "system"))}

@@ -234,7 +234,7 @@ BY_STUDY = {
 
 IN_PYTHON = {
     "JudgeComparison": "cf.assess.compare_judges",
-    "KinBias": "cf.assess.kin_bias",
+    "SelfPreference": "cf.assess.self_preference",
     "QueryLog": "cf.online.read_log",
     "ModelEvaluation": "cf.online.evaluate_models",
     "ExperimentReport": "cf.online.analyse_experiment",

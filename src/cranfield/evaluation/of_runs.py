@@ -54,7 +54,7 @@ class Judging(OfRankings, total=False):
     topics_with_grade: int | None
     system: str | None
     columns: Mapping[str, str] | None
-    duplicates: str
+    on_duplicate: str
     bad_runs: str
 
 
@@ -149,7 +149,7 @@ def evaluate(
     options
         As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`,
         `max_grade`, `topics_with_grade`, `lengths`, `groups`, `intents`, `aspects`, `system`,
-        `columns`, `duplicates`, `bad_runs`, `jobs`, `backend`, `progress`. With
+        `columns`, `on_duplicate`, `bad_runs`, `jobs`, `backend`, `progress`. With
         shards, the depth is that of the whole
         ranking, a system that lacks a topic in its run lacks it in all shards, and `lengths`,
         `groups`, `intents` and `aspects` are refused. Only with shards:

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import OneOf, Whole, check_arguments
-from cranfield.base.shares import wilson
+from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream, uniforms
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.files.many_runs import read_runs

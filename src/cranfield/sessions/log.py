@@ -527,7 +527,7 @@ def followed_by(
     runs: Any,
     *,
     ties: str = "trec",
-    duplicates: str = "error",
+    on_duplicate: str = "error",
     bad_runs: str = "error",
 ) -> Sessions:
     """Append the rankings of runs to sessions, as the results of their current queries.
@@ -544,7 +544,7 @@ def followed_by(
         Whatever :func:`cranfield.read_runs` takes; the topics are the names of sessions.
     ties
         Order of documents with equal scores, as for :func:`cranfield.judge`.
-    duplicates, bad_runs
+    on_duplicate, bad_runs
         As for :func:`cranfield.read_runs`.
 
     Returns
@@ -575,7 +575,7 @@ def followed_by(
     """
     if len(sessions.systems) != 1:
         raise PolicyError(f"runs follow a log of one system, not of {len(sessions.systems)}")
-    collection = read_runs(runs, duplicates=duplicates, bad_runs=bad_runs)
+    collection = read_runs(runs, on_duplicate=on_duplicate, bad_runs=bad_runs)
     if not len(collection):
         raise InputError("no runs were given")
     read = list(collection)
@@ -611,12 +611,9 @@ def followed_by(
         both = pl.concat([repeated(history).select(*schema), more.select(*schema)])
         return renumbered(both).sort(*LISTS, maintain_order=True)
 
-    settings = {
-        "duplicates of runs" if k == "duplicates" else k: v for k, v in collection.settings.items()
-    }
     return replace(
         sessions,
-        runs_read=settings,
+        runs_read=dict(collection.settings),
         names=tuple(sessions.names[i] for i in indices),
         topics=tuple(sessions.topics[i] for i in indices),
         systems=tuple(

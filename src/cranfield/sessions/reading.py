@@ -267,7 +267,7 @@ class _Reader(XmlReader):
 
 
 def read_sessions(
-    data: Any, *, clicks: Any = None, topics: Any = None, duplicates: str = "error"
+    data: Any, *, clicks: Any = None, topics: Any = None, on_duplicate: str = "error"
 ) -> Sessions:
     """Read search sessions.
 
@@ -287,7 +287,7 @@ def read_sessions(
         The topic of each session: a dict, a table with columns `session` and `topic`, or a file of
         lines of both, as the `sessiontopicmap` of the track. It takes precedence over the log; a
         session that is not in it keeps its topic of the log.
-    duplicates
+    on_duplicate
         How to treat a rank that occurs twice in a list of a table: `error` (default), or `first`,
         which keeps the first result and reports the number of others.
 
@@ -312,7 +312,7 @@ def read_sessions(
     >>> sessions
     Sessions(1 session, 1 query, 2 results, 1 click)
     """
-    check_choice("duplicates", duplicates, ("error", "first"))
+    check_choice("on_duplicate", on_duplicate, ("error", "first"))
     if isinstance(data, Sessions):
         if clicks is not None or topics is not None:
             raise InputError("sessions that are read already take no clicks or topics")
@@ -322,7 +322,7 @@ def read_sessions(
             raise InputError("has its own clicks, so none are read beside it", source=source.name)
         sessions = _of_xml(read_xml(source), source.name, topics)
     else:
-        sessions = _of_table(data, clicks, topics, duplicates)
+        sessions = _of_table(data, clicks, topics, on_duplicate)
     for problem in _problems(sessions):
         warnings.warn(CranfieldWarning(f"{sessions.source}: {problem}"), stacklevel=2)
     return sessions
@@ -399,7 +399,7 @@ def _without_system(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {name: dtype for name, dtype in schema.items() if name != "system"}
 
 
-def _of_table(data: Any, clicks: Any, topics: Any, duplicates: str) -> Sessions:
+def _of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
     table = read_results(data)
     source, frame = table.source, table.frame.with_columns(pl.col("system").fill_null(LOG))
     topic_of = _one_topic(frame, source) if "topic" in table.names else {}
@@ -429,7 +429,7 @@ def _of_table(data: Any, clicks: Any, topics: Any, duplicates: str) -> Sessions:
         )
     first = first_of_each(results, *LISTS, "rank")
     twice = (~first).arg_true()
-    if len(twice) and duplicates == "first":
+    if len(twice) and on_duplicate == "first":
         warn(
             f"{source}: {counted(len(twice), 'result')} at a rank that is twice in one list, of"
             " which the first one is kept",

@@ -180,7 +180,7 @@ def test_columns_of_other_names(news: News, runs: Path, tmp_path: Path) -> None:
         ("tag,priority\na,1.5\n", ":2: priority '1.5' is not a whole number"),
         ("tag,priority\na,1\na,0\n", ":3: priority must be an integer from 1"),
         ("tag,received\na,2026-08-15\n", ":2: '2026-08-15' has no offset from UTC"),
-        ("tag,team\na\n", ":2: 1 cells where the head has 2"),
+        ("tag,team\na\n", ":2: expected 2 cells as in the header, got 1"),
         ("tag\n", "is empty"),
         ("", "is empty"),
     ],

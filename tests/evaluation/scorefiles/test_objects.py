@@ -21,8 +21,8 @@ def read(text: str, folder: Path, name: str = "s.json", **options: Any) -> cf.Sc
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"a": {"q1": 1, "q1": 2}}', "'q1' is twice in one object"),
-        ('{"a": {"q1": 1}, "a": {"q1": 2}}', "'a' is twice in one object"),
+        ('{"a": {"q1": 1, "q1": 2}}', "'q1' occurs twice in one object"),
+        ('{"a": {"q1": 1}, "a": {"q1": 2}}', "'a' occurs twice in one object"),
         ('{"a": 1, "b": 2}', r"system 'a' has '1' .int. where {topic: score} or a list"),
         ('{"a": [1, 2], "b": null}', "system 'b' has null where"),
         ('{"a": "12"}', r"system 'a' has '12' .str. where"),
@@ -42,7 +42,7 @@ def read(text: str, folder: Path, name: str = "s.json", **options: Any) -> cf.Sc
             '[{"topic": "q1", "a": 1}, 7]',
             "row 2: expected a record as in the first row",
         ),
-        ('{"a":\n {"q1": }}', ":2: is no valid JSON: Expecting value"),
+        ('{"a":\n {"q1": }}', ":2: is not valid JSON: Expecting value"),
         ('{"a": {}}', "has no scores by topic"),
     ],
 )
@@ -61,7 +61,7 @@ def test_lines_of_json(tmp_path: Path) -> None:
         assert (scores.measure, scores.systems, scores.topics) == ("AP", ("bm25",), ("q1",))
     with pytest.raises(InputError, match=r":3: score 'x' is not a finite number \(topic 'q2'\)"):
         read(text + text.replace("0.5", '"x"').replace("q1", "q2"), tmp_path, "s.jsonl")
-    with pytest.raises(InputError, match=":3: 'a' is twice in one object"):
+    with pytest.raises(InputError, match=":3: 'a' occurs twice in one object"):
         read(text + '{"a": 1, "a": 2}', tmp_path, "s.jsonl")
 
 

@@ -159,7 +159,7 @@ def test_other_faults(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="neither an object"):
         cf.read_scores(tmp_path / "s.json")
     (tmp_path / "s.json").write_text("{")
-    with pytest.raises(InputError, match="no valid JSON"):
+    with pytest.raises(InputError, match="not valid JSON"):
         cf.read_scores(tmp_path / "s.json")
     (tmp_path / "s.parquet").write_text("PAR1")
     with pytest.raises(InputError, match="not readable Parquet"):

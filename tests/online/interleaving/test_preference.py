@@ -250,7 +250,7 @@ def test_wrong_counts(options: dict[str, Any], message: str) -> None:
         ([[1, 2, 3]], None, "two rankers"),
         ([[1, np.inf]], None, "finite"),
         ([[1, np.nan]], None, "no impression"),
-        ([["a", "b"]], None, "credits are numbers"),
+        ([["a", "b"]], None, "credits must be numbers"),
         ([[1, 2]], ["a", "b"], "1 impression, and units"),
         ([[1, 2], [2, 1]], ["a", {}], "units are labels, one of each impression, and not of kinds"),
         (np.empty((0, 2)), None, "no impression"),

@@ -100,7 +100,7 @@ def test_living_labs(tmp_path: Path) -> None:
         ('{"sid":"s","qid":"q","ranking":3}', "is no record of living labs"),
         ('{"sid":"s","ranking":[]}', "has no query"),
         ('{"sid":"s","qid":"q","ranking":[{"clicked":true}]}', "is clicked, and has no document"),
-        ('{"sid":"s",', "is no valid JSON"),
+        ('{"sid":"s",', "is not valid JSON"),
         ("[1]", "is no object"),
         ('{"sid":"\\ud800","qid":"q","ranking":[]}', "is no valid JSON: half of a"),
     ],

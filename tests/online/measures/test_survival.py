@@ -127,7 +127,7 @@ def test_dwell_goes_by_clicks() -> None:
         ({"measure": "Dwell", "by": "user"}, "unknown by 'user'; expected one of: variant"),
         ({"measure": "Dwell", "horizon": 0}, "horizon must be a number above 0, not 0"),
         ({"measure": "AbsenceTime", "horizon": 1e12}, "lies beyond what was seen"),
-        ({"measure": "Dwell", "horizon": "x"}, "horizons are numbers, not 'x'"),
+        ({"measure": "Dwell", "horizon": "x"}, "horizons must be numbers, got 'x'"),
     ],
 )
 def test_wrong_questions_are_refused(options: dict[str, Any], said: str) -> None:

@@ -35,12 +35,12 @@ def test_text_forms_read_back(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("CTR@0", "cutoff=0 is not an integer"),
+        ("CTR@0", "cutoff must be an integer"),
         ("CTR@three", "a whole number of ranks stands behind the @"),
         ("pSkip@3", "pSkip takes no cutoff"),
         ("CTR(rank=3)", "CTR has no parameter 'rank'"),
         ("Dwell(__import__('os'))", "parameters are given as name=value"),
-        ("SATRate(unknown='maybe')", "is not one of 'drop', 'sat', 'not'"),
+        ("SATRate(unknown='maybe')", "must be one of 'drop', 'sat', 'not'"),
         ("x" * 300, "is not a valid online measure"),
     ],
 )

@@ -22,7 +22,7 @@ from cranfield.assess.judges.reading import Scale, combinations, matched, panel_
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_choice, check_share
 from cranfield.base.kinds import OneOf
-from cranfield.base.shares import wilson
+from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result, readable
 from cranfield.tabular import Table, between, number
@@ -291,10 +291,10 @@ def compare_judges(
     Parameters
     ----------
     human
-        Judgments of people: whatever :func:`cranfield.read_qrels` takes. A grade below 0 counts as
-        the lowest one; of several subtopics, the highest grade counts.
+        Judgments of people: in any form that :func:`cranfield.read_qrels` reads. A grade below
+        0 counts as the lowest one; of several subtopics, the highest grade counts.
     judges
-        Whatever :func:`read_judges` takes.
+        In any form that :func:`read_judges` reads.
     scale
         The lowest and highest possible grade, such as `(0, 3)` or `"0..3"`; by default 0 and the
         highest grade that people gave.

@@ -66,7 +66,7 @@ def climb(
     tolerance: float,
     iterations: int,
 ) -> Climb:
-    """Make steps until the objective rises by less than the tolerance; `expect` returns it last."""
+    """Iterate until the objective rises by less than the tolerance; `expect` returns it last."""
     state, objective, converged = start, list[float](), False
     while True:
         posterior, evidence, value = expect(state)
@@ -382,7 +382,9 @@ def glad(
     if spread < _LEAST_SPREAD:
         raise PolicyError(f"spread must be at least {_LEAST_SPREAD:g}")
     if isinstance(prior, str) and prior == "estimated":
-        raise PolicyError("prior of GLAD is 'uniform' or a list of chances: it is not estimated")
+        raise PolicyError(
+            "prior of GLAD must be 'uniform' or a list of probabilities, got 'estimated'"
+        )
     crowd = Crowd(labels, gold, prior, tolerance, iterations)
     share = np.asarray(crowd.fixed)
     workers, shape = len(labels.workers), (len(labels.docs), labels.grades.size)

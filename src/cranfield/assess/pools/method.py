@@ -38,7 +38,7 @@ class Asking:
         raise NotImplementedError
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
-        """Take the relevance of documents chosen before, each of another group."""
+        """Update the state by the relevance of chosen documents, one per group."""
         raise NotImplementedError
 
     def whole(self, relevant: Bools, known: Bools, batch: int) -> Indices:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools
-from cranfield.base.errors import InputError, kept_warnings, quoted
+from cranfield.base.errors import InputError, collected_warnings, quoted
 from cranfield.base.files import file_sha256
 from cranfield.base.text import counted
 from cranfield.campaign.checks.lines import (
@@ -143,7 +143,7 @@ def check_with_metadata(
     if whole and again and faults.readable:
         # What is accepted here must be readable.
         try:
-            with kept_warnings():
+            with collected_warnings():
                 read_run(name, format=task.format)
         except InputError as unreadable:
             faults.add("unreadable", unreadable.reason, unreadable.line)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import InputError, kept_warnings, quoted
+from cranfield.base.errors import InputError, collected_warnings, quoted
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.checks.checking import check_run, check_twice
 from cranfield.campaign.checks.lines import read_lines
@@ -197,7 +197,7 @@ def _checked(
     try:
         if by_line is not None and not FORMAT_OF_SUFFIX.get(source.suffix) and path != "-":
             report = by_line(path)
-        with kept_warnings() as warned:
+        with collected_warnings() as warned:
             data = read(path)
     except InputError as raised:
         error = raised

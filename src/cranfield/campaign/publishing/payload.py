@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import InputError, quoted, told_again
+from cranfield.base.errors import InputError, converted_error, quoted
 from cranfield.base.parallel import in_threads
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import Faults
@@ -391,7 +391,7 @@ def _write_runs(folder: Path, payload: Payload) -> None:
         try:
             text = released_text(kept, alias, payload.task.format)
         except InputError as error:
-            raise told_again(error, InputError, f"run {quoted(one.kept.tag)}") from None
+            raise converted_error(error, InputError, f"run {quoted(one.kept.tag)}") from None
         (folder / f"{one.run.tag}.run.xz").write_bytes(packed(text))
 
     in_threads(write, payload.runs, None)

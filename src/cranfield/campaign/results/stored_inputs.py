@@ -19,9 +19,9 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_several,
-    kept_warnings,
+    collected_warnings,
+    converted_error,
     quoted,
-    told_again,
     warn,
 )
 from cranfield.base.files import file_sha256
@@ -208,7 +208,7 @@ def run_of(opened: Opened, rules: TaskRules, submission: Submission) -> Run:
         _check(opened, submission)
         return runs_of(opened, rules, [submission])[0]
     except InputError as error:
-        raise told_again(error, InputError, f"run {quoted(submission.tag)}") from None
+        raise converted_error(error, InputError, f"run {quoted(submission.tag)}") from None
 
 
 def intact_runs(opened: Opened, submissions: Iterable[Submission]) -> list[Submission]:
@@ -262,7 +262,7 @@ def _readable(
         try:
             read(run)
         except InputError as error:
-            reason = str(told_again(error, InputError, f"run {quoted(run.tag)}"))
+            reason = str(converted_error(error, InputError, f"run {quoted(run.tag)}"))
             if run.id not in opened.unreadable:
                 warn(f"{reason}; the run is excluded")
             opened.unreadable[run.id] = reason
@@ -366,7 +366,7 @@ def _warn_of_blanks(
     for submission in chosen if has_blank else ():
         if submission.id in opened.unreadable:
             continue
-        with kept_warnings():
+        with collected_warnings():
             run = run_of(opened, rules, submission)
         frame = run.to_polars()
         rows = (frame["topic"].str.contains(blank) | frame["doc"].str.contains(blank)).arg_true()

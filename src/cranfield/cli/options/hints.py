@@ -14,6 +14,7 @@ HABITS = {
     "--qrels": ("QRELS", "judgments are the first argument: QRELS RUN..."),
     **dict.fromkeys(("--run", "--runs"), ("RUN", "runs are arguments, after the judgments")),
     "-c": ("--topics", "all judged topics count unless --topics says otherwise"),
+    "--duplicates": ("--on-duplicate", "--on-duplicate says which of repeated documents counts"),
     "-M": ("--depth", "--depth N cuts rankings"),
     "-J": ("--unjudged", "--unjudged condensed leaves unjudged documents out"),
     "--prose": ("--as", "--as prose writes a paragraph"),
@@ -37,8 +38,7 @@ def told(error: click.NoSuchOption, command: click.Command) -> str:
 
 
 _HINT = re.compile(
-    r"""^\w+:\ [a-z_]\w*=.*?\ is\ not\b"""  # A wrong parameter of a measure.
-    r"""|\w+\([^()]*\)"""  # A measure with its parameters, or a call of Python, stays as it is.
+    r"""\w+\([^()]*\)"""  # A measure with its parameters, or a call of Python, stays as it is.
     r"""|\b(?P<name>[a-z_]+)=(?:(?P<text>'[^']*'|"[^"]*"|\.\.\.)|(?P<true>True)\b"""
     r"""|\{'(?P<key>\w+)':\ \.\.\.\})"""
     r"""|(?<=such\ as\ )(?P<of>[a-z_]+)=(?P<number>\d+)"""
@@ -46,7 +46,17 @@ _HINT = re.compile(
 
 
 _OF_READERS = frozenset(
-    {"columns", "cut", "duplicates", "encoding", "format", "measure", "missing", "repeats", "scale"}
+    {
+        "columns",
+        "cut",
+        "on_duplicate",
+        "encoding",
+        "format",
+        "measure",
+        "missing",
+        "repeats",
+        "scale",
+    }
     | {"max_grade", "topics_with_grade"}
     | {"numbers", "separator", "subtopics", "system", "ungraded"}
 )

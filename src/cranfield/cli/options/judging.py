@@ -80,7 +80,7 @@ reading_options = (
     ),
     separator_option,
     numbers_option,
-    *options_of("cranfield.read_runs", "duplicates"),
+    *options_of("cranfield.read_runs", "on_duplicate"),
     skip_bad_runs,
 )
 
@@ -97,7 +97,7 @@ class Reading:
     separator: str = "auto"
     numbers: str = "auto"
     subtopics: bool | None = None
-    duplicates: str = "error"
+    on_duplicate: str = "error"
     ungraded: str = "error"
     bad_runs: str = "error"
 
@@ -114,7 +114,7 @@ class Reading:
 
     @property
     def _usual(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("encoding", "separator", "duplicates")}
+        return {name: getattr(self, name) for name in ("encoding", "separator", "on_duplicate")}
 
     def qrels(self, path: str | None, subtopics: bool | None = None) -> Qrels:
         """Read judgments."""
@@ -347,7 +347,7 @@ document_judging_options = _judging()
 """The options of reading and judging where documents are judged, not subtopics."""
 
 RUN_SETTINGS = (
-    "input-format encoding system columns lower separator numbers duplicates skip-bad-runs"
+    "input-format encoding system columns lower separator numbers on-duplicate skip-bad-runs"
 )
 """Options of reading runs that most commands take from a file of settings."""
 
@@ -402,7 +402,7 @@ def judged_runs(
         separator=reading.separator,
         system=reading.system,
         columns=reading.columns,
-        duplicates=reading.duplicates,
+        on_duplicate=reading.on_duplicate,
     )
     with wrong_order():
         many = reading.runs(qrels, runs)

@@ -16,7 +16,14 @@ from typing import Annotated, Any, overload
 
 import polars as pl
 
-from cranfield.base.errors import InputError, PolicyError, check_choice, quoted, told_again, warn
+from cranfield.base.errors import (
+    InputError,
+    PolicyError,
+    check_choice,
+    converted_error,
+    quoted,
+    warn,
+)
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.named_columns import (
@@ -47,7 +54,7 @@ _USUAL = {
     "lower_is_better": False,
     "separator": "auto",
     "numbers": "auto",
-    "duplicates": "error",
+    "on_duplicate": "error",
     "bad_runs": "error",
 }
 """Options of reading, and their defaults."""
@@ -102,10 +109,10 @@ class Runs(Sequence[Run]):
             return read_run(data, name=name, **self._options)
         except InputError as error:
             if name is not None and error.source == RUN.called:
-                error = told_again(error, InputError, f"run {quoted(name)}")
+                error = converted_error(error, InputError, f"run {quoted(name)}")
             if self.bad_runs == "error":
                 raise error from None
-            raise told_again(error, BadRunError) from None
+            raise converted_error(error, BadRunError) from None
 
     def _place(self, name: str) -> int:
         """Find a run by its name; runs without one are read for their tags."""
@@ -149,8 +156,8 @@ class Runs(Sequence[Run]):
         settings: dict[str, Any] = {}
         if self._options.get("lower_is_better"):
             settings["lower scores rank first"] = True
-        if (duplicates := self._options.get("duplicates", "error")) != "error":
-            settings["duplicates"] = duplicates
+        if (on_duplicate := self._options.get("on_duplicate", "error")) != "error":
+            settings["on_duplicate"] = on_duplicate
         if self.skipped:
             settings["skipped runs"] = list(self.skipped.values())
         return settings
@@ -202,9 +209,9 @@ class Runs(Sequence[Run]):
         new = {name: value for name, value in options.items() if value != _USUAL[name]}
         if not new:
             return self
-        for name in _USUAL.keys() - {"duplicates", "bad_runs"}:
+        for name in _USUAL.keys() - {"on_duplicate", "bad_runs"}:
             if name in new and new[name] != self._options.get(name, _USUAL[name]):
-                raise PolicyError(f"{name} is for read_runs, and these runs are read already")
+                raise PolicyError(f"{name} applies to files and tables; these runs have been read")
         return Runs(self._items, **{"bad_runs": self.bad_runs, **self._options, **new})
 
     def __repr__(self) -> str:
@@ -221,7 +228,7 @@ def read_runs(
     lower_is_better: bool = False,
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
-    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     bad_runs: str = "error",
 ) -> Runs:
     """Read many runs, each on access.
@@ -235,7 +242,7 @@ def read_runs(
         What names several files gives them in order of name. A table with a column of systems
         (usual names: `system`, `run`, `model`, `tag`, ...) is a run of each, in order of
         appearance.
-    format, encoding, columns, lower_is_better, separator, numbers, duplicates
+    format, encoding, columns, lower_is_better, separator, numbers, on_duplicate
         As for :func:`read_run`. Where files without names of columns stand beside tables, `columns`
         is about the tables; so is `lower_is_better` if `columns` names the score.
     system
@@ -264,7 +271,7 @@ def read_runs(
     >>> [run.name for run in read_runs(rows)]
     ['a', 'b']
     """
-    check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("bad_runs", bad_runs, BAD_RUNS)
     options: dict[str, Any] = {
         "format": format,
@@ -274,7 +281,7 @@ def read_runs(
         "lower_is_better": lower_is_better,
         "separator": separator,
         "numbers": numbers,
-        "duplicates": duplicates,
+        "on_duplicate": on_duplicate,
     }
     if isinstance(data, Runs):
         return data.read_as(bad_runs=bad_runs, **options)
@@ -287,7 +294,7 @@ def read_runs(
 
 
 def _is_table(data: Any) -> bool:
-    """Tell whether a path is one of a table, by its suffix."""
+    """Return True if the suffix of a path is that of a table."""
     return isinstance(data, (str, PathLike)) and Source(fspath(data)).suffix in FORMAT_OF_SUFFIX
 
 
@@ -300,7 +307,7 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
         # It is looked at twice, and can be read once.
         data = Source(path, held=Source(path).read())
     try:
-        of_rows = ("duplicates", "lower_is_better", "numbers")
+        of_rows = ("on_duplicate", "lower_is_better", "numbers")
         table = systems_table(data, **{k: v for k, v in options.items() if k not in of_rows})
     except InputError:
         if path == "-":
@@ -402,7 +409,7 @@ def _runs_among(files: Sequence[str], *, explicit: bool = False) -> list[str]:
     ]
     if runs and skipped:
         listed = some_of(map(quoted, skipped), 3)
-        warn(f"passed over {listed}, which by its name is no run", stacklevel=3)
+        warn(f"passed over {listed}, which does not look like a run by its name", stacklevel=3)
     return [file for file in files if file in runs]
 
 
@@ -412,7 +419,7 @@ def named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
     for text in _runs_among(texts, explicit=True):
         name, path = named_file(text)
         if name in names:
-            raise InputError(f"two runs are called {quoted(name)}; give each a name of its own")
+            raise InputError(f"two runs have the name {quoted(name)}; name each run")
         if name is not None:
             names.add(name)
         files = list(files_of(path))
@@ -501,13 +508,13 @@ def distinct_names(
     repeated = next((name for name, number in Counter(renamed).items() if number > 1), None)
     if repeated is not None:
         of_name = {stem for stem, name in zip(stems, renamed, strict=True) if name == repeated}
-        advice = "give each file a name of its own: NAME=FILE"
+        advice = "name each file: NAME=FILE"
         if None in of_name:
-            advice = "give each a name of its own: in Python, as in {'bm25': one, 'dense': other}"
-        raise InputError(f"two runs are called {quoted(repeated)}; {advice}")
+            advice = "name each run, as in {'bm25': one, 'dense': other}"
+        raise InputError(f"two runs have the name {quoted(repeated)}; {advice}")
     tag = min(name for name, number in times.items() if number > 1)
     warn(
-        f"several files have the run tag {quoted(tag)}; their systems are called by file name",
+        f"several files have the run tag {quoted(tag)}; systems are named by file name",
         stacklevel=stacklevel,
     )
     return renamed

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 NO_INTENT = "0"
 """In judgments of NTCIR by intent: documents that are relevant to none."""
 
-_FIRST = "duplicates='first' keeps the first one"
+_FIRST = "on_duplicate='first' keeps the first one"
 
 _COLUMNS = ("class", "stratum", "inclusion")
 """Columns of judgments besides the grade."""
@@ -63,7 +63,7 @@ def read_qrels(
     subtopics: bool | None = None,
     columns: Mapping[str, str] | None = None,
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
-    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     ungraded: Annotated[str, OneOf(tuple(UNGRADED))] = "error",
 ) -> Qrels:
     """Read relevance judgments.
@@ -97,7 +97,7 @@ def read_qrels(
         Separator of columns in text; `auto` (default) decides by line. `tab`; `blank`: any blanks,
         and further columns of runs are ignored; `auto`: tabs on lines that have as many columns by
         tabs as the form has, and else blanks. What is in doubt is refused.
-    duplicates
+    on_duplicate
         Which of a document that is twice in one topic is kept, if any. `error` (default): none;
         `first`, `last`, `best` (the highest grade). They are counted and told.
     ungraded
@@ -127,7 +127,7 @@ def read_qrels(
     """
     if isinstance(data, Qrels):
         return data
-    check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("ungraded", ungraded, UNGRADED)
     if isinstance(data, dict) and (format, encoding, columns) == ("auto", "utf-8", None):
         from cranfield.collection.files.named_columns import qrels_of_dicts
@@ -147,8 +147,8 @@ def read_qrels(
         part = _intents(rows, subtopics)
     else:
         part, iterations = _subtopics(rows, subtopics)
-    if duplicates != "error":
-        kept = rows.without_repeats(duplicates, rows.numbers("grade"), part)
+    if on_duplicate != "error":
+        kept = rows.without_repeats(on_duplicate, rows.numbers("grade"), part)
         rows = rows if kept is None else rows.restricted(kept)
     _warn_of_unjudged(data)
     try:
@@ -168,7 +168,7 @@ def read_qrels(
 def refuse_open(data: Any) -> None:
     """Refuse an open file: it may be looked at twice, and its name says what it is."""
     if isinstance(data, IOBase):
-        raise InputError("this is an open file: give its path, as text or as a Path")
+        raise InputError("expected a path, got an open file")
 
 
 def _warn_of_unjudged(data: Any) -> None:
@@ -181,9 +181,9 @@ def _warn_of_unjudged(data: Any) -> None:
     if empty:
         has = "has" if len(empty) == 1 else "have"
         warn(
-            f"{counted(len(empty), 'topic')} of the judgments {has} none"
-            f" ({some_of(map(quoted, empty), 3)}) and cannot count; a document with grade 0 lets a"
-            " topic count",
+            f"{counted(len(empty), 'topic')} of the judgments {has} no documents"
+            f" ({some_of(map(quoted, empty), 3)}) and {'is' if len(empty) == 1 else 'are'} skipped;"
+            " a document with grade 0 includes a topic",
             stacklevel=3,
         )
 
@@ -200,7 +200,7 @@ def read_run(
     lower_is_better: bool = False,
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
-    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
 ) -> Run:
     """Read one run.
 
@@ -233,7 +233,7 @@ def read_run(
     numbers
         Number in text of three columns (topic, document, number); `auto` decides by file. `ranks`,
         `scores`, or `auto` (default), which refuses whole numbers that are neither clearly.
-    duplicates
+    on_duplicate
         As for :func:`read_qrels`; the `best` one is that with the best score.
 
     Returns
@@ -260,9 +260,9 @@ def read_run(
     """
     if isinstance(data, Run):
         if lower_is_better:
-            raise PolicyError("lower_is_better is for scores that are not read yet, got a Run")
+            raise PolicyError("lower_is_better applies to files and tables, got a Run")
         return data if name is None else data.renamed(name)
-    check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("numbers", numbers, NUMBERS)
     usual = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
     if isinstance(data, dict) and usual and not lower_is_better:
@@ -280,14 +280,14 @@ def read_run(
             reason = "expected scores, as lower is better, got ranks only"
             raise InputError(reason, source=rows.origin.name)
         scores = -scores
-    if duplicates != "error" and (kept := rows.without_repeats(duplicates, scores)) is not None:
+    if on_duplicate != "error" and (kept := rows.without_repeats(on_duplicate, scores)) is not None:
         rows, scores = rows.restricted(kept), scores[kept]
         ranks = None if ranks is None else ranks[kept]
         unranked = None if unranked is None else unranked[kept]
     tags, source = rows.tags, rows.origin.name
     listed = some_of(map(quoted, tags), 3)
     if len(tags) > 1 and rows.table is not None:
-        reason = f"holds {len(tags)} systems ({listed}), where one is expected"
+        reason = f"expected one system, got {len(tags)} ({listed})"
         raise InputError(reason, source=source)
     tag = tags[0] if len(tags) == 1 else None
     name = (tag or rows.stem) if name is None else name
@@ -312,7 +312,7 @@ def read_run(
 
 
 def _is_without_named_score(rows: _Rows, columns: Mapping[str, str] | Called | None) -> bool:
-    """Tell whether a file lacks the column of scores that tables beside it have by name."""
+    """Return True if a file lacks the score column that tables beside it have."""
     if columns is None or isinstance(columns, Mapping) or rows.table is not None:
         return False
     return columns.beside_tables and "score" in columns.names
@@ -411,14 +411,14 @@ class _Rows:
             raise self.origin.wrong(reason(row), row, topic, self.docs[row])
 
     def without_repeats(
-        self, duplicates: str, values: NDArray[Any], part: str | None = None
+        self, on_duplicate: str, values: NDArray[Any], part: str | None = None
     ) -> Indices | None:
         """Find the rows to keep, of each topic or its parts, and warn of others; None for all."""
         frame = self.frame.select("doc", *([] if part is None else [part]), code=self.codes)
         order = np.arange(frame.height)
-        if duplicates == "last":
+        if on_duplicate == "last":
             order = order[::-1]
-        elif duplicates == "best":
+        elif on_duplicate == "best":
             order = np.argsort(-values.astype(np.float64), kind="stable")
         first = frame[order].select(pl.struct(pl.all()).is_first_distinct()).to_series()
         kept = np.sort(order[first.to_numpy()])
@@ -430,7 +430,7 @@ class _Rows:
         where = f"line {line}, topic" if line else "topic"
         warn(
             f"{self.origin.name}: {counted(dropped.size, 'document')} twice in one topic, of which"
-            f" the {duplicates} one is kept (such as {where}"
+            f" the {on_duplicate} one is kept (such as {where}"
             f" {quoted(self.topics[self.codes[row]])}, document {quoted(self.docs[row])})",
             stacklevel=3,
         )
@@ -484,10 +484,10 @@ def _read(
     check_choice("format", format, FORMATS)
     refuse_open(data)
     if format in OF_QRELS and kind != "qrels":
-        raise PolicyError(f"format {quoted(format)} is one of judgments, not of runs")
+        raise PolicyError(f"format {quoted(format)} is for judgments, not for runs")
     is_path = isinstance(data, (str, PathLike))
     if not is_path and not is_utf8(encoding):
-        raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
+        raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     names = None
     if columns is not None or system is not None:
         from cranfield.collection.files.named_columns import called

@@ -77,7 +77,7 @@ class SystemTable:
     empty: tuple[str, ...] = ()
 
     def systems(self) -> list[tuple[str, SystemTable]]:
-        """Take the rows of each system by themselves, in order of appearance."""
+        """Split the rows by system, in order of appearance."""
         rows = pl.DataFrame({"name": self.table.frame["tag"]}).with_row_index("row")
         of_each = rows.group_by("name", maintain_order=True).agg("row")
         return [(name, self._rows(np.array(rows))) for name, rows in of_each.iter_rows()]
@@ -86,7 +86,7 @@ class SystemTable:
         return replace(self, table=self.table.gather(rows), rows=rows)
 
     def _few_valued(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
-        """Go through the columns of few values that are not read, with their values."""
+        """Yield the unread columns of few values, with these values."""
         for name, cells in islice(self.others.items(), _LOOKED_AT):
             column = _text(cells())
             column = column if self.rows is None else column[self.rows]
@@ -124,7 +124,7 @@ class SystemTable:
 
 
 def _text(cells: Cells) -> pl.Series:
-    """Make text of a column, of any values."""
+    """Convert a column of any values to text."""
     if isinstance(cells, pl.Series):
         if cells.dtype == pl.String:
             return cells
@@ -198,7 +198,7 @@ def _filled(
     table = fitted(cells, schema, columns.source, columns.lines)
     unnamed = table.frame["tag"].is_null() if "tag" in cells else pl.Series([True])
     if not unnamed.all():
-        table.refuse(unnamed, lambda _: "has no system, and others have")
+        table.refuse(unnamed, lambda _: "has no system, but other rows have one")
     if "rank" in schema.required:
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))
@@ -213,7 +213,7 @@ def _graded(made: SystemTable, ungraded: str) -> SystemTable:
         return made
     if ungraded == "error":
         row = int(empty.arg_true()[0])
-        reason = "has no grade; ungraded='drop' takes the document for not judged"
+        reason = "has no grade; ungraded='drop' treats the document as unjudged"
         raise table.wrong(row, reason, table.frame["topic"][row])
     tell_ungraded(table.source, int(empty.sum()), len(empty))
     return made._rows((~empty).arg_true().to_numpy())
@@ -258,7 +258,7 @@ def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None
 
 
 def _names_of(cells: Cells) -> Cells:
-    """Make names of systems of any values, such as dates."""
+    """Convert any values, such as dates, to names of systems."""
     names = TAG.column("tag", cells)[0]
     texts = _text(cells) if names.null_count() else names
     return texts if texts.null_count() < names.null_count() else cells
@@ -282,7 +282,7 @@ def _system_column(columns: Columns) -> str | None:
             names = [str(columns.names[k]) for k in several]
             raise InputError(
                 f"has {len(names)} columns that may name the system"
-                f" ({', '.join(map(quoted, names))}); system={names[0]!r} says which",
+                f" ({', '.join(map(quoted, names))}); set system={names[0]!r}",
                 source=columns.source,
             )
     return str(columns.names[first])
@@ -307,9 +307,9 @@ def records(name: str, kind: str) -> Iterable[Any]:
         if kind == "run" and dataset.has_scoreddocs():
             return list(dataset.scoreddocs_iter())
     except KeyError:
-        raise InputError("ir_datasets knows no data set of that id", source=name) from None
+        raise InputError("unknown data set of ir_datasets", source=name) from None
     except (OSError, RuntimeError) as error:
         # Most often there is no network, or a licence has to be accepted first.
         reason = (str(error).splitlines() or ["for an unknown reason"])[0]
-        raise InputError(f"ir_datasets cannot give it: {reason}", source=name) from error
+        raise InputError(f"ir_datasets failed: {reason}", source=name) from error
     raise InputError(f"has no {kind}", source=name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import CranfieldError, InputError, kept_warnings, quoted, warn
+from cranfield.base.errors import CranfieldError, InputError, collected_warnings, quoted, warn
 from cranfield.base.kinds import OneOf, Whole
 from cranfield.base.parallel import BACKENDS, check_fork
 from cranfield.base.text import some_of
@@ -57,7 +57,7 @@ def read_both(
     subtopics: bool | None = None,
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
-    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     bad_runs: str = "error",
 ) -> tuple[Runs, Qrels]:
     """Read judgments, and prepare runs to be read, with names of columns for both."""
@@ -68,13 +68,15 @@ def read_both(
         from cranfield.collection.files.named_columns import shared
 
         of_qrels, of_runs = shared(columns, system)
-    judgments = read_qrels(qrels, subtopics=subtopics, columns=of_qrels, duplicates=duplicates)
+    judgments = read_qrels(qrels, subtopics=subtopics, columns=of_qrels, on_duplicate=on_duplicate)
     if _types(runs) == {int} and _types(qrels) == {float}:
         warn(f"runs with integer scores and judgments with float grades may be swapped; {ORDER}")
     if columns is not None:
         # Columns that the judgments did not have must be in the runs.
         of_runs.loose &= of_qrels.met
-    many = read_runs(runs, system=system, columns=of_runs, bad_runs=bad_runs, duplicates=duplicates)
+    many = read_runs(
+        runs, system=system, columns=of_runs, bad_runs=bad_runs, on_duplicate=on_duplicate
+    )
     return many, judgments
 
 
@@ -149,7 +151,7 @@ def can_be_read(
     of_runs: Any
     try:
         of_qrels, of_runs = shared(columns, system)
-        with kept_warnings():
+        with collected_warnings():
             if kind == "qrels":
                 return bool(read_qrels(data, columns=of_qrels, **options))
             many = read_runs(data, system=system, columns=of_runs, **options)
@@ -176,7 +178,7 @@ def judge(
     aspects: Mapping[str, Any] | None = None,
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
-    duplicates: str = "error",
+    on_duplicate: str = "error",
     bad_runs: str = "error",
     jobs: Annotated[int | None, Whole(1)] = None,
     backend: Annotated[str | None, OneOf(BACKENDS)] = None,
@@ -187,9 +189,9 @@ def judge(
     Parameters
     ----------
     runs
-        Whatever :func:`read_runs` takes. Runs are read one at a time and not kept.
+        In any form that :func:`read_runs` reads. Runs are read one at a time and not kept.
     qrels
-        Whatever :func:`read_qrels` takes.
+        In any form that :func:`read_qrels` reads.
     ties
         Order of documents with equal scores. `trec` (default): by their ids, descending; also
         `trec_eval-9`, `id-ascending`, `input`, `rank`, `file`.
@@ -228,7 +230,7 @@ def judge(
         As for :func:`read_runs` and :func:`read_qrels`; what is the topic or the document may be
         called so in the runs or in the judgments, and `{"run.doc": ..., "qrels.doc": ...}` says in
         which.
-    duplicates
+    on_duplicate
         As for :func:`read_runs` and :func:`read_qrels`.
     jobs
         Number of workers; it changes no result. In threads by default twice the number of
@@ -280,7 +282,7 @@ def judge(
         topics_with_grade=topics_with_grade,
     )
     check_fork()
-    reading: dict[str, Any] = {"system": system, "columns": columns, "duplicates": duplicates}
+    reading: dict[str, Any] = {"system": system, "columns": columns, "on_duplicate": on_duplicate}
     with telling_order(runs, qrels, **reading):
         many, by_subtopic = read_both(
             runs,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cranfield.base.errors import InputError, MeasureError, quoted, told_again, warn
+from cranfield.base.errors import InputError, MeasureError, converted_error, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
@@ -60,7 +60,7 @@ def naming(source: str) -> Iterator[None]:
     except InputError as error:
         if error.source:
             raise
-        raise told_again(error, InputError, source) from error
+        raise converted_error(error, InputError, source) from error
 
 
 def score_in(cell: Any, line: int | None = None, topic: str | None = None) -> float:

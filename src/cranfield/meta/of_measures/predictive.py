@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import quoted
 from cranfield.base.kinds import Flag, check_arguments
-from cranfield.base.shares import clopper_pearson
+from cranfield.base.proportions import clopper_pearson
 from cranfield.base.text import counted
 from cranfield.meta.of_measures.correlations import by_measure, sign_pvalue, signs
 from cranfield.meta.study import Study, attaining, most_and_fewest, percent

@@ -13,7 +13,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, check_several
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.shares import clopper_pearson
+from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, names_or_count
 from cranfield.meta.of_tests.fast_tests import (

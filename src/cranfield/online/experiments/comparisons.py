@@ -19,7 +19,7 @@ from cranfield.base.errors import (
     check_whole,
     quoted,
 )
-from cranfield.base.shares import wilson
+from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online.experiments.estimates import (
     INFERENCE,

@@ -18,7 +18,7 @@ from cranfield.base.errors import (
     check_whole,
     warn,
 )
-from cranfield.base.shares import wilson
+from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
 from cranfield.online.experiments.design import by_md5, checked_weights, chi_square
 from cranfield.online.experiments.estimates import Effects

@@ -21,7 +21,7 @@ from cranfield.base.errors import (
     numbers,
     quoted,
 )
-from cranfield.base.shares import clopper_pearson
+from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.online.experiments.estimates import percentiles, two_sided

@@ -8,7 +8,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from cranfield.base.errors import CranfieldError, check_share, check_whole
-from cranfield.base.shares import wilson
+from cranfield.base.proportions import wilson
 from cranfield.base.text import counted, plain
 from cranfield.meta.of_users import Sensitivity
 from cranfield.online.click_models.evaluation import ModelEvaluation

@@ -85,7 +85,7 @@ _CHARTS = {
     "hasse": Kind("hasse_chart", LENGTH),
     "judges": Kind("judges_chart", "JudgeComparison"),
     "confusion": Kind("confusion_chart", "JudgeComparison"),
-    "kin-bias": Kind("kin_bias_chart", "KinBias"),
+    "self-preference": Kind("self_preference_chart", "SelfPreference"),
     "clicks": Kind("clicks_by_rank_chart", "QueryLog"),
     "perplexity": Kind("perplexity_chart", "ModelEvaluation"),
     "experiment": Kind("experiment_chart", "ExperimentReport"),

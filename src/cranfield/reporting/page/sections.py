@@ -333,7 +333,7 @@ def interval_versions(parts: Iterable[Part]) -> Table:
 
 
 _READ = {
-    "duplicates": "which of a document that is twice in one topic is kept",
+    "on_duplicate": "which of the repeated documents of a topic counts",
     "skipped runs": "they could not be read",
 }
 """Explanations of settings of reading."""

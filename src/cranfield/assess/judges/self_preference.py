@@ -1,4 +1,4 @@
-"""Self-preference of judges: bias towards the systems of their own family."""
+"""Self-preference of LLM judges: bias towards the systems of their own family."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _FAMILIES = Schema(
 )
 
 
-def kin_of(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
-    """Return which other systems share a family with each judge; shape (judges, systems)."""
+def same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
+    """Return True for the other systems of each judge's family; shape (judges, systems)."""
     known = _read_families(families)
     family = {name: known.get(name, {name}) for name in (*judges, *systems)}
     return np.array(
@@ -55,18 +55,18 @@ def _read_families(families: Any) -> dict[str, set[str]]:
     known: dict[str, set[str]] = {}
     for name, family in pairs:
         if not isinstance(family, (str, int)):
-            raise PolicyError(f"the family of {quoted(name)} is {quoted(family)}, not a name")
+            raise PolicyError(f"family of {quoted(name)} must be a name, got {quoted(family)}")
         known.setdefault(str(name), set()).add(str(family))
     return known
 
 
 SAME = 1e-12
-"""Range of values that differ by rounding only."""
+"""Largest range of values that are equal but for rounding."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KinBias(TableResult):
-    """Self-preference of judges: bias towards their own family; made by :func:`kin_bias`.
+class SelfPreference(TableResult):
+    """Self-preference bias of judges, from :func:`self_preference`.
 
     Attributes
     ----------
@@ -77,19 +77,21 @@ class KinBias(TableResult):
     confidence
         Confidence level of the intervals.
     notes
-        Judges without a bias, biases without an interval, and how labels were read.
+        Judges without an estimate, estimates without an interval, and how labels were read.
     """
 
-    name: ClassVar[str] = "kin"
+    name: ClassVar[str] = "self-preference"
     columns: ClassVar[Columns] = {
         "measure": Column("Measure.", key=True, read=False),
         "judge": Column("Judge.", key=True),
-        "kin": Column("Number of systems of the judge's family, without the judge itself."),
+        "family": Column("Number of systems of the judge's family, without the judge itself."),
         "topics": Column("Number of topics on which the judge has labels and all systems scores."),
-        "shift of kin": Column("Mean score by the judge minus that by people, of its family."),
+        "shift of family": Column("Mean score by the judge minus that by people, of its family."),
         "shift of others": Column("The same for all other systems."),
-        "kin bias": Column("Difference of the shifts, above 0 for favoured kin; null without kin."),
-        "low": Column("Lower bound of its t interval over topics; null if all topics are alike."),
+        "bias": Column(
+            "Difference of the shifts; above 0 if the judge favours its family; null without one."
+        ),
+        "low": Column("Lower bound of its t interval over topics; null if all topics are equal."),
         "high": Column("Upper bound of that interval."),
         "low together": Column("Lower bound of its simultaneous interval (Bonferroni) for judges."),
         "high together": Column("Upper bound of that interval."),
@@ -109,13 +111,13 @@ class KinBias(TableResult):
     def tables(self) -> list[Table]:
         """Return a table for reading for each measure."""
         level = f"{100 * self.confidence:g}%"
-        judges = self.rows.filter(measure=self.measures[0])["kin bias"].count()
+        judges = self.rows.filter(measure=self.measures[0])["bias"].count()
         notes = [
-            "kin bias: self-preference, the mean over topics of the shift of kin minus the shift of"
-            " all others; shift: score by the judge minus score by people; the judge's own run is"
-            " neither kin nor other",
-            f"low, high: {level} t interval over topics; together: by Bonferroni for"
-            f" {counted(judges, 'judge')}",
+            "bias: mean over topics of the shift of the judge's family minus the shift of all other"
+            " systems; shift: score by the judge minus score by people; the judge's own run counts"
+            " in neither group",
+            f"low, high: {level} t interval over topics; together: simultaneous for"
+            f" {counted(judges, 'judge')} (Bonferroni)",
         ]
         return [
             replace(readable(part, f"Self-preference bias: {name}", self.columns), notes=notes)
@@ -128,7 +130,7 @@ class KinBias(TableResult):
         return [f"{sizes}: {some_of(self.measures, 5)}"]
 
 
-def kin_bias(
+def self_preference(
     runs: Any,
     human: Any,
     judges: Any,
@@ -139,8 +141,8 @@ def kin_bias(
     cut: bool = False,
     confidence: float = 0.95,
     **options: Any,
-) -> KinBias:
-    r"""Measure whether judges favour systems of their own family, such as those of the same model.
+) -> SelfPreference:
+    r"""Estimate how much judges favour systems of their own family, such as the same model.
 
     .. math::
         b_j = \frac{1}{T} \sum_t \left( \operatorname{mean}_{s \in K_j} \Delta_{jst}
@@ -148,13 +150,13 @@ def kin_bias(
         \Delta_{jst} = M_j(s, t) - M_{people}(s, t)
 
     with :math:`K_j` the systems of the judge's family. A judge that is equally generous to all
-    systems has no bias; nor has one whose kin are better by people too.
+    systems has no bias; nor has one whose family is also better by people.
 
     Parameters
     ----------
     runs
-        Whatever :func:`cranfield.read_runs` takes; or what :func:`judges_as_runs` makes, so that
-        the judges are systems. A system with the name of the judge is neither kin nor other.
+        Runs in any form that :func:`cranfield.read_runs` reads, or :func:`judges_as_runs`, so that
+        the judges are systems. A system with the name of the judge counts in neither group.
     human, judges, scale, cut
         As for :func:`compare_judges`.
     families
@@ -172,18 +174,19 @@ def kin_bias(
 
     Returns
     -------
-    KinBias
+    SelfPreference
         Its table has a row per measure and judge.
 
     Raises
     ------
     InputError, MeasureError, PolicyError
-        For unreadable input and unknown names; and if no judge has kin among the systems.
+        For unreadable input and unknown names, and if no judge has both systems of its family and
+        other systems.
 
     Notes
     -----
-    Topics are a sample, and systems are not: the interval is for the same systems on other topics,
-    and assumes that the differences of topics are normally distributed.
+    Topics are a random sample and systems are fixed: the interval is for the same systems on other
+    topics, and assumes that the differences of topics are normally distributed.
 
     Examples
     --------
@@ -191,26 +194,26 @@ def kin_bias(
     >>> machine = {"q1": {"x": 0, "y": 1}, "q2": {"x": 1, "y": 1}, "q3": {"x": 0, "y": 1}}
     >>> topics = ("q1", "q2", "q3")
     >>> runs = {"plain": {t: {"x": 1} for t in topics}, "rag": {t: {"y": 1} for t in topics}}
-    >>> bias = kin_bias(runs, people, {"llm": machine}, {"llm": ["rag"]}, "P@1")
-    >>> bias.to_polars().select("judge", "kin", "kin bias").rows()
+    >>> bias = self_preference(runs, people, {"llm": machine}, {"llm": ["rag"]}, "P@1")
+    >>> bias.to_polars().select("judge", "family", "bias").rows()
     [('llm', 1, 1.0)]
     """
     check_share("confidence", confidence)
     scored = by_all(runs, human, judges, measures, scale=scale, cut=cut, **options)
     names = tuple(judge.name for judge in scored.panel.judges)
-    kin = kin_of(names, scored.systems, families)
+    family = same_family(names, scored.systems, families)
     own = np.array([[name == system for system in scored.systems] for name in names])
-    others = ~(kin | own)
-    known = kin.any(axis=1) & others.any(axis=1)
+    others = ~(family | own)
+    known = family.any(axis=1) & others.any(axis=1)
     if not known.any():
-        raise PolicyError("no judge has kin among the systems, and others beside them")
+        raise PolicyError("expected a judge with systems of its family and other systems, got none")
     notes = [*scored.panel.notes]
     if not known.all():
         without = some_of((names[k] for k in np.flatnonzero(~known)), 5)
-        notes.append(f"without kin among the systems, or without others: {without}")
+        notes.append(f"no systems of the family, or no others, for: {without}")
     shape = scored.judges.shape[:2]
     topics, by_people, by_judge = np.zeros((3, *shape), dtype=np.int64)
-    of_kin, of_others, error = np.full((3, *shape), np.nan)
+    of_family, of_others, error = np.full((3, *shape), np.nan)
     for m, k in np.ndindex(*shape):
         people, judge = scored.complete(m, k)
         topics[m, k] = size = len(people)
@@ -220,11 +223,11 @@ def kin_bias(
             )
         if known[k] and size:
             shift = judge - people
-            first, second = (shift[:, group].mean(axis=1) for group in (kin[k], others[k]))
-            of_kin[m, k], of_others[m, k] = first.mean(), second.mean()
+            first, second = (shift[:, group].mean(axis=1) for group in (family[k], others[k]))
+            of_family[m, k], of_others[m, k] = first.mean(), second.mean()
             if size > 1 and np.ptp(first - second) > SAME:
                 error[m, k] = (first - second).std(ddof=1) / np.sqrt(size)
-    bias = of_kin - of_others
+    bias = of_family - of_others
     if (same := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
         where = counted(int(same.sum()), "value")
         notes.append(f"{where} of the bias equal in all topics: no interval can be computed")
@@ -234,11 +237,11 @@ def kin_bias(
         stdtrit(freedom, (1 + level) / 2) * error for level in (confidence, together)
     )
     values = {
-        "kin": np.broadcast_to(kin.sum(axis=1), shape),
+        "family": np.broadcast_to(family.sum(axis=1), shape),
         "topics": topics,
-        "shift of kin": of_kin,
+        "shift of family": of_family,
         "shift of others": of_others,
-        "kin bias": bias,
+        "bias": bias,
         "low": bias - half,
         "high": bias + half,
         "low together": bias - half_together,
@@ -250,7 +253,7 @@ def kin_bias(
         values |= ranks
     measure_names = tuple(map(str, scored.measures))
     table = pl.DataFrame({name: column.ravel() for name, column in values.items()})
-    return KinBias(
+    return SelfPreference(
         rows=combinations(measure=measure_names, judge=names)
         .hstack(table)
         .with_columns(

@@ -8,10 +8,10 @@ from scipy.special import betaincinv
 from cranfield.base.arrays import Floats, Ints
 
 
-def wilson(share: Floats, size: Floats, quantile: Floats | float) -> tuple[Floats, Floats]:
-    """Return the limits of a share of so many by Wilson (1927); NaN where there are none.
+def wilson(proportion: Floats, size: Floats, quantile: Floats | float) -> tuple[Floats, Floats]:
+    """Return Wilson's (1927) confidence interval of a proportion of `size` trials; NaN without any.
 
-    The quantile, of the normal distribution or of Student's t, says how sure they are.
+    `quantile` is that of the confidence level, of the normal distribution or of Student's t.
 
     >>> low, high = wilson(np.array([0.3]), np.array([100]), 1.959964)
     >>> low.round(4).tolist(), high.round(4).tolist()
@@ -19,8 +19,8 @@ def wilson(share: Floats, size: Floats, quantile: Floats | float) -> tuple[Float
     """
     square = quantile**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        centre = (share + square / (2 * size)) / (1 + square / size)
-        spread = np.sqrt(share * (1 - share) / size + square / (4 * size**2))
+        centre = (proportion + square / (2 * size)) / (1 + square / size)
+        spread = np.sqrt(proportion * (1 - proportion) / size + square / (4 * size**2))
         half = quantile / (1 + square / size) * spread
         return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 

@@ -221,16 +221,6 @@ def test_names_of_groups_do_not_matter(case: Case, names: list[str]) -> None:
         assert other.evaluate(text) == pytest.approx(case.evaluate(text), abs=1e-12)
 
 
-@settings(max_examples=10)
-@given(cases())
-def test_scores_stay_in_range(case: Case) -> None:
-    for text in ("AWRF", "AWRF(base='2')", "DP", "EUR", "RUR", "EEL", "EED", "EER", "IAA"):
-        for form in (text, f"{text}@3"):
-            low, high = cf.parse_measure(form).info.range
-            assert low <= case.evaluate(form) <= high
-            assert low <= case.evaluate(form, unjudged="condensed") <= high
-
-
 def test_parity_is_the_best_score() -> None:
     groups = {"a": {"x": 0.5, "y": 0.5}, "b": {"x": 0.5, "y": 0.5}}
     case = Case(("a", "b"), {"a": 1, "b": 1}, groups)
@@ -271,10 +261,6 @@ def test_several_topics_and_systems_at_once() -> None:
         ("logDP", "needs protected='...', one of the groups: 'x'"),
         ("DP(protected='no')", "no group 'no'; the groups are 'x'"),
         ("AWRF(target={'no': 1})", "no group 'no'"),
-        ("AWRF(target='all')", "'relevant'"),
-        ("AWRF(p=1)", "below 1"),
-        ("EEL(browsing='log2(rank)')", "'geometric'"),
-        ("DP(browsing='rank')", "'log2"),
     ],
 )
 def test_refusals(text: str, reason: str) -> None:

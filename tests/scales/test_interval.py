@@ -134,27 +134,6 @@ def test_calls_and_cutoffs() -> None:
     assert str(cf.interval("DCG@5")(ties="mid")) == "interval(DCG@5, ties='mid')"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("interval(DCG)", "needs a cutoff, such as interval"),
-        ("interval(DCG@10, tie='mid')", "no parameter 'tie'"),
-        ("interval(DCG@10, ties='first')", "not one of 'unique', 'mid', 'min', 'max'"),
-        ("interval(DCG@10, raw=1)", "not True or False"),
-        ("interval(interval(P@5))", "interval-scaled already"),
-        ("interval(GMAP@5)", "no measure that is averaged"),
-        ("interval(Bpref@5)", "depends on more than the grades by rank"),
-        ("interval(SetF)", "depends on more than the grades by rank"),
-        ("interval(nDGC@5)", "did you mean nDCG"),
-        ("intervall(P@5)", "did you mean interval"),
-        ("interval()", "needs a measure inside"),
-    ],
-)
-def test_bad_text(text: str, message: str) -> None:
-    with pytest.raises(MeasureError, match=message):
-        cf.parse_measure(text)
-
-
 def test_beyond_reach() -> None:
     """A measure without an exact form at a length that cannot be enumerated says what can."""
 

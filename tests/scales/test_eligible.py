@@ -20,23 +20,8 @@ from cranfield.scales.forms.form import beyond_grades, beyond_length
 from cranfield.scales.images import values
 from cranfield.scales.images.values import image
 from cranfield.scales.runs import as_measure
+from tests.scales.exhaustive import EXAMPLES
 
-GIVEN = {
-    "IPrec": "IPrec@0.5",
-    "uM": "uM(clicks={0: 0.2, 1: 0.5, 2: 0.9}, satisfies={0: 0.1, 1: 0.4, 2: 0.7}, gamma=0.8)",
-    "rrM": "rrM(clicks={0: 0.2, 1: 0.5, 2: 0.9}, satisfies={1: 0.4, 2: 0.7}, gamma=0.8)",
-    "CWL": "CWL(by_grade={0: 0.9, 1: 0.5}, by_rank={1: 0.9, 3: 0.6})",
-    "EBU": "EBU(clicks={0: 0.2, 1: 0.5, 2: 0.9}, leaves={1: 0.4, 2: 0.7}, gamma=0.8)",
-    "uUBM": "uUBM(clicks={1: 0.5, 2: 0.9}, examined_after={1: {0: 1}, 2: {0: 0.8, 1: 0.5}})",
-    **{
-        name: f"{name}(clicks={{1: 0.5, 2: 0.9}}, continues={{1: 0.6, 3: 0.4}})"
-        for name in ("uDCM", "rrDCM")
-    },
-    **{
-        name: f"{name}(clicks={{1: 0.5, 2: 0.9}}, tau1=0.9, tau2=0.7, tau3=0.2)"
-        for name in ("uCCM", "rrCCM")
-    },
-}
 INSIDE = {"CAM": ["CAM(RBP)"], "MM": ["MM(RBP)"], "Classes": ["Classes(AP)", "Classes(P)"]}
 INSIDE |= {name: [f"{name}(nDCG, baseline='bm25')"] for name in ("URisk", "TRisk")}
 MODELS = ("P", "RR", "AP", "ERR", "RBP", "INST", "NERR10", "BPM", "TBG")
@@ -50,7 +35,7 @@ WRAPPED = [
     if name != "interval"
     for text in INSIDE.get(name, [f"{name}(nDCG)", f"{name}(ERR)"])
 ]
-TEXTS = [*(GIVEN.get(name, name) for name in REGISTRY.where(kind=KINDS[0])), *WRAPPED]
+TEXTS = [*(EXAMPLES.get(name, name) for name in REGISTRY.where(kind=KINDS[0])), *WRAPPED]
 
 
 def at(text: str, cutoff: int) -> str:

@@ -49,21 +49,6 @@ def test_ranks_are_those_among_all_runs(measure: str) -> None:
     assert evaluated({"a": [1, 0, 1, 0, 0]}, name) == [middle]
 
 
-def test_example_12_of_the_paper() -> None:
-    """DCG of all runs of length 4 has 12 values; the ranks of some are printed."""
-    runs = {
-        "1111": 12,
-        "1110": 11,
-        "1101": 10,
-        "1011": 9,
-        "0111": 9,
-        "0001": 2,
-        "0000": 1,
-    }
-    given = {name: [int(bit) for bit in name] for name in runs}
-    assert evaluated(given, f"interval({PAPER}@4, raw=True)") == list(runs.values())
-
-
 def test_example_13_recall_is_a_surrogate() -> None:
     runs = {name: [int(bit) for bit in name] for name in ("00", "01", "10", "11")}
     for relevant in (2, 3):
@@ -145,12 +130,6 @@ def test_beyond_reach() -> None:
     with pytest.raises(CranfieldError, match="LastRank.*20"):
         evaluated({"a": [1]}, "interval(LastRank@50)")
     assert str(cf.interval(last @ 3)) == "interval(LastRank@3)"
-
-
-def test_recall_base() -> None:
-    known = {"P@5": False, "R@5": True, "AP@5": True, "nDCG@5": True, "DCG@5": False, "RR@5": False}
-    for name, depends in known.items():
-        assert depends_on_recall_base(cf.parse_measure(name)) == depends, name
 
 
 def test_in_a_comparison() -> None:

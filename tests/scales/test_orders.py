@@ -81,11 +81,6 @@ def test_equation_2_needs_descending_grades() -> None:
     assert sbto([[1, 1], [0, 2]], 2).tolist() == [2, 3]
 
 
-def test_binary_set_based_rank_is_the_number_of_relevant_documents() -> None:
-    runs = all_runs(8)
-    assert (sbto(runs) == runs.sum(axis=1)).all()
-
-
 sized = st.tuples(st.integers(1, 90), st.integers(1, 6))
 
 
@@ -135,21 +130,6 @@ def test_order_that_a_measure_induces() -> None:
     # Base 10: no discount up to rank 10.
     flat = DCG(discount="max(1,log10(rank))")
     assert induced(flat, runs).tolist() == runs.sum(axis=1).tolist()
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [lambda: rbto([[2]]), lambda: sbto([[-1]]), lambda: rbto([[0.5]]), lambda: rbto([[0]], 0)],
-)
-def test_runs_that_are_none(bad: Callable[[], object]) -> None:
-    with pytest.raises(PolicyError):
-        bad()
-
-
-@pytest.mark.parametrize("rank", [-1, 8, 1.5, True])
-def test_ranks_that_are_none(rank: object) -> None:
-    with pytest.raises(PolicyError, match="from 0 to 7"):
-        rbto_runs([rank], 3)
 
 
 # --- What scales allow ------------------------------------------------------------------------

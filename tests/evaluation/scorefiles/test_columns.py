@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -11,11 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError
-
-
-def read(text: str, folder: Path, name: str = "s.csv", **options: Any) -> cf.Scores:
-    (folder / name).write_text(text)
-    return cf.read_scores(folder / name, **options)
+from tests.evaluation.scorefiles.files import read
 
 
 @pytest.mark.parametrize(
@@ -71,33 +66,6 @@ def test_the_row_all_is_no_topic(tmp_path: Path) -> None:
     assert cf.read_scores({"a": {"q1": 0.5, "all": 0.5}}).topics == ("q1",)
     with pytest.raises(InputError, match=r"s\.csv: has no scores by topic"):
         read("topic,a\nall,.5\n", tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("qid,query_id,a\n1,2,.5\n", "has two columns for the topic: 'qid' and 'query_id'"),
-        ("topic,run,tag,score\n1,a,b,1\n", "has two columns for the system: 'run' and 'tag'"),
-        ("system,AP\na,.5\n", "a column of systems, 'system', but none of topics"),
-        ("measure,a,b\nAP,.5,1\n", "a column of measures, 'measure', but none of topics"),
-        ("prompt,a\n401,.5\n402,1\n", "'prompt', has another whole number in each row"),
-        ("prompt,a\n401,.5\nq2,1\n", "'prompt', has numbers and text"),
-        ("topic,score,rank\n1,.5,1\n", "no column of systems; what is 'rank'"),
-        ("topic,system\n1,a\n", "has no column of scores"),
-        ("topic,a,\n1,.5,.7\n2,.5,.7\n", "column 3 has no name"),
-        ("topic,system,score\n,a,1\n", ":2: has no topic"),
-        ("topic,system,score\n1, ,1\n", ":2: has no system"),
-        ("topic,AP,AP\n1,1,1\n", "two columns are called 'AP'"),
-        ("topic,system,AP,AP\n1,a,1,1\n", "two columns are called 'AP'"),
-        ("topic,system,score,n,n\n1,a,1,1,1\n", "two columns are called 'n'"),
-        ("topic,shard,a\n1,x,1\n1,x,2\n", ":3: two rows for one topic"),
-        ("topic,system,shard,score\n1,a,x,1\n1,a,x,2\n", "two scores in shard 'x'"),
-    ],
-)
-def test_what_is_left_open(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=message) as caught:
-        read(text, tmp_path)
-    assert str(tmp_path / "s.csv") in str(caught.value)
 
 
 def test_the_index_of_a_frame(tmp_path: Path) -> None:

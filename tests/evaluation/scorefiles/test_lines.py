@@ -9,11 +9,11 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError
+from tests.evaluation.scorefiles import files
 
 
 def read(text: str, folder: Path, name: str = "s.txt", **options: Any) -> cf.Scores:
-    (folder / name).write_text(text)
-    return cf.read_scores(folder / name, **options)
+    return files.read(text, folder, name, **options)
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,3 @@ def test_several_runs_by_their_runid(tmp_path: Path) -> None:
             read(text, tmp_path)
     with pytest.raises(InputError, match=r"s\.txt:2: system 's' has two scores \(topic 'q0'\)"):
         read("map\tq0\t1\nmap\tq0\t.5\n", tmp_path)
-
-
-def test_lines_without_topics(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r":1: 2 columns, not 3: .*--by_query"):
-        read("AP\t0.5\nRR\t1\n", tmp_path)
-    with pytest.raises(InputError, match="no scores by topic"):
-        read("runid\tall\ta\nmap\tall\t1\nrunid\tall\tb\nmap\tall\t1\n", tmp_path)
-    with pytest.raises(InputError, match=":1: has no topic"):
-        read("map\t\t.5\n", tmp_path)

@@ -230,7 +230,7 @@ def test_a_model_of_ones_own() -> None:
 
 @pytest.mark.parametrize(
     ("going_on", "message"),
-    [(np.ones(3), r"shape \(3,\)"), (np.full((2, 1000), 1.5), "not from 0 to 1")],
+    [(np.ones(3), r"shape .*, got \(3,\)"), (np.full((2, 1000), 1.5), "from 0 to 1")],
 )
 def test_a_wrong_model_of_ones_own(going_on: Floats, message: str) -> None:
     class Wrong(UserModel):
@@ -239,7 +239,7 @@ def test_a_wrong_model_of_ones_own(going_on: Floats, message: str) -> None:
         def continuation(self, page: Page) -> Floats:
             return going_on
 
-    with pytest.raises(MeasureError, match=f"Wrong: the continuation .*{message}"):
+    with pytest.raises(MeasureError, match=f"Wrong: .* continuation .*{message}"):
         Wrong().score(judged_of([1]))
 
 
@@ -274,13 +274,13 @@ def test_objects() -> None:
 def test_wrong_objects() -> None:
     with pytest.raises(MeasureError, match="expected a measure or its text, got int"):
         cf.measures.EU(5)
-    with pytest.raises(MeasureError, match="not at least 0"):
+    with pytest.raises(MeasureError, match="gains must be at least 0"):
         user_model("RR").read([-1.0])
-    with pytest.raises(MeasureError, match="not a table of numbers"):
+    with pytest.raises(MeasureError, match="a table of numbers"):
         user_model("RR").read(["a"])
     with pytest.raises(MeasureError, match="at least one rank"):
         user_model("RR").read([])
-    with pytest.raises(MeasureError, match="do not fit"):
+    with pytest.raises(MeasureError, match="expected lengths of shape"):
         user_model("TBG").read([1.0, 0.0], lengths=[1.0])
     with pytest.raises(MeasureError, match="TBG needs the lengths"):
         user_model("TBG").read([1.0, 0.0])
@@ -288,10 +288,12 @@ def test_wrong_objects() -> None:
 
 def test_costs_need_lengths() -> None:
     none = cf.judge({"t": {"d": 1.0}}, {"t": {"d": 1}})
-    with pytest.raises(MeasureError, match="needs the lengths of documents, and none are given"):
+    with pytest.raises(MeasureError, match="needs the lengths of documents"):
         cf.score(none, "EC(P@2, unit=1)")
     some = judged_of([1, 0], known=False)
-    with pytest.raises(MeasureError, match="3 retrieved documents with no known length; .*missing"):
+    with pytest.raises(
+        MeasureError, match="3 retrieved documents without a known length; .*missing"
+    ):
         cf.score(some, "EC(P@2, unit=1)")
     assert value(some, "ETC(P@3, unit=2, fixed=1, missing=5)") == 3 * (1 + 2 * 5)
 

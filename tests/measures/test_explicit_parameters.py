@@ -25,7 +25,7 @@ def test_rel_is_set_unless_it_is_written(name: str) -> None:
             [f"{name}(rel=1){at}", f"{name}(rel=3){at}", f"{name}{at}"], rel=2
         )
     except cf.MeasureError as error:
-        assert "chance" in str(error)
+        assert "probabilities" in str(error)
         return
     assert [one.rel for one in (written, other, plain)] == [1, 3, 2]  # type: ignore[attr-defined]
 

@@ -258,9 +258,9 @@ def test_several_topics_and_systems_at_once() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("logDP", "needs protected='...', one of the groups: 'x'"),
-        ("DP(protected='no')", "no group 'no'; the groups are 'x'"),
-        ("AWRF(target={'no': 1})", "no group 'no'"),
+        ("logDP", "needs protected=, one of the groups: 'x'"),
+        ("DP(protected='no')", "unknown group 'no'; expected one of: 'x'"),
+        ("AWRF(target={'no': 1})", "unknown group 'no'"),
     ],
 )
 def test_refusals(text: str, reason: str) -> None:

@@ -209,7 +209,7 @@ def test_end_of_the_scale() -> None:
             0.5 * (0.75 * 1 + 0.5 * 0.25 * 0.5),
         ]
     )
-    with pytest.raises(MeasureError, match="grade 2, above max_grade=1"):
+    with pytest.raises(MeasureError, match="max_grade=1, got .* grade 2"):
         cf.evaluate(run, rows, "D(ERR(max_grade=1))")
 
 

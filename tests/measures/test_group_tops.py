@@ -157,5 +157,5 @@ def test_the_protected_group_is_needed(text: str) -> None:
 
 def test_very_long_tests_are_refused() -> None:
     case = Case(("a",), {"a": 1}, {"a": {"x": 1.0}})
-    with pytest.raises(MeasureError, match="too much to test"):
+    with pytest.raises(MeasureError, match="cutoff must be at most"):
         case.evaluate("FAIR(protected='x')@100000")

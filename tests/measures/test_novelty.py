@@ -238,7 +238,7 @@ def test_risk() -> None:
     assert plain.values[:, 1].tolist() == [-1.0, 0.0, 0.5]
     error = np.std([-1.0, 0.0, 0.5], ddof=1) / 3**0.5
     assert standard.mean()[1] == pytest.approx((-0.5 / 3) / error)
-    with pytest.raises(MeasureError, match="no system is called"):
+    with pytest.raises(MeasureError, match="unknown baseline"):
         cf.evaluate(runs, qrels, "URisk(RR, baseline='bm25')")
     with pytest.raises(MeasureError, match="needs a baseline"):
         cf.parse_measure("URisk(RR)")

@@ -172,9 +172,9 @@ def test_judged_but_not_sampled_documents_do_not_count() -> None:
         ("xinfAP", {}, "xinfAP needs a column 'stratum' of the judgments; those given: none"),
         ("infNDCG@5", {}, "infNDCG@5 needs a column 'stratum'"),
         ("statAP", {"stratum": ["a"]}, "needs a column 'inclusion' .* those given: stratum"),
-        ("statAP", {"inclusion": [1.5]}, "probabilities from 0 to 1, not 1.5"),
-        ("statAP", {"inclusion": [float("nan")]}, "probabilities from 0 to 1, not nan"),
-        ("statAP", {"inclusion": ["high"]}, "probabilities that are numbers"),
+        ("statAP", {"inclusion": [1.5]}, "probabilities must be from 0 to 1, got 1.5"),
+        ("statAP", {"inclusion": [float("nan")]}, "probabilities must be from 0 to 1, got nan"),
+        ("statAP", {"inclusion": ["high"]}, "probabilities must be numbers"),
     ],
 )
 def test_missing_and_wrong_columns(

@@ -82,7 +82,7 @@ def test_lengths_are_needed() -> None:
     with pytest.raises(MeasureError, match="TBG needs the lengths of documents"):
         cf.evaluate(run, qrels, "TBG")
     some = cf.judge(run, qrels, lengths={"a": 100})
-    with pytest.raises(MeasureError, match="TBG: 2 retrieved documents with no known length"):
+    with pytest.raises(MeasureError, match="TBG: 2 retrieved documents without a known length"):
         cf.score(some, "TBG")
     known = cf.judge(run, qrels, lengths={"a": 100, "b": 40, "c": 40})
     assert value(some, "TBG(missing=40)") == value(known, "TBG")

@@ -79,7 +79,7 @@ def test_only_lengths_of_relevant_documents_matter() -> None:
     with pytest.raises(MeasureError, match="U needs the lengths of documents"):
         cf.evaluate(run, qrels, "U")
     some = cf.judge(run, qrels, lengths={"b": 100})
-    with pytest.raises(MeasureError, match="U: 1 retrieved document with no known length"):
+    with pytest.raises(MeasureError, match="U: 1 retrieved document without a known length"):
         cf.score(some, "U")
     assert value(cf.judge(run, qrels, lengths={"b": 100, "c": 5}), "U(L=10000)") == pytest.approx(
         0.5 * (1 - 420 / 10000) + 0.5 * (1 - 621 / 10000)

@@ -105,13 +105,13 @@ def ev() -> cf.Evaluation:
 def test_verdicts(ev: cf.Evaluation) -> None:
     means = meaning(cf.compare(ev["nDCG@20"]))
     assert means.verdict == NOT_INVARIANT
-    assert "needs an interval scale, and nDCG@20 is declared ordinal" in means.lines()[0]
+    assert "needs an interval scale, but nDCG@20 is declared ordinal" in means.lines()[0]
     assert 0 < means.holds <= means.comparison.count()
     assert meaning(cf.compare(ev["nDCG@20"], test="friedman")).verdict == MEANINGFUL
     assert meaning(cf.compare(ev["P@20"])).verdict == MEANINGFUL
     recall = meaning(cf.compare(ev["R@20"]))
     assert recall.verdict == NOT_INVARIANT
-    assert "R@20 depends on the recall base, so that topics are on scales" in recall.lines()[0]
+    assert "R@20 depends on the recall base, so each topic has its own scale" in recall.lines()[0]
     assert meaning(cf.compare(ev["R@20"], test="friedman")).verdict == MEANINGFUL
     assert meaning(cf.compare(ev["R@20"], test="kruskal-wallis")).verdict == NOT_INVARIANT
     assert meaning(cf.compare(ev["RBP(p=0.5)@10"])).verdict == MEANINGFUL
@@ -273,7 +273,7 @@ def test_tests_by_order_decide_the_same(test: str) -> None:
         np.testing.assert_allclose(again.adjusted_pvalues, found.adjusted_pvalues, atol=1e-12)
     if test == "kruskal-wallis":
         named = meaning(cf.compare(scores_of(values, measure="R@5"), test=test))
-        assert "as it goes by their order" in named.lines()[2]
+        assert "as it depends only on their order" in named.lines()[2]
 
 
 def test_decisions_of_what_is_hard_to_transform() -> None:
@@ -289,9 +289,9 @@ def test_decisions_of_what_is_hard_to_transform() -> None:
     many = meaning(replace(drawn, options={**drawn.options, "resamples": 10**7}))
     assert many.lines()[2].endswith("it is left to decisions_kept()")
     for powers in ([0.0], ["a"], [[1.0, 2.0]], [-1]):
-        with pytest.raises(PolicyError, match="powers are numbers above 0"):
+        with pytest.raises(PolicyError, match="powers must be numbers above 0"):
             decisions_kept(gaps, powers)  # type: ignore[arg-type]
-    with pytest.raises(PolicyError, match="takes what compare"):
+    with pytest.raises(PolicyError, match="the result of compare"):
         decisions_kept("x")  # type: ignore[arg-type]
 
 
@@ -424,7 +424,7 @@ def test_risk_has_no_image() -> None:
     """What a system wins depends on another system."""
     with pytest.raises(cf.MeasureError, match="it has no interval-scaled version"):
         cf.parse_measure("interval(URisk(P@3, baseline='x'))")
-    with pytest.raises(cf.MeasureError, match="nothing can be said of its scale"):
+    with pytest.raises(cf.MeasureError, match="its scale and its image are unknown"):
         cf.scale_of("URisk(P@3, baseline='x')")
 
 

@@ -63,11 +63,11 @@ def test_measures_cannot_be_changed() -> None:
 
 def test_a_measure_of_something_else_is_refused() -> None:
     judged = judge_answers({"a": {"q": ["x"]}}, {"q": {"x": 1}})
-    with pytest.raises(MeasureError, match="RougeL is computed from summaries and .*, not answers"):
+    with pytest.raises(MeasureError, match="RougeL is computed from summaries and .*, got answers"):
         evaluate_answers(judged, "RougeL")
-    with pytest.raises(MeasureError, match="TFlat is computed from answers and nuggets, not dict"):
+    with pytest.raises(MeasureError, match="TFlat is computed from answers and nuggets, got dict"):
         evaluate_answers({}, "TFlat")
-    with pytest.raises(MeasureError, match="nDCG is computed from rankings, not answers"):
+    with pytest.raises(MeasureError, match="nDCG is computed from rankings, got answers"):
         evaluate_answers(judged, "nDCG")
-    with pytest.raises(MeasureError, match="RougeL is computed from summaries.*, not rankings"):
+    with pytest.raises(MeasureError, match="RougeL is computed from summaries.*, got rankings"):
         cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "RougeL")

@@ -149,9 +149,11 @@ def test_tokenisers() -> None:
     [scores] = evaluate_answers(judged, "RougeN(of='precision')").values()
     assert scores.values[0, 0] == pytest.approx(2 / 3)
     for wrong in ("porter", 3):
-        with pytest.raises(PolicyError, match="is none of alphanumeric, whitespace"):
+        with pytest.raises(
+            PolicyError, match="expected a function or one of: alphanumeric, whitespace"
+        ):
             judge_summaries({"s": {"q": "a"}}, {"q": "a"}, tokeniser=wrong)  # type: ignore[arg-type]
-    with pytest.raises(PolicyError, match="does not return a list of words"):
+    with pytest.raises(PolicyError, match="must return a list of words"):
         judge_summaries({"s": {"q": "a"}}, {"q": "a"}, tokeniser=len)  # type: ignore[arg-type]
 
 

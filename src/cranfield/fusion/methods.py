@@ -108,7 +108,7 @@ class RankBiasedCentroid(RankSum):
 
     name = "RBC"
     source = "Bailey, Moffat, Scholer and Thomas 2017"
-    p: float = parameter(0.8, TRUE_SHARE, "probability to go on to the next rank")
+    p: float = parameter(0.8, TRUE_SHARE, "probability of going on to the next rank")
 
     def of_ranks(self, n_ranks: int) -> list[Fraction]:
         p = fraction_of(self.p)
@@ -132,7 +132,7 @@ class LogInverseSquareRank(InverseSquareRank):
     """The sum of 1/rank^2 over the runs that have it, times log(their number + sigma)."""
 
     name = "LogISR"
-    sigma: float = parameter(0.01, number(0), "keeps the order of documents of a single run")
+    sigma: float = parameter(0.01, number(0), "preserves the order of documents of a single run")
 
     def factor(self, holders: Ints) -> Floats:
         return np.asarray(np.log(holders + self.sigma))

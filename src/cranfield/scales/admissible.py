@@ -225,7 +225,7 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     first, second = indices(first, "first", size), indices(second, "second", size)
     if first.size != second.size:
         raise PolicyError(
-            f"a pair has a first and a second system; there are {first.size} and {second.size}"
+            f"first and second must have the same length, got {first.size} and {second.size}"
         )
     columns = np.ascontiguousarray(given.over_shards().values.T)
     gap = float(ROUNDING * np.nanmax(np.abs(columns), initial=0.0))

@@ -479,7 +479,7 @@ class SumDistribution:
     def _all(self, x: ArrayLike) -> tuple[Floats, Floats, Floats]:
         points = np.asarray(x, dtype=np.float64)
         if np.isnan(points).any():
-            raise PolicyError("there is an x that is no number")
+            raise PolicyError("x must be numbers, got nan")
         asked, place = np.unique(points, return_inverse=True)
         limits = np.stack(self.way.limits(asked))
         limits[:, asked < self.lowest - self.rounding] = 0.0
@@ -542,7 +542,7 @@ def distribution_of_sums(
     """
     sets = [_checked(component) for component in components]
     if not sets or not wanted > 0:
-        raise PolicyError("a distribution needs components and a wanted error above 0")
+        raise PolicyError("expected at least one component and a wanted error above 0")
     sets.sort(key=lambda values: float(values[0] - values[-1]))
     rounding = ROUNDING * math.fsum(max(-values[0], values[-1]) for values in sets)
     lowest = math.fsum(values[0] for values in sets)
@@ -560,9 +560,9 @@ def distribution_of_sums(
 def _checked(component: Floats) -> Floats:
     values = np.asarray(component, dtype=np.float64)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise PolicyError("a component is a list of one or more finite values")
+        raise PolicyError("each component must be a list of one or more finite values")
     if (np.diff(values) < 0).any():
-        raise PolicyError("the values of a component must ascend")
+        raise PolicyError("the values of each component must ascend")
     return values
 
 

@@ -75,8 +75,8 @@ def decisions_kept(comparison: PairwiseComparison, powers: Sequence[float] = POW
     check_several("powers", powers)
     if not isinstance(comparison, PairwiseComparison):
         kind = type(comparison).__name__
-        raise PolicyError(f"decisions_kept takes what compare() returns, not {kind}")
-    wrong = "powers are numbers above 0, such as [0.5, 2]"
+        raise PolicyError(f"decisions_kept: expected the result of compare(), got {kind}")
+    wrong = "powers must be numbers above 0, such as [0.5, 2]"
     exponents = np.atleast_1d(as_array(powers, wrong))
     if exponents.dtype.kind not in "iuf" or exponents.ndim != 1 or not (exponents > 0).all():
         raise PolicyError(wrong)
@@ -178,7 +178,9 @@ class Meaning:
         name = plain(self.comparison.measure) or "the measure"
         test = self.comparison.info.title
         if self.has is None:
-            return f"unknown: {test} needs {a_scale(self.needs)}; nothing is known of {name}"
+            return (
+                f"unknown: {test} needs {a_scale(self.needs)}, but the scale of {name} is unknown"
+            )
         if self.verdict == MEANINGFUL:
             declared = "declared by the user to be " if self.by_user else ""
             return (
@@ -187,17 +189,17 @@ class Meaning:
             )
         if self.has >= self.needs and self.by_size and not self.by_topic:
             return (
-                f"not invariant: {name} is {a_scale(self.has)} for retrieved sets of one size only;"
-                f" {test} takes scores of all sizes for one"
+                f"not invariant: {name} is {a_scale(self.has)} for retrieved sets of"
+                f" one size only, but {test} combines scores of all sizes"
             )
         if self.has >= self.needs:
             return (
-                f"not invariant: {name} depends on the recall base, so that topics are on scales of"
-                f" their own; {test} puts them together"
+                f"not invariant: {name} depends on the recall base, so each topic has"
+                f" its own scale, but {test} combines them"
             )
         return (
-            f"not invariant: {test} needs {a_scale(self.needs)}, and {name} is declared"
-            f" {self.has}; what it says may depend on how the scale is spaced"
+            f"not invariant: {test} needs {a_scale(self.needs)}, but {name} is"
+            f" declared {self.has}; its results may depend on the spacing of the scale"
         )
 
     def lines(self) -> list[str]:
@@ -215,8 +217,8 @@ class Meaning:
         one = self.comparison
         if self.needs <= Scale.ORDINAL:
             return (
-                "the test finds the same under every increasing transformation of all scores alike,"
-                " as it goes by their order"
+                "the decisions of the test are the same under every increasing"
+                " transformation of all scores, as it depends only on their order"
             )
         them = "it" if one.count() == 1 else "them"
         start = f"whether the test finds {them} then is another matter"
@@ -418,7 +420,9 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     'meaningful'
     """
     if not isinstance(comparison, PairwiseComparison):
-        raise PolicyError(f"meaning takes what compare() returns, not {type(comparison).__name__}")
+        raise PolicyError(
+            f"meaningfulness: expected the result of compare(), got {type(comparison).__name__}"
+        )
     needs = comparison.info.scale
     has = comparison.measure_scale
     measure = measure_of(comparison.measure)

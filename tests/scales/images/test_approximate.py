@@ -51,9 +51,9 @@ def test_a_thousand_ranks(name: str) -> None:
     ends = image.share_runs([[0] * 1000, [1] * 1000])
     np.testing.assert_allclose(ends, [0, 1], atol=image.error)
     for ties in ("unique", "mid"):
-        with pytest.raises(PolicyError, match=r"about 2\^\d+ values.*share_runs"):
+        with pytest.raises(PolicyError, match=r"about 2\^\d+ values.*relative_ranks"):
             image.rank_runs(runs, ties=ties)
-    with pytest.raises(PolicyError, match="share_runs"):
+    with pytest.raises(PolicyError, match="relative_ranks"):
         image.rank([0.5])
     with pytest.raises(PolicyError, match="too many to list"):
         image.values()
@@ -62,9 +62,9 @@ def test_a_thousand_ranks(name: str) -> None:
 def test_a_measure_of_long_runs() -> None:
     qrels = {"q": {f"d{k}": 1 for k in range(0, 900, 3)}}
     run = {"q": {f"d{k}": -k for k in range(900)}}
-    with pytest.warns(CranfieldWarning, match="right within .* not told apart"):
+    with pytest.warns(CranfieldWarning, match="accurate to .* may be tied"):
         ev = cf.evaluate(run, qrels, "interval(nDCG@900)")
     value = ev["interval(nDCG@900)"].values[0, 0]
     assert 0 < value < 0.5
-    with pytest.raises(PolicyError, match="too many to count"):
+    with pytest.raises(PolicyError, match="too many for exact ranks"):
         cf.evaluate(run, qrels, "interval(nDCG@900, raw=True)")

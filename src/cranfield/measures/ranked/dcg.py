@@ -104,7 +104,9 @@ class nDCG(Discounted):
     """
 
     ideal: str = parameter(
-        "cut", choice("cut", "full"), "whether the ideal ranking is cut at k too"
+        "cut",
+        choice("cut", "full"),
+        "whether the ideal ranking is cut at k ('cut') or not ('full')",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:

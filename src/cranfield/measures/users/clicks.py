@@ -37,7 +37,7 @@ from cranfield.measures.users.page import Page, pages, viewed
 
 FAMILY = "user models"
 SOURCE = "Chuklin and others (2013)"
-NEEDS = "chances of clicks, from a click model"
+NEEDS = "click probabilities, from a click model"
 
 _SHARE = number(0, 1)
 
@@ -127,8 +127,8 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
     clicks: Chances | None = parameter(
         None,
         optional(chances),
-        "chance of a click by grade; 0 for a grade that is not named. Documents without a judgment"
-        " are as those of grade 0, unless None is named too",
+        "probability of a click by grade; 0 for a grade that is not named. Documents"
+        " without a judgment are as those of grade 0, unless None is named too",
     )
     wanted: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Parameters that have to be given besides, with an example."""
@@ -137,7 +137,7 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
         super().require_complete()
         if self.clicks is None:
             raise MeasureError(
-                f"{self.name} needs the chances of a click, such as clicks={{0: 0.3, 1: 0.8}}"
+                f"{self.name} needs click probabilities, such as clicks={{0: 0.3, 1: 0.8}}"
             )
         for name, example in self.wanted:
             if getattr(self, name) is None:
@@ -228,15 +228,17 @@ class Effort(Clicks):
 
 class _Satisfied(Chain, linear=True):
     satisfies: Chances | None = parameter(
-        None, optional(chances), "chance that a clicked document satisfies, by grade, as for clicks"
+        None,
+        optional(chances),
+        "probability that a clicked document satisfies, by grade, as for clicks",
     )
     examined: Chances | None = parameter(
         None,
         optional(by_rank),
-        "chance that a rank is examined, by rank; that of the last one named holds below it",
+        ("probability that a rank is examined, by rank; that of the last one named holds below it"),
     )
     gamma: float = parameter(
-        1.0, _SHARE, "chance that a user who is not satisfied goes on to the next rank (DBN)"
+        1.0, _SHARE, "probability that a user who is not satisfied goes on to the next rank (DBN)"
     )
 
     @property
@@ -255,7 +257,7 @@ _CHANCE = r"P[C_i = 1] = e(i) \, c_i \, \gamma^{i-1} \prod_{j<i} (1 - c_j s_j)"
 
 @measure(
     "uM",
-    summary="Gain that a user clicks on, by a click model.",
+    summary="Expected gain of clicked documents, by a click model.",
     formula=rf"\sum_i P[C_i = 1] \, g_i, \quad {_CHANCE}",
     source=SOURCE + "; Ferro and Maistro (2024), equation (16)",
 )
@@ -301,10 +303,12 @@ class ClickEffort(_Satisfied, Effort):
 
 @measure(
     "CWL",
-    summary="Gain a rank that is read by users who go on by the grade there, and by the rank.",
+    summary=(
+        "Gain per rank read by users whose continuation depends on the grade and on the rank."
+    ),
     formula=r"\sum_r W(r) \, g_r, \quad C(i) = u_i \, v(\mathit{grade}_i)",
     source="Moffat and others (2017)",
-    needs="chances to go on, such as those of a click model",
+    needs="continuation probabilities, such as those of a click model",
 )
 class Continuing(UserModel):
     """A user model by its continuation: C is the chance at the rank times that of the grade.
@@ -323,14 +327,14 @@ class Continuing(UserModel):
     by_grade: Chances | None = parameter(
         None,
         optional(chances),
-        "chance to go on by grade; a grade that is not named is as the next one below that is."
-        " Documents without a judgment, and ranks beyond the list, are as grade 0, unless None is"
-        " named too",
+        "probability of going on by grade; a grade that is not named is as the next"
+        " one below that is. Documents without a judgment, and ranks beyond the list,"
+        " are as grade 0, unless None is named too",
     )
     by_rank: Chances | None = parameter(
         None,
         optional(by_rank),
-        "chance to go on by rank; that of the last one named holds below it",
+        "probability of going on by rank; that of the last one named holds below it",
     )
 
     reads_grades = True
@@ -339,7 +343,8 @@ class Continuing(UserModel):
         super().require_complete()
         if self.by_grade is None and self.by_rank is None:
             raise MeasureError(
-                "CWL needs chances to go on, such as by_grade={0: 0.9, 1: 0.5} or by_rank={1: 0.8}"
+                "CWL needs continuation probabilities, such as by_grade={0: 0.9, 1: 0.5}"
+                " or by_rank={1: 0.8}"
             )
 
     @property
@@ -389,7 +394,7 @@ def user_of(measure: Chain, **options: Any) -> Continuing:
     going_on = np.broadcast_to(measure.going_on(of, rank), (grades.size + 1, deepest))
     if np.ptp(going_on, axis=1).any():
         raise MeasureError(
-            f"{measure.name} has no user model: its users go on by grade and rank together"
+            f"{measure.name} has no user model: its continuation depends on grade and rank together"
         )
     unjudged = measure.clicks.unjudged is not None
     named = [*grades.tolist(), *([None] if unjudged else [])]

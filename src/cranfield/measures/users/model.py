@@ -218,9 +218,7 @@ class UserModel(UnitGains, family="user models"):
         page = page_of(gains, lengths, grades)
         for name, needed in (("grades", self.reads_grades), ("lengths", self.reads_lengths)):
             if needed and getattr(page, name) is None:
-                raise MeasureError(
-                    f"{self} needs the {name} of documents, and none are given: {name}=..."
-                )
+                raise MeasureError(f"{self} needs the {name} of documents, got none; pass {name}=")
         price = self.costs(page)
         self._refuse(int(np.isnan(price).sum()))
         return self._read(replace(page, costs=price))
@@ -305,17 +303,17 @@ class UserModel(UnitGains, family="user models"):
         going_on = np.asarray(self.continuation(page), dtype=np.float64)
         if going_on.shape != page.gains.shape:
             raise MeasureError(
-                f"{self}: the continuation has shape {going_on.shape}, not {page.gains.shape}"
+                f"{self}: expected a continuation of shape {page.gains.shape}, got {going_on.shape}"
             )
         if not ((going_on >= 0) & (going_on <= 1)).all():
-            raise MeasureError(f"{self}: the continuation has a value that is not from 0 to 1")
+            raise MeasureError(f"{self}: values of the continuation must be from 0 to 1")
         return Reading(page, going_on)
 
     def _refuse(self, unknown: int) -> None:
         if unknown:
             raise MeasureError(
-                f"{self}: {counted(unknown, 'retrieved document')} with no known length; give"
-                " missing=..., a length to take for them"
+                f"{self}: {counted(unknown, 'retrieved document')} without a known"
+                " length; pass missing=, a length to assume for them"
             )
 
 

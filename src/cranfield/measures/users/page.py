@@ -75,7 +75,7 @@ class Reading:
     page
         The rankings.
     continuation
-        C: the chance that a user who reads a rank goes on; shape (rankings, ranks).
+        C: the probability that a user who reads a rank goes on; shape (rankings, ranks).
     """
 
     page: Page
@@ -155,12 +155,14 @@ def page_of(
     """Make a page of gains alone; all relevant documents are taken to be retrieved."""
     worth = _table("gains", gains)
     if not (worth >= 0).all():
-        raise MeasureError("gains has a value that is not at least 0")
+        raise MeasureError("gains must be at least 0")
     long = None if lengths is None else _table("lengths", lengths)
     known = None if grades is None else _table("grades", grades)
     for name, one in (("lengths", long), ("grades", known)):
         if one is not None and one.shape != worth.shape:
-            raise MeasureError(f"{name} of shape {one.shape} do not fit gains of {worth.shape}")
+            raise MeasureError(
+                f"expected {name} of shape {worth.shape}, as gains have, got {one.shape}"
+            )
     retrieved = np.full((worth.shape[0], 1), worth.shape[1])
     relevant = np.count_nonzero(worth, axis=1)[:, None]
     return Page(worth, retrieved, relevant, long, grades=known)
@@ -217,7 +219,7 @@ def _table(name: str, values: Any) -> Floats:
     try:
         table = np.atleast_2d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
-        raise MeasureError(f"{name} is not a table of numbers") from None
+        raise MeasureError(f"{name} must be a table of numbers") from None
     if table.ndim != 2 or table.shape[1] == 0:
-        raise MeasureError(f"{name} is not a table of at least one rank")
+        raise MeasureError(f"{name} must have at least one rank")
     return table

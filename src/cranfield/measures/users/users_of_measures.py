@@ -118,7 +118,7 @@ class Satisfied(SatisfiedModel):
 
 def _satisfied(measure: ExpectedReciprocalRank) -> Satisfied:
     if isinstance(measure.max_grade, str):
-        raise MeasureError(f"{measure}: its user model needs one scale of grades for all topics")
+        raise MeasureError(f"{measure}: its user model requires one scale of grades for all topics")
     return Satisfied(gains=measure.gains, max_grade=measure.max_grade)
 
 

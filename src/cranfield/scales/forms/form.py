@@ -125,7 +125,7 @@ def precisions() -> Iterator[int]:
     while bits <= MOST_DIGITS:
         yield bits
         bits *= 4
-    raise PolicyError("two values agree to so many digits that they cannot be told")
+    raise PolicyError("two values agree to so many digits that they cannot be distinguished")
 
 
 def near(combination: Terms, digits: int = 64) -> Fraction:
@@ -177,7 +177,7 @@ class Irrational:
     def __sub__(self, other: Number) -> Fraction | Irrational:
         if isinstance(other, Irrational):
             if other.below != self.below:
-                raise PolicyError("numbers of different divisors are not subtracted exactly")
+                raise PolicyError("numbers with different divisors cannot be subtracted exactly")
             return quotient(minus(self.above, other.above), self.below)
         return quotient(minus(self.above, self.below, Fraction(other)), self.below)
 
@@ -217,7 +217,7 @@ INPUTS = {
 }
 """What `inputs` of a measure stand for."""
 
-HINT = "measures of the grades by rank have one, such as nDCG@10"
+HINT = "use a measure of the grades by rank, such as nDCG@10"
 
 
 def of_documents(measure: Measure) -> Measure:
@@ -256,8 +256,8 @@ def check_grades_decide(measure: Measure) -> None:
     why = beyond_grades(measure)
     if why:
         raise MeasureError(
-            f"{measure} depends on more than the grades by rank: {why}; nothing can be said of its"
-            f" scale, and there is no image; {HINT}"
+            f"{measure} depends on more than the grades by rank ({why}), so its scale"
+            f" and its image are unknown; {HINT}"
         )
 
 
@@ -440,7 +440,9 @@ class Setting(NamedTuple):
             raise MeasureError(f"{measure}: its scale depends on the grades of the topic")
         highest = int(measure.max_grade or self.grades)
         if self.grades > highest:
-            raise MeasureError(f"{measure}: grade {self.grades} is above max_grade={highest}")
+            raise MeasureError(
+                f"{measure}: grades must be at most max_grade={highest}, got {self.grades}"
+            )
         return highest
 
     def gains(self, gain: Gain, highest: int | None = None) -> Row:

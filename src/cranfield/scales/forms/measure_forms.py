@@ -451,8 +451,8 @@ def _satisfied(model: SatisfiedModel, setting: Setting, request: UtilityRequest)
         return None
     if end > MOST_DIGITS_AT and set(seen) != {ONE}:
         raise PolicyError(
-            f"the chances to read {end} ranks have too many digits for an exact image of {model};"
-            f" up to length {MOST_DIGITS_AT} it is feasible"
+            f"the probabilities of reading {end} ranks have too many digits for an"
+            f" exact image of {model}; up to length {MOST_DIGITS_AT} it is feasible"
         )
     # Whoever finds something stops there: V of the rank over the sum of V so far.
     worth = [view / read for view, read in zip(seen, accumulate(seen), strict=True)][:deepest]

@@ -121,8 +121,8 @@ def count_pairs(
 
 def too_near() -> PolicyError:
     return PolicyError(
-        "too many values of the image lie closer to each other than floats can tell; rank the runs"
-        " themselves with rank_runs, or fewer at a time"
+        "too many values of the image are closer than floats can distinguish; rank"
+        " the runs with rank_runs, or fewer at a time"
     )
 
 
@@ -181,7 +181,7 @@ def check_runs(total: int) -> None:
     """Refuse to count runs that do not fit into 64 bits."""
     if total >= LARGEST:
         raise PolicyError(
-            f"there are about 2^{total.bit_length() - 1} runs, too many to count them by value;"
+            f"about 2^{total.bit_length() - 1} runs are too many to count by value;"
             " use ties='unique'"
         )
 

@@ -373,8 +373,9 @@ class Sums:
     def _check_lookups(self, outer: int, runs: int) -> None:
         if outer * runs > MOST_LOOKUPS:
             raise PolicyError(
-                f"the image has {self.size:,} values; to rank {counted(runs, 'run')} among them"
-                " exactly would take days. Shorter runs, fewer grades or fewer runs can be"
+                f"the image has {self.size:,} values; ranking {counted(runs, 'run')}"
+                " among them exactly would take days; use shorter runs, fewer grades"
+                " or fewer runs"
             )
 
     def _compare(self, a: Ints, b: Ints) -> Ints:

@@ -109,9 +109,9 @@ class Image:
     def _counted(self) -> Representation:
         if self.shares_only:
             raise PolicyError(
-                f"the image has about 2^{self.size.bit_length() - 1} values, too many to count"
-                " ranks in it; share_runs gives shares of it within a stated error, and shorter"
-                " runs or fewer grades have ranks"
+                f"the image has about 2^{self.size.bit_length() - 1} values, too many"
+                " for exact ranks; use relative_ranks for relative ranks within a"
+                " stated error, or shorter runs or fewer grades"
             )
         return self._held
 
@@ -157,8 +157,8 @@ class Image:
         if self.size > MOST_VALUES:
             size = f"{self.size:,}" if self.size < 2**62 else f"2^{self.size.bit_length() - 1}"
             raise PolicyError(
-                f"the image of {self.measure} has {size} values, too many to list; up to"
-                f" {MOST_VALUES:,} can be"
+                f"the image of {self.measure} has {size} values, too many to list; up"
+                f" to {MOST_VALUES:,} are feasible"
             )
         return self._listing.copy()
 
@@ -229,7 +229,7 @@ class Image:
         scores = numbers(values, "scores")
         flat = scores.ravel()
         if not np.isfinite(flat).all():
-            raise PolicyError(f"{flat[~np.isfinite(flat)][0]} is no score")
+            raise PolicyError(f"scores must be finite, got {flat[~np.isfinite(flat)][0]}")
         if not flat.size:
             return np.zeros(scores.shape, dtype=np.int64)
         unique, where = np.unique(flat, return_inverse=True)
@@ -240,15 +240,15 @@ class Image:
         if (matches == 0).any():
             wrong = float(flat[np.argmax(matches == 0)])
             raise PolicyError(
-                f"{wrong!r} is no value of {self.measure} on runs of length {self.length} with"
-                f" grades 0 to {self.grades}{self._hint()}"
+                f"{wrong!r} is not a value of {self.measure} on runs of length"
+f" {self.length} with grades 0 to {self.grades}{self._hint()}"
             )
         if (matches > 1).any():
             worst = int(np.argmax(matches))
             raise PolicyError(
                 f"{matches[worst]:,} values of {self.measure} are as close to"
-                f" {float(flat[worst])!r} as floats can tell; rank the runs themselves with"
-                " rank_runs"
+                f" {float(flat[worst])!r} as floats can distinguish; rank the runs"
+                " with rank_runs"
             )
         return ranks.reshape(scores.shape)
 
@@ -257,8 +257,9 @@ class Image:
         if not depends_on_recall_base(self.measure):
             return ""
         return (
-            f" on a topic with {counted(len(self.judgments), 'judged document')}; the recall base"
-            " decides, so give the topic's own, such as judgments=3"
+            f" on a topic with {counted(len(self.judgments), 'judged document')};"
+            " values depend on the recall base, so pass that of the topic, such as"
+            " judgments=3"
         )
 
     def require(self, runs: int, ties: str = "unique") -> None:
@@ -318,8 +319,8 @@ class Image:
             seen = (rows >= lowest_relevant(self.measure)).sum(axis=1)
             if seen.max() > self.at_most:
                 raise PolicyError(
-                    f"a run has {counted(int(seen.max()), 'relevant document')}; the image is"
-                    f" that of runs with at most {self.at_most}"
+                    f"runs of this image have at most {self.at_most} relevant"
+                    f" documents, got a run with {int(seen.max())}"
                 )
         if ties == "unique":
             return self._counted.ranks(rows)
@@ -361,7 +362,7 @@ class Image:
 
     def __repr__(self) -> str:
         # What the error of shares is takes seconds to find.
-        rough = f", values within {self.tolerance:.0e} are one" if self.tolerance else ""
+        rough = f", values within {self.tolerance:.0e} are equal" if self.tolerance else ""
         how = ", shares only" if self.shares_only else rough
         limit = "" if self.at_most is None else f", at most {self.at_most} relevant"
         return f"Image({self.measure}, length={self.length}, grades={self.grades}{limit}{how})"
@@ -443,7 +444,7 @@ def image(
     check_grades_decide(chosen)
     length = chosen.cutoff if length is None else length
     if length is None:
-        raise PolicyError(f"say how long the runs are: image({str(chosen)!r}, 10)")
+        raise PolicyError(f"length is required, as in image({str(chosen)!r}, 10)")
     check_size(length, grades)
     check_whole("memory", memory, 1)
     if jobs is not None:
@@ -474,8 +475,8 @@ def image_of_topic(
             return of_topic
     longest = int(np.log(most) / np.log(grades + 1) + 1e-9)
     raise PolicyError(
-        f"{measure} has an image for each topic, whose values have to be listed; with"
-        f" {counted(grades + 1, 'grade')} up to about length {longest} they can be"
+        f"{measure} has an image for each topic, whose values must be listed; with"
+        f" {counted(grades + 1, 'grade')} up to about length {longest} is feasible"
     )
 
 
@@ -500,8 +501,8 @@ def held_as(
             alone = shape.stateful()
             if alone is None:
                 raise PolicyError(
-                    f"too many runs of length {shape.length} with {shape.grades + 1} grades tie"
-                    " for their exact image; shorter runs or fewer grades can be"
+                    f"too many runs of length {shape.length} with {shape.grades + 1}"
+                    " grades tie for an exact image; use shorter runs or fewer grades"
                 ) from None
             walked = alone
     assert isinstance(walked, Stateful)
@@ -530,7 +531,9 @@ def _made(
 ) -> Image:
     rel = lowest_relevant(measure)
     if limit is not None and rel < 1:
-        raise PolicyError(f"{measure} counts every document as relevant; leave at_most out")
+        raise PolicyError(
+            f"at_most cannot be combined with {measure}, which counts every document as relevant"
+        )
     exact = form(measure, length, grades, judgments)
     unit, offset = (1.0, 0.0) if exact is None else (exact.unit, exact.offset)
     if exact is None:
@@ -557,9 +560,9 @@ def _enumerated(
         reading = "" if many is None else f", which takes {counted(many, 'rank')} each"
         feasible = f"up to length {longest} it is feasible" if longest else "it is not feasible"
         raise PolicyError(
-            f"the image of {measure} can only be had by scoring every run{reading}, and there are"
-            f" {grades + 1}^{length} runs of length {length} with {counted(grades + 1, 'grade')};"
-            f" {feasible}"
+            f"the image of {measure} requires scoring every run{reading}, and there"
+            f" are {grades + 1}^{length} runs of length {length} with"
+            f" {counted(grades + 1, 'grade')}; {feasible}"
         )
     runs = all_runs(length, grades)
     if limit is not None:

@@ -61,7 +61,7 @@ def splits(data: Path) -> str:
 
 def trec8(data: Path) -> str:
     """Score the TREC-8 runs on three shards, and study five models: 3 sizes, 100 repeats."""
-    from cranfield.evaluation.of_runs import evaluate
+    from cranfield.evaluation.evaluate_runs import evaluate
     from cranfield.meta import split_topics
 
     folder = data / "trec8-adhoc"

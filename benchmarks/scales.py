@@ -63,7 +63,7 @@ def measured(name: str) -> dict[str, object]:
     started = time.perf_counter()
     found = image(case.measure, case.length, case.grades)
     size = found.size
-    shares = found.share_runs(runs)
+    shares = found.relative_ranks(runs)
     seconds = time.perf_counter() - started
     return {
         "size": size,

@@ -18,7 +18,7 @@ from navigation import section
 import cranfield as cf
 from cranfield.cli.measures import KINDS, Entry, entries, families
 from cranfield.measures import Measure
-from cranfield.measures.other_names import trec_name
+from cranfield.measures.aliases import trec_name
 
 GRADES = (3, None, 1, 2, None, 0, None, 2, 0, 0)
 """The example: grades by rank, None for a document without judgment."""

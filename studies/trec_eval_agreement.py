@@ -23,7 +23,7 @@ import polars as pl
 import pytrec_eval
 
 import cranfield as cf
-from cranfield.measures.other_names import trec_name
+from cranfield.measures.aliases import trec_name
 
 TOLERANCE = 1e-9
 PER_TOPIC = {"gm_map": "map", "gm_bpref": "bpref"}

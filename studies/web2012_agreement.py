@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import cranfield as cf
-from cranfield.measures.other_names import program_names
+from cranfield.measures.aliases import program_names
 
 PRINTED = {"ndeval": 6, "gdeval": 5}
 QRELS = {"ndeval": "qrels-for-ndeval.txt.gz", "gdeval": "qrels.adhoc.txt.gz"}

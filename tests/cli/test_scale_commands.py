@@ -23,7 +23,7 @@ def test_scale(folder: Path) -> None:
     assert out == ""
     assert "depend on the recall base" in (folder / "scale.txt").read_text()
     for arguments, message in (
-        (("DCG", "--grades", "1"), "give the length"),
+        (("DCG", "--grades", "1"), "length is required"),
         (("DCG@0",), "cutoff"),
         (("DCG@5", "--grades", "0"), "highest grade must be an integer from 1"),
         (("DCG@5", "--length", "-1"), "length of a run must be an integer from 1"),
@@ -78,19 +78,20 @@ def test_strict(folder: Path) -> None:
     start = ("compare", "qrels", "one.run", "two.run")
     out, _ = cranfield(folder, *start, "-m", "P@2", "--strict")
     needs = "Studentised bootstrap test needs an interval scale"
-    assert f"meaning: meaningful: {needs}; P@2 is an interval" in out
+    assert f"meaningfulness: meaningful: {needs}; P@2 is an interval" in out
     _, err = cranfield(folder, *start, "-m", "AP", "--strict", "-o", "out", status=2)
     assert f"not invariant: {needs}" in err
     assert not (folder / "out").exists()
     for measure in ("Success@3", "RR@1", "RR@2", "DCG@1"):
         out, _ = cranfield(folder, *start, "-m", measure, "--strict")
-        assert f"meaning: meaningful: {needs}; {measure} is" in out
+        assert f"meaningfulness: meaningful: {needs}; {measure} is" in out
     feasible = "interval(P@2, feasible=True)"
     _, err = cranfield(folder, *start, "-m", feasible, "--strict", status=2)
     assert f"{feasible} depends on the recall base" in err
     out, _ = cranfield(folder, *start, "-m", "interval(RR@3)", "--strict", "--format", "json")
     found = json.loads(out)["comparisons"][0]
-    assert (found["measure"], found["meaning"]["verdict"]) == ("interval(RR@3)", "meaningful")
+    assert found["measure"] == "interval(RR@3)"
+    assert found["meaningfulness"]["verdict"] == "meaningful"
 
 
 def test_a_declared_scale(campaign: Path) -> None:

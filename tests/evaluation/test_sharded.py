@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection.shards import random_shards
+from cranfield.evaluation.evaluate_runs import evaluate, score_samplings
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.of_runs import evaluate, score_samplings
 
 Grades = dict[str, dict[str, int]]
 Rankings = dict[str, dict[str, float]]

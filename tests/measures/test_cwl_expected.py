@@ -16,7 +16,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.measures import RBP, UserModel
 from cranfield.measures.base import Info
 from cranfield.measures.users.page import Page
-from cranfield.measures.users.users_of_measures import user_model
+from cranfield.measures.users.standard_models import user_model
 from tests.conftest import ROOT
 
 SYSTEM = "SFDC-enc45-refus12"

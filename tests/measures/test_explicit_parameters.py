@@ -8,9 +8,9 @@ import pytest
 
 import cranfield as cf
 from cranfield.measures import AP
+from cranfield.measures.aliases import trec_name
 from cranfield.measures.families import REGISTRY
 from cranfield.measures.grammar import parse_measures
-from cranfield.measures.other_names import trec_name
 from tests.cli.running import cranfield
 
 WITH_REL = [name for name, kind in REGISTRY.items() if "rel" in kind.parameters]

@@ -14,9 +14,9 @@ import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.spec import integer, parameter
 from cranfield.measures import AP, RBP, P, nDCG
+from cranfield.measures.aliases import trec_name
 from cranfield.measures.base import Measure
 from cranfield.measures.families import HOME, REGISTRY
-from cranfield.measures.other_names import trec_name
 from cranfield.measures.wrapping import Wrapping, wrapping
 
 ROUND_TRIPS = [

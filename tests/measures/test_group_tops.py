@@ -119,7 +119,7 @@ def test_ranked_group_fairness() -> None:
     late = Case(tuple("abdecf"), {"a": 1}, groups)
     assert late.evaluate("FAIR(adjusted=False, protected='x')@6") == 0.0
     assert late.evaluate("FAIR(adjusted=False, protected='x')@3") == 1.0
-    assert late.evaluate("FAIR(adjusted=False, protected='x', share=0.1)@6") == 1.0
+    assert late.evaluate("FAIR(adjusted=False, protected='x', p=0.1)@6") == 1.0
 
 
 @settings(max_examples=10)

@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import MeasureError
-from cranfield.measures.other_names import NO_MEASURES, program_names
+from cranfield.measures.aliases import NO_MEASURES, program_names
 from tests.conftest import ROOT
 
 ROWS = [

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.evaluation.scorefiles.cells import are_measures
+from cranfield.measures.aliases import FAMILIES, NICKNAMES, SINGLE
 from cranfield.measures.families import ALIASES
-from cranfield.measures.other_names import FAMILIES, NICKNAMES, SINGLE
 from tests.conftest import ROOT
 
 FOUND = json.loads((ROOT / "tests/data/other_tools.json").read_text())

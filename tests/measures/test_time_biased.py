@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.errors import MeasureError
-from cranfield.measures.users.users_of_measures import user_model
+from cranfield.measures.users.standard_models import user_model
 from tests.measures.rankings import judge_texts, value
 
 SECONDS = 4.4

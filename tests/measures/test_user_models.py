@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.measures.users.effort import ScaledDCG, trigamma
 from cranfield.measures.users.page import Reading, page_of
-from cranfield.measures.users.users_of_measures import user_model
+from cranfield.measures.users.standard_models import user_model
 
 chances = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 positive = st.lists(st.floats(0.01, 1), min_size=1, max_size=30)

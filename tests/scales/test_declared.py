@@ -14,8 +14,8 @@ from cranfield.base.errors import CranfieldError, MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.families import KINDS, REGISTRY
-from cranfield.scales.finding_scales import scale_of
 from cranfield.scales.forms.form import beyond_grades
+from cranfield.scales.measure_scales import scale_of
 from cranfield.scales.runs import as_measure
 from tests.scales.exhaustive import EXAMPLES
 

@@ -15,10 +15,10 @@ from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.measures import parse_measure
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.scales import interval, scale_over_topics, score_runs
-from cranfield.scales.finding_scales import scale_of
 from cranfield.scales.forms.form import beyond_grades, beyond_length
 from cranfield.scales.images import values
 from cranfield.scales.images.values import image
+from cranfield.scales.measure_scales import scale_of
 from cranfield.scales.runs import as_measure
 from tests.scales.exhaustive import EXAMPLES
 

@@ -137,7 +137,7 @@ def test_in_a_comparison() -> None:
     ev = cf.evaluate(covid.runs[:5], covid.qrels, ["P@10", "interval(P@10)", "interval(RR@10)"])
     plain, ranked = (cf.compare(ev[name]) for name in ("P@10", "interval(P@10)"))
     np.testing.assert_allclose(plain.adjusted_pvalues, ranked.adjusted_pvalues, atol=1e-9)
-    assert cf.meaning(cf.compare(ev["interval(RR@10)"])).verdict == "meaningful"
+    assert cf.meaningfulness(cf.compare(ev["interval(RR@10)"])).verdict == "meaningful"
 
 
 def test_the_lowest_relevant_grade_reaches_the_measure_inside() -> None:

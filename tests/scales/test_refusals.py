@@ -18,7 +18,7 @@ from cranfield.scales import (
     at_or_below,
     covers,
     difference_axioms,
-    induced,
+    induced_order,
     interval,
     levels,
     natural_distance,
@@ -31,9 +31,9 @@ from cranfield.scales import (
     verdicts,
 )
 from cranfield.scales.admissible import dominance
-from cranfield.scales.finding_scales import scale_of
 from cranfield.scales.images.values import image
-from cranfield.scales.meaningful import meaning
+from cranfield.scales.measure_scales import scale_of
+from cranfield.scales.statements import meaningfulness
 
 ONE = {"q": {"a": 1.0}}
 
@@ -42,6 +42,7 @@ SCORES = {"a": [0.1, 0.2], "b": [0.3, 0.1]}
 ROWS = "rows of integer grades"
 NONE: Any = None
 TEXT: Any = "x"
+HALF: Any = 2.5
 LIST: Any = [1, 2]
 RAGGED: Any = [[1], [1, 2]]
 GAP: Any = [1, None]
@@ -84,7 +85,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: image("AP", 0), "length of a run must be an integer from 1, got 0"),
     (lambda: image("AP", 5, 0), "highest grade"),
     (lambda: image("AP", 5, -1), "highest grade"),
-    (lambda: image("AP", 2.5), "length of a run"),
+    (lambda: image("AP", HALF), "length of a run"),
     (lambda: image("P@3", at_most=-1), "at_most"),
     (lambda: image("P(rel=0)@3", at_most=1), "every document"),
     (
@@ -92,7 +93,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
         "the number of relevant documents must be at least 0, got -1",
     ),
     (lambda: image("P@3", judgments=[4]), "grades must be from 0 to 1, got judgments with grade 4"),
-    (lambda: image("P@3", judgments=[0.5]), "of their grades"),
+    (lambda: image("P@3", judgments=[HALF]), "of their grades"),
     (lambda: image("AP11", 30), "up to length 20 it is feasible"),
     (lambda: image("AP11", 11, 3), "up to length 10 it is feasible"),
     (lambda: image("AP", 60), "up to about length 30"),
@@ -142,8 +143,8 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: image("P@5").rank(RAGGED), "scores are numbers"),
     (lambda: image("P@5").rank(1j), "scores are numbers, not"),
     (lambda: image("P@5").rank([10**400]), "scores are numbers"),
-    (lambda: image("P@5").share("x"), "ranks are numbers, not 'x'"),
-    (lambda: image("P@5").share(NONE), "ranks are numbers"),
+    (lambda: image("P@5").normalise_ranks("x"), "ranks are numbers, not 'x'"),
+    (lambda: image("P@5").normalise_ranks(NONE), "ranks are numbers"),
     (lambda: image("P@5").rank_runs([[0, 1], None]), ROWS),
     (lambda: image("P@5").require(1, "average"), "unique, mid, min, max"),
     (lambda: image("P@5", jobs=-1), "jobs must be an integer from 1, got -1"),
@@ -173,13 +174,13 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
         lambda: dominance(SCORES, [0, 0], [1]),
         "first and second must have the same length, got 2 and 1",
     ),
-    (lambda: meaning(NONE), "expected the result of compare(), got NoneType"),
-    (lambda: meaning(LIST), "expected the result of compare(), got list"),
+    (lambda: meaningfulness(NONE), "expected the result of compare(), got NoneType"),
+    (lambda: meaningfulness(LIST), "expected the result of compare(), got list"),
     (lambda: natural_distance(NONE), "ranks must be a list of numbers, one for each run"),
     (lambda: natural_distance(TABLE), "ranks must be a list of numbers, one for each run"),
     (lambda: natural_distance(GAP), "ranks must be a list of numbers, one for each run"),
     (lambda: natural_distance(np.array([1.0, np.inf])), "ranks must be finite numbers"),
-    (lambda: induced("P", [[0, 1]], judgments=TEXT), "list of their grades"),
+    (lambda: induced_order("P", [[0, 1]], judgments=TEXT), "list of their grades"),
     (lambda: at_or_below([1, [2]], [1]), ROWS),
     (lambda: order_matrix([[1], None]), ROWS),
     (lambda: difference_axioms([[1], [1, 2]]), "a value of each object"),
@@ -274,7 +275,7 @@ def test_error_and_tolerance_are_two_things() -> None:
     assert (long.tolerance, long.exact) == (0, False)
     assert str(exact) == "Image(P@5, length=5, grades=1)"
     assert str(floats) == "Image(IPrec@0.5, length=5, grades=1, values within 9e-13 are equal)"
-    assert str(long) == "Image(RBP@500, length=500, grades=1, shares only)"
+    assert str(long) == "Image(RBP@500, length=500, grades=1, relative ranks only)"
 
 
 def refusal(call: Callable[[], object]) -> str:

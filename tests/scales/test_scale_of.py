@@ -34,16 +34,16 @@ from cranfield.measures import (
     nERR,
     parse_measure,
 )
-from cranfield.scales import finding_scales, verdicts
-from cranfield.scales.finding_scales import (
+from cranfield.scales import measure_scales, verdicts
+from cranfield.scales.forms.exact_values import exact_values
+from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.measure_scales import (
     evenly_spaced,
     prove_rank_based,
     prove_set_based,
     scale_of,
     scale_over_topics,
 )
-from cranfield.scales.forms.exact_values import exact_values
-from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.orders import rbto, sbto
 from cranfield.scales.runs import score_runs
 from cranfield.scales.verdicts import Verdict
@@ -219,8 +219,8 @@ def check_witness(
 
 
 ORDERS: dict[str, Callable[..., Any]] = {
-    finding_scales.SET_BASED: sbto,
-    finding_scales.RANK_BASED: rbto,
+    measure_scales.SET_BASED: sbto,
+    measure_scales.RANK_BASED: rbto,
 }
 TEXTS = ["P@5", "R@2", "SetF", "SetE", "AP", "RR", "ERR", "nERR", "DCG", "nDCG@3", "gP@4", "gR@3"]
 TEXTS += ["RBP(p=0.25)", "RBP(p=0.5)", "RBP(gains='graded', p=0.25)", "RBP(gains='graded', p=0.3)"]

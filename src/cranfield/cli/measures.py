@@ -22,7 +22,7 @@ from cranfield.measures.families import KINDS
 if TYPE_CHECKING:
     from cranfield.measures import Info
     from cranfield.measures.base import Measure
-    from cranfield.scales.finding_scales import ScaleFacts
+    from cranfield.scales.measure_scales import ScaleFacts
 
 
 EPILOG = """\b
@@ -200,7 +200,7 @@ def measures(
 
 def _on_runs(name: str, entry: Entry, runs: dict[str, Any], asked: bool) -> ScaleFacts | str | None:
     """Find the scale on runs of a length; the reason if nothing can be said, and is not asked."""
-    from cranfield.scales.finding_scales import about_scale
+    from cranfield.scales.measure_scales import about_scale
 
     if entry.kind == KINDS[2] and not asked:
         return None

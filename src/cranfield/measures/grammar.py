@@ -11,9 +11,7 @@ from warnings import catch_warnings, simplefilter
 from cranfield.base.errors import MeasureError, quoted, warn
 from cranfield.base.spec import keywords_of, literal
 from cranfield.base.text import did_you_mean
-from cranfield.measures.base import Measure
-from cranfield.measures.families import ALIASES, REGISTRY
-from cranfield.measures.other_names import (
+from cranfield.measures.aliases import (
     FAMILIES,
     NICKNAMES,
     NO_MEASURES,
@@ -29,6 +27,8 @@ from cranfield.measures.other_names import (
     trec_texts,
     with_gains,
 )
+from cranfield.measures.base import Measure
+from cranfield.measures.families import ALIASES, REGISTRY
 
 LONGEST = 10_000
 """Characters of a measure's text; a user browsing model of ten ranks has some 1,500."""

@@ -91,7 +91,7 @@ NEEDED: Registry[Statistic | TestInfo] = Registry(
 """Statistics and tests by name."""
 
 
-def needed_for(what: str) -> Scale:
+def required_scale(what: str) -> Scale:
     """Return the scale that a statistic or a significance test needs at least.
 
     Raises
@@ -101,16 +101,16 @@ def needed_for(what: str) -> Scale:
 
     Examples
     --------
-    >>> str(needed_for("median")), str(needed_for("t")), str(needed_for("Geometric mean"))
-    ('ordinal', 'interval', 'ratio')
-    >>> needed_for("medain")
+    >>> [str(required_scale(name)) for name in ("median", "t", "Geometric mean")]
+    ['ordinal', 'interval', 'ratio']
+    >>> required_scale("medain")
     Traceback (most recent call last):
     cranfield.PolicyError: unknown statistic or test 'medain'; did you mean ...?
     """
     return NEEDED.named(str(what).replace("'", "")).scale
 
 
-def allows(scale: Scale | str, what: str) -> bool:
+def admits(scale: Scale | str, what: str) -> bool:
     """Whether a scale suffices for a statistic or a significance test.
 
     Raises
@@ -120,10 +120,10 @@ def allows(scale: Scale | str, what: str) -> bool:
 
     Examples
     --------
-    >>> allows("ordinal", "mean"), allows("ordinal", "sign test"), allows(Scale.RATIO, "mean")
+    >>> admits("ordinal", "mean"), admits("ordinal", "sign test"), admits(Scale.RATIO, "mean")
     (False, True, True)
     """
-    return find_scale(scale) >= needed_for(what)
+    return find_scale(scale) >= required_scale(what)
 
 
 def admitted_statistics(scale: Scale | str) -> list[str]:

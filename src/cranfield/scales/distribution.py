@@ -460,7 +460,7 @@ class SumDistribution:
     highest: float
     way: _Listed | Inverted
 
-    def share(self, x: ArrayLike) -> Floats:
+    def cdf(self, x: ArrayLike) -> Floats:
         """Return the share of sums up to x: from 0 to 1, and never falling among the x asked for.
 
         The middle of the limits, unless all sums are counted.
@@ -535,7 +535,7 @@ def distribution_of_sums(
     reach, a larger one is stated.
 
     >>> rbp = distribution_of_sums([np.array([0.0, 0.5**j]) for j in range(1, 11)])
-    >>> (rbp.share([0.0, 0.5, 1.0]) * 2**10).tolist()
+    >>> (rbp.cdf([0.0, 0.5, 1.0]) * 2**10).tolist()
     [1.0, 513.0, 1024.0]
     >>> rbp.error
     0.0

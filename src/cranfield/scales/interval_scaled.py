@@ -211,8 +211,8 @@ class Interval(Wrapping):
                 ranks = of.rank_runs(distinct, ties=self.ties).astype(np.float64)
                 found = ranks if self.raw else self._divided(ranks, of)
             else:
-                found = of.share_runs(distinct)
-                if of.shares_only:
+                found = of.relative_ranks(distinct)
+                if of.is_approximate:
                     self._warn(of)
             flat[chosen] = found[back.ravel()]
         if depends_on_recall_base(self.inner):

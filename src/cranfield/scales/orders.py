@@ -209,7 +209,7 @@ def natural_distance(ranks: Ranks) -> Ranks:
     return np.asarray(found[None, :] - found[:, None])
 
 
-def induced(
+def induced_order(
     measure: Measure | str,
     runs: Any,
     grades: int = 1,
@@ -239,7 +239,7 @@ def induced(
     Examples
     --------
     >>> from cranfield.measures import RR
-    >>> induced(RR, [[0, 0], [0, 1], [1, 0], [1, 1]]).tolist()
+    >>> induced_order(RR, [[0, 0], [0, 1], [1, 0], [1, 1]]).tolist()
     [0, 1, 2, 2]
     """
     table = _prepared(runs, grades, None)

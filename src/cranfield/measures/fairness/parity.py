@@ -262,16 +262,16 @@ LONGEST = 2000
 class RankedGroupFairness(Measure):
     r"""Ranked group fairness (FA*IR): 1 where the test passes at all ranks to the cutoff, 0 else.
 
-    The top i passes where its :math:`x_i` protected documents are not fewer than
-    :math:`m_i = F^{-1}(\alpha; i, p)`, the quantile of a binomial distribution with the share p
-    that is asked for. As k tops are tested, :math:`\alpha` is lowered until a ranking that is drawn
-    with chance p passes them all with a chance of at least :math:`1 - \alpha`. The authors' program
-    takes the table whose chance is nearest to that, which may reject oftener. A shorter ranking is
-    tested down to its end, so that an empty one passes.
+    The prefix of length i passes if it has at least :math:`m_i = F^{-1}(\alpha; i, p)` protected
+    documents, the quantile of a binomial distribution with the required proportion p. As k
+    prefixes are tested, :math:`\alpha` is lowered until a ranking drawn with probability p passes
+    them all with a probability of at least :math:`1 - \alpha`. The authors' program takes the table
+    whose probability is nearest to that, which may reject more often. A shorter ranking is tested
+    down to its end, so an empty one passes.
     """
 
     protected: str | None = parameter(None, optional(name), "protected group; required")
-    share: float = parameter(0.5, TRUE_SHARE, "lowest proportion that the group should have")
+    p: float = parameter(0.5, TRUE_SHARE, "lowest proportion that the group should have")
     alpha: float = parameter(0.1, TRUE_SHARE, "probability of rejecting a fair ranking")
     adjusted: bool = parameter(
         True, flag, "whether alpha holds for all prefixes together, instead of for each"
@@ -286,7 +286,7 @@ class RankedGroupFairness(Measure):
             )
         rows = protected_rows(judged, self.protected, str(self))
         # What the tops need rises with their length: that of rank 0 is nothing.
-        lowest = np.array([0, *minima(self.cutoff, self.share, self.alpha, self.adjusted)])
+        lowest = np.array([0, *minima(self.cutoff, self.p, self.alpha, self.adjusted)])
         needed = lowest[judged.retrieved]
         number = rows.seen
         in_time = (number <= rows.at(needed)) & (lowest[rows.rank - 1] < number)

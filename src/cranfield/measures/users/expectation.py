@@ -15,7 +15,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.users.model import Expected, UserModel
 from cranfield.measures.users.page import costs_by_length
-from cranfield.measures.users.users_of_measures import user_model
+from cranfield.measures.users.standard_models import user_model
 from cranfield.measures.wrapping import Wrapping, wrapping
 
 _INFINITE = float("inf")
@@ -100,7 +100,7 @@ class _Cost(Expectation, range=(0.0, _INFINITE), lower_is_better=True):
         None,
         optional(_LENGTH),
         "Length to assume for documents without a known one, and for ranks beyond"
-" the list; without it the former are an error, and the latter have length 0.",
+        " the list; without it the former are an error, and the latter have length 0.",
     )
 
 

@@ -51,6 +51,7 @@ from cranfield.measures.users.clicks import Chain, Effort
 from cranfield.measures.users.effort import BPM, INSQ, BPMDynamic, ScaledDCG
 from cranfield.measures.users.expectation import ETU, EU, Expectation
 from cranfield.measures.users.model import LAST, StaticModel, UserModel
+from cranfield.measures.users.standard_models import First, Satisfied, Top
 from cranfield.measures.users.stopping import (
     NERR8,
     NERR9,
@@ -61,7 +62,6 @@ from cranfield.measures.users.stopping import (
     RankBiasedPrecision,
     SatisfiedModel,
 )
-from cranfield.measures.users.users_of_measures import First, Satisfied, Top
 from cranfield.scales.forms.form import (
     ONE,
     ZERO,

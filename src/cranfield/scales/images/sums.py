@@ -309,10 +309,10 @@ class Sums:
         parts = [part.values for part in self.parts if part.values.size > 1]
         return distribution_of_sums(parts, memory=self.memory, jobs=self.jobs)
 
-    def shares(self, runs: Ints) -> Floats:
+    def relative_ranks(self, runs: Ints) -> Floats:
         """Share of the values up to that of each run, within the error of their distribution."""
         shift = sum(float(part.values[0]) for part in self.parts if part.values.size == 1)
-        return self.distribution.share(self.floats(self.digits(runs)) - shift)
+        return self.distribution.cdf(self.floats(self.digits(runs)) - shift)
 
     def require(self, runs: int, *, by_runs: bool) -> None:
         if by_runs:

@@ -89,7 +89,7 @@ class Image:
     @property
     def exact(self) -> bool:
         """Whether ties are decided exactly, and ranks are counted."""
-        return not self.shares_only and self.tolerance == 0.0
+        return not self.is_approximate and self.tolerance == 0.0
 
     @property
     def listed(self) -> bool:
@@ -97,8 +97,8 @@ class Image:
         return isinstance(self._held, Listed)
 
     @property
-    def shares_only(self) -> bool:
-        """Whether there are too many values to count ranks; their shares are known then."""
+    def is_approximate(self) -> bool:
+        """True if relative ranks are approximated, as there are too many values for exact ones."""
         return self._uncounted is not None
 
     @property
@@ -107,7 +107,7 @@ class Image:
 
     @property
     def _counted(self) -> Representation:
-        if self.shares_only:
+        if self.is_approximate:
             raise PolicyError(
                 f"the image has about 2^{self.size.bit_length() - 1} values, too many"
                 " for exact ranks; use relative_ranks for relative ranks within a"
@@ -117,9 +117,9 @@ class Image:
 
     @property
     def error(self) -> float:
-        """Largest possible distance of a share of the image from the true one, which is proved.
+        """Proved bound on the error of relative ranks.
 
-        0 where ranks are counted; elsewhere it takes some seconds to find.
+        0 where ranks are exact; otherwise it takes some seconds to compute.
         """
         return float(self._uncounted.distribution.error) if self._uncounted else 0.0
 
@@ -241,7 +241,7 @@ class Image:
             wrong = float(flat[np.argmax(matches == 0)])
             raise PolicyError(
                 f"{wrong!r} is not a value of {self.measure} on runs of length"
-f" {self.length} with grades 0 to {self.grades}{self._hint()}"
+                f" {self.length} with grades 0 to {self.grades}{self._hint()}"
             )
         if (matches > 1).any():
             worst = int(np.argmax(matches))
@@ -263,12 +263,12 @@ f" {self.length} with grades 0 to {self.grades}{self._hint()}"
         )
 
     def require(self, runs: int, ties: str = "unique") -> None:
-        """Refuse so many runs as :meth:`rank_runs` could not rank with these ties, beforehand.
+        """Raise an error if :meth:`rank_runs` could not rank so many runs with these ties.
 
         Raises
         ------
         PolicyError
-            When there are too many values, or runs, for the ranks of so many runs.
+            If there are too many values, or runs.
 
         Examples
         --------
@@ -276,7 +276,7 @@ f" {self.length} with grades 0 to {self.grades}{self._hint()}"
         >>> image("DCG@40").require(5000)
         >>> image("DCG@60").require(1)
         Traceback (most recent call last):
-        cranfield.PolicyError: the image has about 2^60 values, too many to count ranks ...
+        cranfield.PolicyError: the image has about 2^60 values, too many for exact ranks; ...
         """
         _check_ties(ties)
         self._counted.require(runs, by_runs=ties != "unique")
@@ -301,8 +301,8 @@ f" {self.length} with grades 0 to {self.grades}{self._hint()}"
         Raises
         ------
         PolicyError
-            For runs that are too long, grades that are not 0..c, runs with more than `at_most`
-            relevant documents, and sizes that cannot be ranked.
+            If runs are too long, grades are not 0 to c, runs have more than `at_most` relevant
+            documents, or the image is too large.
 
         Examples
         --------
@@ -329,33 +329,36 @@ f" {self.length} with grades 0 to {self.grades}{self._hint()}"
             return below + 1
         return below + same if ties == "max" else below + (same + 1) / 2
 
-    def share_runs(self, runs: Any) -> Floats:
-        """Return the ranks of runs as shares of the image, from 0 to 1.
+    def relative_ranks(self, runs: Any) -> Floats:
+        """Return the ranks of runs relative to the image, from 0 to 1.
 
-        Where the image is too large to count in, the share of values up to that of the run, within
-        `error`, which is proved (:mod:`cranfield.scales.distribution`). Runs are given as
-        for :meth:`rank_runs`; shape (runs,).
+        If the image is too large for exact ranks: the proportion of values up to that of the run,
+        within the proved bound `error` (:mod:`cranfield.scales.distribution`). Runs have the form
+        of :meth:`rank_runs`; shape (runs,).
 
         Examples
         --------
         >>> from cranfield import image
-        >>> image("RBP(p=0.5)@3").share_runs([[0, 0, 0], [1, 0, 0], [1, 1, 1]]).round(3).tolist()
+        >>> runs = [[0, 0, 0], [1, 0, 0], [1, 1, 1]]
+        >>> image("RBP(p=0.5)@3").relative_ranks(runs).round(3).tolist()
         [0.0, 0.571, 1.0]
         >>> long = image("RBP(p=0.8)@500")
-        >>> long.exact, long.error < 1e-6, long.share_runs([[0], [1], [1] * 500]).round(4).tolist()
-        (False, True, [0.0, 0.0351, 1.0])
+        >>> long.exact, long.error < 1e-6
+        (False, True)
+        >>> long.relative_ranks([[0], [1], [1] * 500]).round(4).tolist()
+        [0.0, 0.0351, 1.0]
         """
         if self._uncounted:
-            return self._uncounted.shares(checked_runs(runs, self.length, self.grades))
-        return self.share(self.rank_runs(runs))
+            return self._uncounted.relative_ranks(checked_runs(runs, self.length, self.grades))
+        return self.normalise_ranks(self.rank_runs(runs))
 
-    def share(self, ranks: ArrayLike) -> Floats:
-        """Return ranks as shares from 0 to 1: (rank - 1) / (size - 1); 0 for a single value.
+    def normalise_ranks(self, ranks: ArrayLike) -> Floats:
+        """Return ranks normalised to 0 to 1: (rank - 1) / (size - 1); 0 for a single value.
 
         Examples
         --------
         >>> from cranfield import image
-        >>> image("P@4").share([1, 2, 5]).tolist()
+        >>> image("P@4").normalise_ranks([1, 2, 5]).tolist()
         [0.0, 0.25, 1.0]
         """
         return np.asarray((numbers(ranks, "ranks") - 1) / max(self.size - 1, 1))
@@ -363,7 +366,7 @@ f" {self.length} with grades 0 to {self.grades}{self._hint()}"
     def __repr__(self) -> str:
         # What the error of shares is takes seconds to find.
         rough = f", values within {self.tolerance:.0e} are equal" if self.tolerance else ""
-        how = ", shares only" if self.shares_only else rough
+        how = ", relative ranks only" if self.is_approximate else rough
         limit = "" if self.at_most is None else f", at most {self.at_most} relevant"
         return f"Image({self.measure}, length={self.length}, grades={self.grades}{limit}{how})"
 

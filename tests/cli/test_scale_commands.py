@@ -29,8 +29,8 @@ def test_scale(folder: Path) -> None:
         (("DCG@5", "--length", "-1"), "length of a run must be an integer from 1"),
         (("nDGC@5",), "did you mean"),
         (("Bpref@5", "--length", "5"), "depends on more than the grades by rank"),
-        (("P@5", "--length", "100000"), "up to 2,000 are feasible"),
-        (("P@5", "--grades", "100000000"), "up to 1,000 are feasible"),
+        (("P@5", "--length", "100000"), "at most 2,000"),
+        (("P@5", "--grades", "100000000"), "at most 1,000"),
         (("P@5", "--judgments", "100000000"), "from 1 to 100,000"),
         (("interval", "--length", "5"), "needs a measure inside, such as interval(DCG@10)"),
     ):

@@ -200,7 +200,7 @@ def test_an_example_goes_by_means_where_the_test_goes_by_ranks() -> None:
     b = np.r_[np.full(80, 0.4), np.full(40, 0.31)]
     found = meaningfulness(cf.compare({"A": a, "B": b}, test="kruskal-wallis"))
     assert found._example().startswith("for example: A has the higher mean")
-    assert found._example().endswith("on 40 topics, and B on 120")
+    assert found._example().endswith("on more topics (120, A: 40)")
 
 
 def test_the_scale_is_read_from_the_name_of_the_measure() -> None:
@@ -215,7 +215,7 @@ def test_an_example_is_shown() -> None:
     found = meaningfulness(cf.compare(values, test="t", alpha=0.5))
     assert found.lines()[1].startswith("the significant pair does not keep its order of means")
     assert found.lines()[-1] == (
-        "for example: a has the higher mean, but a has scores above 0.1 on 3 topics, and b on 4"
+        "for example: a has the higher mean, but b has scores above 0.1 on more topics (4, a: 3)"
     )
     assert "reversed" in str(found)
     clear = {"a": [0.1, 0.2, 0.3] * 3, "b": [0.4, 0.5, 0.6] * 3, "c": [0.7, 0.8, 0.9] * 3}
@@ -312,8 +312,8 @@ def test_low_scores_that_are_good() -> None:
     found = meaningfulness(cf.compare(low_is_good(values), alpha=0.5))
     assert found.verdict == NOT_INVARIANT
     assert found.lines()[3] == (
-        "for example: b has the lower, better mean, but b has scores up to 0.1 on 0 topics, and a"
-        " on 1"
+        "for example: b has the lower, better mean, but a has scores up to 0.1 on more topics"
+        " (1, b: 0)"
     )
     text = str(found)
     assert "by scores up to" in text

@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, as_array, check_several
 from cranfield.base.scale_types import Scale, a_scale
-from cranfield.base.text import counted, plain
+from cranfield.base.text import plain
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.scales.admissible import Dominance, dominance
@@ -261,14 +261,16 @@ class Meaningfulness:
             pair.reverse()
         a, b = (plain(one.systems[system]) for system, _ in pair)
         scored = [int(self._scored[system]) for system, _ in pair]
-        topics = [counted(int(pair[0][1]), "topic"), str(pair[1][1])]
+        on, numbers = "on more topics", [str(number) for _, number in pair]
         if scored[0] != scored[1]:
-            topics = [f"{pair[side][1]} of {scored[side]} topics" for side in (0, 1)]
-        best = "lower, better" if low else "higher"
+            on = "on a larger proportion of topics"
+            numbers = [
+                f"{number} of {n_topics}" for number, n_topics in zip(numbers, scored, strict=True)
+            ]
         return (
-            f"for example: {a} has the {best} mean, but {a} has scores"
-            f" {'up to' if low else 'above'} {self.dominance.threshold[k]:.4g} on {topics[0]}, and"
-            f" {b} on {topics[1]}"
+            f"for example: {a} has the {'lower, better' if low else 'higher'} mean, but {b} has"
+            f" scores {'up to' if low else 'above'} {self.dominance.threshold[k]:.4g} {on}"
+            f" ({numbers[1]}, {a}: {numbers[0]})"
         )
 
     @cached_property

@@ -392,11 +392,11 @@ A score that is undefined, such as average precision for a topic without relevan
 | $\mathcal{R}$ | ranks of the relevant documents retrieved |
 | $P@r$ | precision of the top $r$ |
 | $d(r)$ | discount at rank $r$ |
-| $p$ | persistence: the chance that a user goes on to the next document |
-| $R_i$ | in ERR, the chance that the document at rank $i$ satisfies |
+| $p$ | persistence: the probability that a user goes on to the next document |
+| $R_i$ | in ERR, the probability that the document at rank $i$ satisfies |
 | $iDCG$, $iERR$ | value of the ideal ranking: all judged documents by falling gain |
-| $C(i)$ | in INST, the chance that a user who reads rank $i$ goes on |
-| $V(r)$, $W(r)$ | chance that rank $r$ is read; its share of all that is read |
+| $C(i)$ | in INST, the probability that a user who reads rank $i$ goes on |
+| $V(r)$, $W(r)$ | probability that rank $r$ is read; its proportion of all ranks read |
 | $T$, $T_i$ | in INST and INSQ, gain that the user wants; what of it is missing after rank $i$ |
 | $g^*$ | gains of the ideal ranking |
 | $ig(r)$, $cg(r)$ | in G, gain so far of the ideal ranking and of the ranking |

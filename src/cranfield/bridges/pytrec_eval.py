@@ -1,4 +1,4 @@
-"""The interface of pytrec_eval, so that code that was written for it changes one import.
+"""Interface of pytrec_eval: code written for it needs to change one import only.
 
     import cranfield.bridges.pytrec_eval as pytrec_eval
 

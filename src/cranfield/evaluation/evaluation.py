@@ -47,7 +47,7 @@ MAX_RUNS = 3
 
 @dataclass(frozen=True)
 class TieEffect:
-    """How much the order of tied documents can change the overall value of one system.
+    """Largest change of the overall value of a system by the order of tied documents.
 
     Attributes
     ----------

@@ -271,7 +271,7 @@ class _AspectRBP(
     scale_note="not known to be interval: a product of aspects, discounted by rank",
     linear=True,
 ):
-    """What the measures share; gains of relevance are those of RBP."""
+    """Base class of aspect-based RBP; gains of relevance are those of RBP."""
 
     p: float = parameter(
         0.8, TRUE_SHARE, "persistence: the probability that a user goes on to the next document"
@@ -303,7 +303,7 @@ class _AspectRBP(
         return given if self.aspects is None else self.aspects.split(",")
 
     def _extent(self, other: JudgedRuns, rows: Rows) -> Floats:
-        """How far each document has an aspect; 0 for one that is not judged on it."""
+        """Return the degree of an aspect of each document; 0 without a judgment on it."""
         known = other.judged()
         at = matched(rows, known)
         grades = known.grade

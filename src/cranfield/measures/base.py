@@ -1,4 +1,4 @@
-"""What a measure is: a small immutable object that knows its name, parameters, cutoff."""
+"""Base class of measures: immutable objects with a name, parameters and a cutoff."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cranfield.scores.one_measure import direction_note, suggests_lower
 
 @dataclass(frozen=True)
 class Info:
-    """What a measure declares of itself; documentation and messages are made from it.
+    """Declaration of a measure, from which documentation and messages are generated.
 
     Attributes
     ----------
@@ -219,7 +219,7 @@ class Measure(Spec):
 
     @classmethod
     def takes_cutoff(cls) -> bool:
-        """Whether a number of ranks may stand behind the @."""
+        """Return True if the measure can have a cutoff behind the @."""
         return cls.info.at == "cutoff" and cls.info.at_wanted != "none"
 
     @classmethod
@@ -259,7 +259,7 @@ class Measure(Spec):
 
     @property
     def label(self) -> str:
-        """What tables show: the text that it was asked for by, else its text form."""
+        """Label in tables: the text by which it was requested, otherwise its text form."""
         return str(vars(self).get("asked", self))
 
     def asked_for(self, text: str) -> Self:
@@ -306,7 +306,7 @@ class Measure(Spec):
 
     @property
     def uses_highest_grade(self) -> bool:
-        """Whether scores depend on the highest grade of all judgments, which is not given."""
+        """True if scores depend on the highest grade of all judgments, as max_grade is not set."""
         return "max_grade" in self.parameters and self.max_grade is None  # type: ignore[attr-defined]
 
     @property
@@ -316,12 +316,12 @@ class Measure(Spec):
 
     @property
     def beyond_length(self) -> str:
-        """What the order of rankings of several lengths depends on besides their grades."""
+        """Data besides the grades on which the order of rankings of several lengths depends."""
         return self.info.beyond_length
 
     @property
     def needs_one_size(self) -> bool:
-        """Whether it is an interval scale for retrieved sets of one size only.
+        """True if it is an interval scale only for retrieved sets of one size.
 
         So are SetP, SetF and SetE, also with a cutoff, as a ranking may end before it: with one or
         two documents SetP can be 0, 1/2 and 1, with three 1/3 and 2/3 as well, and steps are 1/3
@@ -332,13 +332,13 @@ class Measure(Spec):
 
     @property
     def linear(self) -> bool:
-        """Whether the score is a sum over documents, each by its own grade and rank alone."""
+        """True if the score is a sum over documents of terms that depend only on grade and rank."""
         # In a condensed list the rank depends on which documents above are judged.
         return self.info.linear and not self.judged_only
 
     @property
     def needs_ideal(self) -> bool:
-        """Whether the order of runs depends on the ideal ranking of the topic."""
+        """True if the order of runs depends on the ideal ranking of the topic."""
         return False
 
     def __str__(self) -> str:

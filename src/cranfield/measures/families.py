@@ -1,4 +1,4 @@
-"""Where each measure is defined: the one list of their names, in the order of the catalogue.
+"""List of all measures and the modules that define them, in the order of the catalogue.
 
 From it come the objects of :mod:`cranfield.measures`, what the grammar understands and the order of
 the registry. A module is loaded when one of its measures is named. Behind `=` stand other names

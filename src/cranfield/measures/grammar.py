@@ -320,7 +320,7 @@ def _with_arguments(
 
 
 def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
-    """Find a measure by its name, and the parameters that go with a name of another program."""
+    """Find a measure by its name, and the parameters implied by a name of another program."""
     if (named := ALIASES.get(name, name)) in REGISTRY:
         return REGISTRY[named], {}
     why = NO_MEASURES.get(name) or NO_MEASURES.get(name.lower())

@@ -230,7 +230,7 @@ def lists_of(queries: Rows) -> tuple[Lists, Ints]:
 
 
 def first_of_each(rows: Rows) -> NDArray[np.bool_]:
-    """Tell which rows hold a document that its session has not had before."""
+    """Return a mask of rows whose document is new in its session."""
     key = (rows.cell << 32) | rows.judgment
     out = np.zeros(key.size, dtype=bool)
     out[np.unique(key, return_index=True)[1]] = True
@@ -244,7 +244,7 @@ class SessionDiscounted(
     needs="sessions of queries; graded judgments (binary ones do)",
     source="Järvelin and others (2008)",
 ):
-    """Sums of gains discounted by rank and query: what sDCG and nsDCG share."""
+    """Base class of sDCG and nsDCG: sums of gains discounted by rank and query."""
 
     b: float = parameter(
         2.0, _BASE, "base of the logarithm of ranks: the patience to continue reading"

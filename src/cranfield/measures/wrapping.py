@@ -25,7 +25,7 @@ from cranfield.measures.grammar import parse_measure
 
 
 class Wrapping(Measure):
-    """A measure made of another one, which stands inside: `Name(inner, option=value)`.
+    """Measure around another measure: `Name(inner, option=value)`.
 
     What is behind an `@` goes to the measure inside, and so do parameters that are not the
     wrapping's own.
@@ -63,7 +63,7 @@ class Wrapping(Measure):
         vars(self)["info"] = self.declared()
 
     def declared(self) -> Info:
-        """Say what it is; what depends on the measure inside is changed here by subclasses."""
+        """Declaration; subclasses change the parts that depend on the inner measure."""
         inside, own = self.inner.info, self.about
         return replace(
             own,
@@ -161,7 +161,7 @@ def weighed(values: Floats, baseline: Floats, alpha: float) -> Floats:
 
 
 def standard_error(differences: Floats) -> Floats:
-    """Standard error of each system's mean; NaN is no difference.
+    """Standard error of each system's mean; NaN is a missing difference.
 
     0 where all differences are equal but for rounding.
     """
@@ -247,7 +247,7 @@ class RiskReward(_Risk):
     elsewhere={"its distribution": "Student's t with n - 1 degrees of freedom, for one system"},
 )
 class StandardisedRisk(_Risk):
-    """T_risk: each topic's share, whose mean over the topics is the statistic.
+    """T_risk: terms by topic whose mean is the statistic.
 
     0 where all topics have the same weighed difference to the baseline.
     """

@@ -1,4 +1,4 @@
-"""What scores may mean: scales, images of measures, interval-scaled measures, statements."""
+"""Measurement scales: scales, images of measures, interval-scaled measures, statements."""
 
 from cranfield.scales.admissible import (
     Dominance,

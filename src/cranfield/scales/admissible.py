@@ -111,7 +111,7 @@ def required_scale(what: str) -> Scale:
 
 
 def admits(scale: Scale | str, what: str) -> bool:
-    """Whether a scale suffices for a statistic or a significance test.
+    """Return True if a scale admits a statistic or a significance test.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How a sum of many independent components is distributed, with proved limits.
+"""Distribution of a sum of many independent components, with proved bounds.
 
 The values that a measure such as DCG or RBP takes over all judged runs are, as a set, all the
 sums x = s_1 + ... + s_n of one s_k from each of n finite sets S_k, every choice giving another
@@ -386,7 +386,7 @@ def inverted(
 
 
 def affordable(sets: Sequence[Floats]) -> bool:
-    """Tell whether a first square of frequencies is: few components with very many values are not.
+    """Return True if a first square of frequencies is affordable.
 
     Many small components are enough to leave few frequencies for the large ones.
     """
@@ -449,7 +449,7 @@ ROUNDING = 5e-15
 
 @dataclass(frozen=True)
 class SumDistribution:
-    """The distribution function of a sum of independent components, with proved limits."""
+    """Distribution function of a sum of independent components, with proved bounds."""
 
     error: float
     """Largest possible |share(x) - F(x)| over all x, rounding included."""
@@ -461,7 +461,7 @@ class SumDistribution:
     way: _Listed | Inverted
 
     def cdf(self, x: ArrayLike) -> Floats:
-        """Return the share of sums up to x: from 0 to 1, and never falling among the x asked for.
+        """Return the proportion of sums up to x, from 0 to 1, non-decreasing over the requested x.
 
         The middle of the limits, unless all sums are counted.
         """

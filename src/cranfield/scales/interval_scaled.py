@@ -268,7 +268,7 @@ class Interval(Wrapping):
             raise MeasureError(f"{self}: gains of grades up to 0 must be 0 in an image")
 
     def _is_binary(self) -> bool:
-        """Whether all grades that count as relevant count the same."""
+        """True if all relevant grades have the same weight."""
         inner = of_documents(self.inner)
         if "rel" not in inner.parameters or any(name in inner.parameters for name in GRADED):
             return False

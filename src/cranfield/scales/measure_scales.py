@@ -416,7 +416,7 @@ def scale_of(
 
 @dataclass(frozen=True, eq=False)
 class ScaleFacts:
-    """What there is to know of the scale of a measure, and what that scale admits.
+    """Scale, image and admitted statistics of a measure.
 
     There is no image where it is beyond reach, and `refused` says why. With `by_topic` values
     depend on the recall base, so that each topic has a scale of its own. If scores of runs of other

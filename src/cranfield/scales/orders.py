@@ -311,7 +311,7 @@ class DifferenceReport:
 
     @property
     def holds(self) -> bool:
-        """Whether it is a difference structure, so that an interval scale exists."""
+        """True if it is a difference structure, so that an interval scale exists."""
         return all(axiom.holds for axiom in self.axioms)
 
     def __str__(self) -> str:
@@ -473,7 +473,7 @@ MOST_COMPARED = 4096
 
 
 def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
-    r"""Whether runs are at or below others in the partial order; shape (runs,).
+    r"""Return True where runs are at or below others in the partial order; shape (runs,).
 
     .. math:: r \preceq s \iff |\{j \le k : r_j \ge a\}| \le |\{j \le k : s_j \ge a\}|
        \quad \text{for all } k, a

@@ -65,7 +65,7 @@ def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tup
 
 
 def check_base(base: Any) -> None:
-    """Refuse a recall base that is no positive whole number, or too large a one."""
+    """Check that a recall base is a positive integer of feasible size."""
     check_whole("the recall base", base, 1, MOST_JUDGED)
 
 
@@ -119,12 +119,12 @@ def all_runs(length: int, grades: int = 1) -> Ints:
 
 
 def more_than(most: int, length: int, grades: int) -> bool:
-    """Whether there are more runs of a length, without making a number of a million digits."""
+    """Return True if there are more runs of a length, without computing a huge number."""
     return bool(length >= most.bit_length() or (int(grades) + 1) ** int(length) > most)
 
 
 def check_size(length: Any, grades: Any) -> None:
-    """Refuse a length or a highest grade that is no positive whole number, or too large."""
+    """Check that a length and a highest grade are positive integers of feasible size."""
     check_whole("the length of a run", length, 1)
     check_whole("the highest grade", grades, 1)
     if length > MOST_RANKS:
@@ -239,7 +239,7 @@ def score_runs(
 
 
 def depends_on_recall_base(measure: Measure) -> bool:
-    """Tell whether scores change with the number of relevant documents that there are.
+    """Return True if scores depend on the number of relevant documents of the topic.
 
     A measure that reads more than grades is tried on documents with everything that a measure can
     read. If it still cannot be computed, the answer is True.
@@ -319,7 +319,7 @@ def _with_all_inputs() -> JudgedRuns:
 
 
 def depends_on_topic(measure: Measure) -> bool:
-    """Tell whether scores change with what else the topic has: how much, or how good.
+    """Return True if scores depend on other judgments of the topic: their number or grades.
 
     Where relevant documents are equally good nDCG@1 is 0 or 1 whatever their number; its step is
     another on a topic with better ones than are retrieved.

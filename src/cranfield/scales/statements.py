@@ -154,7 +154,7 @@ class Meaningfulness:
 
     @property
     def declared_by_user(self) -> bool:
-        """Whether the user declared the scale, instead of the measure."""
+        """True if the user declared the scale, instead of the measure."""
         return self.comparison.scores.scale_source == "user"
 
     @property
@@ -174,7 +174,7 @@ class Meaningfulness:
 
     @property
     def first_line(self) -> str:
-        """The verdict, and why."""
+        """The verdict and its reason."""
         name = plain(self.comparison.measure) or "the measure"
         test = self.comparison.info.title
         if self.scale is None:
@@ -369,7 +369,7 @@ def order_kept(
 
 
 def measure_of(name: str) -> Measure | None:
-    """The measure that was compared; None for one that is not known."""
+    """Return the measure of a comparison by its name; None if it is unknown."""
     try:
         return parse_measure(name)
     except MeasureError:
@@ -445,7 +445,7 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
 
 
 def differs_by_topic(measure: Measure) -> bool:
-    """Tell whether the scale depends on the topic: on its recall base, or its ideal ranking."""
+    """Return True if the scale depends on the recall base or the ideal ranking of the topic."""
     # Ranks are the same on all topics; what they are ranks of is not. Risk is a difference.
     while isinstance(measure, Interval) or measure.info.family == "risk":
         if getattr(measure, "feasible", False):

@@ -1,4 +1,4 @@
-"""What is found about the scale of a measure, with the runs that show it."""
+"""Results on the scale of a measure, with runs as witnesses."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ class RunSet:
 
     @property
     def graded(self) -> bool:
-        """Whether each document has its grade; else only their number counts."""
+        """True if the grade of each document is known; otherwise only their number."""
         return isinstance(self.stated, tuple)
 
     def can_be_listed(self, depth: int) -> bool:

@@ -102,7 +102,7 @@ def text_length(text: str) -> int:
 
 
 def stem_of(data: Any) -> str:
-    """Return the name that a system has by its file; `run` for what is no file."""
+    """Return the name of a system from its file; `run` for other inputs."""
     return Source(fspath(data)).stem if isinstance(data, (str, PathLike)) else "run"
 
 

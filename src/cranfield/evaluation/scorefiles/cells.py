@@ -48,7 +48,7 @@ def numeric(cell: Any) -> bool:
 
 
 def decimal_comma(cell: Any) -> bool:
-    """Tell whether a cell holds a number with a comma where English has a point."""
+    """Return True if a cell is a number with a decimal comma."""
     return isinstance(cell, str) and bool(_DECIMAL_COMMA.fullmatch(cell.strip()))
 
 
@@ -84,7 +84,7 @@ def label_in(cell: Any, what: str, line: int | None = None) -> str:
 
 
 def roles(names: Sequence[str], source: str) -> dict[str, int]:
-    """Find the column of each role; those that are not there are left out."""
+    """Find the column of each role; missing ones are omitted."""
     places = SCORES.places(names, source)
     # These words are too common to count beside a proper name, and the letter may be a system.
     loose = [k for k, name in enumerate(names) if spelt(name) == "name"]
@@ -142,7 +142,7 @@ def like_a_measure(name: str) -> bool:
 
 
 def are_measures(names: Iterable[str], requested: Sequence[str] = (), what: str = "") -> bool:
-    """Tell whether names are those of measures rather than of systems or topics.
+    """Return True if names are measures rather than systems or topics.
 
     They are if one of them is requested, or if most of them are usual names of measures or have a
     cutoff. If only some are, an `InputError` says so where it is known `what` they are the names
@@ -203,7 +203,7 @@ AGGREGATE = "all"
 
 @dataclass(frozen=True)
 class ScoreSource:
-    """Where scores are read from.
+    """Source of scores.
 
     name: name to show in messages.
     stem: the system, where nothing names it.

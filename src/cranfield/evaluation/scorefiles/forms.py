@@ -63,7 +63,7 @@ def cells_of(line: str) -> list[str]:
 
 
 def looks_like_lines(head: str) -> bool:
-    """Tell whether this is a line with a score, rather than the head of a table."""
+    """Return True if this is a line with a score, rather than the header of a table."""
     cells = cells_of(head)
     if not 2 <= len(cells) <= 4 or not cells[0] or SCORES.column_of(cells[0]) == "topic":
         return False
@@ -258,7 +258,7 @@ def _with_names(table: ScoreTable, others: list[int], *, topic_is_first: bool) -
 
 
 def _all_different(cells: Sequence[Any]) -> bool:
-    """Tell whether there are whole numbers, none of them twice."""
+    """Return True if the values are distinct integers."""
     if not all(numeric(cell) and float(cell).is_integer() for cell in cells):
         return False
     return len({int(float(cell)) for cell in cells}) == len(cells)
@@ -405,7 +405,7 @@ def from_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
 
 
 def _holds_systems(data: Any) -> bool:
-    """Tell whether this is a whole object of scores on one line, rather than a row."""
+    """Return True if this is a complete object of scores on one line, rather than a row."""
     return isinstance(data, Mapping) and any(isinstance(v, (Mapping, list)) for v in data.values())
 
 

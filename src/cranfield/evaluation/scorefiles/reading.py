@@ -262,7 +262,7 @@ def _head_of(text: str) -> str:
 
 
 def _separator_of(head: str, first: str) -> str | None:
-    """Tell what separates the cells of a head: `first` where it is there, else what is."""
+    """Return the separator of a header: `first` if it occurs, otherwise the one that does."""
     return next((mark for mark in (first, *SEPARATORS) if mark in head), None)
 
 
@@ -296,7 +296,7 @@ def _delimited(text: str, source: ScoreSource, separator: str) -> ScoreTable:
 
 
 def _commas_for_points(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell whether numbers have decimal commas; one with a point leaves open what commas mean."""
+    """Return True if numbers have decimal commas; a decimal point makes commas ambiguous."""
     cells = [cell.strip() for row in rows for cell in row]
     points = any("." in cell and is_number(cell) for cell in cells)
     return not points and any(decimal_comma(cell) for cell in cells)

@@ -194,7 +194,7 @@ class InequityOfAttention(Exposing):
         return np.where(owed, np.clip(apart, 0.0, 2.0), 0.0)
 
     def of_groups(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
-        """Attention and relevance of the groups that each ranking has, each as a share."""
+        """Return the proportions of attention and of relevance of the groups of each ranking."""
         rows, exposed = self.by_group(judged)
         got = ratio(exposed, rows.at(rows.total(exposed)))
         return rows, got, self._owed(judged)[rows.topic, rows.grade]

@@ -320,7 +320,7 @@ def minima(k: int, share: float, alpha: float, adjusted: bool) -> tuple[int, ...
 
 
 def _rejected(needed: Floats, share: float) -> float:
-    """Chance that a ranking drawn with this share fails one of the tops."""
+    """Return the probability that a ranking drawn with this proportion fails a prefix."""
     chances = np.zeros(needed.size + 1)
     chances[0] = 1.0
     for least in needed:

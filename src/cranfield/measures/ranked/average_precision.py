@@ -22,7 +22,7 @@ INFAP_EPSILON = 1e-5
 
 
 class _AveragePrecision(OfRelevance, family="average precision", monotone=True):
-    """Average precision; what the plain and the geometric version share."""
+    """Base class of AP and GMAP."""
 
     denominator: str = parameter(
         "R", choice("R", "min"), "divisor of the sum: 'R' is RB, 'min' is min(k, RB)"

@@ -19,7 +19,7 @@ from cranfield.measures.ranked.precision import REL, OfRelevance
 
 
 class Discounted(OfGains):
-    """Sums of discounted gains: what DCG and nDCG share."""
+    """Base class of DCG and nDCG: sums of discounted gains."""
 
     discount: Discount = parameter(
         Discount(),

@@ -41,7 +41,7 @@ _NOTE = "not interval: the steps between ranks are unequal"
 class _Blended(
     OfRelevance, family="blended ratio", needs="graded judgments (binary ones do)", scale_note=_NOTE
 ):
-    """What the measures of the blended ratio share."""
+    """Base class of measures of the blended ratio."""
 
     beta: float = parameter(
         1.0, number(0, 1e6), "weight of gain relative to precision in the blended ratio"

@@ -33,7 +33,7 @@ class OfRelevance(Measure):
 
 
 class OfCounts(OfRelevance):
-    """What only counts matter to: of what is retrieved, of what is relevant, and of both."""
+    """Base class of measures of counts: retrieved, relevant, and relevant retrieved."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """The score, by the three counts; fractions in arrays of objects give fractions."""

@@ -37,7 +37,7 @@ _ALCE_NEEDS = "whether the citations of a sentence support it together, and with
 
 
 class _Weighted(OfTexts, family=_CITATIONS, needs="support of citations, all sentences"):
-    """What the measures of degrees of support share."""
+    """Base class of measures of degrees of support."""
 
     reads = JudgedCitations
     counted: str = parameter(
@@ -109,7 +109,7 @@ class CitationF(_Weighted):
 
 
 class _Alce(OfTexts, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE):
-    """What the measures of ALCE share."""
+    """Base class of the measures of ALCE."""
 
     reads = JudgedCitations
 
@@ -175,7 +175,7 @@ _ALLOWANCE = parameter(100.0, number(0, 1e12), "characters that each matched nug
 
 
 class NuggetMeasure(OfTexts, family="nuggets"):
-    """What measures of matched nuggets share; a nugget of partial support is not matched."""
+    """Base class of measures of matched nuggets; partial support is not a match."""
 
     reads = JudgedAnswers
 
@@ -387,7 +387,7 @@ def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
 
 
 class _OneClick(NuggetMeasure, family="one click access", needs=_S_NEEDS):
-    """What measures of one click access share."""
+    """Base class of measures of one click access."""
 
 
 @measure(

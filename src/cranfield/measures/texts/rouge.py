@@ -40,7 +40,7 @@ _F = r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}"
 
 
 class _Rouge(OfTexts, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
-    """What all ROUGE measures share."""
+    """Base class of the ROUGE measures."""
 
     reads = JudgedSummaries
     of: str = parameter("F", _OF, _OF_DOC)
@@ -94,7 +94,7 @@ class RougeN(_Rouge):
 
 
 class _Skip(_Rouge):
-    """What measures of skip bigrams share."""
+    """Base class of measures of skip bigrams."""
 
     gap: int | None = parameter(
         None,

@@ -65,7 +65,7 @@ class Chances(Gain):
 
 
 def chances(value: Any) -> Chances:
-    """Check a mapping of grades to chances; None stands for documents without a judgment."""
+    """Check a mapping of grades to probabilities; None stands for unjudged documents."""
     if isinstance(value, Chances):
         return value
     if isinstance(value, Mapping) and {*value} - {None}:
@@ -76,7 +76,7 @@ def chances(value: Any) -> Chances:
 
 
 def by_rank(value: Any) -> Chances:
-    """Check a mapping of ranks to chances."""
+    """Check a mapping of ranks to probabilities."""
     checked = chances(value)
     if checked.unjudged is not None or any(rank < 1 for rank, _ in checked.pairs):
         raise ValueError("a mapping of ranks to probabilities, such as {1: 1, 2: 0.7}")
@@ -122,7 +122,7 @@ class Shown:
 
 
 class Clicks(Measure, family=FAMILY, needs=NEEDS):
-    """What measures of click models share."""
+    """Base class of measures of click models."""
 
     clicks: Chances | None = parameter(
         None,
@@ -144,7 +144,7 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
                 raise MeasureError(f"{self.name} needs {name}, such as {name}={example}")
 
     def clicked(self, shown: Shown) -> Floats:
-        """P[C = 1]: the chance of a click at each rank."""
+        """Return P[C = 1]: the probability of a click at each rank."""
         raise NotImplementedError
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
@@ -174,16 +174,16 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
 
 
 class Utility(Clicks, UnitGains, range=(0.0, float("inf"))):
-    """The gain of a document is got by a click on it."""
+    """Expected gain of clicked documents."""
 
     worth = UnitGains.worth
 
 
 class Chain(Clicks):
-    """Users go on from rank to rank by a chance that the document there and its rank decide."""
+    """User model with a continuation probability by grade and rank."""
 
     def going_on(self, of: ByGrade, rank: Any) -> Any:
-        """C: the chance that who examines a rank examines the next one."""
+        """Return C: the probability of examining the next rank after this one."""
         raise NotImplementedError
 
     def share(self, rank: Any) -> Any:
@@ -311,7 +311,7 @@ class ClickEffort(_Satisfied, Effort):
     needs="continuation probabilities, such as those of a click model",
 )
 class Continuing(UserModel):
-    """A user model by its continuation: C is the chance at the rank times that of the grade.
+    """User model by its continuation: C is the probability at the rank times that of the grade.
 
     Users who read the last of 1000 ranks stop there.
 

@@ -362,7 +362,7 @@ def _going(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
 
 
 def _stretch(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
-    """Sum of the chances to read the ranks after `rank` up to `to`, over that to read `rank`."""
+    """Return the expected number of ranks read from `rank` + 1 up to `to`, given `rank` is read."""
     start = rank == 0
     if unjudged:
         fall = _fall(rank + a)

@@ -1,4 +1,4 @@
-"""What users can expect, for any measure with a user model: EU, ETU, EC, ETC, Depth, Residual."""
+"""Expectations of users, for any measure with a user model: EU, ETU, EC, ETC, Depth, Residual."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LENGTH = number(0, 1e15)
 class Expectation(
     Wrapping, family="user models", source="Moffat and others (2017); Azzopardi and others (2019)"
 ):
-    """What the user of a measure can expect."""
+    """Expectations of the user of a measure."""
 
     depth: int | None = parameter(
         None,

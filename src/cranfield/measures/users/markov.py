@@ -33,7 +33,7 @@ _WEIGHT = number(0, 1e15)
 
 @dataclass(frozen=True)
 class Moves:
-    """How often users move from each rank to each; a row a rank."""
+    """Frequency of moves from each rank to each other one; a row for each rank."""
 
     rows: tuple[tuple[float, ...], ...]
 

@@ -20,7 +20,7 @@ _CELLS = 1 << 19
 
 
 def viewed(continuation: Floats) -> Floats:
-    """V of C: the chance that each rank is read, 1 for the first."""
+    """Return V from C: the probability that each rank is read, 1 for the first."""
     seen = np.ones(continuation.shape)
     np.cumprod(continuation[..., :-1], axis=-1, out=seen[..., 1:])
     return seen
@@ -28,7 +28,7 @@ def viewed(continuation: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """What users meet at each rank; the arrays have a row for each ranking, a column for each rank.
+    """Pages of results: arrays with a row for each ranking and a column for each rank.
 
     Attributes
     ----------
@@ -62,13 +62,13 @@ class Page:
 
     @cached_property
     def listed(self) -> NDArray[np.bool_]:
-        """Whether there is a document at each rank."""
+        """Mask of ranks with a document."""
         return np.asarray(self.rank <= self.retrieved)
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """How users read the rankings of a page, and what they can expect of it.
+    """Reading of the rankings of a page: probabilities, costs and expected gains.
 
     Attributes
     ----------
@@ -83,17 +83,17 @@ class Reading:
 
     @cached_property
     def viewed(self) -> Floats:
-        """V: the chance that each rank is read."""
+        """V: the probability that each rank is read."""
         return viewed(self.continuation)
 
     @property
     def weights(self) -> Floats:
-        """W: the share of attention that each rank gets."""
+        """W: the proportion of attention that each rank gets."""
         return np.asarray(self.viewed / self.depth[:, None])
 
     @property
     def last(self) -> Floats:
-        """L: the chance that each rank is the last one read; at the last rank all stop."""
+        """L: the probability that each rank is the last one read; all stop at the last rank."""
         seen = self.viewed
         after = np.zeros(seen.shape)
         after[:, :-1] = seen[:, 1:]

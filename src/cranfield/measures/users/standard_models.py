@@ -1,4 +1,4 @@
-r"""The users of measures that are older than their user models: P, RR, AP and ERR.
+r"""User models of P, RR, AP and ERR, which are older than their user models.
 
 =======  ==========================================================  ==============================
 measure  continuation                                                 EU of it is
@@ -98,7 +98,7 @@ def _recalled(page: Page) -> Floats:
 
 
 class Satisfied(SatisfiedModel):
-    """The user of ERR, who gains the chance to be satisfied."""
+    """User of ERR, whose gain is the probability of being satisfied."""
 
     info = Info("ERR")
     gains: Gain = parameter(Gain("exponential"), no_loss, GAINS_DOC)

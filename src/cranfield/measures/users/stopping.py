@@ -1,4 +1,4 @@
-r"""Users who stop by chance or once satisfied: RBP, ERR, NERR.
+r"""Users who stop at random or once satisfied: RBP, ERR, NERR.
 
 Who reads a document of gain g is satisfied with a chance s(g), and stops; who is not goes on as the
 rank alone says. With V' for those whom nothing satisfies (Azzopardi, Mackenzie and Moffat 2021),
@@ -253,13 +253,13 @@ _SOURCE = "Azzopardi and others (2021), equation ({})"
 
 
 class SatisfiedModel(UserModel):
-    """A model whose users look at the rank, and stop with a chance where they gain.
+    """User model whose continuation depends on the rank and on the gain.
 
     Nobody tires of reading, if a subclass does not give V' as `patience`.
     """
 
     def patience(self, rank: Any) -> Any:
-        """V': the chance that a rank is read by users whom nothing satisfies, 1 for the first."""
+        """V': the probability that a rank is read by never satisfied users, 1 for the first."""
         return rank**0
 
     def satisfaction(self, gains: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""How the value of a measure depends on the grades, in exact numbers.
+"""Exact formulas of the values of measures from the grades by rank.
 
 Write an argument x > 1 as r^k with r not itself a power (its *root*). Then 1/ln x = (1/k) (1/ln r).
 Inverse logarithms of different roots are linearly independent over the rationals if Schanuel's
@@ -231,7 +231,7 @@ def lowest_relevant(measure: Measure) -> int:
 
 
 def beyond_grades(measure: Measure) -> str:
-    """Say what a measure depends on besides the grades of a run; nothing if there is nothing."""
+    """Describe the data besides the grades of a run that a measure depends on; empty if none."""
     if measure.info.beyond_grades:
         return measure.info.beyond_grades
     if measure.info.inputs:
@@ -247,7 +247,7 @@ def beyond_grades(measure: Measure) -> str:
 
 
 def beyond_length(measure: Measure) -> str:
-    """Say what the order of padded rankings depends on besides their grades."""
+    """Describe the data besides the grades that the order of padded rankings depends on."""
     return beyond_grades(measure) or measure.beyond_length
 
 
@@ -320,7 +320,7 @@ class Additive:
 
     @property
     def rises(self) -> bool:
-        """Whether a better grade at the first rank never weighs less."""
+        """True if a better grade at the first rank never has a lower weight."""
         return rising(self.coefficients[0])
 
 

@@ -1,4 +1,4 @@
-"""How an image is held: sums, a table, windows.
+"""Representations of an image: sums, a table, windows.
 
 Sums of parts (`sums.py`) and windows of values (`windows.py`) hold what is too large for a table.
 """
@@ -153,7 +153,7 @@ LARGEST = 2**62
 
 @dataclass(frozen=True)
 class Gaps:
-    """How the values of an image are spaced.
+    """Spacing of the values of an image.
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ class Listed:
         return Gaps(equal, least, most, low, high)
 
     def extreme_gaps(self) -> tuple[bool, float, float]:
-        """Whether all gaps are equal, within the tolerance; the smallest and the largest."""
+        """Return whether all gaps are equal, within the tolerance, and the extreme gaps."""
         steps = np.diff(self.values)
         least, most = float(steps.min()), float(steps.max())
         ends = abs(float(self.values[0])), abs(float(self.values[-1]))

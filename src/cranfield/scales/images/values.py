@@ -88,12 +88,12 @@ class Image:
 
     @property
     def exact(self) -> bool:
-        """Whether ties are decided exactly, and ranks are counted."""
+        """True if ties are decided exactly and ranks are counted."""
         return not self.is_approximate and self.tolerance == 0.0
 
     @property
     def listed(self) -> bool:
-        """Whether all values stand in a table, so that ranks are looked up."""
+        """True if all values are listed in a table."""
         return isinstance(self._held, Listed)
 
     @property
@@ -253,7 +253,7 @@ class Image:
         return ranks.reshape(scores.shape)
 
     def _hint(self) -> str:
-        """What else may be wrong with a score: the recall base of its topic."""
+        """Return a hint about the recall base for a score that is not a value."""
         if not depends_on_recall_base(self.measure):
             return ""
         return (

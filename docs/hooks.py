@@ -140,7 +140,7 @@ def index_page() -> str:
     lines = [INDEX_HEAD]
     for family, members in families(entries()).items():
         lines += [f"### {capitalised(family)}", ""]
-        lines += row("measure", "what it tells", *TOOLS)
+        lines += row("measure", "description", *TOOLS)
         lines += row(*["---"] * (2 + len(TOOLS)))
         for one in members:
             info = one.info

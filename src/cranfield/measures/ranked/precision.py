@@ -108,7 +108,7 @@ class _SumOfGains(
 
 @measure(
     "gP",
-    summary=("Graded precision: gain of the top k, over the largest possible gain of k documents."),
+    summary=("Graded precision: gain of the top k, over the largest possible gain."),
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
     linear=True,
 )

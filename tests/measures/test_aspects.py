@@ -83,17 +83,6 @@ def test_condensed_lists_match_the_same_documents(
 
 
 @settings(max_examples=10)
-@given(rankings, judgments)
-def test_an_aspect_that_all_documents_have_changes_nothing(
-    run: list[str], grades: dict[str, int]
-) -> None:
-    found = score_ids(
-        run, grades, "uRBP", "RBP", **aspects(understandability=dict.fromkeys(run, 1))
-    )
-    assert found[0] == pytest.approx(found[1], abs=1e-15)
-
-
-@settings(max_examples=10)
 @given(rankings, judgments, judgments)
 def test_means_over_aspects(run: list[str], grades: dict[str, int], sure: dict[str, int]) -> None:
     given = aspects(credibility=sure)
@@ -110,13 +99,6 @@ def test_means_over_aspects(run: list[str], grades: dict[str, int], sure: dict[s
     assert mixed[0] == pytest.approx(one[2] / 4 + two[2] * 3 / 4, abs=1e-12)
     if one[2] and two[2]:
         assert mixed[1] == pytest.approx(1 / (0.25 / one[2] + 0.75 / two[2]), abs=1e-12)
-
-
-@settings(max_examples=10)
-@given(rankings, judgments)
-def test_equal_aspects_give_the_measure_itself(run: list[str], grades: dict[str, int]) -> None:
-    found = score_ids(run, grades, "CAM(AP)", "MM(AP)", "AP", **aspects(same=grades))
-    assert found[:2] == pytest.approx([found[2]] * 2, abs=1e-12)
 
 
 def test_texts_read_back() -> None:

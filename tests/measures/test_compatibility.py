@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -70,16 +68,6 @@ def test_without_normalisation(run: list[str], grades: dict[str, int]) -> None:
     depth = len(good) + 1
     best = overlap(good, good, 0.9, depth) / sum(0.9**i for i in range(depth))
     assert found == pytest.approx(best, abs=1e-12)
-
-
-@settings(max_examples=10)
-@given(judgments, st.randoms())
-def test_any_ideal_ranking_scores_1(grades: dict[str, int], random: Any) -> None:
-    docs = [doc for doc in grades if grades[doc] > 0]
-    random.shuffle(docs)
-    docs.sort(key=lambda doc: -grades[doc])
-    if docs:
-        assert score_ids(docs, grades, "Compat", "Compat@2") == pytest.approx([1.0, 1.0])
 
 
 @settings(max_examples=10)

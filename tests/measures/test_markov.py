@@ -66,15 +66,6 @@ def test_chains(
         assert score == pytest.approx(expected, abs=1e-10)
 
 
-@settings(max_examples=12)
-@given(rankings, rankings)
-def test_equal_chances_give_average_precision(one: list[int | None], two: list[int | None]) -> None:
-    runs = judge_rankings(one, two)
-    for states in ("all", "relevant"):
-        text = f"MP(states='{states}', distance='none', recall=True)"
-        assert values(runs, text) == pytest.approx(values(runs, "AP"), abs=1e-12)
-
-
 def test_cutoff() -> None:
     assert values(judge_rankings([0, 1, 0, 1]), "MP@2") == [0.5]
 
@@ -110,11 +101,3 @@ def test_click_models(one: list[int | None], two: list[int | None]) -> None:
         expected = [clicked(ranking, clicks, satisfies, examined) for ranking in (one, two)]
         assert values(runs, f"uM({options})") == pytest.approx([u for u, _ in expected])
         assert values(runs, f"rrM({options})") == pytest.approx([e for _, e in expected])
-
-
-@settings(max_examples=12)
-@given(rankings)
-def test_err_is_the_effort_of_users_whom_each_click_satisfies(ranking: list[int | None]) -> None:
-    text = "rrM(clicks={1: 0.25, 2: 0.75}, satisfies={1: 1, 2: 1})"
-    runs = judge_rankings(ranking)
-    assert values(runs, text) == pytest.approx(values(runs, "ERR(max_grade=2)"))

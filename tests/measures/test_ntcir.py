@@ -246,16 +246,6 @@ def test_values_of_another_program(ranking: str) -> None:
 graded = st.lists(st.integers(0, 3), min_size=1, max_size=9).filter(any)
 
 
-@settings(max_examples=30)
-@given(graded, st.sampled_from(["0", "1", "7.5"]), st.sampled_from(["linear", "exponential"]))
-def test_the_ideal_ranking_scores_one(grades: list[int], beta: str, gains: str) -> None:
-    ideal = sorted(grades, reverse=True)
-    own = f"beta={beta}, gains='{gains}'"
-    measures = [f"{name}({own})" for name in ("Q", "RMeasure", "OMeasure", "PMeasure", "PPlus")]
-    measures += [f"Q({own})@2", f"NCU({own})", f"NCU({own}, stopping='graded')"]
-    assert score_grades(measures, ideal, []) == pytest.approx([1.0] * len(measures))
-
-
 @given(st.integers(1, 12), st.integers(1, 6), st.sampled_from([0.0, 0.5, 1.0, 10.0]))
 def test_blended_ratio_of_one_document(rank: int, relevant: int, beta: float) -> None:
     """Sakai (2013), figure 3: binary relevance, the first relevant document at a rank."""

@@ -47,33 +47,6 @@ def test_parameters(text: str, expected: float) -> None:
     assert value(runs, text) == pytest.approx(expected)
 
 
-@settings(max_examples=12)
-@given(documents, documents)
-def test_diminishing_return(
-    above: list[tuple[int | None, int]], below: list[tuple[int | None, int]]
-) -> None:
-    """A document is worth less, the more relevant ones stand above (Sakai 2013, section 2.2)."""
-    one, last = (1, 500), (1, 800)
-
-    def of_last(ranking: list[tuple[int | None, int]]) -> float:
-        return value(judge_texts([*ranking, last]), "U") - value(
-            judge_texts([*ranking, (0, 800)]), "U"
-        )
-
-    plain = [*above, (0, 500), *below]
-    assert of_last([*above, one, *below]) <= of_last(plain) + 1e-12
-
-
-@settings(max_examples=12)
-@given(st.lists(st.integers(0, 2), max_size=5), st.lists(st.integers(0, 2), max_size=5))
-def test_diminishing_return_of_err(above: list[int], below: list[int]) -> None:
-    def of_last(grades: list[int]) -> float:
-        low, high = ([(g, 1) for g in [*grades, last]] for last in (0, 1))
-        return value(judge_texts(list(high)), "ERR") - value(judge_texts(list(low)), "ERR")
-
-    assert of_last([*above, 1, *below]) <= of_last([*above, 0, *below]) + 1e-12
-
-
 def test_only_lengths_of_relevant_documents_matter() -> None:
     run, qrels = {"t": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"t": {"b": 1, "c": 1}}
     with pytest.raises(MeasureError, match="U needs the lengths of documents"):

@@ -436,13 +436,6 @@ def test_table_1() -> None:
     assert mean([0, 0, 0, 1], [0, 1, 1, 0]) == Fraction(17, 96)
 
 
-def test_example_9() -> None:
-    runs = [[1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]]
-    first, fourth, second = (value(RR, run, 1) for run in runs)
-    assert (first + fourth) / 2 == Fraction(5, 8)
-    assert second == Fraction(1, 2)
-
-
 # --- Bad input --------------------------------------------------------------------------------
 
 

@@ -73,17 +73,6 @@ def test_figure_10_of_sakai() -> None:
     assert sharp[1] > sharp[2]
 
 
-def test_by_hand() -> None:
-    # PMO: x ends at 20 and y at 30; L = 100, so its worth is 2 * 80 + 1 * 70 = 230.
-    gold = {"q": {"y": {"weight": 1, "vital_length": 10}, "x": {"weight": 2, "vital_length": 20}}}
-    judged = judge_answers({"a": {"q": {"nuggets": {"x": 60}, "length": 80}}}, gold)
-    found = evaluate_answers(judged, [SMeasure(L=100), TMeasure(), SSharp(L=100, beta=2)])
-    s, t, sharp = (scores.values[0, 0] for scores in found.values())
-    assert s == pytest.approx(2 * 40 / 230)
-    assert t == 20 / 80
-    assert sharp == pytest.approx(5 * s * t / (4 * t + s))
-
-
 def test_above_one_and_flat() -> None:
     gold = {"q": {"x": {"weight": 1, "vital_length": 40}}}
     judged = judge_answers({"a": {"q": {"nuggets": {"x": 10}, "length": 20}}}, gold)

@@ -503,11 +503,11 @@ def _rests_on(one: PairwiseComparison) -> Iterator[Sentence]:
     meant, of = meaningfulness(one), one.measure or "the scores"
     needs = f"The test needs {a_scale(meant.required_scale)}"
     if meant.scale is None:
-        yield [f"{needs}; nothing is known of the scale of {of}."]
+        yield [f"{needs}; the scale of {of} is unknown."]
     elif meant.verdict == MEANINGFUL:
         yield [
             f"{needs}, and {of} is {'declared ' if meant.declared_by_user else ''}"
-            f"{a_scale(meant.scale)}, so its results do not depend on the spacing of the scale."
+            f"{a_scale(meant.scale)}, so the result does not depend on the spacing of the scale."
         ]
     else:
         why = (
@@ -515,10 +515,10 @@ def _rests_on(one: PairwiseComparison) -> Iterator[Sentence]:
             if meant.scale < meant.required_scale
             else f"{of} is {a_scale(meant.scale)} for retrieved sets of one size only"
             if meant.depends_on_size and not meant.depends_on_topic
-            else f"topics are on scales of their own for {of}"
+            else f"each topic has its own scale for {of}"
         )
         yield [
-            f"{needs}, but {why}: what it says may depend on how the scale is spaced",
+            f"{needs}, but {why}: the result may depend on the spacing of the scale",
             Cited("Ferrante, Ferro and Fuhr (2021)"),
             ".",
         ]

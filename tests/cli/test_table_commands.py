@@ -95,7 +95,7 @@ def test_compare_writes_tables(folder: Path) -> None:
     assert [row.split(" & ")[0] for row in marked.split("midrule")[1].splitlines()[1:4]] == names
     text, _ = cranfield(folder, *start, "--marks", "beaten")
     assert text.splitlines()[2].split() == ["System", "AP"]
-    assert "meaning: " in text or "note: " in text
+    assert "meaningfulness: " in text or "note: " in text
     assert "<sup" in cranfield(folder, *start, "--marks", "groups", "--format", "html")[0]
 
 

@@ -358,29 +358,10 @@ def test_what_is_not_scored_says_why(name: str) -> None:
         scored(CATALOGUE[name])
 
 
-@pytest.fixture(scope="module")
-def variants() -> dict[str, JudgedRuns]:
-    rng = np.random.default_rng(3)
-    numbers = dict(
-        zip(COLLECTION.docs, rng.permutation(len(COLLECTION.docs)).tolist(), strict=True)
-    )
-    return {
-        "again": COLLECTION.judged(),
-        "renamed": COLLECTION.judged(lambda doc: f"z{numbers[doc]:03}"),
-        "another order": COLLECTION.judged(order=11),
-        "below": COLLECTION.judged(below=3),
-    }
-
-
 @SCORED
 @pytest.mark.parametrize("other", ["renamed", "another order"])
 def test_names_and_order_of_input_do_not_matter(measure: Measure, other: str) -> None:
     np.testing.assert_allclose(scored(measure, other), scored(measure), rtol=1e-12, atol=1e-12)
-
-
-@SCORED
-def test_same_scores_every_time(measure: Measure) -> None:
-    np.testing.assert_array_equal(scored(measure, "again"), scored(measure))
 
 
 COUNTS_RETRIEVED = {

@@ -46,7 +46,7 @@ from cranfield.reporting.kinds_of_marks import MARKS, kind_of
 from cranfield.result import together
 
 if TYPE_CHECKING:
-    from cranfield.scales.meaningful import Meaning
+    from cranfield.scales.statements import Meaningfulness
     from cranfield.scores import Scores
     from cranfield.significance.comparison.rank_sets import RankSets
     from cranfield.significance.comparison.result import PairwiseComparison
@@ -166,7 +166,7 @@ def compare(
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
     The exit status is 0, 1 by --fail-if-worse, and 2 after an error.
     """
-    from cranfield.scales.meaningful import meaning
+    from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare as compared
     from cranfield.significance.comparison.equivalence import read_margin
     from cranfield.significance.corrections.correction import CORRECTIONS
@@ -202,7 +202,7 @@ def compare(
         tell_without_effect(("exact",), "the test leaves no choice between p-values")
     if comparing.exact and all(CORRECTIONS[one.correction].random for one in found.values()):
         warn("--exact applies to raw p-values only: adjusted ones are estimated by resampling")
-    meanings = {name: meaning(one) for name, one in found.items()}
+    meanings = {name: meaningfulness(one) for name, one in found.items()}
     if strict:
         for one in meanings.values():
             one.require()
@@ -241,7 +241,7 @@ def _summary(
 
 
 def _written(
-    meanings: Mapping[str, Meaning],
+    meanings: Mapping[str, Meaningfulness],
     format: str,
     margin: str | None,
     marks: str | None,
@@ -388,12 +388,12 @@ def demo() -> None:
     from rich.console import Console
 
     from cranfield.bundled import trec_covid
-    from cranfield.evaluation.of_runs import evaluate
+    from cranfield.evaluation.evaluate_runs import evaluate
     from cranfield.reporting.comparison_formats import with_bars
     from cranfield.reporting.page.report_page import report
     from cranfield.reporting.summary import lead, test_sentence
     from cranfield.reporting.terminal import rich_table, systems_table
-    from cranfield.scales.meaningful import meaning
+    from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare
     from cranfield.tabular import grid
 
@@ -411,12 +411,13 @@ def demo() -> None:
         f" {len(collection.qrels):,} judgments\n"
     )
     found = compare(evaluation[measures[0]])
-    said = meaning(found)
+    said = meaningfulness(found)
     say(lead(found, measures[0]))
     say(test_sentence(found))
     say(
-        f"Of these {found.count()} pairs, {said.holds} keep the order of means however the scale is"
-        f" spaced; {measures[0]} is an {found.scores.scale} scale.\n"
+        f"{said.n_invariant} of these {found.count()} pairs keep their order of means under every"
+        f" increasing transformation of the scores; {measures[0]} is an {found.scores.scale}"
+        " scale.\n"
     )
     ranking, bars = with_bars(found)
     say(f"{grid(replace(ranking, rows=ranking.rows[:SHOWN]))}\n{bars}")

@@ -22,7 +22,7 @@ from cranfield.measures.families import KINDS
 if TYPE_CHECKING:
     from cranfield.measures import Info
     from cranfield.measures.base import Measure
-    from cranfield.scales.finding_scales import ScaleFacts
+    from cranfield.scales.measure_scales import ScaleFacts
 
 
 EPILOG = """\b
@@ -44,10 +44,10 @@ DECLARED = (
     *("aliases", "family", "summary", "formula", "range", "aggregate", "lower_is_better"),
     *("needs", "source", "scale", "scale_note", "elsewhere"),
 )
-"""What JSON has of that which a measure declares, in order."""
+"""Declared fields of a measure in JSON, in order."""
 
 NOTHING = "nothing"
-"""What is asked for with --needs to get the measures that need binary judgments only."""
+"""Value of --needs for measures that need binary judgments only."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,12 @@ def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
 
 @command(epilog=EPILOG)
 @click.argument("name", required=False)
-@option("--long", is_flag=True, help="All about each: formula, parameters, source.")
+@option("--long", is_flag=True, help="Formula, parameters and source of each measure.")
 @option("--family", metavar="WORD", help="Only families with this word in their name.")
 @option(
     "--needs",
     metavar="WORD",
-    help="Only what needs this besides binary judgments; 'nothing' for what needs no more.",
+    help="Only measures that need this besides binary judgments; 'nothing': no further needs.",
 )
 @options_from(
     "cranfield.scale_of",
@@ -146,7 +146,7 @@ def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
         "help": "Number of relevant documents of the topic; by default enough.",
     },
 )
-@one_of("--format", ("text", "json"), "Format; JSON has all about each.", "text")
+@one_of("--format", ("text", "json"), "Format; JSON describes each measure fully.", "text")
 @output_option
 def measures(
     name: str | None,
@@ -178,7 +178,7 @@ def measures(
             raise MeasureError(f"no measure needs {needs!r}")
     asked = any(map(is_given, runs))
     if asked and len(chosen) > 1:
-        raise PolicyError(f"--length, --grades and --judgments are for one measure, not {name}")
+        raise PolicyError(f"--length, --grades and --judgments require one measure, got {name}")
     facts = None if name is None or len(chosen) > 1 else _on_runs(name, chosen[0], runs, asked)
     if format == "json":
         from cranfield.reporting.comparison_formats import scale_dict
@@ -199,8 +199,8 @@ def measures(
 
 
 def _on_runs(name: str, entry: Entry, runs: dict[str, Any], asked: bool) -> ScaleFacts | str | None:
-    """Find the scale on runs of a length; the reason if nothing can be said, and is not asked."""
-    from cranfield.scales.finding_scales import about_scale
+    """Find the scale on runs of a length; the reason if it is unknown and was not requested."""
+    from cranfield.scales.measure_scales import about_scale
 
     if entry.kind == KINDS[2] and not asked:
         return None
@@ -259,7 +259,7 @@ def _family(word: str, catalogue: list[Entry]) -> list[Entry]:
         have = ", ".join(families(catalogue))
         if len(catalogue) == 1:
             raise MeasureError(f"{catalogue[0].info.name} is of the family {have!r}, not {word!r}")
-        raise MeasureError(f"there is no family {word!r} (there are: {have})")
+        raise MeasureError(f"unknown family {word!r}; expected one of: {have}")
     return chosen
 
 
@@ -271,7 +271,7 @@ def _list(catalogue: list[Entry], output: str | None) -> str:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("measure", no_wrap=True)
-    table.add_column("what it tells")
+    table.add_column("description")
     table.add_column("trec_eval", no_wrap=True)
     for family, members in families(catalogue).items():
         table.add_section()
@@ -280,7 +280,7 @@ def _list(catalogue: list[Entry], output: str | None) -> str:
             elsewhere = one.info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
             table.add_row(one.form.replace("[@", r"\[@"), one.info.summary, elsewhere)
     on_terminal = output in {None, "-"} and sys.stdout.isatty()
-    hint = "cranfield measures NAME tells formula, parameters, source and scale; --long, of all."
+    hint = "cranfield measures NAME shows formula, parameters, source and scale; --long, of all."
     return f"{drawn_by_rich(table, None if on_terminal else WIDTH)}{hint}\n"
 
 

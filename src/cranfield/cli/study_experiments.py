@@ -162,7 +162,7 @@ def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any
 
 def evaluated_shards(source: ScoreInput, shards: Any, options: StudyOptions) -> Evaluation:
     """Read each run once, and score it on the whole collection and on each shard."""
-    from cranfield.evaluation.of_runs import evaluate
+    from cranfield.evaluation.evaluate_runs import evaluate
 
     refuse_given(OF_DOCUMENTS, "does not go with shards")
     judging = {name: one for name, one in options.judging.items() if name not in OF_DOCUMENTS}

@@ -110,7 +110,7 @@ class RankBiasedCentroid(RankSum):
     name = "RBC"
     aliases = ("rank-biased-centroid",)
     source = "Bailey, Moffat, Scholer and Thomas 2017"
-    p: float = parameter(0.8, TRUE_SHARE, "probability to go on to the next rank")
+    p: float = parameter(0.8, TRUE_SHARE, "probability of going on to the next rank")
 
     def of_ranks(self, n_ranks: int) -> list[Fraction]:
         p = fraction_of(self.p)
@@ -136,7 +136,7 @@ class LogInverseSquareRank(InverseSquareRank):
 
     name = "LogISR"
     aliases = ("logn-ISR",)
-    sigma: float = parameter(0.01, number(0), "keeps the order of documents of a single run")
+    sigma: float = parameter(0.01, number(0), "preserves the order of documents of a single run")
 
     def factor(self, holders: Ints) -> Floats:
         return np.asarray(np.log(holders + self.sigma))

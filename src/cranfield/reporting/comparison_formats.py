@@ -17,8 +17,8 @@ from cranfield.reporting.kinds_of_marks import kind_of
 from cranfield.reporting.page.drawn import span
 from cranfield.reporting.summary import lead, shared_lines, test_sentence
 from cranfield.reporting.tables import evaluation_table, marks_of
-from cranfield.scales.finding_scales import ScaleFacts
-from cranfield.scales.meaningful import Meaning
+from cranfield.scales.measure_scales import ScaleFacts
+from cranfield.scales.statements import Meaningfulness
 from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.correction import CORRECTIONS
@@ -97,7 +97,7 @@ def bars(
 
 
 def comparison_text(
-    found: Mapping[str, Meaning], margin: str | None = None, *, anova: bool = False
+    found: Mapping[str, Meaningfulness], margin: str | None = None, *, anova: bool = False
 ) -> str:
     """Return the answers first, with their intervals, then methods, notes and meaningfulness."""
     notes: dict[str, list[str]] = {}
@@ -105,7 +105,7 @@ def comparison_text(
     for name, meaning in found.items():
         one = meaning.comparison
         notes[name] = [f"note: {note}" for note in one.notes]
-        notes[name] += [f"meaning: {line}" for line in _meant(meaning)]
+        notes[name] += [f"meaningfulness: {line}" for line in _meant(meaning)]
         table, legend = with_bars(one)
         answer = [lead(one, plain(name) or "these scores"), test_sentence(one), "", grid(table)]
         parts.append("\n".join([*answer, legend] if legend else answer))
@@ -122,7 +122,7 @@ def comparison_text(
     return "\n\n".join(parts) + "\n"
 
 
-def comparison_csv(found: Mapping[str, Meaning], margin: str | None = None) -> str:
+def comparison_csv(found: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
     shared = ("test", "correction", "alternative", "alpha", "lower_is_better")
     tables = []
     for name, meant in found.items():
@@ -139,7 +139,7 @@ def comparison_csv(found: Mapping[str, Meaning], margin: str | None = None) -> s
     return pl.concat(tables).write_csv()
 
 
-def _equivalence(found: Meaning, margin: str | None) -> pl.DataFrame:
+def _equivalence(found: Meaningfulness, margin: str | None) -> pl.DataFrame:
     """Return the columns that a margin adds to the pairs."""
     if margin is None:
         return pl.DataFrame()
@@ -149,21 +149,21 @@ def _equivalence(found: Meaning, margin: str | None) -> pl.DataFrame:
     )
 
 
-def _meant(found: Meaning) -> list[str]:
+def _meant(found: Meaningfulness) -> list[str]:
     """Return lines on what a comparison means, without the first one if it is among its notes."""
-    is_noted = found.has is not None and found.has < found.needs
+    is_noted = found.scale is not None and found.scale < found.required_scale
     return found.lines()[is_noted:]
 
 
 def comparison_tables(
-    found: Mapping[str, Meaning], margin: str | None = None, anova: bool = False
+    found: Mapping[str, Meaningfulness], margin: str | None = None, anova: bool = False
 ) -> list[Table]:
     """Return the tables of each measure: ranking or pairs, analysis of variance, equivalence."""
     tables = []
     for meaning in found.values():
         one = meaning.comparison
         table = one.as_table()
-        remarks = [*table.remarks, *(f"meaning: {line}" for line in _meant(meaning))]
+        remarks = [*table.remarks, *(f"meaningfulness: {line}" for line in _meant(meaning))]
         tables.append(replace(table, remarks=remarks))
         if anova and one.anova is not None:
             variance = one.anova.as_table()
@@ -175,7 +175,7 @@ def comparison_tables(
     return tables
 
 
-def marked_table(found: Mapping[str, Meaning], kind: str | None = None) -> Table:
+def marked_table(found: Mapping[str, Meaningfulness], kind: str | None = None) -> Table:
     """Return one table of all measures, with marks of significance of a kind of `MARKS`."""
     comparisons = {name: one.comparison for name, one in found.items()}
     first = next(iter(comparisons.values()))
@@ -190,11 +190,11 @@ def marked_table(found: Mapping[str, Meaning], kind: str | None = None) -> Table
     return evaluation_table(scores, marks, sort=next(iter(scores)))
 
 
-def comparison_json(found: Mapping[str, Meaning], margin: str | None = None) -> str:
+def comparison_json(found: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
     comparisons = []
     for one in found.values():
         table = as_dict(one.comparison)
-        table["meaning"] = {"verdict": one.verdict, "lines": one.lines()}
+        table["meaningfulness"] = {"verdict": one.verdict, "lines": one.lines()}
         for pair, holds in zip(table["pairs"], one.dominance.holds, strict=True):
             pair["order of means holds on any scale"] = bool(holds)
         if margin is not None:
@@ -308,8 +308,8 @@ def _values(facts: ScaleFacts) -> list[str]:
         lines.append("gaps: not equal")
     if gaps.unused:
         lines.append(f"unused: {gaps.unused:.2%} of the range of the measure")
-    if image.shares_only:
-        lines.append(f"shares of them are known within {image.error:.1g}")
+    if image.is_approximate:
+        lines.append("too many values for exact ranks: relative ranks are approximated")
     elif not image.exact:
         lines.append("values are floats; those that are nearly equal count as one")
     return lines

@@ -17,7 +17,7 @@ from cranfield.base.text import capitalised, counted
 from cranfield.base.version import __version__
 from cranfield.reporting.references import Entry, cited_in
 from cranfield.reporting.summary import listing
-from cranfield.scales.meaningful import MEANINGFUL, meaning, measure_of, order_kept
+from cranfield.scales.statements import MEANINGFUL, meaningfulness, measure_of, order_kept
 from cranfield.significance import check_assumptions
 from cranfield.significance.comparison.compared_pairs import MEANS
 from cranfield.significance.comparison.rank_sets import heading_of
@@ -500,28 +500,28 @@ def _rests_on(one: PairwiseComparison) -> Iterator[Sentence]:
             if violated
             else "No test of the residuals speaks against normal errors of equal variance."
         ]
-    meant, of = meaning(one), one.measure or "the scores"
-    needs = f"The test needs {a_scale(meant.needs)}"
-    if meant.has is None:
-        yield [f"{needs}; nothing is known of the scale of {of}."]
+    meant, of = meaningfulness(one), one.measure or "the scores"
+    needs = f"The test needs {a_scale(meant.required_scale)}"
+    if meant.scale is None:
+        yield [f"{needs}; the scale of {of} is unknown."]
     elif meant.verdict == MEANINGFUL:
         yield [
-            f"{needs}, and {of} is {'taken for ' if meant.by_user else ''}{a_scale(meant.has)}, so"
-            " that what it says does not depend on how the scale is spaced."
+            f"{needs}, and {of} is {'declared ' if meant.declared_by_user else ''}"
+            f"{a_scale(meant.scale)}, so the result does not depend on the spacing of the scale."
         ]
     else:
         why = (
-            f"{of} is declared to be {a_scale(meant.has)}"
-            if meant.has < meant.needs
-            else f"{of} is {a_scale(meant.has)} for retrieved sets of one size only"
-            if meant.by_size and not meant.by_topic
-            else f"topics are on scales of their own for {of}"
+            f"{of} is declared to be {a_scale(meant.scale)}"
+            if meant.scale < meant.required_scale
+            else f"{of} is {a_scale(meant.scale)} for retrieved sets of one size only"
+            if meant.depends_on_size and not meant.depends_on_topic
+            else f"each topic has its own scale for {of}"
         )
         yield [
-            f"{needs}, but {why}: what it says may depend on how the scale is spaced",
+            f"{needs}, but {why}: the result may depend on the spacing of the scale",
             Cited("Ferrante, Ferro and Fuhr (2021)"),
             ".",
         ]
         if count := one.count():
-            kept = order_kept(count, meant.holds, "pair found to differ", "pairs found to differ")
+            kept = order_kept(count, meant.n_invariant, "significant pair", "significant pairs")
             yield [f"{capitalised(kept)}."]

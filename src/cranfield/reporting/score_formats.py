@@ -13,8 +13,8 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.text import json_text, plain
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
+from cranfield.measures.aliases import trec_name
 from cranfield.measures.base import Measure
-from cranfield.measures.other_names import trec_name
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import by_system, long_table
 

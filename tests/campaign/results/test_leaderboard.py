@@ -45,7 +45,7 @@ def test_a_board_says_what_evaluate_and_compare_say(campaign: cf.campaign.Campai
     places = dict(frame.select("tag", "place").rows())
     assert places["a"] == places["d"]
     assert frame["place"].is_sorted()
-    assert found.remarks == (*found.notes, cf.meaning(compared).first_line)
+    assert found.remarks == (*found.notes, cf.meaningfulness(compared).first_line)
 
 
 @pytest.mark.parametrize("measure", ["GMAP", "NumRelRet"])

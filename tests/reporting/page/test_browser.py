@@ -120,7 +120,7 @@ def test_two_systems(page: Any, evaluation: cf.Evaluation) -> None:
             "p": shown_p(found.adjusted_pvalues[k]),
             "effect": minus(f"{sign * found.effect[k]:.2f}"),
             "order of means on any scale": "holds"
-            if cf.meaning(found).dominance.holds[k]
+            if cf.meaningfulness(found).dominance.holds[k]
             else "may change",
             "topics won, lost, tied by the first": f"{wins} / {losses} / {50 - wins - losses}",
         }

@@ -58,7 +58,7 @@ def check(measure: dict[str, Any], found: cf.PairwiseComparison) -> None:
         assert same(floats(data["around"]["low"]), around[0])
         assert same(floats(data["around"]["high"]), around[1])
         assert data["around"]["ofBest"] == (found.half_widths is None)
-    holds = cf.meaning(found).dominance.holds
+    holds = cf.meaningfulness(found).dominance.holds
     bits = np.frombuffer(b64decode(data["holds"]), dtype=np.uint8)
     assert np.array_equal(np.unpackbits(bits, bitorder="little")[: len(found)], holds)
     assert data["order"] == found.order.tolist()
@@ -225,7 +225,7 @@ def test_what_is_taken(tmp_path: Path) -> None:
     sign = cf.compare(by_system, test="sign")
     names = [
         [one["name"] for one in read(cf.report(given, path)).data["measures"]]
-        for given in (found, [found, found], {"a": found, "b": cf.meaning(sign)})
+        for given in (found, [found, found], {"a": found, "b": cf.meaningfulness(sign)})
     ]
     assert names == [
         ["score"],

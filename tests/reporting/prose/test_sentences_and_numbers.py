@@ -354,12 +354,13 @@ class Comparison(Reader):
         assert ("does not depend on" in found[0]) == enough == (", and " in found[0])
 
     @matches(
-        rf"(?:Of ({N}) pairs found to differ, ({WORD}) keeps?|The pair found to differ (does not"
-        r" )?keeps?) the order of means under every increasing transformation of the scores\."
+        rf"(?:({N}) of ({N}) significant pairs keep their|The significant pair (does not )?keeps?"
+        r" its) order of means under every increasing transformation of the scores \(stochastic"
+        r" dominance\)\."
     )
     def see_order(self, found: re.Match[str]) -> None:
-        said = number(found[1]) if found[1] else 1
-        kept = number(found[2]) if found[1] else int(not found[3])
+        said = number(found[2]) if found[1] else 1
+        kept = number(found[1]) if found[1] else int(not found[3])
         assert said == int(self.star.sum())
         # A system is above for all transformations just when it is by its sorted scores.
         ordered = np.sort(self.one.scores.values, axis=0)

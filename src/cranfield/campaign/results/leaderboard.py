@@ -122,7 +122,7 @@ class _NotComparedError(Exception):
 def separation(scores: Scores, alpha: float = 0.05, most: int = MOST_COMPARED) -> Separation | str:
     """Compare all pairs of systems by the default test, or say why they are not compared."""
     # Loaded only where a comparison is not kept yet.
-    from cranfield.scales.meaningful import meaning
+    from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.result import RESCALING
 
     found = compared_if_possible(scores, alpha, most)
@@ -150,7 +150,7 @@ def separation(scores: Scores, alpha: float = 0.05, most: int = MOST_COMPARED) -
         )
     # The verdict says what the scale of the measure allows.
     notes += [note for note in found.notes if not note.endswith(RESCALING)]
-    return Separation(frame, found.method, meaning(found).first_line, tuple(notes))
+    return Separation(frame, found.method, meaningfulness(found).first_line, tuple(notes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -29,7 +29,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.sections import verdict_sentence
 from cranfield.reporting.summary import BETTER, WORSE, group_letters, verdicts_of
-from cranfield.scales.meaningful import MEANINGFUL, Meaning, meaning, order_kept
+from cranfield.scales.statements import MEANINGFUL, Meaningfulness, meaningfulness, order_kept
 from cranfield.scores import Scores
 
 ALL_RUNS = ("", "")
@@ -130,7 +130,7 @@ def certainties(scores: Scores) -> tuple[Certainty, ...]:
     comparison = compared_if_possible(scores)
     if isinstance(comparison, str):
         return tuple(Certainty(rank, runs, refused=comparison) for rank in ranks)
-    statement = meaning(comparison)
+    statement = meaningfulness(comparison)
     letters = group_letters(comparison) or [""] * runs
     verdicts = verdicts_of(comparison)
     certainty = []
@@ -154,7 +154,7 @@ def certainties(scores: Scores) -> tuple[Certainty, ...]:
     return tuple(certainty)
 
 
-def _verdict(statement: Meaning, k: int) -> tuple[str, ...]:
+def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     """Return whether the statement is meaningful, and how many pairs with this run hold anyway."""
     first = verdict_sentence(statement)
     comparison = statement.comparison

@@ -19,7 +19,7 @@ from cranfield.measures.ranked.precision import REL, OfRelevance
 
 
 class Discounted(OfGains):
-    """Sums of discounted gains: what DCG and nDCG share."""
+    """Base class of DCG and nDCG: sums of discounted gains."""
 
     discount: Discount = parameter(
         Discount(),
@@ -105,7 +105,9 @@ class nDCG(Discounted):
     """
 
     ideal: str = parameter(
-        "cut", choice("cut", "full"), "whether the ideal ranking is cut at k too"
+        "cut",
+        choice("cut", "full"),
+        "whether the ideal ranking is cut at k ('cut') or not ('full')",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -33,7 +33,7 @@ class OfRelevance(Measure):
 
 
 class OfCounts(OfRelevance):
-    """What only counts matter to: of what is retrieved, of what is relevant, and of both."""
+    """Base class of measures of counts: retrieved, relevant, and relevant retrieved."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """The score, by the three counts; fractions in arrays of objects give fractions."""
@@ -58,7 +58,7 @@ class _AtCutoff(
 @measure(
     "P",
     aliases=("Precision",),
-    summary="Share of relevant documents among the top k.",
+    summary="Proportion of relevant documents among the top k.",
     formula=r"P@k = \frac{1}{k} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Cleverdon (1967); van Rijsbergen (1979)",
     scale_note=_SET_NOTE,
@@ -75,7 +75,7 @@ class Precision(_AtCutoff):
 @measure(
     "R",
     aliases=("Recall",),
-    summary="Share of the relevant documents that is found in the top k.",
+    summary="Proportion of the relevant documents that are in the top k.",
     formula=r"R@k = \frac{1}{RB} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Cleverdon (1967); van Rijsbergen (1979)",
     scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
@@ -111,7 +111,7 @@ class _SumOfGains(
 @measure(
     "gP",
     aliases=("GeneralisedPrecision",),
-    summary="Graded precision: gain of the top k, over the most that k could gain.",
+    summary=("Graded precision: gain of the top k, over the largest possible gain."),
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
     linear=True,
 )
@@ -200,7 +200,7 @@ class RPrecision(OfRelevance):
     multiple: float | None = parameter(
         None,
         optional(number(0, 1e6, open_low=True)),
-        "multiple of RB to look at; RB itself if none",
+        "multiple of RB to use as the depth; 1 by default",
     )
 
     def ranks(self, relevant: Ints) -> Ints:

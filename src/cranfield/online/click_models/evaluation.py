@@ -15,7 +15,7 @@ from cranfield.base.kinds import Share, Whole, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_qrels
-from cranfield.evaluation.of_runs import evaluate
+from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.online.click_models.model import (
     Items,
     Model,

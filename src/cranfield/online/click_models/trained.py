@@ -23,10 +23,10 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import uniforms
 from cranfield.base.text import counted
+from cranfield.measures.aliases import NO_MEASURES
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 from cranfield.measures.grammar import LONGEST
-from cranfield.measures.other_names import NO_MEASURES
 from cranfield.measures.users.clicks import Chain, Continuing, user_of
 from cranfield.online.click_models.model import (
     Items,

@@ -44,7 +44,7 @@ def shares_up_to(found: Image) -> pl.DataFrame:
     if found.size > MANY:
         kept = _thinned(value)
         rows, value = rows[kept], value[kept]
-    share = found.share_runs(rows)
+    share = found.relative_ranks(rows)
     # The floats of equal values may differ, but not their ranks. Shares that are not counted are
     # equal for many values near the ends, and there the floats decide.
     order = np.lexsort((value, share))

@@ -24,9 +24,9 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
-from cranfield.scales.finding_scales import scale_of
 from cranfield.scales.interval_scaled import Interval, interval
-from cranfield.scales.meaningful import Meaning, differs_by_topic, meaning
+from cranfield.scales.measure_scales import scale_of
+from cranfield.scales.statements import Meaningfulness, differs_by_topic, meaningfulness
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import LINEAR
@@ -186,7 +186,7 @@ class Part:
     measure: Measure | None
     scores: Scores
     overall: Floats
-    meaning: Meaning | None
+    meaning: Meaningfulness | None
     refused: str
     assumptions: Assumptions | None
     scaling: Scaling
@@ -271,8 +271,8 @@ def _of_rankings(evaluation: Evaluation) -> bool:
 
 def _items(results: Any) -> Iterable[Scores | PairwiseComparison]:
     """Yield the scores and comparisons in nested results."""
-    kinds = (Scores, PairwiseComparison, Meaning)
-    if isinstance(results, Meaning):
+    kinds = (Scores, PairwiseComparison, Meaningfulness)
+    if isinstance(results, Meaningfulness):
         yield results.comparison
     elif isinstance(results, (Scores, PairwiseComparison)):
         yield results
@@ -318,7 +318,7 @@ def _part(
         measure=known,
         scores=scores,
         overall=_overall(scores, comparison),
-        meaning=None if comparison is None else meaning(comparison),
+        meaning=None if comparison is None else meaningfulness(comparison),
         refused=refused,
         assumptions=None if comparison is None else _assumptions(comparison),
         scaling=scaling_of(known, comparison, evaluation, given, wanted=scales),

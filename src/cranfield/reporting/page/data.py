@@ -19,7 +19,7 @@ from cranfield.reporting.charts.saving import InScript
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.html import label
 from cranfield.reporting.summary import against, group_letters
-from cranfield.scales.meaningful import Meaning
+from cranfield.scales.statements import Meaningfulness
 from cranfield.scores.averages import Averages
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
 from cranfield.significance.corrections.correction import CORRECTIONS
@@ -118,7 +118,7 @@ def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _comparison(meaning: Meaning) -> dict[str, Any]:
+def _comparison(meaning: Meaningfulness) -> dict[str, Any]:
     one = meaning.comparison
     every = np.array_equal(np.triu_indices(len(one.systems), 1), (one.first, one.second))
     pairs = {} if every else {"first": one.first.tolist(), "second": one.second.tolist()}

@@ -31,7 +31,7 @@ from cranfield.reporting.summary import (
     shared_lines,
     test_sentence,
 )
-from cranfield.scales.meaningful import MEANINGFUL, Meaning
+from cranfield.scales.statements import MEANINGFUL, Meaningfulness
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
 from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.models.assumptions import Assumptions
@@ -136,7 +136,7 @@ def _best_of(part: Part) -> str:
     return f"Of {of}, the best on {label(part.name)}: {listed(names)} ({shown})."
 
 
-def verdict_sentence(meaning: Meaning) -> str:
+def verdict_sentence(meaning: Meaningfulness) -> str:
     """Return the sentence on whether the comparison is meaningful, and why."""
     word, _, reason = meaning.first_line.partition(": ")
     if meaning.verdict == MEANINGFUL:
@@ -209,7 +209,7 @@ def row_of(part: Part) -> list[str]:
     more = int((one.means == one.means[best]).sum()) - 1
     named = label(one.systems[best]) + (f" and {more:,} more" if more else "")
     pairs = f"{one.count():,} of {len(one):,}"
-    holds = f"{part.meaning.holds:,} of {one.count():,}" if one.count() else "–"
+    holds = f"{part.meaning.n_invariant:,} of {one.count():,}" if one.count() else "–"
     if one.baselines:
         words = summary.against(one)
         top = ", ".join(f"{words.count(word)} {word}" for word in ("better", "worse"))

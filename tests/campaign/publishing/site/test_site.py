@@ -144,7 +144,7 @@ def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> Non
     shown = read(tmp_path / "public/adhoc/index.html").shown
     others = board.not_separated[1:]
     assert f"Not separated from it {'is' if len(others) == 1 else 'are'}" in shown
-    for line in cf.meaning(found).lines()[1:]:
+    for line in cf.meaningfulness(found).lines()[1:]:
         assert line[1:] in shown
     # The place of a run is that of its mean, and it is in the page with all its digits.
     means = release.scores["AP"].overall()

@@ -344,7 +344,7 @@ def _rising(asked: RunSet) -> bool:
 
 def _reach(grades: int) -> str:
     longest = int(np.log(LISTED) / np.log(grades + 1) + 1e-9)
-    return f"all runs are looked at up to N = {longest}"
+    return f"all runs are enumerated up to N = {longest}"
 
 
 def scale_of(
@@ -416,7 +416,7 @@ def scale_of(
 
 @dataclass(frozen=True, eq=False)
 class ScaleFacts:
-    """What there is to know of the scale of a measure, and what that scale admits.
+    """Scale, image and admitted statistics of a measure.
 
     There is no image where it is beyond reach, and `refused` says why. With `by_topic` values
     depend on the recall base, so that each topic has a scale of its own. If scores of runs of other
@@ -531,8 +531,8 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     counted = deepest.info.counts and (deepest.cutoff or longest) >= longest
     if not counted and 2 ** (longest + 1) * largest_base > LISTED:
         raise PolicyError(
-            f"S[{longest}, {largest_base}] has too many runs to look at all of them; for {measure}"
-            f" up to {LISTED:,} can be"
+            f"S[{longest}, {largest_base}] has too many runs to enumerate; for"
+            f" {measure} up to {LISTED:,} are feasible"
         )
     values: dict[Any, Example] = {}
     exact = True

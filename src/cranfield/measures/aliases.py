@@ -156,11 +156,11 @@ _ALL = {
 }
 
 
-_NO_EFFORT = "the {} model does not tell whether a click satisfies; {} is its utility"
+_NO_EFFORT = "the {} model does not model satisfaction; {} is its utility"
 
 _SET_F = (
-    "SetF is F of all that is retrieved; with a cutoff, such as SetF@10, its precision is over what"
-    " is there, not over the cutoff"
+    "SetF is F of the retrieved set; with a cutoff, such as SetF@10, its precision"
+    " is over the documents retrieved, not over the cutoff"
 )
 
 _F_NAMES = ("f", "f1", "f_measure", "f_score", "f1_score", "fscore", "fmeasure")
@@ -176,9 +176,16 @@ NO_MEASURES = {
     **dict.fromkeys(("c", "completeness"), "R@k is 1 if all relevant documents are in the top k"),
     "ncg": "gR@k is the gain of the top k over that of all judged documents, nDCG@k discounts it",
     "cg": "gP@k is the gain of the top k over the most it could be, DCG@k discounts it",
-    "hole": "Unjudged@k is the share of documents without a judgment for their topic",
+    "rouge": (
+        "RougeN, RougeL, RougeLsum, RougeS and RougeSU score summaries against reference texts"
+        " (`cranfield answers --references`, evaluate_answers)"
+    ),
+    "hole": "Unjudged@k is the proportion of documents without a judgment for their topic",
     **dict.fromkeys(_F_NAMES, _SET_F),
-    **{program: f"compat={program!r} makes it all that {program} prints" for program in _ALL},
+    **{
+        program: f"with compat={program!r} it stands for all measures that {program} prints"
+        for program in _ALL
+    },
 }
 """Names that one could expect, and why they are no measures; those of programs in lower case."""
 
@@ -334,7 +341,7 @@ def trec_texts(text: str, compat: str | None = None) -> list[str] | None:
     except MeasureError:
         raise
     except (ValueError, OverflowError):
-        raise MeasureError(f"{quoted(text)} has a parameter that is no number") from None
+        raise MeasureError(f"parameters of {quoted(text)} must be numbers") from None
 
 
 def _with_parameters(text: str) -> list[str] | None:

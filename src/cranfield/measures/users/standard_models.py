@@ -1,4 +1,4 @@
-r"""The users of measures that are older than their user models: P, RR, AP and ERR.
+r"""User models of P, RR, AP and ERR, which are older than their user models.
 
 =======  ==========================================================  ==============================
 measure  continuation                                                 EU of it is
@@ -98,7 +98,7 @@ def _recalled(page: Page) -> Floats:
 
 
 class Satisfied(SatisfiedModel):
-    """The user of ERR, who gains the chance to be satisfied."""
+    """User of ERR, whose gain is the probability of being satisfied."""
 
     info = Info("ERR")
     gains: Gain = parameter(Gain("exponential"), no_loss, GAINS_DOC)
@@ -118,7 +118,7 @@ class Satisfied(SatisfiedModel):
 
 def _satisfied(measure: ExpectedReciprocalRank) -> Satisfied:
     if isinstance(measure.max_grade, str):
-        raise MeasureError(f"{measure}: its user model needs one scale of grades for all topics")
+        raise MeasureError(f"{measure}: its user model requires one scale of grades for all topics")
     return Satisfied(gains=measure.gains, max_grade=measure.max_grade)
 
 

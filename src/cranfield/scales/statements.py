@@ -1,4 +1,4 @@
-"""Whether what a comparison says is meaningful: it holds on every admissible scale."""
+"""Meaningfulness of the statements of a comparison: they hold on every admissible scale."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, as_array, check_several
 from cranfield.base.scale_types import Scale, a_scale
-from cranfield.base.text import counted, plain
+from cranfield.base.text import plain
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.scales.admissible import Dominance, dominance
@@ -27,8 +27,8 @@ POWERS = (0.1, 0.5, 2.0, 10.0)
 """Exponents that are tried: the lower draw high scores together, the higher low ones."""
 
 
-def decisions_kept(comparison: PairwiseComparison, powers: Sequence[float] = POWERS) -> Bools:
-    r"""Decide again with powers of the scores: is each decision of the test the same?
+def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] = POWERS) -> Bools:
+    r"""Return which decisions of a test stay the same with powers of the scores.
 
     Parameters
     ----------
@@ -44,22 +44,22 @@ def decisions_kept(comparison: PairwiseComparison, powers: Sequence[float] = POW
     Returns
     -------
     array
-        Shape (powers, pairs): whether the pair is called different as it was, and if so in the same
-        direction; or is not, as it was not. Where a test cannot be done with such scores it is not.
+        Shape (powers, pairs): True if the decision on the pair is the same, and in the same
+        direction; False also if the test cannot be done with such scores.
 
     Raises
     ------
     PolicyError
-        For what is no comparison, and for powers that are not above 0.
+        If `comparison` is not a comparison, or a power is not above 0.
 
     Notes
     -----
-    That means keep their order (:func:`dominance`) does not make a difference significant: the
-    t-test and the analysis of variance weigh it by a spread that changes with the spacing. Tests
-    by the order of scores alone decide the same under every increasing transformation of all
-    scores, and nothing is computed for them. For others these are examples: a decision that holds
-    for some powers may still change under another transformation. Random tests draw the same
-    numbers again.
+    Means that keep their order (:func:`dominance`) need not stay significantly different: the
+    t-test and the analysis of variance divide by a spread that depends on the spacing of the
+    scores. Tests that use only the order of scores decide the same under every increasing
+    transformation of all scores, and nothing is computed for them. For other tests the powers are
+    examples: a decision that is the same for some powers may still change under another
+    transformation. Randomised tests use the same random numbers again.
 
     Source: the definition of a meaningful statement in Ferrante, Ferro and Fuhr (2021), section
     2.4; the powers are our choice.
@@ -69,14 +69,14 @@ def decisions_kept(comparison: PairwiseComparison, powers: Sequence[float] = POW
     >>> import cranfield as cf
     >>> a = [0.1, 0.2, 0.3, 0.4, 0.9, 0.5, 0.7]
     >>> found = cf.compare({"a": a, "b": [x - 0.05 for x in a]}, test="t")
-    >>> found.is_significant().tolist(), decisions_kept(found, [1, 2, 10])[:, 0].tolist()
+    >>> found.is_significant().tolist(), invariant_decisions(found, [1, 2, 10])[:, 0].tolist()
     ([True], [True, True, False])
     """
     check_several("powers", powers)
     if not isinstance(comparison, PairwiseComparison):
         kind = type(comparison).__name__
-        raise PolicyError(f"decisions_kept takes what compare() returns, not {kind}")
-    wrong = "powers are numbers above 0, such as [0.5, 2]"
+        raise PolicyError(f"invariant_decisions: expected the result of compare(), got {kind}")
+    wrong = "powers must be numbers above 0, such as [0.5, 2]"
     exponents = np.atleast_1d(as_array(powers, wrong))
     if exponents.dtype.kind not in "iuf" or exponents.ndim != 1 or not (exponents > 0).all():
         raise PolicyError(wrong)
@@ -122,19 +122,19 @@ SOON = 2_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Meaning:
-    """What may be said of a comparison.
+class Meaningfulness:
+    """The meaningfulness of the statements of a comparison.
 
     Attributes
     ----------
     comparison
-        What was compared.
-    needs, has
-        The scale that the test, or a statement on means, takes for granted, and the one that the
-        measure declares; None where it is not known.
-    by_topic
-        Whether the scale depends on the recall base, so that topics are on scales of their own.
-    by_size
+        The comparison.
+    required_scale, scale
+        The scale that the test, or a statement on means, requires, and the scale that the measure
+        declares; None if unknown.
+    depends_on_topic
+        Whether the scale depends on the recall base, so that each topic has its own scale.
+    depends_on_size
         Whether it is an interval scale for retrieved sets of one size only, as SetP is.
     verdict
         `meaningful`: the statement keeps its truth under every transformation that the scale
@@ -145,107 +145,107 @@ class Meaning:
     """
 
     comparison: PairwiseComparison
-    needs: Scale
-    has: Scale | None
-    by_topic: bool
-    by_size: bool
+    required_scale: Scale
+    scale: Scale | None
+    depends_on_topic: bool
+    depends_on_size: bool
     verdict: str
     dominance: Dominance
 
     @property
-    def by_user(self) -> bool:
-        """Whether the user declared the scale, instead of the measure."""
+    def declared_by_user(self) -> bool:
+        """True if the user declared the scale, instead of the measure."""
         return self.comparison.scores.scale_source == "user"
 
     @property
-    def holds(self) -> int:
-        """Pairs found to differ whose order survives every increasing transformation."""
+    def n_invariant(self) -> int:
+        """Number of significant pairs whose order survives every increasing transformation."""
         return int((self.comparison.is_significant() & self.dominance.holds).sum())
 
     @cached_property
-    def kept(self) -> Mapping[float, Bools]:
-        """Of each pair, by power p: whether it differs, and still does for x^p, in the same order.
+    def still_significant(self) -> Mapping[float, Bools]:
+        """Masks by power p: pairs that are significant, and also with scores x^p in the same order.
 
-        See :func:`cranfield.scales.decisions_kept`, which a test that draws random numbers may make
-        slow: it is done anew for each power.
+        See :func:`cranfield.scales.invariant_decisions`, which is slow for randomised tests, as
+        they are repeated for each power.
         """
         star = self.comparison.is_significant()
-        return dict(zip(POWERS, decisions_kept(self.comparison) & star, strict=True))
+        return dict(zip(POWERS, invariant_decisions(self.comparison) & star, strict=True))
 
     @property
     def first_line(self) -> str:
-        """The verdict, and why."""
+        """The verdict and its reason."""
         name = plain(self.comparison.measure) or "the measure"
         test = self.comparison.info.title
-        if self.has is None:
-            return f"unknown: {test} needs {a_scale(self.needs)}; nothing is known of {name}"
+        if self.scale is None:
+            return (
+                f"unknown: {test} needs {a_scale(self.required_scale)}, but the scale of {name} is"
+                " unknown"
+            )
         if self.verdict == MEANINGFUL:
-            declared = "declared by the user to be " if self.by_user else ""
+            declared = "declared by the user to be " if self.declared_by_user else ""
             return (
-                f"meaningful: {test} needs {a_scale(self.needs)}; {name} is {declared}"
-                f"{a_scale(self.has)}"
+                f"meaningful: {test} needs {a_scale(self.required_scale)}; {name} is {declared}"
+                f"{a_scale(self.scale)}"
             )
-        if self.has >= self.needs and self.by_size and not self.by_topic:
+        if self.scale >= self.required_scale and self.depends_on_size and not self.depends_on_topic:
             return (
-                f"not invariant: {name} is {a_scale(self.has)} for retrieved sets of one size only;"
-                f" {test} takes scores of all sizes for one"
+                f"not invariant: {name} is {a_scale(self.scale)} for retrieved sets of"
+                f" one size only, but {test} combines scores of all sizes"
             )
-        if self.has >= self.needs:
+        if self.scale >= self.required_scale:
             return (
-                f"not invariant: {name} depends on the recall base, so that topics are on scales of"
-                f" their own; {test} puts them together"
+                f"not invariant: {name} depends on the recall base, so each topic has"
+                f" its own scale, but {test} combines them"
             )
         return (
-            f"not invariant: {test} needs {a_scale(self.needs)}, and {name} is declared"
-            f" {self.has}; what it says may depend on how the scale is spaced"
+            f"not invariant: {test} needs {a_scale(self.required_scale)}, but {name} is"
+            f" declared {self.scale}; its results may depend on the spacing of the scale"
         )
 
     def lines(self) -> list[str]:
-        """Return the verdict, and what holds without any assumption on the scale."""
+        """Return the verdict, and the statements that need no assumption on the scale."""
         lines, found = [self.first_line], self.comparison.count()
         if found and self.verdict != MEANINGFUL:
-            lines.append(order_kept(found, self.holds))
-            lines.append(self._decisions())
+            lines.append(order_kept(found, self.n_invariant))
+            lines.append(self._sensitivity())
             if example := self._example():
                 lines.append(example)
         return lines
 
-    def _decisions(self) -> str:
-        """Say how many differ still when scores are transformed, where that is soon found out."""
-        one = self.comparison
-        if self.needs <= Scale.ORDINAL:
+    def _sensitivity(self) -> str:
+        """Report for how many pairs the test still rejects when scores are transformed."""
+        comparison, count = self.comparison, self.comparison.count()
+        if self.required_scale <= Scale.ORDINAL:
             return (
-                "the test finds the same under every increasing transformation of all scores alike,"
-                " as it goes by their order"
+                "the decisions of the test are the same under every increasing"
+                " transformation of all scores, as it depends only on their order"
             )
-        them = "it" if one.count() == 1 else "them"
-        start = f"whether the test finds {them} then is another matter"
-        random = one.info.random or CORRECTIONS[one.correction].random
-        if random and one.options["resamples"] * len(one) > SOON:
-            return f"{start}; with so many random samples it is left to decisions_kept()"
-        if one.count() == 1:
-            yes, no = (
-                [f"{power:g}" for power, kept in self.kept.items() if kept.any() == found]
-                for found in (True, False)
+        random = comparison.info.random or CORRECTIONS[comparison.correction].random
+        if random and comparison.options["resamples"] * len(comparison) > SOON:
+            return (
+                "sensitivity: decisions with transformed scores need many random samples; call"
+                " invariant_decisions() to compute them"
             )
-            parts = [
-                f"{does} for p = {', '.join(powers)}"
-                for does, powers in (("does", yes), ("does not", no))
-                if powers
-            ]
-            return f"{start}: with x^p for each score x it {', and '.join(parts)}"
-        counts = [f"{kept.sum():,} for p = {power:g}" for power, kept in self.kept.items()]
-        every = np.logical_and.reduce(list(self.kept.values())).sum()
-        return (
-            f"{start}: with x^p for each score x it finds {', '.join(counts)}, and {every:,} for"
-            " all of these"
-        )
+        start = "sensitivity: with scores x^p the test still rejects"
+        if count == 1:
+            powers: dict[bool, list[str]] = {True: [], False: []}
+            for power, significant in self.still_significant.items():
+                powers[bool(significant.any())].append(f"{power:g}")
+            rejects, does_not = (f"for p = {', '.join(some)}" for some in powers.values())
+            if not powers[True]:
+                return f"sensitivity: with scores x^p the test does not reject this pair {does_not}"
+            return f"{start} this pair {rejects}" + (f", not {does_not}" if powers[False] else "")
+        counts = [
+            f"{kept.sum():,} (p = {power:g})" for power, kept in self.still_significant.items()
+        ]
+        every = np.logical_and.reduce(list(self.still_significant.values())).sum()
+        return f"{start} {', '.join(counts)} of these {count:,} pairs, and {every:,} for all four p"
 
     def _example(self) -> str:
-        """Show the clearest of the differences that a transformation turns over.
+        """Show the largest difference that a transformation reverses.
 
-        The better system stands first: with the lower mean where low is good, and the bar is
-        then what scores are to stay below.
+        The better system comes first; where lower is better, scores count up to the threshold.
         """
         one = self.comparison
         turned = np.flatnonzero(one.is_significant() & self.dominance.reversed)
@@ -261,14 +261,16 @@ class Meaning:
             pair.reverse()
         a, b = (plain(one.systems[system]) for system, _ in pair)
         scored = [int(self._scored[system]) for system, _ in pair]
-        topics = [counted(int(pair[0][1]), "topic"), str(pair[1][1])]
+        on, numbers = "on more topics", [str(number) for _, number in pair]
         if scored[0] != scored[1]:
-            topics = [f"{pair[side][1]} of {scored[side]} topics" for side in (0, 1)]
-        better = f"better than {b} by its mean, which is lower" if low else f"above {b} by its mean"
+            on = "on a larger proportion of topics"
+            numbers = [
+                f"{number} of {n_topics}" for number, n_topics in zip(numbers, scored, strict=True)
+            ]
         return (
-            f"for example: {a} is {better}, but not if what counts is a score"
-            f" {'up to' if low else 'above'} {self.dominance.threshold[k]:.4g}, which {a} has on"
-            f" {topics[0]} and {b} on {topics[1]}"
+            f"for example: {a} has the {'lower, better' if low else 'higher'} mean, but {b} has"
+            f" scores {'up to' if low else 'above'} {self.dominance.threshold[k]:.4g} {on}"
+            f" ({numbers[1]}, {a}: {numbers[0]})"
         )
 
     @cached_property
@@ -288,17 +290,17 @@ class Meaning:
         return first - above.above_first, second - above.above_second
 
     def alternatives(self) -> list[str]:
-        """Return the names of tests that the scale of the measure allows, on the same topics."""
-        if self.has is None:
+        """Return the names of tests that the scale of the measure admits, on the same topics."""
+        if self.scale is None:
             return []
         paired = self.comparison.info.paired
-        most = Scale.ORDINAL if self.by_size else self.has
+        most = Scale.ORDINAL if self.depends_on_size else self.scale
         return [
             name
             for name, test in TESTS.items()
             if test.info.scale <= most
             and test.info.paired == paired
-            and (test.info.within_topics or not self.by_topic)
+            and (test.info.within_topics or not self.depends_on_topic)
             and not (test.info.bound or test.info.shards == "needed")
         ]
 
@@ -310,14 +312,14 @@ class Meaning:
         cures = []
         if tests := self.alternatives():
             cures.append(f"take {' or '.join(tests)}")
-        uneven = self.has is None or self.has < Scale.INTERVAL
+        uneven = self.scale is None or self.scale < Scale.INTERVAL
         measure = measure_of(self.comparison.measure)
-        if uneven and not self.by_topic and _can_be_scaled(measure):
+        if uneven and not self.depends_on_topic and _can_be_scaled(measure):
             cures.append(f"or the interval-scaled interval({name}), with a cutoff")
         raise PolicyError("; ".join([self.first_line, *([", ".join(cures)] if cures else [])]))
 
     def to_text(self, limit: int = 20) -> str:
-        """Write the verdict and the pairs that differ, those that may turn over first."""
+        """Write the verdict and the significant pairs, first those whose order may be reversed."""
         one = self.comparison
         star = one.is_significant()
         order = np.argsort(self.dominance.holds[star], kind="stable")
@@ -330,7 +332,7 @@ class Meaning:
                 one.systems[one.first[k]],
                 one.systems[one.second[k]],
                 f"{one.difference[k]:.4f}",
-                "turns over" if turned else "always",
+                "reversed" if turned else "invariant",
                 f"{found.threshold[k]:.4g}" if turned else "",
                 *(str(of_side[k]) if turned else "" for of_side in good),
             ]
@@ -349,23 +351,25 @@ class Meaning:
         return self.to_text()
 
     def __repr__(self) -> str:
-        return f"Meaning({self.first_line})"
+        return f"Meaningfulness({self.first_line})"
 
 
 def order_kept(
-    found: int, holds: int, one: str = "pair that differs", more: str = "pairs that differ"
+    found: int, holds: int, singular: str = "significant pair", plural: str = "significant pairs"
 ) -> str:
-    """Say of those found to differ how many keep their order of means on any scale."""
+    """Report how many significant pairs keep their order of means on any scale."""
     if found == 1:
-        said = f"the {one} {'keeps' if holds else 'does not keep'}"
+        start = f"the {singular} {'keeps' if holds else 'does not keep'} its order"
     else:
-        kept = f"{holds:,} keep" if holds > 1 else f"{holds or 'none'} keeps"
-        said = f"of {found:,} {more}, {kept}"
-    return f"{said} the order of means under every increasing transformation of the scores"
+        start = f"{holds:,} of {found:,} {plural} keep their order"
+    return (
+        f"{start} of means under every increasing transformation of the scores (stochastic"
+        " dominance)"
+    )
 
 
 def measure_of(name: str) -> Measure | None:
-    """The measure that was compared; None for one that is not known."""
+    """Return the measure of a comparison by its name; None if it is unknown."""
     try:
         return parse_measure(name)
     except MeasureError:
@@ -379,14 +383,15 @@ def _can_be_scaled(measure: Measure | None) -> bool:
         return False
 
 
-def meaning(comparison: PairwiseComparison) -> Meaning:
-    """Judge whether the statements of a comparison are meaningful.
+def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
+    """Report whether the statements of a comparison are meaningful.
 
     A statement is meaningful when it stays true, or false, under every transformation that the
-    scale of its numbers admits (Ferrante, Ferro and Fuhr 2021, section 2.4). What a test needs is
-    compared with what the measure declares. And without any stance in that debate: for each pair,
-    whether the order of the means survives every increasing transformation of the scores, which is
-    so exactly when the scores of the better system dominate stochastically.
+    scale of its numbers admits (Ferrante, Ferro and Fuhr 2021, section 2.4). The scale that the
+    test requires is compared with the scale that the measure declares. Independent of that debate,
+    the result has for each pair whether the order of the means survives every increasing
+    transformation of the scores, which is the case exactly when the scores of the better system
+    are stochastically dominant.
 
     Parameters
     ----------
@@ -396,29 +401,31 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     Raises
     ------
     PolicyError
-        For anything but a comparison.
+        If `comparison` is not the result of :func:`cranfield.compare`.
 
     Notes
     -----
     SetP, SetF, SetE and most utilities are interval scales for retrieved sets of one size only,
-    and scores do not tell the sizes: what needs more than an order is not invariant for them.
-    Neither this nor the recall base matters for a scale that the user declared, see
-    :meth:`cranfield.Scores.with_scale`.
+    and scores do not include the sizes: statements that require more than an order are not
+    invariant for them. Neither this nor the recall base matters for a scale declared by the user,
+    see :meth:`cranfield.Scores.with_scale`.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs[:4], covid.qrels, ["nDCG@20", "interval(RR@5)"])
-    >>> meaning(cf.compare(ev["nDCG@20"])).verdict
+    >>> meaningfulness(cf.compare(ev["nDCG@20"])).verdict
     'not invariant'
-    >>> meaning(cf.compare(ev["nDCG@20"], test="friedman")).verdict
+    >>> meaningfulness(cf.compare(ev["nDCG@20"], test="friedman")).verdict
     'meaningful'
-    >>> meaning(cf.compare(ev["interval(RR@5)"])).verdict
+    >>> meaningfulness(cf.compare(ev["interval(RR@5)"])).verdict
     'meaningful'
     """
     if not isinstance(comparison, PairwiseComparison):
-        raise PolicyError(f"meaning takes what compare() returns, not {type(comparison).__name__}")
+        raise PolicyError(
+            f"meaningfulness: expected the result of compare(), got {type(comparison).__name__}"
+        )
     needs = comparison.info.scale
     has = comparison.measure_scale
     measure = measure_of(comparison.measure)
@@ -434,11 +441,11 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     elif has < needs or apart or (by_size and needs > Scale.ORDINAL):
         verdict = NOT_INVARIANT
     found = dominance(comparison.scores, comparison.first, comparison.second)
-    return Meaning(comparison, needs, has, by_topic, by_size, verdict, found)
+    return Meaningfulness(comparison, needs, has, by_topic, by_size, verdict, found)
 
 
 def differs_by_topic(measure: Measure) -> bool:
-    """Tell whether the scale depends on the topic: on its recall base, or its ideal ranking."""
+    """Return True if the scale depends on the recall base or the ideal ranking of the topic."""
     # Ranks are the same on all topics; what they are ranks of is not. Risk is a difference.
     while isinstance(measure, Interval) or measure.info.family == "risk":
         if getattr(measure, "feasible", False):

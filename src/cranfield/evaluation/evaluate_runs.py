@@ -41,7 +41,7 @@ class OfRankings(TypedDict, total=False):
 
 
 class OfSessions(OfRankings, total=False):
-    """The same for sessions, which have other options for topics and depth."""
+    """Options of judging for sessions, which have their own topics and depth."""
 
     compat: Compat | None
 

@@ -28,8 +28,8 @@ from cranfield.base.errors import InputError
 from cranfield.campaign.checks.checking import check_run
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Source
+from studies.planted_runs import WHOLE, Planted, planted
 from tests.campaign.checks.line_by_line import Found, faults_of
-from tests.campaign.checks.planting import WHOLE, Planted, planted
 
 MEMORY = Path("/dev/shm")
 """Where files are made in no time, on Linux."""

@@ -114,26 +114,19 @@ def test_a_pack_is_made_whole_or_not_at_all(opened: Opened, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("key", "message"),
     [
-        ("[tasks.small]", '[tasks.small]\nmeasures = ["AP", "APP"]', "tasks.small.measures: "),
-        (
-            "[tasks.small]",
-            '[tasks.small]\njudging = {ties = "no"}',
-            "tasks.small.judging: unknown ties 'no'",
-        ),
-        (
-            "[tasks.small]",
-            '[tasks.small]\ntag = "[a-"',
-            r"tasks.small.tag: pattern '\[a-' does not compile: unclosed character class$",
-        ),
+        ('measures = ["AP", "APP"]', "measures: .*APP"),
+        ('judging = {ties = "no"}', "judging: unknown ties 'no'"),
+        ('tag = "[a-"', r"tag: pattern '\[a-' .*unclosed"),
     ],
 )
 def test_what_opening_leaves_unread_is_checked(
-    opened: Opened, tmp_path: Path, old: str, new: str, message: str
+    opened: Opened, tmp_path: Path, key: str, message: str
 ) -> None:
-    (opened.folder / "campaign.toml").write_text(TOML.replace(old, new))
-    with pytest.raises(cf.InputError, match=r"^campaign\.toml:13: " + message):
+    text = TOML.replace("[tasks.small]", f"[tasks.small]\n{key}")
+    (opened.folder / "campaign.toml").write_text(text)
+    with pytest.raises(cf.InputError, match=rf"^campaign\.toml:13: tasks\.small\.{message}"):
         pack(opened, tmp_path / "pack")
 
 

@@ -215,21 +215,31 @@ def test_options_that_do_not_fit(options: dict[str, Any], message: str) -> None:
         cf.table(some_scores(), **options)
 
 
-def test_results_that_have_no_table() -> None:
-    with pytest.raises(PolicyError, match="not of int"):
-        cf.table(3)
-    with pytest.raises(PolicyError, match="Scores by measure"):
-        cf.table({"AP": [1, 2]})
-    with pytest.raises(PolicyError, match="second is for a table of an evaluation"):
-        cf.table(cf.compare(some_scores()), second=True)
-    with pytest.raises(CranfieldError, match="by shard"):
-        cf.table(cf.Scores(np.zeros((1, 1, 2)), ("1",), ("a",)))
-    with pytest.raises(CranfieldError, match="other systems than the rest"):
-        evaluation_table({"x": some_scores(), "y": some_scores(systems=("a", "b"))})
-    with pytest.raises(CranfieldError, match="at least one measure"):
-        evaluation_table({})
-    with pytest.raises(PolicyError, match="row 2 of a table has 1 cell, its head has 2"):
-        Table("", ["a", "b"], [["1", "2"], ["3"]])
+SHARDS = cf.Scores(np.zeros((1, 1, 2)), ("1",), ("a",))
+OTHERS = {"x": some_scores(), "y": some_scores(systems=("a", "b"))}
+
+
+@pytest.mark.parametrize(
+    ("call", "value", "message"),
+    [
+        (cf.table, 3, "int"),
+        (cf.table, {"AP": [1, 2]}, "Scores by measure"),
+        (cf.table, SHARDS, "by shard"),
+        (evaluation_table, OTHERS, "systems"),
+        (evaluation_table, {}, "at least one measure"),
+        (lambda rows: Table("", ["a", "b"], rows), [["1", "2"], ["3"]], "row 2.*1 cell"),
+        (lambda second: cf.table(cf.compare(some_scores()), second=second), True, "second"),
+        *(
+            (lambda places: cf.table(some_scores(), places=places), places, "places")
+            for places in (-1, 2.5, "x")
+        ),
+        (lambda best: cf.table(some_scores(), best=best), "no", "best"),
+        (lambda baseline: cf.table(some_scores(), baseline=baseline), 5, "5"),
+    ],
+)
+def test_results_that_have_no_table(call: Any, value: Any, message: str) -> None:
+    with pytest.raises(CranfieldError, match=message):
+        call(value)
 
 
 # Comparisons
@@ -384,12 +394,3 @@ def test_what_was_tested_is_shown() -> None:
         "RR": cf.Scores(np.stack([y, y + y], axis=1), names, ("x", "y"), "RR"),
     }
     assert "2 to 12 topics" in cf.table(both, test="t", missing="drop").to_markdown()
-
-
-@pytest.mark.parametrize(
-    "option", [{"places": -1}, {"places": 2.5}, {"places": "x"}, {"best": "no"}, {"baseline": 5}]
-)
-def test_options_of_the_wrong_kind(option: dict[str, Any]) -> None:
-    scores = cf.Scores([[0.1, 0.2], [0.3, 0.4]], ("1", "2"), ("x", "y"), "AP")  # type: ignore[arg-type]
-    with pytest.raises(PolicyError):
-        cf.table(scores, **option)

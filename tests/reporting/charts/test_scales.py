@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.base.errors import PolicyError
 from cranfield.reporting.charts.of_scales import (
     LINE,
     SPACING_HEIGHT,
@@ -228,24 +227,6 @@ def test_apart_moves_no_more_than_needed(things: list[tuple[float, float]]) -> N
     inside = apart(wanted, sizes, 0, 200)
     assert inside[0] >= sizes[0] / 2 - 1e-9
     assert inside[-1] <= 200 - sizes[-1] / 2 + 1e-9
-
-
-def test_refusals() -> None:
-    with pytest.raises(PolicyError, match="up to 4,096 are drawn"):
-        spacing_chart("P", 13)
-    with pytest.raises(PolicyError, match="no measures"):
-        spacing_chart([], 3)
-    with pytest.raises(PolicyError, match="not int"):
-        spacing_chart(3, 3)  # type: ignore[arg-type]
-    with pytest.raises(PolicyError, match="columns"):
-        spacing_chart("P", 3, columns=0)
-    with pytest.raises(PolicyError, match="no lengths"):
-        distribution_chart("P", [])
-    with pytest.raises(PolicyError, match="length of a run"):
-        distribution_chart("P", 2.5)  # type: ignore[arg-type]
-    for draw in (spaced_runs, shares_up_to):
-        with pytest.raises(PolicyError, match="at_most"):
-            draw(cf.image("P", 3, at_most=1))
 
 
 def test_charts_can_be_rendered() -> None:

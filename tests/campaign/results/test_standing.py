@@ -57,37 +57,29 @@ def written(folder: Path, tag: str, run: dict[str, dict[str, float]]) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("tag", "relevant", "place", "verdict"),
+    ("relevant", "seed", "place", "verdict"),
     [
-        ("worst", 0, 6, "below the median"),
-        ("between", 8, 2, "above the median, below the best"),
-        ("better", 10, 1, "above the best"),
+        (0, 40, 6, "below the median"),
+        # The same run as the median.
+        (LEVELS["middle"], 2, 3, "not separated from the median"),
+        (8, 40, 2, "above the median, below the best"),
+        (LEVELS["top"], 40, None, "above the median, not separated from the best"),
+        (10, 40, 1, "above the best"),
     ],
 )
 def test_verdicts_of_a_planted_campaign(
     tmp_path: Path,
     campaign: cf.campaign.Campaign,
-    tag: str,
     relevant: int,
-    place: int,
+    seed: int,
+    place: int | None,
     verdict: str,
 ) -> None:
-    found = campaign.standing(written(tmp_path, tag, planted(relevant, 40)))
+    found = campaign.standing(written(tmp_path, "new", planted(relevant, seed)))
+    place = place or found.place
     assert (found.place, found.of, found.position) == (place, 6, verdict)
     assert dict(found.frame.select("against", "tag").rows()) == {"best": "top", "median": "middle"}
     assert found.unjudged == {10: 0.0}
-
-
-def test_a_run_equal_to_the_median(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:
-    same = planted(LEVELS["middle"], list(LEVELS).index("middle"))
-    found = campaign.standing(written(tmp_path, "same", same))
-    assert found.position == "not separated from the median"
-    assert (found.place, found.frame.row(1, named=True)["difference"]) == (3, 0.0)
-
-
-def test_a_run_as_good_as_the_best(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:
-    found = campaign.standing(written(tmp_path, "alike", planted(LEVELS["top"], 40)))
-    assert found.position == "above the median, not separated from the best"
 
 
 def test_what_is_unjudged_is_said_first(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:

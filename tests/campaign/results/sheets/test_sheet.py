@@ -117,19 +117,6 @@ def test_levels_of_recall_are_rounded_as_the_rules_of_judging_say(compat: Any) -
         assert list(sheet.precision_at_recall) == expected
 
 
-def test_levels_of_recall_are_those_of_trec_eval_9() -> None:
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    rng = np.random.default_rng(7)
-    docs = [f"d{k}" for k in range(120)]
-    run = {f"q{n}": dict(zip(docs, rng.random(120).tolist(), strict=True)) for n in range(1, 61)}
-    qrels = {f"q{n}": {doc: int(k < n) for k, doc in enumerate(docs)} for n in range(1, 61)}
-    found = pytrec_eval.RelevanceEvaluator(qrels, {"iprec_at_recall"}).evaluate(run)
-    ev = cf.evaluate(run, qrels, "iprec_at_recall", compat="trec_eval-9")
-    for k, scores in enumerate(ev.values()):
-        expected = [found[topic][f"iprec_at_recall_{k / 10:.2f}"] for topic in ev.topics]
-        assert scores.values[:, 0].tolist() == expected
-
-
 def test_unjudged_documents_are_counted_as_coverage_counts_them() -> None:
     coverage = {row.system: row for row in made.evaluation().coverage.systems}
     for sheet in made.sheets():

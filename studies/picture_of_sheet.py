@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 
 import cranfield as cf
 from cranfield.campaign.results.sheet_files import sheet_page
-from cranfield.campaign.results.sheet_making import Known, Making, measures_of
+from cranfield.campaign.results.sheet_making import SheetContext, SheetInputs, measures_of
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules
 from cranfield.campaign.store.records import ACCEPTED, Submission
 
@@ -35,9 +35,9 @@ def page_of(tag: str) -> str:
                    type=covid.types[one.name])
         for k, one in enumerate(covid.runs)
     ]  # fmt: skip
-    known = Known(Rules("covid", "TREC-COVID", {"round5": task}), task)
+    known = SheetContext(Rules("covid", "TREC-COVID", {"round5": task}), task)
     scores = cf.evaluate(covid.runs, covid.qrels, measures_of(task))
-    [sheet] = (one for one in Making(scores, runs, known).sheets() if one.tag == tag)
+    [sheet] = (one for one in SheetInputs(scores, runs, known).sheets() if one.tag == tag)
     return sheet_page(sheet)
 
 

@@ -77,8 +77,8 @@ class Planted:
             rank=asked.rank,
             tied=asked.tied,
             severities={"too-few": "warning"} if asked.few else {},
-            most_bytes=self.limits.get("most_bytes", 1 << 30),
-            most_unpacked=self.limits.get("most_unpacked", 1 << 30),
+            max_bytes=self.limits.get("max_bytes", 1 << 30),
+            max_decompressed_bytes=self.limits.get("max_decompressed_bytes", 1 << 30),
         )
 
 
@@ -455,7 +455,7 @@ def _spoil(made: Planted, random: Random) -> None:
     made.readable &= kind == "size"
     made.planted = [Found(kind, None)]
     if kind == "size":
-        limit = random.choice(["most_bytes", "most_unpacked"])
+        limit = random.choice(["max_bytes", "max_decompressed_bytes"])
         made.limits = {limit: random.randrange(1, min(len(made.data), 30))}
     elif kind == "archive":
         made.suffix = random.choice([".gz", ".bz2", ".xz"])

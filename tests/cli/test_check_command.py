@@ -37,7 +37,7 @@ def test_all_that_is_wrong_in_each_file(tmp_path: Path) -> None:
         bytes="1 Q0 d1 1 1 a\n1 Q0 d\xff 2 2 a\n",
     )
     assert lines(tmp_path, "qrels", "run", "bytes", "none", status=1) == [
-        "qrels:2: grade 'x' is not a whole number (topic '1', document 'd2') [grade]",
+        "qrels:2: grade 'x' is not an integer (topic '1', document 'd2') [grade]",
         "qrels:3: document twice in one topic, first in line 1 (topic '1', document 'd1')"
         " [document-twice]",
         "qrels:4: 3 columns where a judgment line has 4 (topic iteration doc grade) [columns]",

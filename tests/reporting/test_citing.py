@@ -233,8 +233,9 @@ def test_sources_of_all_other_declarations() -> None:
 
 
 def test_studies_are_those_of_the_package() -> None:
+    studies = {STUDIES[name] for name in STUDIES}
     kinds = (*Result.__subclasses__(), *Study.__subclasses__())
-    assert {STUDIES[name] for name in STUDIES} == {kind for kind in kinds if kind.reference}
+    assert studies == {kind for kind in kinds if kind.reference}
     assert all(STUDIES[name].name == name for name in STUDIES)
     classes = set()
     for package in (cranfield.meta, cranfield.scales, cranfield.significance):
@@ -331,7 +332,7 @@ def test_scores_of_texts() -> None:
 
 def test_what_has_no_source_is_said() -> None:
     mine = cf.Scores(np.array([[0.5, 0.25]]), ("1",), ("a", "b"), "my measure")
-    with pytest.warns(CranfieldWarning, match="no source is known of 'my measure'"):
+    with pytest.warns(CranfieldWarning, match="no source known for 'my measure'"):
         found = cf.cite(mine)
     assert found.missing == ("my measure",)
 

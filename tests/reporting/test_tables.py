@@ -65,7 +65,7 @@ def test_symbols_of_levels() -> None:
     assert set(expected) == {"", "†", "‡"}
     found = cf.table(scores, baseline="c", test="t", correction="holm", alpha=(0.001, 0.1))
     assert marks(found) == expected
-    assert "differs from c: † p ≤ 0.1, ‡ p ≤ 0.001" in found.notes
+    assert "significantly different from c: † p ≤ 0.1, ‡ p ≤ 0.001" in found.notes
     assert any("Paired t-test with Holm's correction" in one for one in found.notes)
 
 
@@ -80,7 +80,7 @@ def test_symbols_of_baselines() -> None:
         expected.append("†" * bool(one) + "‡" * bool(other))
     # Baselines are not compared with each other.
     assert marks(found) == ["", *expected, ""]
-    assert "differs with p ≤ 0.05 from † a_1, ‡ e" in found.notes
+    assert "significantly different (p ≤ 0.05) from † a_1, ‡ e" in found.notes
 
 
 @pytest.mark.parametrize("lower", [False, True])
@@ -173,7 +173,7 @@ def test_order() -> None:
     ev = {"x": cf.Scores(np.array([[0.1, np.nan, 0.3]]), ("1",), ("a", "b", "c"), "x")}
     assert [cell.text for cell in column(cf.table(ev), 0)] == ["a", "b", "c"]
     assert [cell.text for cell in column(cf.table(ev, sort="x"), 0)] == ["c", "a", "b"]
-    with pytest.raises(PolicyError, match="unknown measure 'y' to sort by: x"):
+    with pytest.raises(PolicyError, match="unknown measure 'y' to sort by; expected one of: x"):
         cf.table(ev, sort="y")
     real = cf.evaluate({"r": {"q": {"d": 1.0}}}, {"q": {"d": 1}}, ["AP"])
     assert cf.table(real, sort="map").rows == cf.table(real).rows
@@ -196,17 +196,29 @@ def test_topics() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"marks": "stars"}, "marks are one of none, symbols, beaten, groups, not 'stars'"),
-        ({"marks": "symbols"}, "need a baseline"),
-        ({"marks": "groups", "baseline": "c"}, "are of all pairs, without a baseline"),
-        ({"alpha": (0.05, 0.01), "test": "t"}, "go with symbols and one baseline"),
-        ({"alpha": (0.05, 0.01), "baseline": ["c", "d"]}, "go with symbols and one baseline"),
+        (
+            {"marks": "stars"},
+            "unknown marks 'stars'; expected one of: none, symbols, beaten, groups",
+        ),
+        ({"marks": "symbols"}, "require a baseline"),
+        ({"marks": "groups", "baseline": "c"}, "cannot be combined with a baseline"),
+        ({"alpha": (0.05, 0.01), "test": "t"}, "require marks 'symbols' and one baseline"),
+        (
+            {"alpha": (0.05, 0.01), "baseline": ["c", "d"]},
+            "require marks 'symbols' and one baseline",
+        ),
         ({"alpha": "x", "test": "t"}, "alpha must be a number between 0 and 1"),
-        ({"alpha": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6), "baseline": "c"}, "no more than 5 symbols"),
+        (
+            {"alpha": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6), "baseline": "c"},
+            "at most 5 levels or baselines",
+        ),
         ({"baseline": "f"}, "no system 'f'"),
-        ({"resamples": 10}, "resamples is an option of a test; name one"),
-        ({"test": "t", "colour": 1}, "no option 'colour'; there are baseline, test, correction"),
-        ({"test": "t", "plases": 3}, "no option 'plases'; did you mean places"),
+        ({"resamples": 10}, "resamples requires a test"),
+        (
+            {"test": "t", "colour": 1},
+            "unknown option 'colour'; expected one of: baseline, test, correction",
+        ),
+        ({"test": "t", "plases": 3}, "unknown option 'plases'; did you mean places"),
         ({"marks": "beaten", "alternative": "greater", "test": "t"}, "requires a baseline"),
     ],
 )

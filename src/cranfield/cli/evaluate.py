@@ -21,6 +21,7 @@ from cranfield.cli.options.declaring import (
 from cranfield.cli.options.judging import (
     RUN_SETTINGS,
     Reading,
+    bad_run_option,
     evaluated,
     judging_options,
     max_grade_option,
@@ -28,7 +29,6 @@ from cranfield.cli.options.judging import (
     one_of,
     reading_options,
     rel_option,
-    skip_bad_runs,
     wanted_measures,
 )
 from cranfield.cli.options.output import (
@@ -182,7 +182,7 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
     " settings",
 )
 @settings(
-    "duplicates run-duplicates skip-bad-runs lengths max-grade unjudged negative ties"
+    "duplicates run-duplicates on-bad-run lengths max-grade unjudged negative ties"
     " order caption label long"
 )
 @click.argument("qrels", metavar="QRELS", type=READ)
@@ -203,7 +203,7 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
     stands_for="duplicates",
     goes_with="RUN",
 )
-@skip_bad_runs
+@bad_run_option
 @option("--until-click", is_flag=True, help="Cut each list off after its lowest click.")
 @option("--lengths", metavar="FILE", help="Lengths of documents in characters.", type=READ)
 @rel_option
@@ -219,7 +219,7 @@ def sessions(
     clicks: str | None,
     session_topics: str | None,
     run_duplicates: str,
-    bad_runs: str,
+    on_bad_run: str,
     lengths: str | None,
     rel: int | None,
     ties: str | None,
@@ -244,7 +244,7 @@ def sessions(
     read = read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
         read = read.followed_by(
-            runs, ties=ties or "trec", duplicates=run_duplicates, bad_runs=bad_runs
+            runs, ties=ties or "trec", duplicates=run_duplicates, on_bad_run=on_bad_run
         )
     options = {name: value for name, value in options.items() if value is not None}
     found = evaluate_sessions(read, qrels, wanted, lengths=lengths, **options)

@@ -258,7 +258,7 @@ def _of_best(one: PairwiseComparison) -> Iterator[Sentence]:
     differs = f"it differs significantly from {_of_others(better, len(one.systems) - 1)}"
     differs += f", and not from {listing(top)}" if top else ""
     if not better:
-        differs = "it is not found to differ from any other system"
+        differs = "it is not significantly different from any other system"
     yield [f"{one.systems[best]} has the {word} {one.mean_of}, {_mean(one, best, k)}; {differs}."]
     a, b = _name(one, k)
     yield [
@@ -394,7 +394,7 @@ def prose(found: Any, format: str = "text", margin: float | str | None = None) -
     check_choice("format", format, FORMATS)
     if isinstance(found, JointComparison):
         if margin is not None:
-            raise PolicyError("a margin goes with the comparison by one measure")
+            raise PolicyError("margin requires a comparison by one measure")
         sentences = jointly(found)
     else:
         sentences = _sentences(found, margin)
@@ -496,9 +496,9 @@ def _rests_on(one: PairwiseComparison) -> Iterator[Sentence]:
     if one.anova is not None and CORRECTIONS[one.correction].one_variance:
         violated = check_assumptions(one.anova.residuals, one.anova.fitted).violated
         yield [
-            f"Tests of the residuals speak against: {', '.join(violated)}."
+            f"Tests of the residuals reject: {', '.join(violated)}."
             if violated
-            else "No test of the residuals speaks against normal errors of equal variance."
+            else "No test of the residuals rejects normal errors of equal variance."
         ]
     meant, of = meaning(one), one.measure or "the scores"
     needs = f"The test needs {a_scale(meant.needs)}"
@@ -523,5 +523,7 @@ def _rests_on(one: PairwiseComparison) -> Iterator[Sentence]:
             ".",
         ]
         if count := one.count():
-            kept = order_kept(count, meant.holds, "pair found to differ", "pairs found to differ")
+            kept = order_kept(
+                count, meant.holds, "significantly different pair", "significantly different pairs"
+            )
             yield [f"{capitalised(kept)}."]

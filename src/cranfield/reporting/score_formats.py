@@ -113,7 +113,9 @@ def prototext_lines(evaluation: Evaluation, *, places: int) -> Iterator[str]:
     """
     if len(evaluation.systems) > 1:
         many = len(evaluation.systems)
-        raise PolicyError(f"an evaluation.prototext has the scores of one system, not of {many}")
+        raise PolicyError(
+            f"expected the scores of one system for an evaluation.prototext, got {many}"
+        )
     for measure, scores in evaluation.items():
         key = json.dumps(str(measure), ensure_ascii=False)
         yield f'measure {{\n  key: {key}\n  value: "{scores.overall()[0]:.{places}f}"\n}}'

@@ -117,10 +117,10 @@ def test_seven_faults_in_one_go(tmp_path: Path) -> None:
 a.run:2: rank 'two' is not an integer (topic '1', document 'd2') [rank]
 a.run:3: document twice in one topic, first in line 1 (topic '1', document 'd1') [document-twice]
 a.run:5: score 'nan' is not a finite number (topic '2', document 'd1') [score]
-a.run:7: tag 'other' where the run began with 'bm25' [tag-changes]
+a.run:7: tag 'other' differs from the run's tag 'bm25' [tag-changes]
 a.run:7: document 'd9' is not in the collection (topic '2') [document-unknown]
 a.run:8: 4 columns where a run line has 6 (topic q0 doc rank score tag) [columns]
-a.run:9: topic '3' is not one of the task's 3 [topic-unknown]
+a.run:9: topic '3' is not one of the task's 3 topics [topic-unknown]
 a.run: refused: 8 errors"""
     )
     assert repr(report) == "CheckReport(refused: 8 errors)"
@@ -297,7 +297,7 @@ def test_messages_name_what_contradicts(tmp_path: Path) -> None:
     for text, rules, options, message in (
         (backwards, {"rank": "order"}, {}, "contradicts the scores in 1 place"),
         (FIVE, {"tied": 0.1}, {}, "2 of 5 documents"),
-        ("1 Q0 d 1 1 Padua\n", {}, {"tag": "bm25"}, "'Padua' where 'bm25' was declared"),
+        ("1 Q0 d 1 1 Padua\n", {}, {"tag": "bm25"}, "'Padua' differs from the declared tag 'bm25'"),
         ("1 Q0 d 1 1 Padua\n", {}, {"team": "padua"}, "'Padua' is the team's own id"),
         ("1 Q0 a 1 3 t\n1 Q0 a 2 2 t\n", {}, {}, "first in line 1"),
     ):
@@ -348,8 +348,8 @@ def test_too_many_too_few_and_missing(tmp_path: Path) -> None:
     )
     report = checked(tmp_path, text, task)
     said = {one.code: (one.line, one.severity, one.message) for one in report.faults}
-    assert said["too-many"] == (4, "error", "topic '1' has 3 documents, and may have 2")
-    assert said["too-few"] == (None, "warning", "topic '2' has 1 document of 2")
+    assert said["too-many"] == (4, "error", "topic '1' has 3 documents; the maximum is 2")
+    assert said["too-few"] == (None, "warning", "topic '2' has 1 document, fewer than 2")
     missing = said["topic-missing"][2]
     assert missing.startswith("no documents for topics '4', '5', '6'")
     assert missing.endswith("'28' and 3 more")
@@ -408,19 +408,19 @@ def test_a_file_that_is_not_there_is_no_fault_of_a_run(tmp_path: Path) -> None:
 
 def test_a_bomb_is_told_by_its_size_and_takes_no_memory(tmp_path: Path) -> None:
     bomb = gzip.compress(b"\0" * (200 << 20), 9)
-    task = replace(TASK, most_unpacked=1 << 20)
+    task = replace(TASK, max_decompressed_bytes=1 << 20)
     tracemalloc.start()
     report = checked(tmp_path, bomb, task)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert [one.message for one in report.faults] == [
-        "the unpacked file has more than 1,048,576 bytes"
+        "the decompressed file has more than 1,048,576 bytes"
     ]
     assert peak < 8 << 20
-    small = checked(tmp_path, "1 Q0 a 1 1 t\n", replace(TASK, most_bytes=12))
+    small = checked(tmp_path, "1 Q0 a 1 1 t\n", replace(TASK, max_bytes=12))
     assert [one.message for one in small.faults] == ["the file has more than 12 bytes"]
     assert checked(
-        tmp_path, "1 Q0 a 1 1 t\n", replace(TASK, most_bytes=13, most_unpacked=13)
+        tmp_path, "1 Q0 a 1 1 t\n", replace(TASK, max_bytes=13, max_decompressed_bytes=13)
     ).accepted
 
 
@@ -442,9 +442,9 @@ def test_a_line_without_an_end_is_not_read_to_its_end(
 def test_what_has_no_end_is_refused() -> None:
     report = check_run("/dev/zero", TASK)
     assert [one.code for one in report.faults] == ["size"]
-    small = check_run("/dev/zero", replace(TASK, most_unpacked=1 << 20))
+    small = check_run("/dev/zero", replace(TASK, max_decompressed_bytes=1 << 20))
     assert [one.message for one in small.faults] == [
-        "the unpacked file has more than 1,048,576 bytes"
+        "the decompressed file has more than 1,048,576 bytes"
     ]
 
 
@@ -529,7 +529,7 @@ def test_excluded_documents_are_those_of_pairs_or_of_judgments(tmp_path: Path) -
         task = replace(TASK, exclude=listed(tmp_path, "exclude", "", "3 b", row))
         report = checked(tmp_path, text, task)
         assert found(report) == [("document-excluded", 1, 1)], row
-        assert report.faults[0].message == "document 'a' is not to be retrieved for topic '1'"
+        assert report.faults[0].message == "document 'a' is excluded for topic '1'"
     task = replace(TASK, exclude=listed(tmp_path, "exclude", "1 a", "1 0 a"))
     with pytest.raises(cf.InputError, match="exclude:2: 3 columns where a line has 2"):
         checked(tmp_path, text, task)

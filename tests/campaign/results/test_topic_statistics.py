@@ -82,21 +82,21 @@ def test_where_low_scores_are_good_a_missing_one_counts_as_the_highest_possible(
         ("1 missing score counted as 1",),
     )
     unknown = table([[0.2, np.nan]], "ab", lower_is_better=True)
-    with pytest.raises(PolicyError, match="what it should count is not known"):
+    with pytest.raises(PolicyError, match="cannot be replaced"):
         topic_statistics(unknown)
 
 
 def test_small_groups_are_left_out_and_said() -> None:
     scores = table([[0.1, 0.2, 0.3, 0.4]], "abcd")
     groups = {"a": "manual", "b": "automatic", "c": "automatic", "d": "automatic"}
-    found = topic_statistics(scores, groups, least=3)
+    found = topic_statistics(scores, groups, min_runs=3)
     assert found.groups == ("all", "automatic")
-    assert found.left_out == {"manual": 1}
-    assert found.notes == ("manual is left out: 1 run, and groups have 3 at least",)
+    assert found.excluded_groups == {"manual": 1}
+    assert found.notes == ("group manual is excluded: 1 run, minimum 3",)
     assert found.of("manual").is_empty()
     assert str(found).splitlines()[:2] == [
         "scores: 2 groups, 1 topic",
-        "note: manual is left out: 1 run, and groups have 3 at least",
+        "note: group manual is excluded: 1 run, minimum 3",
     ]
     assert found.n.tolist() == [4, 3]
 

@@ -56,8 +56,14 @@ def test_results_have_their_charts() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("intervals", "is cf.charts.intervals_chart, drawn of PairwiseComparison; Scores has box"),
-        ("hasse", "hasse is cf.charts.hasse_chart, drawn of a length; Scores has box, difficulty"),
+        (
+            "intervals",
+            "is cf.charts.intervals_chart, which takes PairwiseComparison; Scores has box",
+        ),
+        (
+            "hasse",
+            "hasse is cf.charts.hasse_chart, which takes a length; Scores has box, difficulty",
+        ),
         ("bix", "unknown chart 'bix'; Scores has box, difficulty, differences, score_scatter$"),
     ],
 )

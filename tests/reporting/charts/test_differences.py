@@ -44,7 +44,7 @@ def test_rounding_is_no_difference() -> None:
 def test_missing_scores_are_told() -> None:
     scores = scores_of([[0.1, 0.3], [0.5, np.nan], [np.nan, 0.2]], "123", "ab")
     spec = spec_of(difference_scatter(scores, "a", "b"))
-    assert spec["title"]["subtitle"] == ["Left out: 2 topics without a score of both."]
+    assert spec["title"]["subtitle"] == ["Excluded: 2 topics without scores of both systems."]
 
 
 @pytest.mark.parametrize(

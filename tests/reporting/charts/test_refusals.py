@@ -50,7 +50,7 @@ REFUSALS: list[tuple[Callable[[Any], Any], Any, str]] = [
     (lambda ends: charts.hasse_chart(*ends), (2, "a"), "highest grade"),
     (lambda length: charts.spacing_chart("P", length), 13, "4,096"),
     (lambda measures: charts.spacing_chart(measures, 3), [], "no measures"),
-    (lambda measures: charts.spacing_chart(measures, 3), 3, "not int"),
+    (lambda measures: charts.spacing_chart(measures, 3), 3, "got int"),
     (lambda columns: charts.spacing_chart("P", 3, columns=columns), 0, "columns"),
     (lambda lengths: charts.distribution_chart("P", lengths), [], "no lengths"),
     (lambda lengths: charts.distribution_chart("P", lengths), 2.5, "length of a run"),
@@ -63,7 +63,7 @@ REFUSALS: list[tuple[Callable[[Any], Any], Any, str]] = [
         for p in (0, 1.5, -1, "high", float("nan"))
     ),
     (charts.stability_chart, [], "no study"),
-    (charts.stability_chart, [stable(), stable()], "both of AP"),
+    (charts.stability_chart, [stable(), stable()], "got AP, anova-2 twice"),
     (charts.stability_chart, [stable(), stability(np.eye(10)[:, :3], repeats=2)], "3 and 10 pairs"),
     (lambda measure: charts.leave_one_out_chart(left(), measure), "RR", "'RR'.*: AP, P@2"),
     (lambda what: charts.pooling_chart(pooled(), what), "cost", "'cost'; expected one of"),

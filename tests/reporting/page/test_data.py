@@ -195,7 +195,7 @@ def test_one_system_and_one_topic(tmp_path: Path) -> None:
     ev = cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, ["AP", "RR"])
     page = read(cf.report(ev, tmp_path / "r.html"))
     assert "run scores 0.5000 on AP" in page.shown
-    assert "there is one system" in page.shown
+    assert "there is only one system" in page.shown
 
 
 def test_what_is_taken(tmp_path: Path) -> None:

@@ -336,7 +336,7 @@ class Comparison(Reader):
     def see_assumptions(self, found: re.Match[str]) -> None:
         """A sentence without numbers."""
 
-    @matches(r"Tests of the residuals speak against: (.+)\.")
+    @matches(r"Tests of the residuals reject: (.+)\.")
     def see_residuals(self, found: re.Match[str]) -> None:
         values = self.one.scores.values
         left = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
@@ -354,8 +354,9 @@ class Comparison(Reader):
         assert ("does not depend on" in found[0]) == enough == (", and " in found[0])
 
     @matches(
-        rf"(?:Of ({N}) pairs found to differ, ({WORD}) keeps?|The pair found to differ (does not"
-        r" )?keeps?) the order of means under every increasing transformation of the scores\."
+        rf"(?:Of ({N}) significantly different pairs?, ({WORD}) keeps?|The significantly different"
+        r" pair (does not )?keeps?) the order of means under every increasing transformation of the"
+        r" scores\."
     )
     def see_order(self, found: re.Match[str]) -> None:
         said = number(found[1]) if found[1] else 1

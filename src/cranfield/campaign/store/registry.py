@@ -219,7 +219,7 @@ class Transaction(Reading):
         else:
             return
         if not named.exists():
-            raise InputError("is missing, and was to be registered", source=named.name)
+            raise InputError("is missing, but must exist to be registered", source=named.name)
 
     def _execute(self, query: str, row: Row) -> sqlite3.Cursor:
         try:

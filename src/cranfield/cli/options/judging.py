@@ -45,22 +45,13 @@ def names_of_columns(given: str) -> dict[str, str]:
     return columns
 
 
-skip_bad_runs = option(
-    "--skip-bad-runs",
-    "bad_runs",
-    is_flag=True,
-    goes_with="RUN",
-    # Versions of click do not agree on what a flag with a value and a default is.
-    callback=lambda context, option, skip: "skip" if skip else "error",
-    help="Leave out runs that cannot be read, and tell.",
-)
-
 (ungraded_option,) = options_of("cranfield.read_qrels", "ungraded")
 (subtopics_option,) = options_of(
     "cranfield.read_qrels", "subtopics", subtopics={"goes_with": ("QRELS", "--judged")}
 )
 (separator_option,) = options_of("cranfield.read_runs", "separator")
 (numbers_option,) = options_of("cranfield.read_runs", "numbers")
+(bad_run_option,) = options_of("cranfield.read_runs", "on_bad_run", on_bad_run={"goes_with": "RUN"})
 
 reading_options = (
     *options_of(
@@ -86,7 +77,7 @@ reading_options = (
     separator_option,
     numbers_option,
     *options_of("cranfield.read_runs", "duplicates"),
-    skip_bad_runs,
+    bad_run_option,
 )
 
 
@@ -104,7 +95,7 @@ class Reading:
     subtopics: bool | None = None
     duplicates: str = "error"
     ungraded: str = "error"
-    bad_runs: str = "error"
+    on_bad_run: str = "error"
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Reading:
@@ -183,7 +174,7 @@ class Reading:
             raise PolicyError("standard input cannot be both the judgments and a run")
         if runs:
             self._check_lower()
-        return read_runs(runs, bad_runs=self.bad_runs, **self._of_runs)
+        return read_runs(runs, on_bad_run=self.on_bad_run, **self._of_runs)
 
     @property
     def _of_runs(self) -> dict[str, Any]:
@@ -350,9 +341,7 @@ judging_options = _judging(subtopics_option)
 document_judging_options = _judging()
 """The options of reading and judging where documents are judged, not subtopics."""
 
-RUN_SETTINGS = (
-    "input-format encoding system columns lower separator numbers duplicates skip-bad-runs"
-)
+RUN_SETTINGS = "input-format encoding system columns lower separator numbers duplicates on-bad-run"
 """Options of reading runs that most commands take from a file of settings."""
 
 READING_SETTINGS = f"{RUN_SETTINGS} subtopics ungraded"

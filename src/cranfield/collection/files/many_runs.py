@@ -48,7 +48,7 @@ _USUAL = {
     "separator": "auto",
     "numbers": "auto",
     "duplicates": "error",
-    "bad_runs": "error",
+    "on_bad_run": "error",
 }
 """Options of reading, and their defaults."""
 
@@ -80,10 +80,10 @@ class Runs(Sequence[Run]):
     (Run('b': 1 topic, 1 document), Run('a': 1 topic, 1 document))
     """
 
-    def __init__(self, items: Sequence[Item], *, bad_runs: str = "error", **options: Any) -> None:
+    def __init__(self, items: Sequence[Item], *, on_bad_run: str = "error", **options: Any) -> None:
         self._items = tuple(items)
         self._options = options
-        self.bad_runs = bad_runs
+        self.on_bad_run = on_bad_run
         self.skipped: dict[int, str] = {}
         """The error of each run that was skipped in the last iteration, by its index."""
 
@@ -103,7 +103,7 @@ class Runs(Sequence[Run]):
         except InputError as error:
             if name is not None and error.source == RUN.called:
                 error = told_again(error, InputError, f"run {quoted(name)}")
-            if self.bad_runs == "error":
+            if self.on_bad_run == "error":
                 raise error from None
             raise told_again(error, BadRunError) from None
 
@@ -126,7 +126,7 @@ class Runs(Sequence[Run]):
                     yield run
 
     def _of(self, items: Sequence[Item]) -> Runs:
-        return Runs(items, bad_runs=self.bad_runs, **self._options)
+        return Runs(items, on_bad_run=self.on_bad_run, **self._options)
 
     @contextmanager
     def skipping(self) -> Iterator[Callable[[int, BadRunError], None]]:
@@ -202,10 +202,10 @@ class Runs(Sequence[Run]):
         new = {name: value for name, value in options.items() if value != _USUAL[name]}
         if not new:
             return self
-        for name in _USUAL.keys() - {"duplicates", "bad_runs"}:
+        for name in _USUAL.keys() - {"duplicates", "on_bad_run"}:
             if name in new and new[name] != self._options.get(name, _USUAL[name]):
                 raise PolicyError(f"{name} is for read_runs, and these runs are read already")
-        return Runs(self._items, **{"bad_runs": self.bad_runs, **self._options, **new})
+        return Runs(self._items, **{"on_bad_run": self.on_bad_run, **self._options, **new})
 
     def __repr__(self) -> str:
         return f"Runs({counted(len(self), 'run')})"
@@ -222,7 +222,7 @@ def read_runs(
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
     duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
-    bad_runs: str = "error",
+    on_bad_run: Annotated[str, OneOf(tuple(BAD_RUNS))] = "error",
 ) -> Runs:
     """Read many runs, each on access.
 
@@ -242,7 +242,7 @@ def read_runs(
         Column of a table of several systems that names them; `tag` for those of TREC text. It need
         not be given if it has one of the usual names; `tag` makes systems of the tags of a TREC
         file that has several.
-    bad_runs
+    on_bad_run
         How to treat a run that cannot be read: `error` (default), or `skip`, with a warning.
 
     Raises
@@ -265,7 +265,7 @@ def read_runs(
     ['a', 'b']
     """
     check_choice("duplicates", duplicates, DUPLICATES)
-    check_choice("bad_runs", bad_runs, BAD_RUNS)
+    check_choice("on_bad_run", on_bad_run, BAD_RUNS)
     options: dict[str, Any] = {
         "format": format,
         "encoding": encoding,
@@ -277,13 +277,13 @@ def read_runs(
         "duplicates": duplicates,
     }
     if isinstance(data, Runs):
-        return data.read_as(bad_runs=bad_runs, **options)
+        return data.read_as(on_bad_run=on_bad_run, **options)
     parts = [*_items(data)]
     if columns is not None:
         options["columns"] = names = called(columns, "run", system)
         names.beside_tables = any(_is_table(part) for _, part in parts)
     items = [item for name, part in parts for item in _systems(name, part, options)]
-    return Runs(items, bad_runs=bad_runs, **options)
+    return Runs(items, on_bad_run=on_bad_run, **options)
 
 
 def _is_table(data: Any) -> bool:

@@ -154,8 +154,8 @@ def confusion_chart(
     chart = alt.concat(
         *panels,
         columns=COLUMNS,
-        title=headed(title, "Shares of people's grades by grade of the judge, and its pairs."),
-        description=f"{title}: a table of shares for {counted(len(places), 'judge')}.",
+        title=headed(title, "Proportions of people's grades by grade of the judge, and its pairs."),
+        description=f"{title}: a confusion matrix for {counted(len(places), 'judge')}.",
     )
     return themed(chart)
 
@@ -189,9 +189,9 @@ def _panel(own: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart
 
 
 LOOKS = {
-    "favours its kin": (COLOURS[1], "triangle-right"),
+    "favours its own family": (COLOURS[1], "triangle-right"),
     "no clear bias": (COLOURS[0], "circle"),
-    "disfavours its kin": (COLOURS[2], "triangle-left"),
+    "disfavours its own family": (COLOURS[2], "triangle-left"),
 }
 """Colour and shape of a judge by its simultaneous interval."""
 
@@ -253,7 +253,7 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
         "bias",
         "verdict",
         LOOKS,
-        f"kin bias: shift of kin minus shift of others, {measure}",
+        f"self-preference bias: shift of own family minus shift of others, {measure}",
         tips("judge:N", *columns, "verdict:N"),
         rules={" together": 1, "": 3},
         size=90,
@@ -264,6 +264,6 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
             f"{100 * found.confidence:g}% t intervals over topics; thin: for {judges} together"
             " (Bonferroni).",
         ),
-        description=f"Kin bias of {judges} by {measure}, with intervals over topics:"
+        description=f"Self-preference bias of {judges} by {measure}, with intervals over topics:"
         f" {number_of_each(frame['verdict'], LOOKS)}.",
     )

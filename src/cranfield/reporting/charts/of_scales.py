@@ -38,7 +38,7 @@ def shares_up_to(found: Image) -> pl.DataFrame:
     of all. `runs` is null where runs are too many to be counted and share values.
     """
     if found.at_most is not None:
-        raise PolicyError("all runs are counted; leave at_most out")
+        raise PolicyError("all runs are counted; remove at_most")
     rows = _spread(found)
     value = score_runs(found.measure, rows, grades=found.grades, judgments=found.judgments)
     if found.size > MANY:
@@ -115,7 +115,7 @@ def _spread(found: Image) -> Ints:
 STRAIGHT = 1e-10
 """Area below which three points of a unit square stand on a straight line."""
 
-SHARES = {"runs": "share of runs", "values": "share of values"}
+SHARES = {"runs": "proportion of runs", "values": "proportion of values"}
 """What is counted up to a value: runs as in the paper, or values as on its interval scale."""
 
 
@@ -161,7 +161,7 @@ def distribution_chart(
     """
     sizes = list(dict.fromkeys(lengths)) if isinstance(lengths, Iterable) else [lengths]
     if not sizes:
-        raise PolicyError("there are no lengths of runs to draw")
+        raise PolicyError("expected at least one length of runs, got no lengths")
     for size in sizes:
         check_size(size, grades)
     panels = [
@@ -170,8 +170,8 @@ def distribution_chart(
         for length in sizes
     ]
     about = (
-        "Values of measures over the share of all runs, and of all values, up to them; the values"
-        " of an interval scale lie on the straight line."
+        "Values of measures over the proportion of all runs, and of all values, up to them; the"
+        " values of an interval scale lie on the straight line."
     )
     return themed(alt.concat(*panels, columns=len(sizes), description=about))
 
@@ -188,7 +188,7 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
     top = found.measure.info.range[1]
     ends = [min(0.0, low), top if np.isfinite(top) else high]
     y = alt.Y("value:Q").title("value").scale(domain=ends, nice=False).axis(tickCount=5)
-    x = alt.X("share:Q").title("share up to the value").scale(domain=[0, 1], nice=False)
+    x = alt.X("share:Q").title("proportion up to the value").scale(domain=[0, 1], nice=False)
     x = x.axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
     marks = {
         "color": coded(alt.Color, "of", SHARES.values(), COLOURS[:2], title=None),
@@ -316,7 +316,7 @@ def spaced_runs(found: Image) -> pl.DataFrame:
         )
     runs = all_runs(found.length, found.grades)
     if found.at_most is not None:
-        raise PolicyError("all runs are drawn; leave at_most out")
+        raise PolicyError("all runs are drawn; remove at_most")
     between = "" if found.grades < 10 else ","
     table = pl.DataFrame(
         {

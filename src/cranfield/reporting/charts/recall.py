@@ -80,7 +80,7 @@ def precision_recall(
     runs = judged.judged if isinstance(judged, Evaluation) else judged
     if not isinstance(runs, JudgedRuns):
         kind = type(judged).__name__
-        raise PolicyError(f"precision and recall need an Evaluation or judged runs, not {kind}")
+        raise PolicyError(f"expected an Evaluation or judged runs, got {kind}")
     levels = _checked(levels)
     columns = chosen(runs.systems, systems)
     row = None if topic is None else place_of(topic, runs.topics, "topic")
@@ -133,9 +133,9 @@ def _checked(levels: Sequence[float]) -> list[float]:
     try:
         numbers = sorted({float(level) for level in levels})
     except (TypeError, ValueError):
-        raise PolicyError(f"levels of recall are numbers, not {quoted(levels)}") from None
+        raise PolicyError(f"levels must be numbers, got {quoted(levels)}") from None
     if len(numbers) < 2 or not all(0 <= level <= 1 for level in numbers):
-        raise PolicyError("a curve needs two levels of recall or more, from 0 to 1")
+        raise PolicyError("levels must be at least two numbers from 0 to 1")
     return numbers
 
 
@@ -224,5 +224,5 @@ def _words(
     if len(bright) < len(order):
         lines.append(f"In colour the best {len(bright)} of {len(order)} systems by mean height.")
     if wanted > len(order):
-        lines.append(f"Left out: {counted(wanted - len(order), 'system')} without a ranking.")
+        lines.append(f"Excluded: {counted(wanted - len(order), 'system')} without a ranking.")
     return title, lines

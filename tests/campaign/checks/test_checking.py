@@ -165,7 +165,12 @@ rules = st.builds(
     tied=st.sampled_from([0.0, 0.2, 0.5]),
     few=st.booleans(),
 )
-COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
 
 
 @example((MARK, [MARK + b"1 Q0 d1 1 2 t"], b"\n"), Asked(), 1 << 20, "")
@@ -301,7 +306,7 @@ def test_messages_name_what_contradicts(tmp_path: Path) -> None:
         ("1 Q0 d 1 1 Padua\n", {}, {"team": "padua"}, "'Padua' is the team's own id"),
         ("1 Q0 a 1 3 t\n1 Q0 a 2 2 t\n", {}, {}, "first in line 1"),
     ):
-        report = checked(tmp_path, text, replace(TASK, **rules), **options)  # type: ignore[arg-type]
+        report = checked(tmp_path, text, replace(TASK, **rules), **options)
         [fault] = report.faults
         assert message in fault.message
 

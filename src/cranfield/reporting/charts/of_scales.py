@@ -126,7 +126,7 @@ def distribution_chart(
     *,
     judgments: Sequence[int] | int | None = None,
 ) -> alt.ConcatChart:
-    """Draw the values of measures over the share of runs, and of values, that are not above them.
+    """Draw the values of measures over the proportion of runs, and of values, up to them.
 
     The interval-scaled version of a measure is its share of values. So that curve is a straight
     line just when the measure has equal steps; how far it bends away from the grey line is what

@@ -28,7 +28,7 @@ def trec_lines(
     """Yield the lines that trec_eval prints: measure, topic, value, one run after the other.
 
     `runid` prints the name of a single system too; the lowest relevant grade `rel` that all
-    measures were asked for is left out of their names.
+    measures were requested is removed from their names.
     """
     names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
     strings = relevance_strings(evaluation.judged) if relstring and by_topic else None

@@ -221,7 +221,7 @@ def _shown(scores: Scores, values: Floats, percent: bool, places: int | None) ->
 
 
 def _ranks(shown: Sequence[str], lower_is_better: bool) -> list[int | None]:
-    """Rank the formatted values from 0, so that equal texts have equal ranks; None is no value."""
+    """Rank the formatted values from 0, so that equal texts have equal ranks; None if missing."""
     numbers = [float(one.replace(",", "")) if one else None for one in shown]
     order = sorted({one for one in numbers if one is not None}, reverse=not lower_is_better)
     return [None if one is None else order.index(one) for one in numbers]
@@ -411,7 +411,7 @@ def study_tables(*studies: Any) -> tuple[Table, ...]:
     Raises
     ------
     PolicyError
-        For what is no study; :func:`table` makes tables of scores and comparisons.
+        For objects that are not studies; :func:`table` makes tables of scores and comparisons.
 
     Examples
     --------

@@ -20,7 +20,7 @@ def test_release_and_retract(tmp_path: Path) -> None:
     first, second, *others = said.splitlines()
     assert first == "news/releases/adhoc-1: 5 runs of 3 teams, judgments 1"
     assert re.fullmatch("SHA-256 of tagmanifest-sha256.txt, to be published: [0-9a-f]{64}", second)
-    assert "not in it: contacts of teams" in others
+    assert "not included: contacts of teams" in others
     said, _ = cranfield(
         *(tmp_path, "campaign", "release", "make", "news", "--anonymous", "--seed", "4"),
         *("--scores-only", "--note", "For reviewers."),

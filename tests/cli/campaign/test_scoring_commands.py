@@ -93,7 +93,7 @@ def test_standing(folder: Path) -> None:
     out, _ = command(folder, "standing", "news", "new.run", "--format", "json")
     found = json.loads(out)
     assert [row["against"] for row in found["comparisons"]] == ["best", "median"]
-    assert found["of"] == 4
+    assert found["runs"] == 4
     _, err = command(folder, "standing", "news", "new.run", "-o", "new.run", status=2)
     assert err == "cranfield: error: --output 'new.run' is a file that is read\n"
 
@@ -174,7 +174,7 @@ def test_lists_of_judgments_and_teams_as_tables(folder: Path, tmp_path: Path) ->
     text, _ = command(folder, "judgments", "news", "--format", "csv")
     assert next(csv.DictReader(io.StringIO(text)))["object"] == row["object"]
     _, err = command(folder, "judgments", "news", "q.txt", "--version", "2", "-f", "csv", status=2)
-    assert "--format and --output are for the list" in err
+    assert "--format and --output cannot be combined with QRELS" in err
     campaign = made(tmp_path / "none")
     assert json.loads(command(tmp_path, "judgments", "none", "--format", "json")[0]) == []
     campaign.add_team("padua", "Padua, Italy", contact="a@b.c", anonymous_until="2027-01-31")

@@ -129,14 +129,14 @@ def test_an_archive_by_a_table(folder: Path) -> None:
     )
     assert "bm25.run: type is missing; expected one of: automatic, manual [answers]" in out
     assert out.splitlines()[-1] == "0 of 2 runs accepted"
-    assert "cranfield: error: run 'lost': no file is called 'lost'" in err
+    assert "cranfield: error: run 'lost': no file has the name 'lost'" in err
 
 
 def test_what_does_not_go_together(folder: Path) -> None:
     for arguments, said in (
-        (("bm25.run", "dense.run", "--tag", "x"), "--tag goes with one run"),
+        (("bm25.run", "dense.run", "--tag", "x"), "--tag requires exactly one run"),
         (("bm25.run", "--column", "type=x"), "--column goes with --from"),
-        ((), "no run is given"),
+        ((), "expected at least one run"),
         (("bm25.run", "--answer", "x"), "--answer 'x' is not of the form NAME=TEXT"),
         (("bm25.run", "--answer", "x=1", "--answer", "x=2"), "--answer 'x' is given twice"),
         (("bm25.run", "--received", "noon"), "expected a time such as"),

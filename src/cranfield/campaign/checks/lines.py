@@ -165,7 +165,7 @@ def _undecoded_lines(chunk: bytes, first_line: int, faults: Faults) -> list[int]
 
 
 def code_of(error: InputError) -> str:
-    """Return the code of the fault that is a reader's error; raise one that is no fault."""
+    """Return the code of the fault that is a reader's error; raise other errors."""
     if isinstance(error, HeaderError):
         return "metadata-header"
     if isinstance(error, TooLargeError):

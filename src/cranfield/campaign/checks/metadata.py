@@ -66,7 +66,7 @@ def public_metadata(
     """Return the public part of metadata, as YAML, and the keys that were removed.
 
     Comments are dropped, the keys that hold addresses and paths of machines, and whatever value
-    looks like either of them. What looks otherwise is kept: it is no proof that nothing is told.
+    looks like either of them. Other values are kept, so private information may remain.
 
     Parameters
     ----------

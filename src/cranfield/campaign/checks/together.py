@@ -1,4 +1,4 @@
-"""The check of judgments beside runs."""
+"""Checks of judgments together with runs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _RULES = TaskRules(
 
 @dataclass(frozen=True, repr=False)
 class FileChecks(Result):
-    """What is wrong with judgments and runs; made by :func:`cranfield.check`.
+    """Faults of judgments and runs; made by :func:`cranfield.check`.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class FileChecks(Result):
 
     @property
     def accepted(self) -> bool:
-        """Whether every file can be read; so a condition takes the checks themselves."""
+        """True if every file can be read; also the truth value of the checks."""
         return all(report.accepted for report in self.files)
 
     def __bool__(self) -> bool:
@@ -134,7 +134,7 @@ def check(
     -------
     FileChecks
         For each file its faults: errors, for which readers refuse it, warnings and notes. Of TREC
-        text every line is looked at; of other formats the first fault is told.
+        text every line is looked at; of other formats only the first fault is reported.
 
     Raises
     ------

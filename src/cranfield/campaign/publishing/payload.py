@@ -260,7 +260,7 @@ class Payload:
     teams
         Names of the teams that are shown by name, by id.
     evaluation
-        Scores of the accepted runs, by the tags that they were handed in with.
+        Scores of the accepted runs, by their submitted tags.
     excluded
         What is not in the release, in sentences.
     """
@@ -279,12 +279,12 @@ class Payload:
 
     @property
     def shown(self) -> tuple[Submission, ...]:
-        """The runs as they are shown."""
+        """The runs as the release shows them."""
         return tuple(one.run for one in self.runs)
 
     @property
     def about(self) -> dict[str, Any]:
-        """What `about.json` says."""
+        """Contents of `about.json`."""
         rules = self.opened.rules
         return {
             "campaign": rules.id,
@@ -340,7 +340,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
     for name, content in files_of(SheetInputs(shown, payload.shown, known).sheets()):
         (folder / "sheets" / name).write_bytes(content)
     title = f"{rules.title}: {payload.task.title or payload.task.name}"
-    # Of more runs there is no report: boards have no groups of them either.
+    # With more runs there is neither a report nor groups on the leaderboard.
     if len(shown.systems) <= MOST_COMPARED:
         tried = [compared_if_possible(one) for one in own.values()]
         found = [one for one in tried if not isinstance(one, str)]

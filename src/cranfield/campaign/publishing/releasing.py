@@ -116,7 +116,7 @@ def release(
     PolicyError
         For judgments that are not there, or a date that is none.
     CranfieldError
-        When there is nothing to release, or when the campaign changed meanwhile.
+        If nothing can be released, or the campaign changed meanwhile.
     """
     from cranfield.campaign.publishing.payload import write_payload
 

@@ -293,7 +293,7 @@ class History(result.Result):
     def records(self) -> pl.DataFrame:
         """Return the entries that beat all earlier ones.
 
-        Days count in order, and of a day the best entry. An equal score is no record. Entries of
+        Days count in order, and of a day the best entry. An equal score is not a record. Entries of
         the organisers are something to beat, and no records.
         """
         return self.frame.filter("record")
@@ -437,7 +437,7 @@ def with_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.Dat
     """Return entries in order of days, with a column that marks the records."""
     sign = -1.0 if lower_is_better else 1.0
     worth = pl.col("worth")
-    # Equal means of other sums, such as 0.1 + 0.2 and 0.3, are no records.
+    # Equal means of other sums, such as 0.1 + 0.2 and 0.3, are not records.
     settled = without_noise(entries["score"].to_numpy()) * sign
     entries = entries.with_columns(worth=pl.Series(settled, dtype=pl.Float64))
     before = (

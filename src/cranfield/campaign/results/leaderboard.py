@@ -94,7 +94,7 @@ def _compared(same: _Same, alpha: float) -> PairwiseComparison:
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """Which runs a comparison of all pairs separates.
+    """Result of a comparison of all pairs of runs.
 
     Attributes
     ----------
@@ -278,7 +278,7 @@ def _leaderboard(
     """Join scores and groups with the submissions."""
     names = [str(one) for one in evaluation.measures]
     shares = [one.unjudged_10 / max(1, one.retrieved_10) for one in evaluation.coverage.systems]
-    # Columns are called by text forms, whatever measures were called when they were asked for.
+    # Columns are named by the text forms of measures, not by aliases.
     values = evaluation.by_system()
     values.columns = ["tag", *names]
     values = values.with_columns(pl.Series("unjudged@10", shares, pl.Float64))

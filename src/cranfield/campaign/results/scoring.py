@@ -246,7 +246,7 @@ class Scoring:
     def table(self) -> pl.DataFrame:
         """Score what was not scored before; return all that is kept of the runs, as files have it.
 
-        Runs that cannot be read are no longer among the submissions then.
+        Unreadable runs are removed from the submissions.
         """
         before = len(self.submissions)
         kept = pl.concat([self._kept(together) for together in (False, True)], how="diagonal")
@@ -398,7 +398,7 @@ def scored(
     Raises
     ------
     CranfieldError
-        Where there is no accepted run, or there are no judgments.
+        If the task has no accepted run, or no judgments.
     InputError
         If no run can be read.
 

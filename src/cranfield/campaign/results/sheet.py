@@ -13,7 +13,7 @@ from cranfield.base.text import counted, json_text, plain
 from cranfield.tabular import number, text_table
 
 Number = float | None
-"""A score; None is no score."""
+"""A score; None if missing."""
 
 
 def finite(value: float) -> Number:
@@ -283,7 +283,7 @@ def compared(sheet: Sheet) -> str:
 
 
 def difference(one: TopicScores) -> float | None:
-    """The run's score less the median of the category."""
+    """Return the run's score minus the median of the category."""
     return None if one.score is None or one.median is None else one.score - one.median
 
 

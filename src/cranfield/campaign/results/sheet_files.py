@@ -59,7 +59,7 @@ def sheet_body(sheet: Sheet) -> Html:
 
 
 def sheet_parts(sheet: Sheet) -> Parts:
-    """Return the sections of a sheet: headings and contents; None where there is nothing."""
+    """Return the sections of a sheet: headings and contents; None for an empty one."""
 
     def filled(name: str, *values: object) -> Html:
         return section("sheet.html", name, sheet, *values)
@@ -137,7 +137,7 @@ def write_sheets(
     Raises
     ------
     PolicyError
-        When the folder holds sheets of runs that are no longer among these, or lies in that of the
+        If the folder contains sheets of other runs, or lies in that of the
         campaign.
     """
     target = opened.outside(folder)
@@ -273,7 +273,7 @@ def write_packets(
     Raises
     ------
     PolicyError
-        For a team whose id is no name of a file, or differs from another only in case.
+        For a team whose id is not a valid file name, or differs from another only in case.
     """
     target = opened.outside(folder)
     makings = _makings(opened, task, judgments)

@@ -1,4 +1,4 @@
-"""Where a new run stands beside the runs of a campaign."""
+"""Comparison of a new run with the runs of a campaign."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def position_of(frame: pl.DataFrame, lower_is_better: bool = False) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Standing(Result):
-    """Where a run stands beside a campaign's runs; made by :func:`standing`.
+    """Standing of a run among a campaign's runs; made by :func:`standing`.
 
     Attributes
     ----------
@@ -271,7 +271,7 @@ def standing(
     Raises
     ------
     CranfieldError
-        Where there is no run to compare with, or the file is none.
+        If no run can be compared with, or the file is not a run.
     """
     scoring = Scoring(opened, task, None if measure is None else [measure], judgments)
     wanted = scoring.measures[0]

@@ -229,7 +229,7 @@ def from_runs(
     submissions: Sequence[Submission],
     make: Callable[[Runs], Made],
 ) -> Made | None:
-    """Call `make` with the runs that can be read, by tag; None if there is none.
+    """Call `make` with the runs that can be read, by tag; None if no run can be read.
 
     Each other run is excluded with a warning, and recorded in `opened.unreadable`.
     """
@@ -324,7 +324,7 @@ def pool(
     opened
         The campaign.
     task
-        The task; the only one where there is no other.
+        The task; optional if the rules have only one.
     depth
         Ranks of each ranking; by default those of the rules, which are 100 where they say nothing.
     ties

@@ -307,7 +307,7 @@ def rules_text(rules: Rules, folder: Path, tasks: Iterable[str] | None = None) -
     folder
         Where the files that they name are.
     tasks
-        Names of the tasks to write; all where there are none.
+        Names of the tasks to write; by default all.
     """
     lines = ["[campaign]", *_lines(rules, folder)]
     for name in rules.tasks if tasks is None else tasks:

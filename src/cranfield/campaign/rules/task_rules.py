@@ -43,7 +43,7 @@ _UNITS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 def instant(value: object) -> datetime:
     """Read an instant: a time with its offset from UTC, as text or as TOML has it.
 
-    There is no summer time in it: an offset says what a name of a place would leave open.
+    Offsets are required, because names of time zones are ambiguous in autumn.
     The end of a day anywhere on earth is `23:59:59-12:00`.
 
     Raises
@@ -330,7 +330,7 @@ def unknown(name: str, known: Iterable[str], noun: str = "key") -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """What participants are asked about a run; `choices` is empty where any text will do."""
+    """A question to participants about a run; `choices` is empty if any text is allowed."""
 
     name: str
     ask: str = field(metadata=key(line))
@@ -340,7 +340,7 @@ class Question:
 
 @dataclass(frozen=True)
 class MetadataRules:
-    """Which metadata a run must carry, by dotted path, and which values are no answers."""
+    """Required metadata of runs, by dotted path, and placeholders that do not count."""
 
     required: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
     placeholders: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
@@ -348,7 +348,7 @@ class MetadataRules:
 
 @dataclass(frozen=True)
 class PoolRules:
-    """Which runs are pooled, by priority (all where there is none), and to which depth."""
+    """Pooled runs, by priority (all if empty), and depth of the pool."""
 
     depth: int = field(default=100, metadata=key(whole))
     priorities: tuple[int, ...] = field(default=(), metadata=key(list_of(whole)))

@@ -1,4 +1,4 @@
-"""The chain of events: what was done, in order, each link with the hash of the one before."""
+"""The chain of events, each with the hash of the previous one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def append(
     about: Mapping[str, Any],
     rows: Iterable[tuple[str, Row]] = (),
 ) -> Event:
-    """Add an event; its details hold what is said of it, and the changed rows as they are now."""
+    """Add an event, with its details and the changed rows."""
     seq, previous = last_event(connection)
     changed = [[table, _erasable(table, row)] for table, row in rows]
     details = canonical({"about": dict(about), "rows": changed})

@@ -49,7 +49,7 @@ PROBLEM, LEFT_OVER, NOTE, REPAIRED = "problem", "left over", "note", "repaired"
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found about a file of a campaign, by its path in the folder."""
+    """Finding about a file of a campaign, by its path in the folder."""
 
     file: str
     reason: str
@@ -62,7 +62,7 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class Verification(Result):
-    """What a verification found; `ok` where nothing is wrong.
+    """Result of a verification; `ok` if there is no problem.
 
     Attributes
     ----------
@@ -85,22 +85,22 @@ class Verification(Result):
 
     @property
     def problems(self) -> tuple[Finding, ...]:
-        """What must not be: bytes that changed, files that are missing."""
+        """Problems: changed bytes and missing files."""
         return self._of(PROBLEM)
 
     @property
     def left_over(self) -> tuple[Finding, ...]:
-        """What a kill left, and no record names; `repair` removes it."""
+        """Unreferenced files left by an interrupted command; `repair` removes them."""
         return self._of(LEFT_OVER)
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
-        """What is no harm, and should be known."""
+        """Findings that are harmless but worth knowing."""
         return self._of(NOTE)
 
     @property
     def ok(self) -> bool:
-        """Whether there is no problem."""
+        """True if there is no problem."""
         return not self.problems
 
     def _of(self, kind: str) -> tuple[Finding, ...]:
@@ -317,7 +317,7 @@ class _Account:
             return None
 
     def unnamed(self) -> None:
-        """Verify what tells its own hash, where there is no registry to go by."""
+        """Verify the files whose names contain their hash, if the registry cannot be read."""
         self.found(".", "compared without the registry: no rules, scores and missing files", NOTE)
         for path in sorted((self.folder / OBJECTS).glob("*/*")):
             if not path.name.startswith("."):

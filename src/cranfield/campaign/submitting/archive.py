@@ -190,7 +190,7 @@ def _files_by_tag(
 
 
 def _file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
-    """Return the file of a run, or why there is none."""
+    """Return the file of a run, or why no file was found."""
     if len(files) == 1:
         return files[0], ""
     if not files:

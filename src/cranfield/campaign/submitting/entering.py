@@ -46,7 +46,7 @@ LAST = 1_000_000
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a team declares about a run.
+    """Declaration of a team about a run.
 
     Attributes
     ----------

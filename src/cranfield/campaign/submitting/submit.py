@@ -26,7 +26,7 @@ from cranfield.campaign.submitting.teams import known_team
 
 @dataclass(frozen=True)
 class SubmissionOutcome:
-    """What became of a submitted run.
+    """Outcome of the submission of a run.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class SubmissionOutcome:
 
     @property
     def accepted(self) -> bool:
-        """Whether the run is one of the campaign's."""
+        """True if the run was accepted."""
         return self.submission.state == ACCEPTED
 
     def __str__(self) -> str:

@@ -45,7 +45,7 @@ def add_team(
     Raises
     ------
     PolicyError
-        For an id that is no safe name or is there already, and for a date that is none.
+        For an invalid or existing id, and for an invalid date.
     """
     team = make_team(opened, id, name, contact, anonymous_until)
     with opened.registry.change("add team", team.id) as tx:

@@ -57,7 +57,7 @@ def table_of(scores: Any) -> Scores:
 
 
 def chosen(names: Sequence[str], asked: Sequence[str] | str | None) -> list[int]:
-    """Find systems by their names; all of them where none is asked for."""
+    """Find systems by their names; by default all."""
     if asked is None:
         return list(range(len(names)))
     if not isinstance(asked, str) and not isinstance(asked, Sequence):

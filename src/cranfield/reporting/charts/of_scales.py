@@ -30,7 +30,7 @@ MANY = 2**32
 
 
 def shares_up_to(found: Image) -> pl.DataFrame:
-    """Tell how many runs and values of an image are not above a value.
+    """Return the proportions of runs and values of an image up to each value.
 
     Rows are in order of `value`: the share of `runs` with a lower value (`runs below`), of those up
     to it (`runs`), and its rank as a share of the image (`values`), from 0 to 1. All values if
@@ -208,7 +208,7 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
 def curve(table: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Draw a line through the values: columns `share`, `value`, `order` and `of`.
 
-    Runs that share a value make a level piece; points that nobody would see are left out.
+    Runs that share a value make a level piece; points that cannot be seen are skipped.
     """
     if kind == "runs":
         ends = table.select("value", pl.concat_list("runs below", "runs").alias("share"))

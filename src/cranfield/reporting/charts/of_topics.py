@@ -68,7 +68,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     PolicyError
         For a system that is not there, or one and the same twice.
     CranfieldError
-        When there are no scores, or no topics in common.
+        If there are no scores, or no common topics.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     PolicyError
         For a system that is not there.
     CranfieldError
-        When there are no scores, or infinite ones.
+        If there are no scores, or infinite ones.
 
     Examples
     --------

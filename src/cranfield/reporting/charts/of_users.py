@@ -176,7 +176,7 @@ LOOKS = {
 def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     """Draw the lift of each metric and variant over the control, with its limits.
 
-    While units are not spread over variants as they should be there is no verdict, and the chart
+    If the sample ratio test fails, there is no verdict, and the chart
     says so: it shows lifts without limits, in grey.
 
     Parameters

@@ -22,7 +22,7 @@ LEVELS = tuple(level / 10 for level in range(11))
 """The eleven standard levels of recall."""
 
 MOST = 7
-"""Systems that stand out where none are asked for: as many as there are colours beside grey."""
+"""Number of highlighted systems by default: one for each colour except grey."""
 
 
 def precision_recall(
@@ -142,7 +142,7 @@ def _checked(levels: Sequence[float]) -> list[float]:
 def _needed(
     runs: JudgedRuns, columns: Sequence[int], row: int | None, rel: int, *, asked: bool
 ) -> None:
-    """Refuse curves of what is not there; a system that was not asked for is only left out."""
+    """Refuse curves without data; systems that were not requested are only excluded."""
     if row is not None and not runs.recall_base(rel)[row, 0]:
         raise CranfieldError(
             f"topic {quoted(runs.topics[row])} has no relevant documents, and so no recall"

@@ -52,7 +52,7 @@ def save(chart: Any, path: str | PathLike[str], *, scale: float = SCALE) -> None
     Raises
     ------
     PolicyError
-        For another suffix, a scale that is not above 0, or what is no chart.
+        For another suffix, an invalid scale, or an object that is not a chart.
     InputError
         When the file cannot be written.
 

@@ -127,7 +127,7 @@ def _scaled(
     evaluation: Evaluation | None,
     given: Mapping[str, Any],
 ) -> Scaled | str:
-    """Return what interval scaling changes, or the reason why there is no such version here."""
+    """Return what interval scaling changes, or the reason why the version is not available."""
     if isinstance(measure, Interval):
         return "it is interval-scaled already"
     if comparison is None:

@@ -34,7 +34,7 @@ ARROWS = {-1: ("M5-4L0 0l5 4z", "0.5%"), 1: ("M-5-4L0 0l-5 4z", "99.5%")}
 
 
 def answer_figure(part: Part) -> Html | None:
-    """Draw all systems by one measure; there is nothing to draw of a single one."""
+    """Draw all systems by one measure; a single system is not drawn."""
     one, systems = part.comparison, part.scores.systems
     if len(systems) < 2:
         return None

@@ -73,7 +73,7 @@ class Released:
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
     def table(self, name: str) -> pl.DataFrame:
-        """Read a table as text: a tag `01` is no number."""
+        """Read a table as text, so that a tag `01` stays text."""
         path = self.path(f"{name}.csv")
         if not path.is_file():
             return pl.DataFrame()
@@ -176,7 +176,7 @@ class TaskLeaderboard:
 
     @cached_property
     def rows(self) -> tuple[Mapping[str, str], ...]:
-        """The rows of the leaderboard, with what is said of each run beside it."""
+        """The rows of the leaderboard, joined with the table of runs."""
         runs = {row["tag"]: row for row in self.release.table("runs").iter_rows(named=True)}
         leaderboard = self.release.table("leaderboard").iter_rows(named=True)
         return tuple({**runs.get(row["tag"], {}), **row} for row in leaderboard)
@@ -242,7 +242,7 @@ class TaskLeaderboard:
         return json.dumps([row.get(name, "") for name in self.kinds])
 
     def has(self, column: str, value: str) -> bool:
-        """Tell whether a row has a value in a column."""
+        """Return True if any row has a value in a column."""
         return any(row.get(column) == value for row in self.rows)
 
     @cached_property

@@ -72,7 +72,7 @@ TAKEN = ("data", "index", "history")
 def write_site(opened: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
     """Write the static site of a campaign's releases.
 
-    The registry is asked for one thing: which releases there are, and their hashes.
+    From the registry only the list of releases with their hashes is read.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def write_site(opened: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
     PolicyError
         If the folder is something else, or lies in the campaign's own.
     InputError
-        If there are no releases, or one is damaged or missing, or cannot be read.
+        If no release exists, or one is damaged, missing or unreadable.
     """
     records = opened.registry.releases()
     return write_site_of(opened.folder / RELEASES, folder, private=opened.folder, records=records)

@@ -66,7 +66,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "pool --without": ("pool news --without nobody", "nobody"),
     "judgments --version": ("judgments news --version 2", "QRELS"),
     "judgments --note": ("judgments news --note x", "QRELS"),
-    "judgments --format": ("judgments news second.txt --version 4 --format csv", "cannot be combined with QRELS"),
+    "judgments --format": ("judgments news second.txt --version 4 --format csv", "with QRELS"),
     "standing --type": ("standing news new.run --type manaul", "'manaul'"),
     "score --alpha": ("score news --alpha 2", "alpha"),
     "history --task": ("history board.csv -m AP --task adhoc", "task requires campaigns"),

@@ -42,12 +42,8 @@ from cranfield.cli.options.scores import (
     scale_option,
     score_input,
 )
-<<<<<<< HEAD
 from cranfield.reporting.marks import MARKS, kind_of
-=======
-from cranfield.reporting.kinds_of_marks import MARKS, kind_of
 from cranfield.result import together
->>>>>>> main
 
 if TYPE_CHECKING:
     from cranfield.scales.meaningful import Meaning

@@ -187,14 +187,9 @@ def write_overview(
     Returns
     -------
     tuple of Path
-<<<<<<< HEAD
         `index.html`; the leaderboard as CSV, Parquet and LaTeX; `topics.csv`; `charts/`; and
-        `report.html`, which :func:`cranfield.report` makes.
-=======
-        `index.html`; the board as `board.csv`, `board.parquet` and `board.tex`; `topics.csv`;
-        `charts/`; and `report.html`, which :func:`cranfield.report` makes. Without the extra
-        `charts`, a warning says that there are no charts.
->>>>>>> main
+        `report.html`, which :func:`cranfield.report` makes. Without the extra `charts`, no charts
+        are written, with a warning.
 
     Raises
     ------

@@ -42,7 +42,7 @@ def test_release_and_retract(tmp_path: Path) -> None:
         "--reason",
         "Wrong \x1b[31mqrels",
     )
-    assert said == "adhoc-1 is retracted: releases/adhoc-1.retracted.json says why\n"
+    assert said == "adhoc-1 is retracted: releases/adhoc-1.retracted.json has the reason\n"
     note = json.loads((tmp_path / "news/releases/adhoc-1.retracted.json").read_text())
     assert note["reason"] == "Wrong \x1b[31mqrels"
 

@@ -138,7 +138,7 @@ def test_what_does_not_go_together(folder: Path) -> None:
         (("bm25.run", "--column", "type=x"), "--column goes with --from"),
         ((), "expected at least one run"),
         (("bm25.run", "--answer", "x"), "--answer 'x' is not of the form NAME=TEXT"),
-        (("bm25.run", "--answer", "x=1", "--answer", "x=2"), "--answer 'x' is given twice"),
+        (("bm25.run", "--answer", "x=1", "--answer", "x=2"), "--answer 'x' is set twice"),
         (("bm25.run", "--received", "noon"), "expected a time such as"),
         (("bm25.run", "--priority", "0"), "'--priority': 0 is not in the range"),
         (("bm25.run", "--priority", "9" * 30), "priority must be an integer from 1"),

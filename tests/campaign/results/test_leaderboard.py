@@ -130,3 +130,13 @@ def test_one_run_is_a_board_of_its_own(tmp_path: Path) -> None:
     found = task_leaderboard(alone)
     assert found.to_polars().select("rank", "groups").rows() == [(1, None)]
     assert np.isfinite(found.to_polars()["AP"][0])
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_missing_scores_are_never_good_ones(lower: bool) -> None:
+    values = np.random.default_rng(0).uniform(1, 2, size=(20, 3))
+    values[:10, 2] = np.nan
+    scores = cf.Scores(values, tuple(map(str, range(20))), ("a", "b", "gaps"), "x", "mean")
+    found = module.compared(scores.with_direction(lower_is_better=lower))
+    assert found.topics == (10 if lower else 20)
+    assert lower or found.systems[found.order[-1]] == "gaps"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -129,17 +128,6 @@ def test_judgments_stretch_the_values() -> None:
 
 def test_grades_are_written_so_that_they_can_be_read() -> None:
     assert spaced_runs(cf.image("DCG", 2, 11))["runs"][-1].to_list() == ["11,11"]
-
-
-@pytest.mark.parametrize("length", [5, 10, 30])
-def test_shares_of_precision_are_binomial(length: int) -> None:
-    """Also of 2^30 runs, which nobody lists."""
-    found = shares_up_to(cf.image("P", length))
-    count = np.array([comb(length, k) for k in range(length + 1)]) / 2**length
-    np.testing.assert_allclose(found["value"], np.arange(length + 1) / length, atol=1e-12)
-    np.testing.assert_allclose(found["values"], np.arange(length + 1) / length, atol=1e-12)
-    np.testing.assert_allclose(found["runs"], np.cumsum(count), atol=1e-12)
-    np.testing.assert_allclose(found["runs below"], np.cumsum(count) - count, atol=1e-12)
 
 
 def test_what_section_7_says_of_figure_3() -> None:

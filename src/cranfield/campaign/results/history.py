@@ -364,7 +364,7 @@ def history(
     own
         Marks of the organisers' own entries, in the column `mark`.
     lower_is_better
-        Lower scores are better; of measures of campaigns and releases it is known.
+        Lower scores are better; known for measures of campaigns and releases.
     retracted
         Whether releases count that are retracted, by the note beside them.
 

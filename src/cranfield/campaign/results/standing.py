@@ -249,7 +249,7 @@ def standing(
     run
         A run's file, or the tag of one of the campaign's runs.
     baseline
-        Another run that both are compared with, a file or a tag.
+        Baseline run that is compared too, a file or a tag.
     measure
         Measure to compare by; by default the first one of the task's rules.
     kind

@@ -326,7 +326,7 @@ def pool(
     task
         The task; optional if the rules have only one.
     depth
-        Ranks of each ranking; by default those of the rules, which are 100 where they say nothing.
+        Ranks of each ranking; by default those of the rules, otherwise 100.
     ties
         Order of documents with equal scores: TREC's, by document id, falling. Ranks are made from
         scores, whatever the rank column says; `rank` goes by that column.

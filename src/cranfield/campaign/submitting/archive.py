@@ -234,9 +234,9 @@ def submit_archive(
     table
         The runs.
     add_teams
-        Add teams that are not there yet, under their ids.
+        Add unknown teams under their ids.
     all_or_none
-        Enter nothing at all if one run is refused: one transaction for all.
+        Submit all runs in one transaction, or none if a run is refused.
     jobs
         Number of runs checked at a time; by default one for each processor.
 

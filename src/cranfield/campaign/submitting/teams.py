@@ -38,7 +38,7 @@ def add_team(
     name
         Name that people read; by default the id.
     contact
-        Contact for the organisers alone; it never leaves the registry.
+        Contact for organisers only; it never leaves the registry.
     anonymous_until
         Day such as `2027-01-31`: releases made before it (UTC) do not name the team.
 

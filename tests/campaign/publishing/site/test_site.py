@@ -6,7 +6,6 @@ import hashlib
 import re
 import shutil
 import stat
-import time
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -450,21 +449,6 @@ def test_no_releases(releases: Path, tmp_path: Path) -> None:
     (releases / "adhoc-1" / "data" / "about.json").write_text("[]")
     with pytest.raises(InputError, match=r"about.json: is not a JSON object"):
         write_site_of(releases, tmp_path / "public")
-
-
-def test_size_and_time_of_a_large_campaign(releases: Path, tmp_path: Path) -> None:
-    make_release(
-        releases,
-        tags=[f"team{k % 28:02d}_run{k}" for k in range(130)],
-        teams=[f"team{k:02d}" for k in range(28)],
-        topics=[str(k) for k in range(50)],
-        measures=["AP", *(f"P@{k}" for k in range(5, 50, 5))],
-    )
-    start = time.perf_counter()
-    written = write_site_of(releases, tmp_path / "public")
-    # The machine may be busy with something else.
-    assert time.perf_counter() - start < 30
-    assert sum(path.stat().st_size for path in written) < 15_000_000
 
 
 def test_a_release_that_no_record_names_is_not_shown(

@@ -313,7 +313,7 @@ SHARED = """
 --separator: --separator tab
 --session-timeout: --session-timeout 10m
 --sizes: --sizes 3
---skip-bad-runs: a.run>bad.run :: --skip-bad-runs
+--on-bad-run: a.run>bad.run :: --on-bad-run skip
 --statistic: --statistic median
 --subtopics: q.txt>two.q -m alpha_nDCG@5 :: --no-subtopics
 --system: a.run>many.csv b.run>odd2.csv c.run> :: --system engine
@@ -501,7 +501,7 @@ online interleave --impressions: --impressions> 2> :: --impressions 3
 online interleave --input-format: a.run>a.dat b.run>b.dat :: --input-format csv
 online interleave --keys: --impressions> 2> :: --keys pages.csv
 online interleave --method: --method Balanced
-online interleave --skip-bad-runs: a.run>bad.run b.run>*.run :: --skip-bad-runs
+online interleave --on-bad-run: a.run>bad.run b.run>*.run :: --on-bad-run skip
 online interleave --system: a.run>tags.run b.run>c.run :: --system tag
 online measure --by: --by user
 online measure --labels: --labels marks.csv
@@ -635,7 +635,7 @@ sessions --order: --format latex --by-session :: --order given
 sessions --rel: -m P@3 :: --rel 2
 sessions --on-duplicate: --on-duplicate last
 sessions --session-topics: sessions.csv>no-topic.csv :: --session-topics of-session.csv
-sessions --skip-bad-runs: --skip-bad-runs
+sessions --on-bad-run: --on-bad-run skip
 sessions --unjudged: -m P@3 :: --unjudged condensed
 sessions --until-click: --clicks clicks.csv :: --until-click
 study collection --contributors: --contributors tags.txt
@@ -685,7 +685,7 @@ study reproduction --other-qrels: --other-qrels j.txt
 study reproduction --persistence: --persistence 0.5
 study reproduction --plot: --plot plot.json
 study reproduction --seed: --format json :: --seed 5
-study reproduction --skip-bad-runs: --skip-bad-runs
+study reproduction --on-bad-run: --on-bad-run skip
 study reproduction --system: --system unknown
 study reproduction --test: --test welch
 study scales --aspect: --aspect other=j.txt

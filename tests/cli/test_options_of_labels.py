@@ -226,7 +226,7 @@ REFUSED = [
     ("judges people.csv llm --columns zebra=doc", "zebra"),
     ("judges people.csv llm --system x", "setting system goes with --runs"),
     ("judges people.csv llm --lower score", "setting lower goes with --runs"),
-    ("judges people.csv llm --skip-bad-runs", "setting skip-bad-runs goes with --runs"),
+    ("judges people.csv llm --on-bad-run skip", "setting on-bad-run goes with --runs"),
     ("judges people.csv llm --own-runs --system x", "setting system goes with --runs"),
     ("judges people.csv llm --jobs 2", "--jobs goes with --runs or --own-runs"),
     ("judges people.csv llm --rel 1", "--rel goes with --runs or --own-runs"),

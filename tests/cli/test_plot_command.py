@@ -71,7 +71,7 @@ def test_default_file(folder: Path) -> None:
         (("box", *TWO, "-o", "-"), "does not end in .html"),
         (("differences", *TWO, "--only", "one"), "shows two systems, not 1"),
         (("differences", *TWO, "--only", "one", "--only", "x"), "'x'"),
-        (("residuals", *TWO, "--test", "sign"), "is no analysis of variance"),
+        (("residuals", *TWO, "--test", "sign"), "is not an analysis of variance"),
         (("spacing", "-m", "P"), "needs --length"),
         (("spacing", *TWO, "--length", "3"), "without QRELS"),
         (("stability", *TWO), "a study: cranfield study collection ... --plot stability=FILE"),

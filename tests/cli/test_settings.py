@@ -47,7 +47,7 @@ def test_mappings_and_flags(folder: Path) -> None:
     (folder / "b.csv").write_text("thema,dok,score\nq1,d2,2\nq2,d1,1\n")
     (folder / "bad.csv").write_text("nothing\n")
     (folder / "own.yml").write_text(
-        "columns:\n  run.topic: thema\n  run.doc: dok\nskip-bad-runs: true\n"
+        "columns:\n  run.topic: thema\n  run.doc: dok\non-bad-run: skip\n"
     )
     files = ("qrels", "a.csv", "b.csv", "bad.csv")
     given = ("-m", "P@1", "-t", "t", "--settings", "own.yml")
@@ -66,8 +66,8 @@ def test_mappings_and_flags(folder: Path) -> None:
         ("depth: 0", "own.yml: depth: 0 is not in the range x>=1"),
         ("depth: [1, 2]", "own.yml: depth: '1,2' is not a valid integer"),
         ("depth:", "own.yml: depth must be one value, got"),
-        ("depth: 1\ndepth: 2", "own.yml: line 2: 'depth' occurs twice in one mapping"),
-        ("skip-bad-runs: perhaps", "own.yml: skip-bad-runs: 'perhaps' is not a valid boolean"),
+        ("depth: 1\ndepth: 2", "own.yml: line 2: 'depth' is twice in one mapping"),
+        ("on-bad-run: perhaps", "own.yml: on-bad-run: 'perhaps' is not one of"),
         ("- depth", "own.yml: is not valid YAML"),
         ("threshold: 0.1", "threshold"),
     ],

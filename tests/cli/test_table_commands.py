@@ -53,7 +53,7 @@ def test_compare_prints_a_leaderboard(folder: Path) -> None:
     assert cranfield(folder, *start, "--format", "csv")[0].startswith(
         "measure,rank,system,mean,from"
     )
-    [board] = json.loads(cranfield(folder, *start, "--format", "json")[0])["boards"]
+    [board] = json.loads(cranfield(folder, *start, "--format", "json")[0])["leaderboards"]
     assert [one["system"] for one in board["rows"]] == ["c", "b", "a_b"]
     assert "| 1 | c | 0.7000 |" in cranfield(folder, *start, "--format", "markdown")[0]
 
@@ -65,7 +65,7 @@ def test_compare_by_measures_together(folder: Path) -> None:
     assert text.startswith(f"{heading}: 1 pair and 2 measures, 2 topics")
     assert "bootstrap max-T" in cranfield(folder, *start, "-c", "bootstrap-max-t")[0]
     assert cranfield(folder, *start, "--format", "csv")[0].startswith("first,second,measure,diff")
-    [board] = json.loads(cranfield(folder, *start, "--format", "json")[0])["boards"]
+    [board] = json.loads(cranfield(folder, *start, "--format", "json")[0])["leaderboards"]
     assert [one["measure"] for one in board["rows"]] == ["AP", "RR"]
     assert "| AP | RR |" in cranfield(folder, *start, "--format", "markdown")[0]
 
@@ -87,7 +87,7 @@ def test_compare_writes_tables(folder: Path) -> None:
     )
     assert r"a\_b & 0.1750 &  \\" in marked
     assert r"c & \textbf{0.7000} & \textsuperscript{\dag{}} \\" in marked
-    assert "% differs from a\\_b: \\dag{} p $\\leq$ 0.05" in marked
+    assert "% significantly different from a\\_b: \\dag{} p $\\leq$ 0.05" in marked
     # Rows are in the order of the table without marks, the best first, in every format.
     plain, _ = cranfield(folder, *start, "--format", "latex")
     names = [line.split(" & ")[0] for line in plain.split("midrule")[1].splitlines()[1:4]]
@@ -107,7 +107,7 @@ def test_compare_writes_tables(folder: Path) -> None:
             "setting label goes with --format",
         ),
         (("compare", "qrels", "*.run", "--long"), "setting long goes with --format latex"),
-        (("compare", "qrels", "*.run", "--marks", "symbols"), "'symbols' need a baseline"),
+        (("compare", "qrels", "*.run", "--marks", "symbols"), "'symbols' require a baseline"),
         (
             ("compare", "qrels", "*.run", "--as", "ranks", "--strict"),
             "--as ranks and --joint cannot be combined",

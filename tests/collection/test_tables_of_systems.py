@@ -312,7 +312,7 @@ def test_runs_that_cannot_be_read_are_skipped_and_told(backend: str, tmp_path: P
     with pytest.raises(cf.InputError, match=r"b\.run:1: score 'x'"):
         cf.evaluate(tmp_path, {"1": {"d": 1}}, "AP", backend=backend)
     with pytest.warns(cf.CranfieldWarning) as told:
-        ev = cf.evaluate(tmp_path, {"1": {"d": 1}}, "AP", backend=backend, bad_runs="skip")
+        ev = cf.evaluate(tmp_path, {"1": {"d": 1}}, "AP", backend=backend, on_bad_run="skip")
     said = [str(one.message) for one in told]
     assert "b.run:1: score 'x' is not a finite number" in said[0]
     assert said[-1] == "1 of 3 runs skipped"
@@ -325,7 +325,7 @@ def test_runs_that_cannot_be_read_are_skipped_and_told(backend: str, tmp_path: P
         pytest.warns(cf.CranfieldWarning),
         pytest.raises(cf.InputError, match="no run can be read"),
     ):
-        cf.evaluate(tmp_path, {"1": {"d": 1}}, "AP", bad_runs="skip")
+        cf.evaluate(tmp_path, {"1": {"d": 1}}, "AP", on_bad_run="skip")
 
 
 def test_what_narwhals_knows_by_name_only_comes_by_arrow() -> None:

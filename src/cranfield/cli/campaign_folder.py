@@ -86,7 +86,7 @@ def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
         if not (name and sign):
             raise PolicyError(f"{flag} {quoted(value)} is not of the form {form}")
         if name in found:
-            raise PolicyError(f"{flag} {quoted(name)} is given twice")
+            raise PolicyError(f"{flag} {quoted(name)} is set twice")
         found[name] = text
     return found
 
@@ -97,10 +97,10 @@ def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
 @click.argument("folder", type=READ)
 @options_from(f"{CAMPAIGN}.create", "rules", rules={"metavar": "FILE", "type": READ})
 def init(folder: str, rules: str | None) -> None:
-    """Make a campaign's folder.
+    """Create the folder of a campaign.
 
-    Without rules there is a campaign.toml that explains each of its keys: edit it before the first
-    run is submitted. The folder is private: others on this machine cannot read it.
+    Without rules, a campaign.toml is written that explains each key: edit it before the first run
+    is submitted. The folder is private: other users of this machine cannot read it.
     """
     from cranfield.campaign import create
 
@@ -114,10 +114,9 @@ def init(folder: str, rules: str | None) -> None:
 @on_campaign
 @output_to("FOLDER", "Folder to make.")
 def pack(opened: Campaign, output: str) -> None:
-    """Write what participants need to check their runs.
+    """Write a folder with which participants check their runs.
 
-    A folder with the rules, without what is private in them, the lists of topics and documents, and
-    a README with the command.
+    It has the public rules, the lists of topics and documents, and a README with the command.
     """
     from cranfield.campaign.campaign_folder import pack as write_pack
 
@@ -153,13 +152,13 @@ def demo(folder: str | None, no_open: bool) -> None:
     """Run a whole small campaign, and show each command.
 
     Ten real runs of five teams come from the bundled collection; one is refused, one replaced, one
-    late and one withdrawn. What is made stays in the folder, the site among it.
+    late and one withdrawn. All files stay in the folder, including the site.
     """
     from cranfield.campaign.example import write_example
 
     place = Path(folder or tempfile.mkdtemp(prefix="cranfield-campaign-")).resolve()
     if place.exists() and not (place.is_dir() and not any(place.iterdir())):
-        raise PolicyError(f"{quoted(folder)} is there already, and is no empty folder")
+        raise PolicyError(f"{quoted(folder)} already exists and is not empty")
     place.mkdir(exist_ok=True)
     print(plain(f"In {place}:"))
     names = write_example(place)
@@ -203,7 +202,7 @@ def _demonstrate(words: list[str]) -> None:
 def verify(opened: Campaign, repair: bool, format: str, output: str | None) -> int:
     """Verify every file of a campaign.
 
-    The exit status is 1 where something is wrong.
+    The exit status is 1 if there is a problem.
     """
     keep_inputs([output], map(str, opened.folder.rglob("*")))
     found = opened.verify(repair=repair)
@@ -219,9 +218,9 @@ def verify(opened: Campaign, repair: bool, format: str, output: str | None) -> i
 @on_campaign
 @output_to("FILE", "The archive, whose name ends in .zip.")
 def export(opened: Campaign, output: str) -> None:
-    """Write all of a campaign into one private archive, for keeping.
+    """Write a campaign into one private archive, for backup.
 
-    The registry is in it as tables, too.
+    It also has the registry as tables.
     """
     path = opened.export(output)
     size = counted(path.stat().st_size, "byte")

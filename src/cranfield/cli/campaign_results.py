@@ -95,10 +95,10 @@ def pool(
     output: str | None,
     **options: Any,
 ) -> None:
-    """List what is to be judged, from the runs that the rules choose.
+    """List the documents to judge, from the runs that the rules select.
 
     These runs are accepted, not late, and of the priorities of the rules. Without --output or
-    --unjudged there is only said how large the pool is. The exit status is 1 if a run cannot be
+    --unjudged, only the size of the pool is printed. The exit status is 1 if a run cannot be
     read and is excluded.
     """
     from cranfield.campaign.results.stored_inputs import qrels_of, version_of
@@ -142,14 +142,14 @@ def judgments(
 ) -> None:
     """Add a version of judgments; without QRELS, list them.
 
-    A version never changes: what is corrected is a version of its own.
+    A version never changes: corrections are a new version.
     """
     import polars as pl
 
     rules = opened.rules.task(task)
     if qrels is None:
         if version is not None or note:
-            raise PolicyError("which judgments? QRELS is missing")
+            raise PolicyError("--version and --note require QRELS")
         records = opened.registry.judgments(rules.name)
         kinds = dict.fromkeys(("version", "added", "rows", "note", "object"), pl.String)
         columns = {name: [getattr(one, name) for one in records] for name in kinds}
@@ -159,7 +159,7 @@ def judgments(
         write_listing(frame, text, format, output)
         return
     if format != "text" or output is not None:
-        raise PolicyError("--format and --output are for the list of judgments, without QRELS")
+        raise PolicyError("--format and --output cannot be combined with QRELS")
     if version is None:
         raise PolicyError("--version is missing: the name of this version, such as 1")
     record = opened.add_judgments(qrels, rules.name, version=version, note=note)
@@ -168,7 +168,7 @@ def judgments(
 
 
 SHOWN = 200
-"""Runs of a board that the text shows, unless all are requested."""
+"""Maximum number of runs that the text shows, unless all are requested."""
 
 result_options = with_options(
     (one_of("--format", WRITERS, "Format of the tables.", "text"), output_option)
@@ -185,14 +185,14 @@ def _one_table(found: Result, name: str, table: Table) -> ResultSet:
 @command(
     epilog=examples(
         "campaign score news --task adhoc",
-        "campaign score news -m AP -m P@10 --format csv -o board.csv",
+        "campaign score news -m AP -m P@10 --format csv -o leaderboard.csv",
         "campaign score news --judgments 1 --topic-scores scores.parquet",
     )
 )
 @on_campaign
 @task_option
 @options_from(
-    f"{CAMPAIGN}.results.leaderboard.board",
+    f"{CAMPAIGN}.results.leaderboard.task_leaderboard",
     "measures judgments alpha",
     measures={"flag": "--measure measures", "multiple": True},
 )
@@ -216,20 +216,20 @@ def score(
     format: str,
     output: str | None,
 ) -> None:
-    """Score the accepted runs, and print the board.
+    """Score the accepted runs, and print the leaderboard.
 
-    What was scored before is not scored again. The exit status is 1 if a run cannot be read and is
+    Cached scores are not computed again. The exit status is 1 if a run cannot be read and is
     excluded.
     """
     if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
-        raise PolicyError(f"--topic-scores {quoted(by_topic)} ends neither in .csv nor in .parquet")
+        raise PolicyError(f"--topic-scores must end in .csv or .parquet, got {quoted(by_topic)}")
     chosen: dict[str, Any] = {"measures": measures or None, "judgments": judgments}
-    board = opened.leaderboard(task, alpha=alpha, **chosen)
+    ranked = opened.leaderboard(task, alpha=alpha, **chosen)
     if by_topic is not None:
         scores = opened.score(task, **chosen)
         (scores.write_csv if by_topic.endswith(".csv") else scores.write_parquet)(by_topic)
-    most = None if every or format != "text" else SHOWN
-    write_results(_one_table(board, board.name, board.tables(most=most)[0]), format, None, output)
+    table = ranked.tables(max_runs=None if every or format != "text" else SHOWN)[0]
+    write_results(_one_table(ranked, ranked.name, table), format, None, output)
 
 
 @command(
@@ -251,9 +251,9 @@ def score(
 )
 @result_options
 def standing(opened: Campaign, run: str, format: str, output: str | None, **options: Any) -> None:
-    """Say where a run stands among those of the campaign.
+    """Compare a run with those of the campaign.
 
-    It is compared with the best and the median run, and a baseline. RUN is a file, or the tag of
+    It is compared with the best run, the median run, and a baseline. RUN is a file, or the tag of
     one of the campaign's runs.
     """
     write_results(together(opened.standing(run, **options)), format, ALL, output)
@@ -263,7 +263,7 @@ def standing(opened: Campaign, run: str, format: str, output: str | None, **opti
     epilog=examples(
         "campaign history news -m nDCG@10",
         'campaign history "releases/*" -m AP --standardised',
-        'campaign history board.csv -m "MRR@100 (Eval)" --all',
+        'campaign history leaderboard.csv -m "MRR@100 (Eval)" --all',
     )
 )
 @settings("own")
@@ -280,14 +280,14 @@ def standing(opened: Campaign, run: str, format: str, output: str | None, **opti
     },
     own={"multiple": True, "metavar": "MARK", "show_default": False},
 )
-@option("--all", "every", is_flag=True, help="All entries, not the records alone.")
+@option("--all", "every", is_flag=True, help="All entries, not only the records.")
 @result_options
 def history(
     sources: tuple[str, ...], every: bool, format: str, output: str | None, **options: Any
 ) -> int:
     """List the records: entries that beat all before them.
 
-    SOURCE is a campaign's folder, a release's folder, or a table of a board.
+    SOURCE is a campaign's folder, a release's folder, or a table of a leaderboard.
     """
     from cranfield.campaign import history
 
@@ -316,10 +316,10 @@ def release() -> None:
 )
 @output_to("FOLDER", "Folder of the sheets.")
 def sheets(opened: Campaign, task: str | None, output: str, **options: Any) -> None:
-    """Write a sheet for each accepted run, as TREC's.
+    """Write a sheet for each accepted run, as at TREC.
 
-    Each is HTML, text and JSON. They are for organisers and for publication; `packet` makes what
-    one team may have before.
+    Each is HTML, text and JSON. Sheets are for organisers and for publication; `packet` writes the
+    part that one team may see before.
     """
     _print_number(opened.sheets(task, output, **options), output)
 
@@ -339,7 +339,7 @@ def sheets(opened: Campaign, task: str | None, output: str, **options: Any) -> N
 )
 @output_to("FOLDER", "Folder of the overview.")
 def overview(opened: Campaign, task: str | None, output: str, **options: Any) -> None:
-    """Write the overview of a task: board, topics, charts, report."""
+    """Write the overview of a task: leaderboard, topics, charts, report."""
     _print_number(opened.overview(task, output, **options), output)
 
 
@@ -350,20 +350,20 @@ def overview(opened: Campaign, task: str | None, output: str, **options: Any) ->
     )
 )
 @on_campaign
-@option("--team", help="The team that it is for.")
-@option("--all", "every", is_flag=True, help="One for each team with accepted runs.")
+@option("--team", help="Team of the packet.")
+@option("--all", "every", is_flag=True, help="Packets of all teams with accepted runs.")
 @options_from(
     f"{CAMPAIGN}.results.sheet_files.write_packet",
     "task judgments",
 )
 @output_to("PATH", "An archive, NAME.zip, or a folder; with --all a folder of archives.")
 def packet(opened: Campaign, team: str | None, every: bool, output: str, **options: Any) -> None:
-    """Write what one team gets before the release.
+    """Write the packet of a team before the release.
 
-    Its sheets, the statistics of categories, and nothing of others.
+    It has the sheets of the team and the statistics of categories, and names no other team.
     """
     if every == (team is not None):
-        raise PolicyError("name a team with --team, or take --all")
+        raise PolicyError("expected either --team or --all")
     if team is not None:
         opened.packet(team, output, **options)
         print(output)
@@ -392,13 +392,13 @@ def make(opened: Campaign, **options: Any) -> None:
     """Make a release of a task: runs, judgments, scores, sheets.
 
     A release is a folder that never changes: a bag (BagIt 1.0) in the campaign's folder `releases`.
-    It holds what may be shown, and nothing else. The same campaign and options give the same bytes.
+    It has only public data. The same campaign and options give the same bytes.
     """
     made = opened.release(**options)
     print(plain(f"{made.path}: {made.said}"))
     print(f"SHA-256 of tagmanifest-sha256.txt, to be published: {made.manifest}")
-    for sentence in made.left_out:
-        print(f"not in it: {sentence}")
+    for sentence in made.excluded:
+        print(f"not included: {sentence}")
 
 
 @release.command(
@@ -412,10 +412,10 @@ def make(opened: Campaign, **options: Any) -> None:
 def retract(opened: Campaign, release: str, reason: str) -> None:
     """Retract a release, with a reason that everybody can read.
 
-    It stays as it is, with a note beside it that says why.
+    It stays unchanged, with a note beside it on the reason.
     """
     opened.retract(release, reason)
-    print(plain(f"{release} is retracted: releases/{release}.retracted.json says why"))
+    print(plain(f"{release} is retracted: releases/{release}.retracted.json has the reason"))
 
 
 @release.command(
@@ -428,8 +428,8 @@ def retract(opened: Campaign, release: str, reason: str) -> None:
 def site(folder: str, output: str) -> None:
     """Write the static site, from releases alone.
 
-    Boards, topics, a page for each run. FOLDER is a campaign's, or one of releases; of a campaign,
-    only those that it has a record of are shown. The pages need no server, no network and no
+    Leaderboards, topics, and a page for each run. FOLDER is a campaign, or a folder of releases; of
+    a campaign, only recorded releases are shown. The pages need no server, no network and no
     scripts: they can be opened from the folder, copied, or served from anywhere.
     """
     from cranfield.campaign.publishing.site.writing import write_site_from
@@ -439,6 +439,4 @@ def site(folder: str, output: str) -> None:
     pages = sum(path.suffix == ".html" for path in files)
     print(plain(f"{output}: {counted(pages, 'page')}, {size:.1f} MB; open {output}/index.html"))
     for name in unknown:
-        print(
-            plain(f"excluded: {name}, which is in no record (a kill left it, or it was put there)")
-        )
+        print(plain(f"excluded: {name}, which is not recorded (interrupted, or copied there)"))

@@ -28,7 +28,7 @@ from cranfield.cli.options.signatures import options_from, options_of
 
 if TYPE_CHECKING:
     from cranfield.campaign import Campaign, Submission
-    from cranfield.campaign.submitting.submit import Submitted
+    from cranfield.campaign.submitting.submit import SubmissionOutcome
 
 
 @group(
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     ),
 )
 def team() -> None:
-    """Add teams, change what is known of them, and list them."""
+    """Add, change and list teams."""
 
 
 _ABOUT_TEAM = options_of(
@@ -55,7 +55,7 @@ _ABOUT_TEAM = options_of(
 @click.argument("id")
 @with_options(_ABOUT_TEAM)
 def add(opened: Campaign, id: str, **about: Any) -> None:
-    """Add a team; ID is what commands, tables and files call it."""
+    """Add a team; ID is its name in commands, tables and files."""
     known = {name: value for name, value in about.items() if value is not None}
     print(f"added: {plain(opened.add_team(id, **known).id)}")
 
@@ -65,7 +65,7 @@ def add(opened: Campaign, id: str, **about: Any) -> None:
 @click.argument("id")
 @with_options(_ABOUT_TEAM)
 def change(opened: Campaign, id: str, **about: str | None) -> None:
-    """Change what is given; an empty text takes a contact or a date away."""
+    """Change a team; an empty text removes a contact or a date."""
     print(f"changed: {plain(opened.change_team(id, **about).id)}")
 
 
@@ -77,7 +77,7 @@ contacts_option = option("--contacts", is_flag=True, help="Show contacts too.")
 @contacts_option
 @listing_options
 def list_teams(opened: Campaign, contacts: bool, format: str, output: str | None) -> None:
-    """List teams, and how many runs of theirs are accepted."""
+    """List teams with their numbers of accepted runs."""
     import polars as pl
 
     from cranfield.tabular import text_table
@@ -104,7 +104,7 @@ def run() -> None:
     """Submit runs, replace or withdraw them, and list them."""
 
 
-DECLARED = f"{CAMPAIGN}.submitting.entering.Declared"
+DECLARED = f"{CAMPAIGN}.submitting.entering.Declaration"
 _OF_RUN = (
     *options_of(DECLARED, "type priority"),
     option(
@@ -148,7 +148,7 @@ def _instant(text: str) -> Any:
     "--from",
     "table",
     metavar="TABLE",
-    help="Submit the runs of a table, found by their tags among RUN..., files or folders.",
+    help="Submit the runs of a table, found by their tags in RUN..., files or folders.",
     type=READ,
 )
 @options_from(
@@ -174,7 +174,7 @@ def submit(
 ) -> int:
     """Submit runs: each is accepted, or refused with all its faults.
 
-    What is kept are the bytes as they came. The exit status is 1 where a run is refused.
+    The submitted bytes are stored unchanged. The exit status is 1 if a run is refused.
     """
     from cranfield.campaign.submitting.archive import (
         ArchiveTable,
@@ -182,14 +182,14 @@ def submit(
         read_archive_table,
         submit_archive,
     )
-    from cranfield.campaign.submitting.entering import Declared
+    from cranfield.campaign.submitting.entering import Declaration
 
     names = ("team", "tag", "type", "priority", "answers", "description", "received")
-    given = Declared(**{name: options.pop(name) for name in names})
+    given = Declaration(**{name: options.pop(name) for name in names})
     if given.tag is not None and (table is not None or len(runs) > 1):
-        raise PolicyError("--tag goes with one run")
+        raise PolicyError("--tag requires exactly one run")
     if not runs and table is None:
-        raise PolicyError("no run is given")
+        raise PolicyError("expected at least one run")
     if table is not None:
         listed = read_archive_table(
             table, runs, opened.rules, given=given, task=task, columns=columns
@@ -207,7 +207,7 @@ def submit(
             print(outcome.submitted)
         else:
             about = "" if table is None else f"run {quoted(outcome.row.declared.tag)}: "
-            print(f"cranfield: error: {plain(about + outcome.wrong)}", file=sys.stderr)
+            print(f"cranfield: error: {plain(about + outcome.reason)}", file=sys.stderr)
     accepted = sum(outcome.accepted for outcome in outcomes)
     if len(outcomes) > 1:
         print(f"{accepted:,} of {len(outcomes):,} runs accepted")
@@ -224,19 +224,19 @@ def submit(
 @click.argument("run", type=READ)
 @with_options(_OF_RUN)
 def replace(opened: Campaign, tag: str, run: str, **declared: Any) -> int:
-    """Submit a run in the place of an accepted one.
+    """Replace an accepted run by another one of the same team and task.
 
-    It is of the same team and task. TAG is that of the run to be replaced; the new one may have the
-    same. What is not said of the new run is as it was of the old one.
+    TAG is that of the run to be replaced; the new one may have the same. Options that are not set
+    keep the values of the old run.
     """
     old = opened.registry.submission(tag)
     if old is None:
-        raise PolicyError(f"no run is called {quoted(tag)}")
+        raise PolicyError(f"unknown run {quoted(tag)}")
     for name in ("type", "priority", "answers", "description"):
         declared[name] = declared[name] or getattr(old, name)
     submitted = opened.submit(run, old.task, team=old.team, replaces=old.tag, **declared)
     print(submitted)
-    if submitted.accepted and not submitted.again:
+    if submitted.accepted and not submitted.is_repeat:
         print(f"replaced: {plain(old.tag)}, submitted at {old.received}")
     _print_feedback(opened, [submitted])
     return int(not submitted.accepted)
@@ -268,11 +268,11 @@ def purge(opened: Campaign, tag: str, reason: str) -> None:
 
     run = opened.purge(tag, reason)
     there = path(opened.folder, run.object).exists()
-    what = "its bytes stay, since something else is these bytes too" if there else "bytes removed"
+    what = "its bytes stay, because something else has the same bytes" if there else "bytes removed"
     print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {what}")
 
 
-def _print_feedback(opened: Campaign, submitted: Sequence[Submitted]) -> None:
+def _print_feedback(opened: Campaign, submitted: Sequence[SubmissionOutcome]) -> None:
     """Print the scores that the rules of a task let teams see before its release."""
     accepted = [one.submission for one in submitted if one.accepted]
     for task in dict.fromkeys(run.task for run in accepted):
@@ -361,10 +361,10 @@ def _cell(value: object) -> str:
 @one_of("--format", ("text", "json"), "Format of the records.", "text")
 @output_option
 def show(opened: Campaign, tag: str, contacts: bool, format: str, output: str | None) -> None:
-    """Show all that is known of a run, and of others with its tag.
+    """Show the records of all runs with a tag.
 
-    That is what was declared of it, faults and events. It is for organisers: it tells of other
-    teams where a ranking is the same as theirs.
+    These are declarations, faults and events. They are for organisers only: they name other teams
+    with the same ranking.
     """
     records = opened.run_records(tag, contacts=contacts)
     if format == "json":

@@ -42,7 +42,7 @@ from cranfield.cli.options.scores import (
     scale_option,
     score_input,
 )
-from cranfield.reporting.kinds_of_marks import MARKS, kind_of
+from cranfield.reporting.marks import MARKS, kind_of
 from cranfield.result import together
 
 if TYPE_CHECKING:
@@ -277,13 +277,13 @@ def _written(
 def _boards(
     boards: Mapping[str, RankSets | JointComparison], format: str, view: str, printing: Printing
 ) -> str:
-    from cranfield.reporting.comparison_formats import board_text
+    from cranfield.reporting.comparison_formats import leaderboards_text
 
     if view == "prose":
         return "".join(f"{one.prose(format)}\n" for one in boards.values())  # type: ignore[union-attr]
     if format in MARKUP:
         return printing.text([one.as_table() for one in boards.values()], format)
-    return board_text(boards, format)
+    return leaderboards_text(boards, format)
 
 
 def _worse(found: Mapping[str, PairwiseComparison], margin: str | None) -> list[str]:

@@ -22,6 +22,7 @@ from cranfield.cli.options.judging import (
     JUDGING_SETTINGS,
     RUN_SETTINGS,
     Reading,
+    bad_run_option,
     evaluated,
     judging_options,
     max_grade_option,
@@ -29,7 +30,6 @@ from cranfield.cli.options.judging import (
     one_of,
     reading_options,
     rel_option,
-    skip_bad_runs,
     wanted_measures,
 )
 from cranfield.cli.options.output import (
@@ -73,7 +73,7 @@ OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
 @settings(
     f"{JUDGING_SETTINGS} order caption label long",
     flags="ties topics unjudged depth lengths groups intents aspect input-format system columns"
-    " lower duplicates skip-bad-runs subtopics",
+    " lower on-duplicate on-bad-run subtopics",
 )
 @score_input(measures_option(DEFAULT))
 @output_options(formats=OUTPUTS)
@@ -184,7 +184,7 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
     " settings",
 )
 @settings(
-    "duplicates on-duplicate skip-bad-runs lengths max-grade unjudged negative ties"
+    "duplicates on-duplicate on-bad-run lengths max-grade unjudged negative ties"
     " order caption label long"
 )
 @click.argument("qrels", metavar="QRELS", type=READ)
@@ -204,7 +204,7 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
     "error",
     goes_with="RUN",
 )
-@skip_bad_runs
+@bad_run_option
 @option("--until-click", is_flag=True, help="Cut each list off after its lowest click.")
 @option("--lengths", metavar="FILE", help="Lengths of documents in characters.", type=READ)
 @rel_option
@@ -220,7 +220,7 @@ def sessions(
     clicks: str | None,
     session_topics: str | None,
     on_duplicate: str,
-    bad_runs: str,
+    on_bad_run: str,
     lengths: str | None,
     rel: int | None,
     ties: str | None,
@@ -245,7 +245,7 @@ def sessions(
     read = read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
         read = read.followed_by(
-            runs, ties=ties or "trec", on_duplicate=on_duplicate, bad_runs=bad_runs
+            runs, ties=ties or "trec", on_duplicate=on_duplicate, on_bad_run=on_bad_run
         )
     options = {name: value for name, value in options.items() if value is not None}
     found = evaluate_sessions(read, qrels, wanted, lengths=lengths, **options)

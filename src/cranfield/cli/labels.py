@@ -321,7 +321,7 @@ RANKED = ("--runs", "--own-runs")
 @measures_option(DEFAULT, goes_with=RANKED)
 @options_from("cranfield.assess.compare_judges", "confidence")
 @result_options(JUDGE_TABLES)
-@going_with(("--runs",), ("system", "lower", "bad_runs"))
+@going_with(("--runs",), ("system", "lower", "on_bad_run"))
 @going_with(RANKED, (*POLICIES, *OF_DOCUMENTS, *WORK))
 @document_judging_options
 def judges(

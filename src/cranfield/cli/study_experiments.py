@@ -289,7 +289,7 @@ def reproduction(
     from cranfield import meta
     from cranfield.meta.reproduction_result import check_test
 
-    refuse_given(("bad_runs",), "cannot be combined with runs that are needed by their roles")
+    refuse_given(("on_bad_run",), "cannot be combined with runs that are needed by their roles")
     originals = _given({"baseline": original_baseline, "advanced": original_advanced})
     repeated = _given({"baseline": baseline, "advanced": advanced})
     if not originals or set(originals) != set(repeated):

@@ -55,7 +55,7 @@ class Judging(OfRankings, total=False):
     system: str | None
     columns: Mapping[str, str] | None
     on_duplicate: str
-    bad_runs: str
+    on_bad_run: str
 
 
 class Sharded(Judging, total=False):
@@ -149,7 +149,7 @@ def evaluate(
     options
         As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`,
         `max_grade`, `topics_with_grade`, `lengths`, `groups`, `intents`, `aspects`, `system`,
-        `columns`, `on_duplicate`, `bad_runs`, `jobs`, `backend`, `progress`. With
+        `columns`, `on_duplicate`, `on_bad_run`, `jobs`, `backend`, `progress`. With
         shards, the depth is that of the whole
         ranking, a system that lacks a topic in its run lacks it in all shards, and `lengths`,
         `groups`, `intents` and `aspects` are refused. Only with shards:

@@ -13,7 +13,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.scale_types import a_scale
 from cranfield.base.text import counted, json_text, plain
 from cranfield.base.version import __version__
-from cranfield.reporting.kinds_of_marks import kind_of
+from cranfield.reporting.marks import kind_of
 from cranfield.reporting.page.drawn import span
 from cranfield.reporting.summary import lead, shared_lines, test_sentence
 from cranfield.reporting.tables import evaluation_table, marks_of
@@ -38,15 +38,15 @@ def with_bars(one: PairwiseComparison) -> tuple[Table, str]:
     level = f"{100 * (1 - one.alpha):.4g}%"
     if one.shows_pairs:
         middle, low, high = one.difference, *one.interval
-        legend = f"bars: the difference with its {level} limits; │ is 0"
+        legend = f"bars: the difference with its {level} confidence interval; │ is 0"
     else:
         limits = one.around(int(one.order[0]))
         if limits is None:
             return table, ""
         middle, low, high = (values[one.order] for values in (one.means, *limits))
-        legend = "bars: systems whose bars do not overlap differ"
+        legend = "bars: systems whose bars do not overlap are significantly different"
         if one.half_widths is None:
-            of = f"{level} limits of the {one.difference_from} the best"
+            of = f"{level} confidence interval of the {one.difference_from} the best"
             legend = f"bars: {of}, around its {one.mean_of}"
     ends = span(middle, low, high, zero=one.shows_pairs)
     drawings = bars(middle, low, high, ends, zero=one.shows_pairs)
@@ -211,7 +211,7 @@ def comparison_json(found: Mapping[str, Meaningfulness], margin: str | None = No
     return json_text({"cranfield": __version__, "comparisons": comparisons})
 
 
-def board_text(found: Mapping[str, RankSets | JointComparison], format: str) -> str:
+def leaderboards_text(found: Mapping[str, RankSets | JointComparison], format: str) -> str:
     """Return leaderboards or joint comparisons as `text`, `csv` or `json`."""
     if format == "text":
         return "\n\n".join(map(str, found.values())) + "\n"
@@ -225,13 +225,13 @@ def board_text(found: Mapping[str, RankSets | JointComparison], format: str) -> 
         ]
         return pl.concat(named, how="diagonal").write_csv()
     shared = ("method", "alpha", "topics", "resamples", "seed", "notes")
-    boards = [
+    leaderboards = [
         {"measure": name}
         | {attribute: getattr(one, attribute) for attribute in shared}
         | {"rows": frames[name].to_dicts()}
         for name, one in found.items()
     ]
-    return json_text({"cranfield": __version__, "boards": boards})
+    return json_text({"cranfield": __version__, "leaderboards": leaderboards})
 
 
 def as_dict(found: PairwiseComparison) -> dict[str, Any]:

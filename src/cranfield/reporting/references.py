@@ -263,7 +263,7 @@ def cite(*things: Any) -> References:
             missing.append(name)
     missing = list(dict.fromkeys(missing))
     if missing:
-        warn(f"no source is known of {', '.join(map(quoted, missing))}", stacklevel=2)
+        warn(f"no source known for {', '.join(map(quoted, missing))}", stacklevel=2)
     return References(
         tuple(work for key, work in entries().items() if key in used),
         {key: tuple(names) for key, names in used.items() if names},

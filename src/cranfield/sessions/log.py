@@ -528,7 +528,7 @@ def followed_by(
     *,
     ties: str = "trec",
     on_duplicate: str = "error",
-    bad_runs: str = "error",
+    on_bad_run: str = "error",
 ) -> Sessions:
     """Append the rankings of runs to sessions, as the results of their current queries.
 
@@ -544,7 +544,7 @@ def followed_by(
         Whatever :func:`cranfield.read_runs` takes; the topics are the names of sessions.
     ties
         Order of documents with equal scores, as for :func:`cranfield.judge`.
-    on_duplicate, bad_runs
+    on_duplicate, on_bad_run
         As for :func:`cranfield.read_runs`.
 
     Returns
@@ -575,7 +575,7 @@ def followed_by(
     """
     if len(sessions.systems) != 1:
         raise PolicyError(f"runs follow a log of one system, not of {len(sessions.systems)}")
-    collection = read_runs(runs, on_duplicate=on_duplicate, bad_runs=bad_runs)
+    collection = read_runs(runs, on_duplicate=on_duplicate, on_bad_run=on_bad_run)
     if not len(collection):
         raise InputError("no runs were given")
     read = list(collection)

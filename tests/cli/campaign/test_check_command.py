@@ -61,7 +61,7 @@ def test_the_status_is_0_where_all_are_accepted_1_where_one_is_refused_2_where_o
 def test_standard_input_and_what_was_declared(pack: Path) -> None:
     out, _ = check(pack, "-", "--tag", "x", "--team", "GOOD", status=1, stdin=GOOD.encode())
     assert out == (
-        "standard input:1: tag 'good' where 'x' was declared [tag-declared]\n"
+        "standard input:1: tag 'good' differs from the declared tag 'x' [tag-declared]\n"
         "standard input:1: tag 'good' is the team's own id [tag-team]\n"
         "standard input: refused: 2 errors\n"
     )

@@ -40,10 +40,6 @@ def test_agreement_is_that_of_the_comparison(people: dict[str, dict[str, int]]) 
             .rows()
         )
         assert (row["value"], row["low"], row["high"]) == (value, low, high)
-    with pytest.raises(cf.PolicyError, match="unknown statistic 'x'; expected one of:"):
-        charts.judges_chart(found, ["x"])
-    with pytest.raises(cf.PolicyError, match="expected 1 to 4 statistics, got 0"):
-        charts.judges_chart(found, [])
 
 
 def test_a_table_of_shares_for_each_judge(people: dict[str, dict[str, int]]) -> None:
@@ -55,8 +51,6 @@ def test_a_table_of_shares_for_each_judge(people: dict[str, dict[str, int]]) -> 
     shares = {(row["label"], row["grade"]): row["share"] for row in rows}
     table = found.confusion("j2").drop("grade by people").to_numpy()
     assert [shares[k, 1] for k in range(4)] == pytest.approx(table[1] / table.sum(axis=0))
-    with pytest.raises(cf.PolicyError, match="no system 'x'|'x'"):
-        charts.confusion_chart(found, judges=["x"])
 
 
 def test_self_preference_is_drawn_by_its_sign(people: dict[str, dict[str, int]]) -> None:
@@ -73,12 +67,10 @@ def test_self_preference_is_drawn_by_its_sign(people: dict[str, dict[str, int]])
     assert domain_of(chart, "y") == ["turned", "fair", "turned too"]
     verdicts = {row["judge"]: row["verdict"] for row in rows_with(chart, "bias")}
     assert verdicts == {
-        "turned": "favours its family",
+        "turned": "favours its own family",
         "fair": "no clear bias",
-        "turned too": "disfavours its family",
+        "turned too": "disfavours its own family",
     }
-    with pytest.raises(cf.PolicyError, match="unknown measure 'AP'; expected one of:"):
-        charts.self_preference_chart(found, "AP")
 
 
 def test_names_of_any_kind(people: dict[str, dict[str, int]]) -> None:

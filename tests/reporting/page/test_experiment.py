@@ -81,7 +81,7 @@ def test_no_verdict_while_the_sample_ratio_fails(tmp_path: Path) -> None:
 
 def test_nothing_found_is_said(tmp_path: Path) -> None:
     said = words(read(experiment(lift=0.0), tmp_path))
-    assert "No difference between treatment and control is found by m." in said
+    assert "No significant difference between treatment and control by m." in said
 
 
 def test_looks_are_drawn_and_listed(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_looks_are_drawn_and_listed(tmp_path: Path) -> None:
     [band] = page.all("polygon")
     assert len((band["points"] or "").split()) == 2 * found.looks.height
     said = words(page)
-    assert "limits and p hold at all looks together" in said
+    assert "confidence intervals and p-values are valid at all looks" in said
     for value in found.looks["low"]:
         assert f"{value:.4f}" in said
     chart = charts.sequence_chart(found)

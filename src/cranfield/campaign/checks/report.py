@@ -74,7 +74,7 @@ class Fault:
 
 @dataclass(frozen=True, repr=False)
 class CheckReport(Result):
-    """What a check of one run found; made by :func:`check_run`.
+    """Result of the check of one run; made by :func:`check_run`.
 
     Printed, it is what `cranfield check` prints: a line for each fault, and the verdict.
 
@@ -127,12 +127,12 @@ class CheckReport(Result):
 
     @property
     def accepted(self) -> bool:
-        """Whether there is no error."""
+        """True if the run has no error."""
         return not self.errors
 
     @property
     def outcome(self) -> str:
-        """Whether the run is accepted, and how many faults there are."""
+        """Verdict on the run, with the numbers of its faults."""
         parts = []
         for noun, faults in (("error", self.errors), ("warning", self.warnings)):
             # A fault that stands for those that are not listed counts as all of them.
@@ -245,7 +245,7 @@ class Faults:
 
     @property
     def readable(self) -> bool:
-        """Whether no fault stops the readers of runs."""
+        """True if no fault stops the readers of runs."""
         return not any(code in UNREADABLE for code in self._listed)
 
     def names(self, names: Sequence[str]) -> str:

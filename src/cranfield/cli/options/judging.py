@@ -40,22 +40,13 @@ def names_of_columns(given: str) -> dict[str, str]:
     return columns
 
 
-skip_bad_runs = option(
-    "--skip-bad-runs",
-    "bad_runs",
-    is_flag=True,
-    goes_with="RUN",
-    # Versions of click do not agree on what a flag with a value and a default is.
-    callback=lambda context, option, skip: "skip" if skip else "error",
-    help="Leave out runs that cannot be read, and tell.",
-)
-
 (ungraded_option,) = options_of("cranfield.read_qrels", "ungraded")
 (subtopics_option,) = options_of(
     "cranfield.read_qrels", "subtopics", subtopics={"goes_with": ("QRELS", "--judged")}
 )
 (separator_option,) = options_of("cranfield.read_runs", "separator")
 (numbers_option,) = options_of("cranfield.read_runs", "numbers")
+(bad_run_option,) = options_of("cranfield.read_runs", "on_bad_run", on_bad_run={"goes_with": "RUN"})
 
 reading_options = (
     *options_of(
@@ -81,7 +72,7 @@ reading_options = (
     separator_option,
     numbers_option,
     *options_of("cranfield.read_runs", "on_duplicate"),
-    skip_bad_runs,
+    bad_run_option,
 )
 
 
@@ -99,7 +90,7 @@ class Reading:
     subtopics: bool | None = None
     on_duplicate: str = "error"
     ungraded: str = "error"
-    bad_runs: str = "error"
+    on_bad_run: str = "error"
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Reading:
@@ -178,7 +169,7 @@ class Reading:
             raise PolicyError("standard input cannot be both the judgments and a run")
         if runs:
             self._check_lower()
-        return read_runs(runs, bad_runs=self.bad_runs, **self._of_runs)
+        return read_runs(runs, on_bad_run=self.on_bad_run, **self._of_runs)
 
     @property
     def _of_runs(self) -> dict[str, Any]:
@@ -347,7 +338,7 @@ document_judging_options = _judging()
 """The options of reading and judging where documents are judged, not subtopics."""
 
 RUN_SETTINGS = (
-    "input-format encoding system columns lower separator numbers on-duplicate skip-bad-runs"
+    "input-format encoding system columns lower separator numbers on-duplicate on-bad-run"
 )
 """Options of reading runs that most commands take from a file of settings."""
 

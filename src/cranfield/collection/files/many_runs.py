@@ -55,7 +55,7 @@ _USUAL = {
     "separator": "auto",
     "numbers": "auto",
     "on_duplicate": "error",
-    "bad_runs": "error",
+    "on_bad_run": "error",
 }
 """Options of reading, and their defaults."""
 
@@ -87,10 +87,10 @@ class Runs(Sequence[Run]):
     (Run('b': 1 topic, 1 document), Run('a': 1 topic, 1 document))
     """
 
-    def __init__(self, items: Sequence[Item], *, bad_runs: str = "error", **options: Any) -> None:
+    def __init__(self, items: Sequence[Item], *, on_bad_run: str = "error", **options: Any) -> None:
         self._items = tuple(items)
         self._options = options
-        self.bad_runs = bad_runs
+        self.on_bad_run = on_bad_run
         self.skipped: dict[int, str] = {}
         """The error of each run that was skipped in the last iteration, by its index."""
 
@@ -110,7 +110,7 @@ class Runs(Sequence[Run]):
         except InputError as error:
             if name is not None and error.source == RUN.called:
                 error = converted_error(error, InputError, f"run {quoted(name)}")
-            if self.bad_runs == "error":
+            if self.on_bad_run == "error":
                 raise error from None
             raise converted_error(error, BadRunError) from None
 
@@ -133,7 +133,7 @@ class Runs(Sequence[Run]):
                     yield run
 
     def _of(self, items: Sequence[Item]) -> Runs:
-        return Runs(items, bad_runs=self.bad_runs, **self._options)
+        return Runs(items, on_bad_run=self.on_bad_run, **self._options)
 
     @contextmanager
     def skipping(self) -> Iterator[Callable[[int, BadRunError], None]]:
@@ -209,10 +209,10 @@ class Runs(Sequence[Run]):
         new = {name: value for name, value in options.items() if value != _USUAL[name]}
         if not new:
             return self
-        for name in _USUAL.keys() - {"on_duplicate", "bad_runs"}:
+        for name in _USUAL.keys() - {"on_duplicate", "on_bad_run"}:
             if name in new and new[name] != self._options.get(name, _USUAL[name]):
                 raise PolicyError(f"{name} applies to files and tables; these runs have been read")
-        return Runs(self._items, **{"bad_runs": self.bad_runs, **self._options, **new})
+        return Runs(self._items, **{"on_bad_run": self.on_bad_run, **self._options, **new})
 
     def __repr__(self) -> str:
         return f"Runs({counted(len(self), 'run')})"
@@ -229,7 +229,7 @@ def read_runs(
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
     on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
-    bad_runs: str = "error",
+    on_bad_run: Annotated[str, OneOf(tuple(BAD_RUNS))] = "error",
 ) -> Runs:
     """Read many runs, each on access.
 
@@ -249,7 +249,7 @@ def read_runs(
         Column of a table of several systems that names them; `tag` for those of TREC text. It need
         not be given if it has one of the usual names; `tag` makes systems of the tags of a TREC
         file that has several.
-    bad_runs
+    on_bad_run
         How to treat a run that cannot be read: `error` (default), or `skip`, with a warning.
 
     Raises
@@ -272,7 +272,7 @@ def read_runs(
     ['a', 'b']
     """
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
-    check_choice("bad_runs", bad_runs, BAD_RUNS)
+    check_choice("on_bad_run", on_bad_run, BAD_RUNS)
     options: dict[str, Any] = {
         "format": format,
         "encoding": encoding,
@@ -284,13 +284,13 @@ def read_runs(
         "on_duplicate": on_duplicate,
     }
     if isinstance(data, Runs):
-        return data.read_as(bad_runs=bad_runs, **options)
+        return data.read_as(on_bad_run=on_bad_run, **options)
     parts = [*_items(data)]
     if columns is not None:
         options["columns"] = names = called(columns, "run", system)
         names.beside_tables = any(_is_table(part) for _, part in parts)
     items = [item for name, part in parts for item in _systems(name, part, options)]
-    return Runs(items, bad_runs=bad_runs, **options)
+    return Runs(items, on_bad_run=on_bad_run, **options)
 
 
 def _is_table(data: Any) -> bool:

@@ -58,7 +58,7 @@ def read_both(
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
     on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
-    bad_runs: str = "error",
+    on_bad_run: str = "error",
 ) -> tuple[Runs, Qrels]:
     """Read judgments, and prepare runs to be read, with names of columns for both."""
     runs, qrels = _in_order(runs, qrels)
@@ -75,7 +75,7 @@ def read_both(
         # Columns that the judgments did not have must be in the runs.
         of_runs.loose &= of_qrels.met
     many = read_runs(
-        runs, system=system, columns=of_runs, bad_runs=bad_runs, on_duplicate=on_duplicate
+        runs, system=system, columns=of_runs, on_bad_run=on_bad_run, on_duplicate=on_duplicate
     )
     return many, judgments
 
@@ -179,7 +179,7 @@ def judge(
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
     on_duplicate: str = "error",
-    bad_runs: str = "error",
+    on_bad_run: str = "error",
     jobs: Annotated[int | None, Whole(1)] = None,
     backend: Annotated[str | None, OneOf(BACKENDS)] = None,
     progress: Progress | None = None,
@@ -224,7 +224,7 @@ def judge(
         measures of diversity use it. Without, the intents of a topic are equally likely.
     aspects
         Judgments on other aspects than relevance, by the aspect's name.
-    system, bad_runs
+    system, on_bad_run
         As for :func:`read_runs`.
     columns
         As for :func:`read_runs` and :func:`read_qrels`; what is the topic or the document may be
@@ -288,7 +288,7 @@ def judge(
             runs,
             qrels,
             subtopics=True if intents is not None else None,
-            bad_runs=bad_runs,
+            on_bad_run=on_bad_run,
             **reading,
         )
     judgments = by_subtopic.flat()

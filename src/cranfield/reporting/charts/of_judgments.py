@@ -154,8 +154,8 @@ def confusion_chart(
     chart = alt.concat(
         *panels,
         columns=COLUMNS,
-        title=headed(title, "Shares of people's grades by grade of the judge, and its pairs."),
-        description=f"{title}: a table of shares for {counted(len(places), 'judge')}.",
+        title=headed(title, "Proportions of people's grades by grade of the judge, and its pairs."),
+        description=f"{title}: a confusion matrix for {counted(len(places), 'judge')}.",
     )
     return themed(chart)
 

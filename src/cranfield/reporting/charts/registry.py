@@ -111,7 +111,7 @@ def _scores_of(evaluation: Evaluation, measure: Any = None) -> Scores:
     """Choose the scores of one measure of an evaluation."""
     if measure is None and len(evaluation) > 1:
         raise PolicyError(
-            f"the chart shows one measure: say measure={next(iter(evaluation))!r}, or another of"
+            f"the chart shows one measure; set measure={next(iter(evaluation))!r}, or another of"
             f" {', '.join(evaluation)}"
         )
     return evaluation[next(iter(evaluation)) if measure is None else measure]
@@ -120,7 +120,7 @@ def _scores_of(evaluation: Evaluation, measure: Any = None) -> Scores:
 def _anova_of(comparison: Any) -> Any:
     if comparison.anova is None:
         raise PolicyError(
-            f"{comparison.info.title} is no analysis of variance; test='anova-2' is one"
+            f"{comparison.info.title} is not an analysis of variance; use test='anova-2'"
         )
     return comparison.anova
 
@@ -161,7 +161,7 @@ def drawing(thing: Any, name: str) -> Callable[..., Any]:
         raise AttributeError(f"unknown chart {name!r}; {has}") from None
     if found not in of:
         one = CHARTS[found]
-        raise AttributeError(f"{name} is cf.charts.{one.function}, drawn of {one.of}; {has}")
+        raise AttributeError(f"{name} is cf.charts.{one.function}, which takes {one.of}; {has}")
     draw, way = CHARTS[found].draw, of[found]
     own = tuple(inspect.signature(way).parameters)[1:]
 

@@ -96,7 +96,7 @@ def scaling_of(
         return Scaling(declared, "", unknown, None, None, unknown)
     highest = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
     found, why = _found(measure, highest)
-    scaled: Scaled | str = "left out as asked"
+    scaled: Scaled | str = "not requested"
     if wanted:
         scaled = _scaled(measure, comparison, evaluation, given)
     if not declared:
@@ -127,13 +127,13 @@ def _scaled(
     evaluation: Evaluation | None,
     given: Mapping[str, Any],
 ) -> Scaled | str:
-    """Return what interval scaling changes, or the reason why there is no such version here."""
+    """Return what interval scaling changes, or the reason why the version is not available."""
     if isinstance(measure, Interval):
         return "it is interval-scaled already"
     if comparison is None:
         return "systems are not compared by it"
     if evaluation is None:
-        return "it needs the runs, and there are only their scores"
+        return "it requires the runs, but only scores are available"
     if measure.cutoff is None:
         return "it has no cutoff"
     most = LONGEST if measure.name in ADDITIVE else LONGEST_WALK
@@ -167,7 +167,7 @@ def _scaled(
 COVERAGE = ("Judged", "Unjudged")
 """Measures of the judgments, by which systems are not compared."""
 
-NO_QUALITY = "it tells how much is judged, not how good a ranking is"
+NO_QUALITY = "it measures how much is judged, not the quality of a ranking"
 
 MISSING = ("missing score", "for lack of a score")
 """Phrases of notes on the policy for missing scores."""
@@ -243,10 +243,10 @@ def collect(results: Any, *, title: str, scales: bool = True, **options: Any) ->
     evaluation = results if isinstance(results, Evaluation) and _of_rankings(results) else None
     found = list(_items(results))
     if not found:
-        raise CranfieldError("there is nothing to report: no scores and no comparisons")
+        raise CranfieldError("nothing to report: expected scores or comparisons")
     made = [one for one in found if isinstance(one, PairwiseComparison)]
     if made and (late := sorted(set(given) - {"jobs"})):
-        raise PolicyError(f"{', '.join(late)}: the comparisons are made; such options are theirs")
+        raise PolicyError(f"{', '.join(late)} cannot be combined with finished comparisons")
     systems = found[0].systems
     for one in found:
         if one.systems != systems:
@@ -286,7 +286,7 @@ def _items(results: Any) -> Iterable[Scores | PairwiseComparison]:
         yield as_scores(results)
     else:
         kind = type(results).__name__
-        raise PolicyError(f"a report takes an evaluation, scores or comparisons, not {kind}")
+        raise PolicyError(f"expected an evaluation, scores or comparisons, got {kind}")
 
 
 def _names(found: Sequence[Scores | PairwiseComparison]) -> list[str]:
@@ -345,7 +345,7 @@ def _compared(
     if known is not None and known.name in COVERAGE:
         return one, None, NO_QUALITY
     if len(one.systems) < 2:
-        return one, None, "there is one system, and nothing to compare it with"
+        return one, None, "there is only one system"
     try:
         made = compare(one, **given)
     except PolicyError:

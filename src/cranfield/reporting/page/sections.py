@@ -49,7 +49,7 @@ def numbers(contents: Contents) -> dict[str, int]:
 
 def coverage_lines(contents: Contents) -> list[str]:
     if contents.evaluation is None:
-        return ["These are scores from elsewhere: what is unjudged, missing or tied is not known."]
+        return ["Only scores were given, so unjudged, missing and tied documents are not known."]
     judged, rows = contents.evaluation.judged, contents.evaluation.coverage.systems
     shares = [row.unjudged_10 / max(1, row.retrieved_10) for row in rows]
     worst = int(np.argmax(shares))

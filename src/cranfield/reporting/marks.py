@@ -1,4 +1,4 @@
-"""Which marks of significance there are, checked before anything is read or tested."""
+"""Marks of significance, checked before anything is read or tested."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def levels_of(alpha: Any) -> tuple[float, ...]:
 
 
 def kind_of(marks: str | None, baselines: Sequence[str], levels: Sequence[float]) -> str:
-    """Choose what marks are, and refuse what does not go together, before anything is tested."""
+    """Choose the marks, and refuse invalid combinations before anything is tested."""
     if marks is None:
         marks = "symbols" if baselines else "beaten"
     if marks not in MARKS:
-        raise PolicyError(f"marks are one of {', '.join(MARKS)}, not {quoted(marks)}")
+        raise PolicyError(f"unknown marks {quoted(marks)}; expected one of: {', '.join(MARKS)}")
     if marks == "symbols" and not baselines:
-        raise PolicyError("marks 'symbols' need a baseline")
+        raise PolicyError("marks 'symbols' require a baseline")
     if marks in {"beaten", "groups"} and baselines:
-        raise PolicyError(f"marks {marks!r} are of all pairs, without a baseline")
+        raise PolicyError(f"marks {marks!r} cannot be combined with a baseline")
     if len(levels) > 1 and (marks != "symbols" or len(baselines) > 1):
-        raise PolicyError("several levels alpha go with symbols and one baseline only")
+        raise PolicyError("several levels alpha require marks 'symbols' and one baseline")
     if max(len(levels), len(baselines)) > len(SYMBOLS):
-        raise PolicyError(f"there are no more than {len(SYMBOLS)} symbols for levels or baselines")
+        raise PolicyError(f"expected at most {len(SYMBOLS)} levels or baselines")
     return marks

@@ -19,17 +19,19 @@ def test_withdrawn_and_purged(news: News, write: Write) -> None:
     opened = news()
     run = opened.submit(write(), team="padua").submission
     kept = records.path(opened.folder, run.object)
-    with pytest.raises(PolicyError, match="no bytes to remove of 'bm25'; withdraw it first"):
+    with pytest.raises(PolicyError, match="run 'bm25' has no bytes to remove; withdraw it first"):
         opened.purge("bm25", "private")
     gone = opened.withdraw("BM25", "a bug")
     assert (gone.state, gone.reason) == ("withdrawn", "a bug")
     assert kept.exists()
-    with pytest.raises(PolicyError, match="no accepted run is called 'bm25'; .* is withdrawn"):
+    with pytest.raises(
+        PolicyError, match="no accepted run has the tag 'bm25'; .* is already withdrawn"
+    ):
         opened.withdraw("bm25", "again")
     purged = opened.purge("bm25", "names in it")
     assert (purged.state, purged.kept, purged.object) == ("withdrawn", False, run.object)
     assert not kept.exists()
-    with pytest.raises(PolicyError, match="there are no bytes to remove of 'bm25'$"):
+    with pytest.raises(PolicyError, match="run 'bm25' has no bytes to remove$"):
         opened.purge("bm25", "again")
     told = [(one.action, one.subject) for one in opened.registry.events()][-2:]
     assert told == [("withdraw", "BM25"), ("purge", "bm25")]
@@ -42,10 +44,10 @@ def test_what_became_of_a_run_is_not_what_became_of_another_teams(news: News, wr
     opened.submit(write(), team="padua")
     opened.withdraw("bm25", "a bug")
     assert not opened.submit(write(docs="aa"), team="delft").accepted
-    with pytest.raises(PolicyError, match="that of team 'padua' is withdrawn already"):
+    with pytest.raises(PolicyError, match="that of team 'padua' is already withdrawn"):
         opened.withdraw("bm25", "again")
     assert not opened.submit(write("dense", "aa"), team="delft").accepted
-    with pytest.raises(PolicyError, match="'dense'; what was handed in so was refused"):
+    with pytest.raises(PolicyError, match="'dense'; submissions with this tag were refused"):
         opened.withdraw("dense", "again")
 
 

@@ -200,7 +200,7 @@ FEW = "--repeats 3"
 BASES = {
     "answers": "answers --nuggets nuggets.csv answers.csv",
     "check": f"check {TWO}",
-    "cite": "cite -m AP",
+    "cite": "cite AP",
     "compare": f"compare {TWO} -m AP -m nDCG@5 --resamples 200",
     "completion": "completion bash",
     "demo": "demo",
@@ -348,7 +348,6 @@ check --task: q.txt>a.run --rules rules.toml :: --task adhoc
 check --team: --team a
 check --team: q.txt>a.run --rules rules.toml --task adhoc :: --team a
 cite --all: --all
-cite --study: --study discriminative-power
 compare --as: --as prose
 study pooling --measure: --table all :: --measure P@3
 compare --as: --as anova

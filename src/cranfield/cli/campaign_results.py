@@ -60,13 +60,19 @@ LISTED = ("--output", "--unjudged")
 @options_from(
     f"{CAMPAIGN}.results.stored_inputs.pool",
     "depth without mark",
-    without={"multiple": True, "metavar": "TAG"},
+    without={
+        "multiple": True,
+        "metavar": "TAG",
+        "help": "Tag of a run to exclude from the pool; may be given several times.",
+    },
 )
-@option("--unjudged", is_flag=True, help="List the documents that the newest judgments lack.")
+@option(
+    "--unjudged", is_flag=True, help="List only documents that the newest judgments do not contain."
+)
 @option(
     "--judgments",
     "version",
-    help="With --unjudged: that version of the judgments.",
+    help="Version of the judgments to use instead of the newest, with --unjudged.",
     goes_with="--unjudged",
 )
 @gathered(Dealing, "dealing", dealing_options(LISTED))
@@ -79,7 +85,7 @@ LISTED = ("--output", "--unjudged")
 @one_of(
     "--format",
     ("auto", *LISTS),
-    "Format of the documents; auto looks at the suffix.",
+    "Output format; auto: by the suffix of --output.",
     "auto",
     goes_with=LISTED,
 )
@@ -95,10 +101,10 @@ def pool(
     output: str | None,
     **options: Any,
 ) -> None:
-    """List what is to be judged, from the runs that the rules choose.
+    """Pool the runs of a task, and list the documents to judge.
 
-    These runs are accepted, not late, and of the priorities of the rules. Without --output or
-    --unjudged there is only said how large the pool is. The exit status is 1 if a run cannot be
+    The pool is made of accepted runs that are not late, with the priorities that the rules name.
+    Without --output or --unjudged only its size is printed. The exit status is 1 if a run cannot be
     read and is excluded.
     """
     from cranfield.campaign.results.stored_inputs import qrels_of, version_of
@@ -142,7 +148,7 @@ def judgments(
 ) -> None:
     """Add a version of judgments; without QRELS, list them.
 
-    A version never changes: what is corrected is a version of its own.
+    A version never changes: corrected judgments are a new version.
     """
     import polars as pl
 
@@ -171,7 +177,7 @@ SHOWN = 200
 """Runs of a board that the text shows, unless all are requested."""
 
 result_options = with_options(
-    (one_of("--format", WRITERS, "Format of the tables.", "text"), output_option)
+    (one_of("--format", WRITERS, "Output format.", "text"), output_option)
 )
 
 
@@ -194,14 +200,25 @@ def _one_table(found: Result, name: str, table: Table) -> ResultSet:
 @options_from(
     f"{CAMPAIGN}.results.leaderboard.board",
     "measures judgments alpha",
-    measures={"flag": "--measure measures", "multiple": True},
+    measures={
+        "flag": "--measure measures",
+        "multiple": True,
+        "help": "Measure, such as nDCG@10; may be given several times. By default those of the"
+        " task's"
+        " rules.",
+    },
 )
-@option("--all", "every", is_flag=True, help=f"All runs; the text shows {SHOWN} at most.")
+@option(
+    "--all",
+    "every",
+    is_flag=True,
+    help=f"Show all runs; by default the text shows the first {SHOWN}.",
+)
 @option(
     "--topic-scores",
     "by_topic",
     metavar="FILE",
-    help="Write the scores by topic, too: .csv or .parquet.",
+    help="File to write the scores by topic to: .csv or .parquet.",
     type=WRITTEN,
 )
 @result_options
@@ -216,9 +233,9 @@ def score(
     format: str,
     output: str | None,
 ) -> None:
-    """Score the accepted runs, and print the board.
+    """Score the accepted runs, and print the leaderboard.
 
-    What was scored before is not scored again. The exit status is 1 if a run cannot be read and is
+    Stored scores are not computed again. The exit status is 1 if a run cannot be read and is
     excluded.
     """
     if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
@@ -251,10 +268,10 @@ def score(
 )
 @result_options
 def standing(opened: Campaign, run: str, format: str, output: str | None, **options: Any) -> None:
-    """Say where a run stands among those of the campaign.
+    """Compare a run with the runs of the campaign.
 
-    It is compared with the best and the median run, and a baseline. RUN is a file, or the tag of
-    one of the campaign's runs.
+    It is compared with the best run, the median run and a baseline. RUN is a file, or the tag of a
+    run of the campaign.
     """
     write_results(together(opened.standing(run, **options)), format, ALL, output)
 
@@ -277,17 +294,19 @@ def standing(opened: Campaign, run: str, format: str, output: str | None, **opti
         "multiple": True,
         "metavar": "NAME=COLUMN",
         "callback": pairs,
+        "help": "Name of a column of a table (score, date, entry, team or mark), such as date=day;"
+        " may be given several times.",
     },
     own={"multiple": True, "metavar": "MARK", "show_default": False},
 )
-@option("--all", "every", is_flag=True, help="All entries, not the records alone.")
+@option("--all", "every", is_flag=True, help="List all entries, not only records.")
 @result_options
 def history(
     sources: tuple[str, ...], every: bool, format: str, output: str | None, **options: Any
 ) -> int:
-    """List the records: entries that beat all before them.
+    """List the records of several leaderboards: entries better than all before them.
 
-    SOURCE is a campaign's folder, a release's folder, or a table of a board.
+    SOURCE is the folder of a campaign or of a release, or the table of a leaderboard.
     """
     from cranfield.campaign import history
 
@@ -299,7 +318,7 @@ def history(
 
 @click.group(cls=CommandGroup, in_order=True)
 def release() -> None:
-    """Write sheets, packets, the overview, releases and the site."""
+    """Write result sheets, packets, the overview, releases and the site."""
 
 
 @release.command(
@@ -314,12 +333,12 @@ def release() -> None:
     f"{CAMPAIGN}.results.sheet_files.write_sheets",
     "judgments measure others",
 )
-@output_to("FOLDER", "Folder of the sheets.")
+@output_to("FOLDER", "Folder to write the sheets to.")
 def sheets(opened: Campaign, task: str | None, output: str, **options: Any) -> None:
-    """Write a sheet for each accepted run, as TREC's.
+    """Write a result sheet for each accepted run, like those of TREC.
 
-    Each is HTML, text and JSON. They are for organisers and for publication; `packet` makes what
-    one team may have before.
+    Each is written as HTML, text and JSON, for organisers and for publication. Use `packet` for
+    sheets that a team may see before the release.
     """
     _print_number(opened.sheets(task, output, **options), output)
 
@@ -334,12 +353,13 @@ def sheets(opened: Campaign, task: str | None, output: str, **options: Any) -> N
     forms={
         "flag": "--charts forms",
         "multiple": True,
+        "help": "Format of charts; may be given several times.",
         "type": click.Choice(["html", "svg", "pdf", "png"]),
     },
 )
-@output_to("FOLDER", "Folder of the overview.")
+@output_to("FOLDER", "Folder to write the overview to.")
 def overview(opened: Campaign, task: str | None, output: str, **options: Any) -> None:
-    """Write the overview of a task: board, topics, charts, report."""
+    """Write the overview of a task: leaderboard, topics, charts and report."""
     _print_number(opened.overview(task, output, **options), output)
 
 
@@ -350,17 +370,18 @@ def overview(opened: Campaign, task: str | None, output: str, **options: Any) ->
     )
 )
 @on_campaign
-@option("--team", help="The team that it is for.")
-@option("--all", "every", is_flag=True, help="One for each team with accepted runs.")
+@option("--team", help="Team to write the packet for.")
+@option("--all", "every", is_flag=True, help="Write a packet for each team with accepted runs.")
 @options_from(
     f"{CAMPAIGN}.results.sheet_files.write_packet",
     "task judgments",
 )
-@output_to("PATH", "An archive, NAME.zip, or a folder; with --all a folder of archives.")
+@output_to("PATH", "Archive (NAME.zip) or folder to write; with --all, folder for the archives.")
 def packet(opened: Campaign, team: str | None, every: bool, output: str, **options: Any) -> None:
-    """Write what one team gets before the release.
+    """Write the results of one team, to send before the release.
 
-    Its sheets, the statistics of categories, and nothing of others.
+    A packet has the sheets of the team's runs and statistics of the categories, but no results of
+    other teams.
     """
     if every == (team is not None):
         raise PolicyError("name a team with --team, or take --all")
@@ -389,10 +410,10 @@ def _print_number(files: Sequence[Path], folder: str) -> None:
     "task judgments anonymous seed scores_only date note",
 )
 def make(opened: Campaign, **options: Any) -> None:
-    """Make a release of a task: runs, judgments, scores, sheets.
+    """Make a release of a task: runs, judgments, scores and sheets.
 
-    A release is a folder that never changes: a bag (BagIt 1.0) in the campaign's folder `releases`.
-    It holds what may be shown, and nothing else. The same campaign and options give the same bytes.
+    A release is a folder that never changes: a bag (BagIt 1.0) in the folder `releases` of the
+    campaign, with public data only. The same campaign and options give the same bytes.
     """
     made = opened.release(**options)
     print(plain(f"{made.path}: {made.said}"))
@@ -410,9 +431,9 @@ def make(opened: Campaign, **options: Any) -> None:
 @click.argument("release", metavar="RELEASE")
 @reason_option
 def retract(opened: Campaign, release: str, reason: str) -> None:
-    """Retract a release, with a reason that everybody can read.
+    """Retract a release, with a public reason.
 
-    It stays as it is, with a note beside it that says why.
+    The release stays unchanged; a file beside it gives the reason.
     """
     opened.retract(release, reason)
     print(plain(f"{release} is retracted: releases/{release}.retracted.json says why"))
@@ -424,12 +445,14 @@ def retract(opened: Campaign, release: str, reason: str) -> None:
     )
 )
 @click.argument("folder", type=READ)
-@output_to("FOLDER", "Folder to write, whole or not at all; an older site there is replaced.")
+@output_to(
+    "FOLDER", "Folder to write; an older site in it is replaced, on an error it is left unchanged."
+)
 def site(folder: str, output: str) -> None:
-    """Write the static site, from releases alone.
+    """Write a static site from the releases.
 
-    Boards, topics, a page for each run. FOLDER is a campaign's, or one of releases; of a campaign,
-    only those that it has a record of are shown. The pages need no server, no network and no
+    It has leaderboards, topics, and a page for each run. FOLDER is that of a campaign, whose
+    recorded releases are shown, or a folder of releases. The pages need no server, network or
     scripts: they can be opened from the folder, copied, or served from anywhere.
     """
     from cranfield.campaign.publishing.site.writing import write_site_from

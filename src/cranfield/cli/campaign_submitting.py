@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     ),
 )
 def team() -> None:
-    """Add teams, change what is known of them, and list them."""
+    """Add, change and list teams."""
 
 
 _ABOUT_TEAM = options_of(
@@ -56,7 +56,7 @@ _ABOUT_TEAM = options_of(
 @click.argument("id")
 @with_options(_ABOUT_TEAM)
 def add(opened: Campaign, id: str, **about: Any) -> None:
-    """Add a team; ID is what commands, tables and files call it."""
+    """Add a team; ID is its name in commands, tables and files."""
     known = {name: value for name, value in about.items() if value is not None}
     print(f"added: {plain(opened.add_team(id, **known).id)}")
 
@@ -66,11 +66,11 @@ def add(opened: Campaign, id: str, **about: Any) -> None:
 @click.argument("id")
 @with_options(_ABOUT_TEAM)
 def change(opened: Campaign, id: str, **about: str | None) -> None:
-    """Change what is given; an empty text takes a contact or a date away."""
+    """Change a team; an empty text removes a contact or a date."""
     print(f"changed: {plain(opened.change_team(id, **about).id)}")
 
 
-contacts_option = option("--contacts", is_flag=True, help="Show contacts too.")
+contacts_option = option("--contacts", is_flag=True, help="Also show contact addresses.")
 
 
 @team.command("list")
@@ -78,7 +78,7 @@ contacts_option = option("--contacts", is_flag=True, help="Show contacts too.")
 @contacts_option
 @listing_options
 def list_teams(opened: Campaign, contacts: bool, format: str, output: str | None) -> None:
-    """List teams, and how many runs of theirs are accepted."""
+    """List teams with their numbers of accepted runs."""
     import polars as pl
 
     from cranfield.tabular import text_table
@@ -102,7 +102,7 @@ def list_teams(opened: Campaign, contacts: bool, format: str, output: str | None
 
 @click.group(cls=CommandGroup, in_order=True)
 def run() -> None:
-    """Submit runs, replace or withdraw them, and list them."""
+    """Submit, replace, withdraw and list runs."""
 
 
 DECLARED = f"{CAMPAIGN}.submitting.entering.Declared"
@@ -114,7 +114,7 @@ _OF_RUN = (
         multiple=True,
         metavar="NAME=TEXT",
         callback=pairs,
-        help="Answer to a question of the task; may be given several times.",
+        help="Answer to a question of the task's rules; may be given several times.",
     ),
     *options_of(
         DECLARED,
@@ -149,7 +149,7 @@ def _instant(text: str) -> Any:
     "--from",
     "table",
     metavar="TABLE",
-    help="Submit the runs of a table, found by their tags among RUN..., files or folders.",
+    help="Table of runs to submit; each is found by its tag among RUN..., files or folders.",
     type=READ,
 )
 @options_from(
@@ -160,7 +160,7 @@ def _instant(text: str) -> Any:
         "multiple": True,
         "metavar": "NAME=COLUMN",
         "callback": pairs,
-        "help": "Column of a value under another name, such as type=runtype.",
+        "help": "Name of a column of the table, such as type=runtype; may be given several times.",
         "goes_with": "--from",
     },
 )
@@ -173,9 +173,9 @@ def submit(
     columns: Mapping[str, str],
     **options: Any,
 ) -> int:
-    """Submit runs: each is accepted, or refused with all its faults.
+    """Submit runs: each is accepted, or refused with a list of its faults.
 
-    What is kept are the bytes as they came. The exit status is 1 where a run is refused.
+    The files are stored unchanged. The exit status is 1 if a run is refused.
     """
     from cranfield.campaign.submitting.archive import (
         ArchiveTable,
@@ -225,10 +225,10 @@ def submit(
 @click.argument("run", type=READ)
 @with_options(_OF_RUN)
 def replace(opened: Campaign, tag: str, run: str, **declared: Any) -> int:
-    """Submit a run in the place of an accepted one.
+    """Submit a run that replaces an accepted one.
 
-    It is of the same team and task. TAG is that of the run to be replaced; the new one may have the
-    same. What is not said of the new run is as it was of the old one.
+    TAG is the tag of the run to replace; the new run has the same team and task, and may have the
+    same tag. Options that are not given keep the values of the old run.
     """
     old = opened.registry.submission(tag)
     if old is None:
@@ -250,7 +250,7 @@ def replace(opened: Campaign, tag: str, run: str, **declared: Any) -> int:
 def withdraw(opened: Campaign, tag: str, reason: str) -> None:
     """Withdraw a run, with a reason.
 
-    It is no longer scored or released, and stays in the log.
+    The run is no longer scored or released; its record stays in the log.
     """
     run = opened.withdraw(tag, reason)
     print(f"withdrawn: {plain(run.tag)} of {plain(run.team)}")
@@ -261,9 +261,9 @@ def withdraw(opened: Campaign, tag: str, reason: str) -> None:
 @click.argument("tag")
 @reason_option
 def purge(opened: Campaign, tag: str, reason: str) -> None:
-    """Remove the bytes of a run that is not accepted.
+    """Delete the file of a withdrawn, replaced or refused run.
 
-    It was withdrawn, replaced or refused. The row with its hash stays; so does what was released.
+    Its record with the hash stays, and so do earlier releases.
     """
     from cranfield.campaign.store.records import path
 
@@ -295,7 +295,7 @@ COLUMNS = (*READ_COLUMNS, "bytes", "object", "description", "reason")
 @run.command("list")
 @on_campaign
 @task_option
-@option("--team", help="Runs of this team only.")
+@option("--team", help="List only runs of this team.")
 @option(
     "--state",
     "states",
@@ -303,7 +303,7 @@ COLUMNS = (*READ_COLUMNS, "bytes", "object", "description", "reason")
     type=click.Choice([*STATES, "all"]),
     default=("accepted",),
     show_default="accepted",
-    help="Runs in this state; may be given several times.",
+    help="List only runs in this state; may be given several times.",
 )
 @listing_options
 def list_runs(
@@ -314,7 +314,7 @@ def list_runs(
     format: str,
     output: str | None,
 ) -> None:
-    """List runs in order of arrival."""
+    """List runs in order of submission."""
     from cranfield.campaign.submitting.teams import known_team
     from cranfield.tabular import text_table
 
@@ -359,13 +359,13 @@ def _cell(value: object) -> str:
 @on_campaign
 @click.argument("tag")
 @contacts_option
-@one_of("--format", ("text", "json"), "Format of the records.", "text")
+@one_of("--format", ("text", "json"), "Output format.", "text")
 @output_option
 def show(opened: Campaign, tag: str, contacts: bool, format: str, output: str | None) -> None:
-    """Show all that is known of a run, and of others with its tag.
+    """Show the records of a run, and of other runs with its tag.
 
-    That is what was declared of it, faults and events. It is for organisers: it tells of other
-    teams where a ranking is the same as theirs.
+    They contain its declaration, faults and events. They are for organisers: they name other teams
+    that submitted the same ranking.
     """
     records = opened.run_records(tag, contacts=contacts)
     if format == "json":

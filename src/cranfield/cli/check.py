@@ -44,7 +44,7 @@ _WITHOUT_RULES = {"goes_with": "!--rules"}
 @option(
     "--rules",
     metavar="PATH",
-    help="Check runs by these rules: a pack, a campaign's folder, or a rules.toml.",
+    help="Rules of a campaign to check runs by: a pack, a campaign's folder, or a rules.toml.",
     type=READ,
 )
 @options_from("cranfield.campaign.results.scoring.scored", "task", task={"goes_with": "--rules"})
@@ -66,7 +66,7 @@ _WITHOUT_RULES = {"goes_with": "!--rules"}
 @one_of(
     "--format",
     ("text", "json", "errlog"),
-    "Format of the problems; errlog writes TAG.errlog beside each file, or into --output.",
+    "Output format; errlog writes TAG.errlog beside each file, or into the folder --output.",
     "text",
 )
 @output_option
@@ -81,16 +81,16 @@ def check(
     output: str | None,
     **reading: Any,
 ) -> int:
-    """Find every problem of judgments and runs, and between them, at once.
+    """Check judgments and runs, and report every problem.
 
-    FILE... are judgments and runs, QRELS [RUN...]. With --rules they are runs that will be
-    submitted; what only the organisers know is not checked: whether a tag is taken, limits and
-    times.
+    FILE... are judgments and runs: QRELS [RUN...]. With --rules they are runs to submit to a
+    campaign; tags that are taken, limits and deadlines are not checked, as only the organisers know
+    them.
 
-    Each problem is a line with file, line, what is wrong and a code. Errors are that for which a
-    file is refused; warnings are odd, and notes good to know. The exit status is 0 where all files
-    are accepted and 1 where one is refused. With --rules it is 2 where a run or the rules cannot be
-    read; then no file is written.
+    Each problem is reported with file, line, message and code. Files with errors are refused;
+    warnings and notes do not matter for that. The exit status is 0 if all files are accepted and 1
+    if one is refused. With --rules it is 2 if a run or the rules cannot be read, and no file is
+    written then.
     """
     if format == "errlog" and "-" in files and output is None:
         raise PolicyError("--format errlog of standard input needs --output FOLDER")

@@ -92,18 +92,19 @@ VIEWS = ("pairs", "anova", "ranks", "prose")
             option(
                 "--fail-if-worse",
                 is_flag=True,
-                help="Exit with 1 if a system is significantly worse than --baseline; with"
-                " --margin, if it is not shown to be no worse by the margin or more.",
+                help="Exit with status 1 if a system is significantly worse than --baseline; or,"
+                " with --margin, if it is not shown to be non-inferior.",
             ),
             option(
                 "--joint",
                 is_flag=True,
-                help="Correct for all measures together, and show which pairs differ in which.",
+                help="Correct for the comparisons of all measures together, and show which pairs"
+                " differ by which measures.",
             ),
             option(
                 "--strict",
                 is_flag=True,
-                help="Refuse a test that needs more than the scale of the measure allows.",
+                help="Refuse tests that the measurement scale does not admit.",
             ),
         ),
     )
@@ -112,9 +113,11 @@ VIEWS = ("pairs", "anova", "ranks", "prose")
     in_group(
         "Output",
         (
-            one_of("--format", OUTPUTS, "How to write the comparison.", "text"),
+            one_of("--format", OUTPUTS, "Output format.", "text"),
             one_of(
-                "--marks", MARKS, "One table of all measures, with these marks of significance."
+                "--marks",
+                MARKS,
+                "Write one table of all measures, with significance marked in this way.",
             ),
             option(
                 "--as",
@@ -122,9 +125,9 @@ VIEWS = ("pairs", "anova", "ranks", "prose")
                 type=click.Choice(VIEWS),
                 default="pairs",
                 show_default=True,
-                help="What to write: the pairs of systems; these with the table of the analysis of"
-                " variance (anova); a leaderboard with confidence sets of ranks; or a paragraph for"
-                " a paper (prose).",
+                help="Result to write: the pairs of systems; the pairs and the analysis of variance"
+                " (anova); a leaderboard with confidence sets of ranks; or a paragraph for a paper"
+                " (prose).",
             ),
         ),
     )
@@ -147,10 +150,10 @@ def compare(
     output: str | None,
     **judging: Any,
 ) -> int:
-    """Find out which systems differ significantly.
+    """Test which systems differ significantly.
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
-    The exit status is 0, 1 by --fail-if-worse, and 2 after an error.
+    The exit status is 0, or 1 by --fail-if-worse; 2 after an error.
     """
     from cranfield.scales.meaningful import meaning
     from cranfield.significance.comparison.compare import compare as compared
@@ -334,9 +337,9 @@ SHOWN = 10
 
 @command()
 def demo() -> None:
-    """Say which of the bundled systems of TREC-COVID round 5 differ, and what that means.
+    """Compare the bundled systems of TREC-COVID round 5, as a demonstration.
 
-    Ends with a report of it all, cranfield-demo.html, in the current folder.
+    It writes a report, cranfield-demo.html, to the current folder.
     """
     from dataclasses import replace
 

@@ -82,41 +82,54 @@ COMPARED = 40
     epilog=EPILOG,
     first="columns grades method gold qrels measure pairs against interval format table output",
 )
-@settings("tie fix-gold encoding repeats")
+@settings("tie fix-gold encoding repeats missing confidence resamples")
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=READ)
 @option(
     "--columns",
     metavar="NAMES",
-    help='Fields of lines without a header: "worker doc grade"; - skips. Of a table, what its'
-    " columns are called: worker=annotator,grade=rating; gold.doc=id is of --gold.",
+    help='Fields of lines without a header, such as "worker doc grade", - for a field to ignore; or'
+    " names of columns of a table: worker=annotator,grade=rating (gold.doc=id for --gold).",
 )
 @options_from(
     "cranfield.assess.read_labels",
     "grades repeats missing encoding",
-    grades={"metavar": "LOW..HIGH"},
+    grades={
+        "metavar": "LOW..HIGH",
+        "help": "Lowest and highest grade, such as 0..3; labels outside are errors. By default the"
+        " grades that occur.",
+    },
 )
-@one_of("--method", CROWD_MODELS, "How labels become one judgment.", "majority")
+@one_of(
+    "--method",
+    CROWD_MODELS,
+    "Method that aggregates the labels of a document into one judgment.",
+    "majority",
+)
 @options_from("cranfield.assess.majority", "tie")
-@option("--gold", metavar="QRELS", help="Judgments known to be right, to compare with.", type=READ)
+@option("--gold", metavar="QRELS", help="Gold judgments to compare with.", type=READ)
 @option(
     "--fix-gold",
     is_flag=True,
-    help="Let the method know what is in --gold.",
+    help="Treat the judgments of --gold as known when aggregating.",
     goes_with=f"--gold --method={','.join(WITH_GOLD)}",
 )
-@option(
-    "--qrels", metavar="FILE", help="Write the judgments there, whole or not at all.", type=WRITTEN
-)
+@option("--qrels", metavar="FILE", help="File to write the aggregated judgments to.", type=WRITTEN)
 @options_from(
     "cranfield.assess.agreement_of",
     "measures pairs against rel interval confidence resamples seed",
-    measures={"flag": "--measure measures", "multiple": True},
+    measures={
+        "flag": "--measure measures",
+        "multiple": True,
+        "help": "Agreement coefficient, such as kappa(quadratic) or alpha; may be given several"
+        " times. By default observed agreement, kappa (for more than two assessors Fleiss'),"
+        " ordinal alpha and AC1.",
+    },
     pairs={"goes_with": "!--against"},
     against={"metavar": "NAME"},
     confidence={"goes_with": "!--interval=none"},
     resamples={"goes_with": "--interval=bootstrap"},
     seed={
-        "help": "Seed of random numbers.",
+        "help": "Seed of the random numbers.",
         "goes_with": ("--tie=random", "--interval=bootstrap", "--method=mace"),
     },
 )
@@ -139,8 +152,8 @@ def labels(
 ) -> None:
     """Summarise annotations, measure agreement, and aggregate them into qrels.
 
-    LABELS is a file of topic, document, worker and grade, or judgments of several assessors, each
-    as NAME=FILE.
+    LABELS is a file with topic, document, worker and grade, or several files of judgments, one for
+    each assessor: NAME=FILE.
     """
     if [*labels, gold].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
@@ -280,26 +293,39 @@ RANKED = ("--runs", "--own-runs")
 
 @command(
     epilog=JUDGES_EPILOG,
-    first="cut scale runs own-runs kin correct measure confidence format table output rel",
+    first="cut scale runs own-runs kin correct measure format table output rel",
 )
-@settings(f"label-format fixed-topics {DOCUMENT_JUDGING_SETTINGS}")
+@settings(f"label-format level confidence fixed-topics compat {DOCUMENT_JUDGING_SETTINGS}")
 @click.argument("qrels", metavar="QRELS", type=READ)
 @click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=READ)
-@options_from("cranfield.assess.compare_judges", "cut scale level", scale={"metavar": "LOW..HIGH"})
-@one_of("--label-format", FORMATS, "Format of JUDGE, where it is not that of --input-format.")
+@options_from(
+    "cranfield.assess.compare_judges",
+    "cut scale level",
+    scale={
+        "metavar": "LOW..HIGH",
+        "help": "Lowest and highest possible grade, such as 0..3; by default 0 and the highest"
+        " grade of QRELS.",
+    },
+)
+@one_of("--label-format", FORMATS, "Format of JUDGE, if it differs from --input-format.")
 @option(
     "--runs",
     multiple=True,
     metavar="RUN",
-    help="Runs to be ranked by people and by judges: a file, a folder or a quoted pattern; may be"
-    " given several times.",
+    help="Runs to rank by the judgments of people and of judges: a file, a folder or a quoted"
+    " pattern; may be given several times.",
     type=READ,
 )
-@option("--own-runs", is_flag=True, help="Rank the judges: each is a run by its own grades.")
+@option(
+    "--own-runs",
+    is_flag=True,
+    help="Rank the judges themselves: the grades of each judge make a run.",
+)
 @option(
     "--kin",
     metavar="FILE",
-    help="Ask whether judges favour their own: a table of names, judges and systems, and families.",
+    help="Measure whether judges prefer systems of their own family (self-preference): a table of"
+    " the names of judges and systems, and their families.",
     type=READ,
     goes_with=("--runs !--correct", "--own-runs !--correct"),
 )
@@ -308,14 +334,14 @@ RANKED = ("--runs", "--own-runs")
     stands_for="unit",
     goes_with=RANKED,
     metavar="UNIT",
-    help="Correct what judges say of the runs by QRELS, where people judged a random sample: of"
-    " topics (topic), or of the documents of every topic (document).",
+    help="Correct the scores by judges with QRELS (prediction-powered inference), if people"
+    " judged a random sample of the topics (topic) or of the documents of every topic (document).",
 )
 @option(
     "--fixed-topics",
     is_flag=True,
     goes_with="--correct",
-    help="With --correct document: confidence intervals for these topics only.",
+    help="Compute confidence intervals for these topics only, with --correct document.",
 )
 @measures_option(DEFAULT, goes_with=RANKED)
 @options_from("cranfield.assess.compare_judges", "confidence")
@@ -342,8 +368,8 @@ def judges(
 ) -> None:
     """Compare the labels of judges, such as language models, with those of people.
 
-    JUDGE is a file of labels, NAME=FILE, a folder or a quoted pattern: qrels, tables, or JSON lines
-    of UMBRELA, where an answer that was not parsed is no label.
+    JUDGE is a file of labels, NAME=FILE, a folder or a quoted pattern. Files are qrels, tables, or
+    JSON lines of UMBRELA, whose unparsed answers are ignored.
     """
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.rankings import judges_as_runs

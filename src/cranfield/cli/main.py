@@ -130,7 +130,7 @@ CAMPAIGN_COMMANDS = _homes(
 
 @click.group(cls=CommandGroup, homes=CAMPAIGN_COMMANDS, in_order=True)
 def campaign() -> None:
-    """Run a campaign: rules, submissions, judgments, sheets, releases, a site."""
+    """Organise an evaluation campaign: submissions, judgments, leaderboards, releases."""
 
 
 ONLINE_COMMANDS = _homes(
@@ -156,7 +156,7 @@ STUDY_COMMANDS = _homes(
 
 @click.group(cls=CommandGroup, homes=STUDY_COMMANDS)
 def study() -> None:
-    """Study the evaluation itself."""
+    """Study the evaluation itself: tests, measures, collections."""
 
 
 SHELLS = """\b
@@ -171,7 +171,7 @@ Examples:
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what makes a shell complete commands, options, measures, tests and files."""
+    """Print the script with which a shell completes commands, options and names."""
     found = get_completion_class(shell)
     assert found is not None
     root = context.find_root().command

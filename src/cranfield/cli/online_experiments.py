@@ -53,27 +53,27 @@ def _part(context: click.Context, param: click.Parameter, text: str) -> float | 
     traffic={
         "default": "1",
         "callback": _part,
-        "help": "Proportion of the units that are in the experiment, or its part of the layer, such"
-        " as 0.5-1.",
+        "help": "Proportion of the units in the experiment, or its part of the layer, such as"
+        " 0.5-1.",
     },
 )
-@option("--unit", default="user", show_default=True, help="Column of the ids.")
+@option("--unit", default="user", show_default=True, help="Column with the ids of units.")
 @option("--check", is_flag=True, help="Test whether units are assigned uniformly.")
 @option(
     "--format",
     type=click.Choice(["csv", "json"]),
     default="csv",
     show_default=True,
-    help="How to write the table.",
+    help="Output format.",
 )
 @output_option
 def assign(
     units: str, unit: str, check: bool, format: str, output: str | None, **design: Any
 ) -> None:
-    """Assign units to the variants of an experiment, by hash: the same ones at every call.
+    """Assign units to the variants of an experiment, deterministically by hash.
 
-    UNITS is a table with a column of ids, or text with one id a line. Units that are not in the
-    experiment have no variant.
+    UNITS is a table with a column of ids, or text with one id per line. Units outside the
+    experiment get no variant.
     """
     import polars as pl
 
@@ -111,13 +111,19 @@ _BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
     f" oec resamples seed {LOG_SETTINGS}"
 )
 @click.argument("data", metavar="DATA...", nargs=-1, required=True, type=READ)
-@option("--measure", "measures", multiple=True, help="DATA is a log: a measure of it.")
+@option(
+    "--measure",
+    "measures",
+    multiple=True,
+    help="Online measure to analyse, if DATA is a log; may be given several times.",
+)
 @option(
     "--metric",
     "metrics",
     multiple=True,
     metavar="[NAME=]A[/B]",
-    help="DATA is a table of units: a column, or the ratio of two.",
+    help="Metric to analyse, if DATA is a table of units: a column, or the ratio of two; may be"
+    " given several times.",
 )
 @options_from(
     "cranfield.online.Metric",
@@ -125,7 +131,12 @@ _BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
     covariate={**_BY_METRIC, "flag": "--covariate covariates", "metavar": "NAME=A[/B]"},
     margin={**_BY_METRIC, "flag": "--margin margins", "metavar": "NAME=MARGIN"},
 )
-@option("--down", multiple=True, metavar="NAME", help="A metric that is good when it falls.")
+@option(
+    "--down",
+    multiple=True,
+    metavar="NAME",
+    help="Metric for which lower is better; may be given several times.",
+)
 @options_from(
     "cranfield.online.analyse_experiment",
     "unit control segments variant weights srm mixed missing theta lift errors correction alpha"
@@ -134,7 +145,11 @@ _BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
 @log_options
 @result_options()
 @option(
-    "--report", "page", metavar="FILE", help="Also write a report: one page of HTML.", type=WRITTEN
+    "--report",
+    "page",
+    metavar="FILE",
+    help="File to write a report to, as one HTML page.",
+    type=WRITTEN,
 )
 def experiment(
     data: tuple[str, ...],
@@ -150,8 +165,8 @@ def experiment(
 ) -> None:
     """Analyse an A/B test: check validity first, then report effects.
 
-    DATA is a table with one row per unit, such as a user, or several rows per --unit; or with -m a
-    log in any known format, or its tables PAGES RESULTS CLICKS.
+    DATA is a table with one row per unit, such as a user, or several rows per --unit; with -m it is
+    a log in any known format, or its tables PAGES RESULTS CLICKS.
     """
     from cranfield import online
     from cranfield.cli.report import command_of

@@ -60,18 +60,18 @@ RUNS = (".run", ".txt", ".trec")
         "metavar": "FILE",
         "type": READ,
         "goes_with": "!--impressions",
-        "help": "Table of pages to draw a list for: page, query.",
+        "help": "Table of pages, for each of which to draw a list: page, query.",
     },
 )
 @gathered(Reading, "reading", reading_options)
-@option("--list", "listed", is_flag=True, help="List the methods of interleaving.")
+@option("--list", "listed", is_flag=True, help="List the interleaving methods.")
 @option(
     "--format",
     type=click.Choice(["auto", "jsonl", "json", "tsv", "csv", "parquet", "trec"]),
     default="auto",
     show_default=True,
-    help="A line per page (jsonl), a row per document, or a run with pages as topics; auto: by"
-    " suffix.",
+    help="Output format: a line per page (jsonl), a row per document (json, tsv, csv, parquet),"
+    " or a run with pages as topics (trec); auto: by suffix.",
 )
 @output_option
 def interleave(
@@ -86,10 +86,10 @@ def interleave(
     output: str | None,
     **method: Any,
 ) -> None:
-    """Interleave runs: lists of their documents, and the run that each came from.
+    """Interleave runs into lists, with the run that each document came from.
 
     A page always gets the same list, whatever else is drawn. `cranfield online preference` analyses
-    what users then clicked.
+    the clicks on these lists.
     """
     from cranfield import online
     from cranfield.collection.files.writing import write_table
@@ -135,7 +135,12 @@ Examples:
 @command(epilog=PREFERENCE_EPILOG)
 @settings(f"expected confidence correction resamples seed {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, type=READ)
-@option("--counts", type=NumberList(0), metavar="W,L,T", help="Wins, losses and ties: no log.")
+@option(
+    "--counts",
+    type=NumberList(0),
+    metavar="W,L,T",
+    help="Numbers of wins, losses and ties, instead of a log.",
+)
 @options_from("cranfield.online.preference", "unit clicks resamples seed", goes_with="LOG")
 @options_from(
     "cranfield.online.preference_matrix",
@@ -149,7 +154,7 @@ Examples:
     multiple=True,
     metavar="RUN",
     type=READ,
-    help="Two runs that were interleaved: pages are compared as their method does, not by teams.",
+    help="One of the two interleaved runs, for methods that assign no teams; give both.",
     goes_with="LOG",
 )
 @log_options
@@ -166,12 +171,12 @@ def preference(
     written: ResultOutput,
     **options: Any,
 ) -> None:
-    """Test which of two or more rankers users prefer, by pages that interleave them.
+    """Test which rankers users prefer, by their clicks on interleaved pages.
 
     LOG is one file or folder in any known format, its tables PAGES RESULTS CLICKS, or the lists of
-    `cranfield online interleave` and a table of clicks. Results have their team; methods that use
-    no teams need --runs. If users return, --unit names the independent unit. With --counts there is
-    no log.
+    `cranfield online interleave` and a table of clicks. Results have a team; for methods without
+    teams, give --runs. If users return, name the independent unit with --unit. --counts replaces
+    the log.
     """
     from cranfield import online
     from cranfield.online.interleaving.of_log import teams_of

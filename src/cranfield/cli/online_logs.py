@@ -107,13 +107,25 @@ TABLES = ("measures", *SURVIVAL)
     measures={
         "flag": "--measure measures",
         "multiple": True,
-        "help": "An online measure, such as CTR@3; may be given several times. By default all that"
-        " the log has the columns for.",
+        "help": "Online measure, such as CTR@3; may be given several times. By default all for"
+        " which the log has the columns.",
     },
-    by={"multiple": True},
-    labels={"type": READ, "metavar": "FILE"},
+    by={
+        "multiple": True,
+        "help": "Column by which to group the pages: variant, user, query, session or page; may be"
+        " given several times. By default the whole log.",
+    },
+    labels={
+        "type": READ,
+        "metavar": "FILE",
+        "help": "Table of labels of pages, for measures of good abandonment: page, label.",
+    },
 )
-@option("--survival", is_flag=True, help="Kaplan-Meier and log-rank of the times among them.")
+@option(
+    "--survival",
+    is_flag=True,
+    help="Also report Kaplan-Meier estimates and log-rank tests of the measures of time.",
+)
 @option("--list", "listed", is_flag=True, help="List the online measures.")
 @log_options
 @result_options(TABLES)
@@ -127,10 +139,10 @@ def measure(
     reading: LogOptions,
     written: ResultOutput,
 ) -> None:
-    """Measure what users did: clicks, ranks, times, abandonment, sessions, loyalty.
+    """Compute online measures of a log: clicks, times, abandonment, sessions, loyalty.
 
     LOG is one file or folder in any known format; or its tables PAGES RESULTS CLICKS; or PAGES and
-    one of these, detected by its columns, or named by clicks=FILE or results=FILE.
+    one of the other two, detected by its columns or named by clicks=FILE or results=FILE.
     """
     from cranfield import online
     from cranfield.online.measures.survival import INDEPENDENT, survival_tables
@@ -197,7 +209,7 @@ SHOWN = 12
         "flag": "--model models",
         "multiple": True,
         "default": ("DBN",),
-        "help": "A click model, such as UBM or DBN(gamma=0.9), or all; may be given several times.",
+        "help": "Click model, such as UBM or DBN(gamma=0.9), or all; may be given several times.",
     },
 )
 @option(
@@ -205,26 +217,34 @@ SHOWN = 12
     "test",
     metavar="LOG",
     multiple=True,
-    help="Another log to evaluate the models on; several times for several tables.",
+    help="Log to evaluate the models on; given once for each table of the log.",
     type=READ,
 )
 @option(
     "--qrels",
     metavar="FILE",
-    help="Judgments: grades to tie by, else to compare relevance with.",
+    help="Judgments to compare the estimated relevance with, or that give the grades of --tied"
+    " grade.",
     type=READ,
 )
 @options_from(
     "cranfield.online.predict_relevance",
     "measures",
     goes_with="--qrels !--tied=grade",
-    measures={"flag": "--measure measures", "multiple": True},
+    measures={
+        "flag": "--measure measures",
+        "multiple": True,
+        "help": "Measure of the ranking of each query's documents by their estimated relevance; may"
+        " be given several times.",
+    },
 )
-@option("--over", metavar="MODEL", help="Gain of perplexity over one of the models.")
+@option("--over", metavar="MODEL", help="Report the perplexity gain over this model.")
 @options_from("cranfield.online.perplexity_gain", "seed resamples", goes_with="--over")
 @log_options
 @result_options(KEYS, output=None)
-@option("--output", "path", metavar="FILE", help="Write the model there, as JSON.", type=WRITTEN)
+@option(
+    "--output", "path", metavar="FILE", help="File to write the model to, as JSON.", type=WRITTEN
+)
 def train(
     logs: tuple[str, ...],
     models: tuple[str, ...],
@@ -240,8 +260,8 @@ def train(
 ) -> None:
     """Train click models on a query log, and evaluate how well they predict clicks.
 
-    LOG is one file or folder in any known format, such as a table with a row per shown result and
-    whether it was clicked; or its tables PAGES RESULTS CLICKS.
+    LOG is one file or folder in any known format, such as a table with one row per shown result and
+    a column for clicks; or its tables PAGES RESULTS CLICKS.
     """
     compared = qrels is not None and tied != "grade"
     if [*logs, *test, qrels].count("-") > 1:

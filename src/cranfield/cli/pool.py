@@ -90,25 +90,27 @@ ASKED = (
         "--next",
         "following",
         type=click.IntRange(1),
-        help="List the next documents to judge, so many of each topic, from --judged alone.",
+        help="List the next N documents to judge for each topic, given the judgments of --judged.",
     ),
     option(
         "--budget",
         type=click.IntRange(1),
-        help="List the first documents of the order, so many of each topic.",
+        help="List the first N documents of each topic, in the order of --method.",
     ),
-    option("--unjudged", is_flag=True, help="List what nobody has judged."),
+    option("--unjudged", is_flag=True, help="List the unjudged documents of the pool."),
     option(
         "--sample",
         metavar="DESIGN",
-        help="List a sample: uniform, strata or stat. With --judged: estimate what is relevant.",
+        help="List a random sample (uniform, strata or stat); with --judged, estimate the number of"
+        " relevant documents from it.",
     ),
     option(
         "--stop",
         "rules",
         multiple=True,
         metavar="RULE",
-        help="Ask whether to stop: RecallTest, Knee, Budget, 2399; may be given several times.",
+        help="Report whether this rule stops judging: RecallTest, Knee, Budget or 2399; may be"
+        " given several times.",
     ),
 )
 
@@ -164,7 +166,8 @@ def dealing_options(listed: Sequence[str]) -> tuple[Callable[[Any], Any], ...]:
         assessors={
             "metavar": "N|NAMES",
             "default": "1",
-            "help": "Their number, or their names with commas; {} in --output is the name of each.",
+            "help": "Number of assessors, or their names: ann,bob; {} in --output is replaced by"
+            " the name.",
             "goes_with": listed,
         },
         by={"goes_with": "--assessors"},
@@ -232,36 +235,46 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a p-valu
     epilog=EPILOG,
     first="depth judged method next budget unjudged sample size stop assessors format output",
 )
-@settings(f"ties strata by {READING_SETTINGS}")
+@settings(f"ties strata by missing {READING_SETTINGS}")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
-@option("--depth", type=click.IntRange(1), default=100, show_default=True, help="Ranks pooled.")
 @option(
-    "--judged", metavar="QRELS", help="Judgments so far, in the order they were made.", type=READ
+    "--depth",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Number of top documents to pool from each run.",
+)
+@option(
+    "--judged",
+    metavar="QRELS",
+    help="Judgments so far, in the order in which they were made.",
+    type=READ,
 )
 @option(
     "--method",
     default="depth",
     show_default=True,
-    help="Order of judging: depth, RRF, Borda, Hedge, MTF, MaxMean, Thompson and others.",
+    help="Pooling method: depth, RRF, Borda, Hedge, MTF, MaxMean, Thompson and others.",
     goes_with=("--next", "--budget"),
 )
 @gathered(Asked, "asked", ASKED)
 @option(
     "--size",
     metavar="N",
-    help="Documents of each topic in a sample, or such as 10%.",
+    help="Number of documents of each topic in the sample, or a percentage such as 10%.",
     goes_with="--sample",
 )
 @option(
     "--strata",
     metavar="RANK:N,...",
-    help="Last ranks of strata, what is drawn: 10:100%,50:25.",
+    help="Last rank of each stratum, and the number or percentage of documents to draw from it:"
+    " 10:100%,50:25.",
     goes_with="--sample",
 )
 @one_of(
     "--missing",
     ("error", "nonrelevant"),
-    "A sampled document without a judgment.",
+    "How to treat sampled documents without a judgment.",
     "error",
     goes_with="--sample --judged",
     stands_for="unjudged",
@@ -279,7 +292,7 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a p-valu
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Of all draws.",
+    help="Seed of the random numbers.",
     goes_with=("--next", "--budget", "--sample", "--arranged=shuffled", "--assessors"),
 )
 @options_from("cranfield.judge", "ties", ties={"default": "trec"})
@@ -290,9 +303,10 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a p-valu
     type=click.Choice(["auto", *LISTS, *sorted(OF_QRELS), *WRITERS]),
     default="auto",
     show_default=True,
-    help="Of documents trec, tsv, jsonl; of judgments of a sample prels, xqrels; else of reports.",
+    help="Output format: trec, tsv or jsonl for documents; prels or xqrels for judgments of a"
+    " sample; the others for reports.",
 )
-@option("--table", metavar="NAME", help=f"One table of a report: {', '.join(KEYS)}.")
+@option("--table", metavar="NAME", help=f"Write this table of a report only: {', '.join(KEYS)}.")
 @output_option
 def pool(
     runs: tuple[str, ...],
@@ -313,11 +327,11 @@ def pool(
     table: str | None,
     output: str | None,
 ) -> None:
-    """Pool runs: list what to judge, or report what is judged, and whether to stop.
+    """Pool runs: list documents to judge, or report the judgments so far.
 
-    RUN is a file, a folder or a quoted pattern. Documents are listed by --next, --budget,
-    --unjudged and --sample; without these there is a report. The next documents depend on runs and
-    judgments alone, so that judging can stop and go on at any time.
+    RUN is a file, a folder or a quoted pattern. --next, --budget, --unjudged and --sample list
+    documents; without them a report is written. The next documents depend only on the runs and the
+    judgments, so that judging can be interrupted and resumed at any time.
     """
     from cranfield import assess
     from cranfield.assess.pools.pool import judgments_so_far

@@ -60,43 +60,49 @@ LEFT_OUT = ("output", *WORK, "page", "format", "table")
 """Options that change nothing on the page, so that they are no part of the command on it."""
 
 
-COMPARING_SETTINGS = f"statistic alternative missing resamples exact threshold {JUDGING_SETTINGS}"
+COMPARING_SETTINGS = (
+    f"statistic alternative missing resamples exact threshold compat {JUDGING_SETTINGS}"
+)
 """Options that a chart or a page of comparisons takes from a file of settings."""
 
 
 @command(
     epilog=EPILOG,
-    first="measure scores baseline test correction title judges output rel compat settings",
+    first="measure scores baseline test correction title judges output rel settings",
 )
-@settings(COMPARING_SETTINGS, flags="lower")
+@settings(f"date scale scales cut {COMPARING_SETTINGS}", flags="lower")
 @score_input(measures_option(DEFAULT))
 @scale_option
 @option(
     "--output",
     default=OUTPUT,
     show_default=True,
-    help="File to write, whole or not at all.",
+    help="File to write; on an error it is left unchanged.",
     type=WRITTEN,
 )
-@option("--title", help="Heading of the page.")
-@option("--date", help="A date to be shown; by default there is none.")
+@option("--title", help="Title of the report.")
+@option("--date", help="Date to show in the report; by default none.")
 @comparing_options
 @option(
     "--scales/--no-scales",
     default=True,
     show_default=True,
-    help="Compare measures with their interval-scaled versions.",
+    help="Also compare measures with their interval-scaled versions.",
 )
 @option(
     "--judges",
     "labels",
     multiple=True,
     metavar="JUDGE",
-    help="Labels of a judge, such as a language model, to be compared with QRELS: a file,"
-    " NAME=FILE, a folder or a quoted pattern; may be given several times.",
+    help="Labels of a judge, such as a language model, to compare with QRELS: a file, NAME=FILE, a"
+    " folder or a quoted pattern; may be given several times.",
     type=READ,
 )
-@option("--cut", is_flag=True, help="Count a judge's grade off the scale as its nearer end.")
+@option(
+    "--cut",
+    is_flag=True,
+    help="Clip grades of judges that are outside the scale to its nearest end.",
+)
 @judging_options
 @click.pass_context
 def report(
@@ -113,9 +119,9 @@ def report(
     cut: bool,
     **judging: Any,
 ) -> None:
-    """Write a report: which systems differ, how sure that is, and why.
+    """Write a report on the differences between systems, as one HTML file.
 
-    One HTML file that opens offline. Scores come from runs and judgments, as for `cranfield
+    The file needs no network. Scores come from runs and judgments, as for `cranfield
     evaluate`, or from files with --scores. The same input gives the same bytes.
     """
     from cranfield.reporting.page.report_page import TITLE
@@ -279,22 +285,29 @@ def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
                 is_eager=True,
                 expose_value=False,
                 callback=_list,
-                help="Tell which charts there are, and what each shows.",
+                help="List the charts.",
             ),
             option(
                 "--only",
                 "systems",
                 multiple=True,
                 metavar="SYSTEM",
-                help="A system to be shown; may be given several times. For two systems, the"
-                " first and the second.",
+                help="System to show; may be given several times. Charts of two systems need both.",
             ),
-            option("--topic", metavar="TOPIC", help="Of precision-recall: one topic."),
-            option("--reference", metavar="SYSTEM", help="Of intervals: beside which system."),
-            option("--length", type=click.IntRange(1), help="Ranks of runs, of charts of scales."),
             option(
-                "--grades", type=click.IntRange(1), help="The highest grade, of charts of scales."
+                "--topic",
+                metavar="TOPIC",
+                help="Topic of the chart precision-recall; by default the mean over topics.",
             ),
+            option(
+                "--reference",
+                metavar="SYSTEM",
+                help="System that the chart intervals compares the others with.",
+            ),
+            option(
+                "--length", type=click.IntRange(1), help="Length of the runs, for charts of scales."
+            ),
+            option("--grades", type=click.IntRange(1), help="Highest grade, for charts of scales."),
         ),
     )
 )
@@ -313,10 +326,10 @@ def plot(
     output: str | None,
     **judging: Any,
 ) -> None:
-    """Draw a chart to a file; `cranfield plot --list` tells which there are.
+    """Draw a chart to a file; `cranfield plot --list` lists the charts.
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
-    Nothing is fetched from a network, now or when the file is opened.
+    Neither the command nor the file needs a network.
     """
     from cranfield.reporting.charts.catalogue import (
         CHARTS,

@@ -10,7 +10,7 @@ import click
 
 from cranfield.base.errors import CranfieldError, InputError, PolicyError
 from cranfield.base.kinds import Share
-from cranfield.cli.options.declaring import READ, command, option, refuse_given, settings
+from cranfield.cli.options.declaring import READ, command, option, refuse_given, settings, with_help
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     WORK,
@@ -45,7 +45,10 @@ Examples:
 """
 
 lists_option = one_of(
-    "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
+    "--lists",
+    ("raw", "condensed", "both"),
+    "Rankings to score: raw, condensed (without unjudged documents), or both.",
+    "raw",
 )
 
 
@@ -54,8 +57,8 @@ def contributors_option(default: str) -> Callable[[Any], Any]:
         "--contributors",
         default=default,
         show_default=True,
-        help="Runs that made the pool: all; judged, if their top documents down to the depth of the"
-        " pool are; or a file with their tags, one a line.",
+        help="Runs that contributed to the pool: all; judged, those whose documents down to the"
+        " depth of the pool are all judged; or a file with one run tag per line.",
         type=READ,
     )
 
@@ -66,10 +69,9 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
 
 @command(
     epilog=COLLECTION_EPILOG,
-    first="measure scores teams pool-depth contributors depths"
-    " sizes repeats test table output jobs",
+    first="measure scores teams pool-depth sizes repeats test table output jobs settings",
 )
-@settings(f"{STUDY_SETTINGS} others lists replace target")
+@settings(f"{STUDY_SETTINGS} contributors depths others lists replace target")
 @score_input(measures_option(("AP",)))
 @options_from("cranfield.meta.leave_one_out", "teams depth others", depth={"flag": "--pool-depth"})
 @contributors_option("all")
@@ -86,12 +88,12 @@ def collection(
     options: StudyOptions,
     **sampling: Any,
 ) -> None:
-    """See what a collection is worth: its judgments, and its topics.
+    """Study the reliability of a collection: its judgments and its topics.
 
-    What becomes of scores and ranks when a team's or a run's unique documents are taken from the
-    judgments, and when pools are shallower; what samples of the topics say; how far scores
-    generalise, and what other numbers of topics would find. With --scores only what is about
-    topics.
+    For the judgments: changes of scores and ranks when the unique documents of a team or run are
+    removed, and when pools are shallower. For the topics: stability over samples of topics,
+    generalisability of scores, and the effect of other numbers of topics. With --scores, only the
+    topics are studied.
     """
     from cranfield import meta
     from cranfield.meta.of_tests.fast_tests import read_choice
@@ -235,9 +237,10 @@ Examples:
 
 @command(
     epilog=EPILOG,
-    first="measure methods budgets contributors teams lists test repeats resume table output jobs",
+    first="measure methods budgets teams test repeats resume format table output jobs",
 )
-@settings(f"{STUDY_SETTINGS} others", flags="depth")
+@settings(f"{STUDY_SETTINGS} contributors lists others", flags="depth")
+@with_help(depth="Depth of the pool. By default 100.")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(("AP",))
@@ -256,12 +259,11 @@ def pooling(
     options: StudyOptions,
     **more: Any,
 ) -> None:
-    """Judge a pool again by several methods, with smaller budgets.
+    """Compare pooling methods by simulated judging with smaller budgets.
 
-    How many relevant documents the first judgments find, how well the order of systems by them
-    agrees with that by all judgments, which significant differences stay, and what becomes of a
-    team whose own documents are taken away. --depth is that of the pool, by default 100; all runs
-    are scored to their end.
+    For each method and budget: the number of relevant documents that are judged, the agreement with
+    the order of systems by all judgments, the significant differences that remain, and the effect
+    on a team whose unique documents are removed. Runs are pooled to --depth, and scored in full.
     """
     from cranfield import meta
     from cranfield.assess.pools.orders import DEPTH

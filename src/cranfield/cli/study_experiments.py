@@ -47,16 +47,16 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 
 @command(
     epilog=EPILOG,
-    first="measure scores test shards sizes repeats false-alarms power teams table output jobs",
+    first="measure scores test shards sizes repeats false-alarms power format table output jobs",
 )
-@settings(f"{STUDY_SETTINGS} shard-map null population only")
+@settings(f"{STUDY_SETTINGS} shard-map null population only teams")
 @score_input(
     option(
         "--measure",
         "asked",
         default="AP",
         show_default=True,
-        help="The measure.",
+        help="Measure of effectiveness.",
         callback=lambda context, option, measure: (measure,),
     )
 )
@@ -64,28 +64,34 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
     "--test",
     "tests",
     multiple=True,
-    help="A test, such as md2, t+holm or friedman; may be given several times.",
+    help="Significance test, such as md2, t+holm or friedman; may be given several times.",
 )
-@option("--shards", type=click.IntRange(2), help="Number of random shards of the documents.")
 @option(
-    "--shard-map", help="Table of documents and their shards, instead of random ones.", type=READ
+    "--shards",
+    type=click.IntRange(2),
+    help="Number of random shards of the documents, for tests by shard.",
+)
+@option(
+    "--shard-map", help="Table of documents and their shards, instead of random shards.", type=READ
 )
 @options_from("cranfield.meta.split_topics", "sizes repeats teams")
 @option(
     "--false-alarms",
     type=click.IntRange(1),
     metavar="N",
-    help="Also count what tests find among systems made equal, N times.",
+    help="Also estimate Type I error rates, from N simulations of equal systems.",
 )
 @options_from("cranfield.meta.false_alarms", "null", null={"goes_with": "--false-alarms"})
 @option(
     "--power",
     type=click.IntRange(1),
     metavar="N",
-    help="Also count what tests find of true differences, on topics drawn N times.",
+    help="Also estimate the power of the tests, from N samples of topics.",
 )
 @options_from("cranfield.meta.power_of_tests", "population", population={"goes_with": "--power"})
-@option("--only", "systems", multiple=True, help="Only this system, and others named so.")
+@option(
+    "--only", "systems", multiple=True, help="Study only this system; may be given several times."
+)
 @tested_options
 @study_options()
 def tests(
@@ -104,10 +110,10 @@ def tests(
     options: StudyOptions,
     **tested: Any,
 ) -> None:
-    """See how far tests agree with themselves, and each other, on other topics.
+    """Study how consistent significance tests are on different sets of topics.
 
-    Two disjoint sets of topics are drawn again and again; each test compares all pairs of systems
-    on both (Ferro and Sanderson 2022).
+    Pairs of disjoint topic sets are drawn repeatedly; each test compares all pairs of systems on
+    both sets (Ferro and Sanderson 2022).
     """
     from cranfield import meta
     from cranfield.meta.of_tests.fast_tests import is_bound, read_choice
@@ -187,9 +193,9 @@ Examples:
 
 @command(
     epilog=INTERLEAVING_EPILOG,
-    first="measure methods users pairs impressions length power resume format table output jobs",
+    first="measure methods users pairs impressions resume format table output jobs",
 )
-@settings(STUDY_SETTINGS, flags="rel")
+@settings(f"{STUDY_SETTINGS} stop length power", flags="rel")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(("nDCG@10",))
@@ -201,11 +207,11 @@ Examples:
 def interleaving(
     qrels: str, runs: tuple[str, ...], asked: tuple[str, ...], options: StudyOptions, **more: Any
 ) -> None:
-    """Simulate users of pairs of systems: impressions needed, by interleaving and by A/B tests.
+    """Simulate the impressions that interleaving and A/B tests need.
 
-    The share of wins and of ties tells how many impressions the sign test needs, and clicks a page
-    how many an A/B test does; signs are compared with those of an offline measure. With --rel,
-    users know two grades.
+    The simulated proportions of wins and ties determine the sample size of the sign test, and the
+    clicks per page that of an A/B test; the direction of differences is compared with that of an
+    offline measure. With --rel, users distinguish two grades only.
     """
     from cranfield import meta
 
@@ -250,20 +256,30 @@ Examples:
     first="original-baseline original-advanced baseline advanced other-qrels measure"
     " test format table output",
 )
-@settings(STUDY_SETTINGS)
+@settings(f"{STUDY_SETTINGS} persistence")
 @click.argument("qrels", type=READ)
-@option("--original-baseline", metavar="RUN", help="The baseline of the experiment.", type=READ)
-@option("--original-advanced", metavar="RUN", help="The system that is to be better.", type=READ)
-@option("--baseline", metavar="RUN", help="The baseline, repeated.", type=READ)
-@option("--advanced", metavar="RUN", help="The other system, repeated.", type=READ)
+@option(
+    "--original-baseline", metavar="RUN", help="Baseline run of the original experiment.", type=READ
+)
+@option(
+    "--original-advanced",
+    metavar="RUN",
+    help="Advanced run of the original experiment, expected to be better.",
+    type=READ,
+)
+@option("--baseline", metavar="RUN", help="Baseline run of the repeated experiment.", type=READ)
+@option("--advanced", metavar="RUN", help="Advanced run of the repeated experiment.", type=READ)
 @option(
     "--other-qrels",
     metavar="FILE",
-    help="Judgments of the repeated runs, where their collection is another.",
+    help="Judgments for the repeated runs, if they are on another collection.",
     type=READ,
 )
 @measures_option(("AP", "nDCG@10", "P@10"))
-@option("--test", help="Of both sets of scores.  [default: t; with --other-qrels welch]")
+@option(
+    "--test",
+    help="Test that compares original and repeated scores.  [default: t; with --other-qrels welch]",
+)
 @options_from("cranfield.meta.reproduce", "p", p={"flag": "--persistence"})
 @study_options(work=False)
 def reproduction(
@@ -278,11 +294,11 @@ def reproduction(
     persistence: float,
     options: StudyOptions,
 ) -> None:
-    """Measure how well an experiment was repeated.
+    """Measure how well an experiment was reproduced or replicated.
 
-    On the same collection and topics it was reproduced: orders of documents, scores by topic, and
-    the effect of the advanced system are compared. On another collection (--other-qrels) it was
-    replicated: only distributions of scores and effects can be compared.
+    A reproduction uses the same collection and topics: the orders of documents, the scores by topic
+    and the effect of the advanced run are compared. A replication uses another collection
+    (--other-qrels): only distributions of scores and effects are compared.
     """
     from cranfield import meta
     from cranfield.meta.reproduction_result import check_test

@@ -53,22 +53,22 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 
 @command(
     epilog=EPILOG,
-    first="measure scores gold preferences test correction"
-    " sizes repeats coefficient table output jobs",
+    first="measure scores gold preferences test correction sizes repeats table output jobs",
 )
-@settings(f"{STUDY_SETTINGS} majority bins")
+@settings(f"{STUDY_SETTINGS} majority bins coefficient")
 @score_input(measures_option(DEFAULT))
 @option(
     "--gold",
     multiple=True,
     metavar="MEASURE",
-    help="A simple measure that is trusted: which measures are concordant with it? Several have"
-    " to agree all at once.",
+    help="Trusted simple measure with which to test the concordance of the others; may be given"
+    " several times, for measures that must agree.",
 )
 @option(
     "--preferences",
     metavar="FILE",
-    help="What people preferred: a CSV file with the columns topic, first, second, preferred.",
+    help="CSV file with the preferences of people between two runs: topic, first, second,"
+    " preferred.",
     type=READ,
 )
 @options_from("cranfield.meta.predictive_power", "majority")
@@ -94,10 +94,10 @@ def measures(
     coefficient: str,
     options: StudyOptions,
 ) -> None:
-    """Measure how good measures are.
+    """Compare measures: how stable they are, and how far they agree.
 
-    Discriminative power, the swap method, and how far measures agree; with --gold the concordance
-    test, with --preferences predictive power (Sakai 2013, section 5).
+    Discriminative power, the swap method and the correlation of measures; the concordance test with
+    --gold, and predictive power with --preferences (Sakai 2013, section 5).
     """
     from cranfield import meta
     from cranfield.meta.of_tests.fast_tests import SIZES, TestChoice
@@ -188,17 +188,21 @@ Examples:
     epilog=SCALES_EPILOG,
     first="measure cutoffs graded alpha rel resume format table output jobs",
 )
-@settings(STUDY_SETTINGS, flags="rel alpha")
+@settings(f"{STUDY_SETTINGS} interval-ties", flags="rel alpha")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @option(
     "--measure",
     "asked",
     multiple=True,
-    help="A measure without cutoff; by default those of the paper.",
+    help="Measure without cutoff; may be given several times. By default those of the paper.",
 )
 @options_from("cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"})
-@option("--graded", is_flag=True, help="Keep grades; else all from --rel on count as 1.")
+@option(
+    "--graded",
+    is_flag=True,
+    help="Keep the grades; by default grades from --rel on become 1, lower ones 0.",
+)
 @study_options(seed=False)
 def scales(
     qrels: str,
@@ -210,10 +214,11 @@ def scales(
     alpha: float,
     options: StudyOptions,
 ) -> None:
-    """Measure what changes when measures are interval-scaled.
+    """Compare measures with their interval-scaled versions.
 
-    For each measure and its interval-scaled version: how well the orders of systems agree, and
-    which pairs of systems the tests tell apart (Ferrante, Ferro and Fuhr 2021, tables 2 to 6).
+    For each measure and its interval-scaled version: the agreement of the orders of systems, and
+    the pairs of systems with significant differences (Ferrante, Ferro and Fuhr 2021, tables 2
+    to 6).
     """
     from cranfield import meta
     from cranfield.meta.of_scales import MEASURES, TESTS, scale_options

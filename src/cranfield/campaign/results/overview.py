@@ -174,7 +174,7 @@ def write_overview(
     folder
         Where to; it is made where it is not there.
     forms
-        Formats of the charts: any of `html`, `svg`, `pdf` and `png`.
+        Chart formats: any of `html`, `svg`, `pdf` and `png`.
 
     Returns
     -------

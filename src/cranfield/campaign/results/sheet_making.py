@@ -183,7 +183,7 @@ def making_of(
     task, judgments
         As for :func:`~cranfield.campaign.results.scoring.scored`.
     measure
-        Measure of charts, topics and certainty; by default the first of the task.
+        Measure shown in detail, by topic and in charts; by default the first of the task.
     """
     rules = opened.rules.task(task)
     asked = [*measures_of(rules), *([] if measure is None else [measure])]

@@ -229,11 +229,11 @@ def submit_archive(
     table
         The runs.
     add_teams
-        Add teams that are not there yet, under their ids.
+        Add unknown teams, with their id as their name.
     all_or_none
-        Enter nothing at all if one run is refused: one transaction for all.
+        Accept no run at all if one is refused (a single transaction).
     jobs
-        Number of runs checked at a time; by default one for each processor.
+        Number of runs to check in parallel; by default the number of processors.
 
     Yields
     ------

@@ -75,6 +75,17 @@ def going_with(goes_with: Sequence[str], names: Collection[str]) -> Callable[[An
     return add
 
 
+def with_help(**texts: str) -> Callable[[Any], Any]:
+    """Make a decorator that rewrites the help of shared options that mean something else in one."""
+
+    def add(command: Any) -> Any:
+        for one in command.__click_params__:
+            one.help = texts.get(one.name, one.help)
+        return command
+
+    return add
+
+
 def tell_without_effect(names: Iterable[str], why: str) -> None:
     """Warn of options that were given, where only the result tells that they changed nothing."""
     for one in click.get_current_context().command.params:
@@ -335,12 +346,12 @@ class Command(click.Command):
         shown = self.options(ctx, every=_ALL in ctx.meta)
         groups: dict[str, list[tuple[str, str] | None]] = {}
         for one in sorted(shown, key=lambda one: one.in_file):
-            group = "Settings (keys of the file of --settings)" if one.in_file else one.group
+            group = "Settings (keys of the --settings file)" if one.in_file else one.group
             groups.setdefault(group, []).append(one.get_help_record(ctx))
         own = self.get_help_option(ctx)
         groups["Help"] = [] if own is None else [own.get_help_record(ctx)]
         if hidden := len(self.options(ctx, every=True)) - len(shown):
-            groups["Help"].append(("--help-all", f"Show the other {hidden} options too."))
+            groups["Help"].append(("--help-all", f"Also show the other {hidden} options."))
         for group, records in groups.items():
             with formatter.section(group or "Options"):
                 formatter.write_dl([record for record in records if record is not None])
@@ -404,7 +415,7 @@ _SETTINGS = option(
     type=READ,
     expose_value=False,
     group="Input",
-    help="YAML file of rarer settings; --help-all lists its keys.",
+    help="YAML file with less common settings; --help-all lists them.",
 )
 
 

@@ -52,7 +52,7 @@ skip_bad_runs = option(
     goes_with="RUN",
     # Versions of click do not agree on what a flag with a value and a default is.
     callback=lambda context, option, skip: "skip" if skip else "error",
-    help="Leave out runs that cannot be read, and tell.",
+    help="Skip runs that cannot be read, with a warning.",
 )
 
 (ungraded_option,) = options_of("cranfield.read_qrels", "ungraded")
@@ -70,9 +70,9 @@ reading_options = (
         columns={
             "metavar": "COLUMN=NAME,...",
             "callback": lambda context, option, given: given and names_of_columns(given),
-            "help": "What columns of tables are called: doc=product_id,topic=query,grade=gain.",
-            "detail": "With run. or qrels. before it, as in qrels.doc=pid, of runs or judgments"
-            " alone.",
+            "help": "Names of columns in tables: doc=product_id,topic=query,grade=gain.",
+            "detail": "The prefix run. or qrels. restricts a name to runs or judgments:"
+            " qrels.doc=pid.",
         },
     ),
     option(
@@ -80,8 +80,8 @@ reading_options = (
         multiple=True,
         metavar="NAME",
         stands_for="lower_is_better",
-        help="Name of scores that are better when lower: a measure of --scores, or the score column"
-        " of RUN; may be given several times.",
+        help="Scores for which lower is better: a measure of --scores, or the score column of"
+        " RUN; may be given several times.",
     ),
     separator_option,
     numbers_option,
@@ -284,7 +284,7 @@ def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command]
         multiple=True,
         default=default,
         show_default=" ".join(default),
-        help="A measure, such as nDCG@10 or map; may be given several times.",
+        help="Measure, such as nDCG@10 or map; may be given several times.",
         group="Measures",
         stands_for="measure",
         **more,
@@ -296,7 +296,7 @@ def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command]
 rel_option = option(
     "--rel",
     type=click.IntRange(0),
-    help="Lowest relevant grade of measures that do not set it themselves.",
+    help="Lowest relevant grade, for measures that do not set it themselves.",
 )
 
 
@@ -324,7 +324,7 @@ def _judging(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
                     "aspects",
                     multiple=True,
                     metavar="NAME=QRELS",
-                    help="Judgments on another aspect than relevance; may be given several times.",
+                    help="Judgments of another aspect than relevance; may be given several times.",
                     type=READ,
                 ),
             ),

@@ -194,8 +194,10 @@ def help_of(about: str, default: Any) -> str:
     'Names, as of x. By default all.'
     """
     first, *others = re.split(r"(?<=[.:])\s+(?=[A-Z`])", about)
-    told = [one for one in others if one.startswith("By default")] if default is None else []
-    return re.sub(r":\w+:`[\w.]*?(\w+)`|`", r"\1", " ".join([re.sub(r":$", ".", first), *told]))
+    defaults = [one for one in others if one.startswith("By default")] if default is None else []
+    first = re.sub(r"^Whether to (\w)", lambda match: match[1].upper(), first)
+    sentences = (re.sub(r":$", ".", one) for one in (first, *defaults))
+    return re.sub(r":\w+:`[\w.]*?(\w+)`|`", r"\1", " ".join(sentences))
 
 
 class NumberList(click.ParamType):  # type: ignore[type-arg]

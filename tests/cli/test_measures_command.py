@@ -111,8 +111,8 @@ def test_all_measures_that_a_name_stands_for(tmp_path: Path) -> None:
     ("arguments", "expected"),
     [
         (("nDGC",), "did you mean nDCG"),
-        (("--family", "moon"), "there is no family 'moon' (there are: "),
-        (("--needs", "moon"), "no measure needs 'moon'"),
+        (("--family", "moon"), "unknown family 'moon'; expected one of: "),
+        (("--needs", "moon"), "unknown input 'moon'"),
     ],
 )
 def test_mistakes(tmp_path: Path, arguments: tuple[str, ...], expected: str) -> None:

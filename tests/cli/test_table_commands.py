@@ -31,7 +31,7 @@ def test_evaluate_writes_tables(folder: Path) -> None:
     given, _ = cranfield(folder, *start, "-f", "markdown", "-p", "2", "--order", "given")
     assert given.endswith("| one | 0.75 | 0.75 |\n| two_x | **1.00** | **1.00** |\n")
     _, err = cranfield(folder, *start, "--order", "given", status=2)
-    assert "setting order goes with --format latex, markdown, html without --by-topic" in err
+    assert "setting order requires --format latex, markdown, html without --by-topic" in err
     html, _ = cranfield(folder, *start, "-f", "html", "-o", "t.html")
     assert html == ""
     assert (folder / "t.html").read_text().startswith("<table ")
@@ -104,9 +104,9 @@ def test_compare_writes_tables(folder: Path) -> None:
     [
         (
             ("evaluate", "qrels", "one.run", "--label", "x"),
-            "setting label goes with --format",
+            "setting label requires --format",
         ),
-        (("compare", "qrels", "*.run", "--long"), "setting long goes with --format latex"),
+        (("compare", "qrels", "*.run", "--long"), "setting long requires --format latex"),
         (("compare", "qrels", "*.run", "--marks", "symbols"), "'symbols' need a baseline"),
         (
             ("compare", "qrels", "*.run", "--as", "ranks", "--strict"),
@@ -122,14 +122,14 @@ def test_compare_writes_tables(folder: Path) -> None:
         ),
         (
             ("compare", "qrels", "*.run", "--marks", "groups", "--format", "csv"),
-            "--marks goes with --format text, latex, markdown, html",
+            "--marks requires --format text, latex, markdown, html",
         ),
         (
             (
                 *("compare", "qrels", "*.run", "-t", "anova-2", "--as", "anova"),
                 *("--format", "latex", "--label", "x"),
             ),
-            "--label is for one table; there are 4",
+            "--label requires a single table, got 4",
         ),
         (("evaluate", "qrels", "one.run", "-f", "latex", "--label", "}"), "a label is made of"),
     ],

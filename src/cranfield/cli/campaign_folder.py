@@ -84,9 +84,9 @@ def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
     for value in values:
         name, sign, text = value.partition("=")
         if not (name and sign):
-            raise PolicyError(f"{flag} {quoted(value)} is not of the form {form}")
+            raise PolicyError(f"{flag} must be {form}, got {quoted(value)}")
         if name in found:
-            raise PolicyError(f"{flag} {quoted(name)} is given twice")
+            raise PolicyError(f"{flag} {quoted(name)} must be given only once")
         found[name] = text
     return found
 
@@ -161,7 +161,7 @@ def demo(folder: str | None, no_open: bool) -> None:
 
     place = Path(folder or tempfile.mkdtemp(prefix="cranfield-campaign-")).resolve()
     if place.exists() and not (place.is_dir() and not any(place.iterdir())):
-        raise PolicyError(f"{quoted(folder)} is there already, and is no empty folder")
+        raise PolicyError(f"{quoted(folder)} already exists and is not an empty folder")
     place.mkdir(exist_ok=True)
     print(plain(f"In {place}:"))
     names = write_example(place)
@@ -227,5 +227,5 @@ def export(opened: Campaign, output: str) -> None:
     """
     path = opened.export(output)
     size = counted(path.stat().st_size, "byte")
-    message = f"{path}: {size}; private, with contacts and runs that were not released"
+    message = f"{path}: {size}; private: it contains contact addresses and unreleased runs"
     click.echo(plain(message), err=True)

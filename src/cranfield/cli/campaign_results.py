@@ -112,10 +112,10 @@ def pool(
     rules = opened.rules.task(task)
     made = opened.pool(rules.name, **options)
     size = f"{counted(len(made.topics), 'topic')}, {counted(len(made.systems), 'run')}"
-    marked = ", runs marked" if options["mark"] else ""
+    marked = ", runs recorded" if options["mark"] else ""
     lines = [f"pool of {counted(len(made), 'document')}: {size}, depth {made.depth}{marked}"]
     if options["without"]:
-        lines.append(f"kept out of the pool: {', '.join(map(plain, options['without']))}")
+        lines.append(f"excluded from the pool: {', '.join(map(plain, options['without']))}")
     documents: object = made
     if unjudged:
         record = version_of(opened, rules.name, version)
@@ -155,7 +155,7 @@ def judgments(
     rules = opened.rules.task(task)
     if qrels is None:
         if version is not None or note:
-            raise PolicyError("which judgments? QRELS is missing")
+            raise PolicyError("--version and --note require QRELS")
         records = opened.registry.judgments(rules.name)
         kinds = dict.fromkeys(("version", "added", "rows", "note", "object"), pl.String)
         columns = {name: [getattr(one, name) for one in records] for name in kinds}
@@ -165,9 +165,9 @@ def judgments(
         write_listing(frame, text, format, output)
         return
     if format != "text" or output is not None:
-        raise PolicyError("--format and --output are for the list of judgments, without QRELS")
+        raise PolicyError("--format and --output cannot be combined with QRELS")
     if version is None:
-        raise PolicyError("--version is missing: the name of this version, such as 1")
+        raise PolicyError("QRELS requires --version, such as 1")
     record = opened.add_judgments(qrels, rules.name, version=version, note=note)
     rows = counted(record.rows, "judgment")
     print(f"{rules.name}: version {quoted(record.version)} of the judgments, {rows}")
@@ -239,7 +239,7 @@ def score(
     excluded.
     """
     if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
-        raise PolicyError(f"--topic-scores {quoted(by_topic)} ends neither in .csv nor in .parquet")
+        raise PolicyError(f"--topic-scores must end in .csv or .parquet, got {quoted(by_topic)}")
     chosen: dict[str, Any] = {"measures": measures or None, "judgments": judgments}
     board = opened.leaderboard(task, alpha=alpha, **chosen)
     if by_topic is not None:
@@ -304,7 +304,7 @@ def standing(opened: Campaign, run: str, format: str, output: str | None, **opti
 def history(
     sources: tuple[str, ...], every: bool, format: str, output: str | None, **options: Any
 ) -> int:
-    """List the records of several leaderboards: entries better than all before them.
+    """List records: entries better than all earlier ones.
 
     SOURCE is the folder of a campaign or of a release, or the table of a leaderboard.
     """
@@ -318,7 +318,7 @@ def history(
 
 @click.group(cls=CommandGroup, in_order=True)
 def release() -> None:
-    """Write result sheets, packets, the overview, releases and the site."""
+    """Write sheets, packets, overviews, releases and the site."""
 
 
 @release.command(
@@ -384,7 +384,7 @@ def packet(opened: Campaign, team: str | None, every: bool, output: str, **optio
     other teams.
     """
     if every == (team is not None):
-        raise PolicyError("name a team with --team, or take --all")
+        raise PolicyError("expected either --team or --all")
     if team is not None:
         opened.packet(team, output, **options)
         print(output)
@@ -419,7 +419,7 @@ def make(opened: Campaign, **options: Any) -> None:
     print(plain(f"{made.path}: {made.said}"))
     print(f"SHA-256 of tagmanifest-sha256.txt, to be published: {made.manifest}")
     for sentence in made.left_out:
-        print(f"not in it: {sentence}")
+        print(f"not released: {sentence}")
 
 
 @release.command(
@@ -436,7 +436,7 @@ def retract(opened: Campaign, release: str, reason: str) -> None:
     The release stays unchanged; a file beside it gives the reason.
     """
     opened.retract(release, reason)
-    print(plain(f"{release} is retracted: releases/{release}.retracted.json says why"))
+    print(plain(f"{release} is retracted; the reason is in releases/{release}.retracted.json"))
 
 
 @release.command(
@@ -463,5 +463,8 @@ def site(folder: str, output: str) -> None:
     print(plain(f"{output}: {counted(pages, 'page')}, {size:.1f} MB; open {output}/index.html"))
     for name in unknown:
         print(
-            plain(f"excluded: {name}, which is in no record (a kill left it, or it was put there)")
+            plain(
+                f"excluded: {name}, which has no record (left by an interrupted command, or"
+                f" added by hand)"
+            )
         )

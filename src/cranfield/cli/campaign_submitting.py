@@ -188,15 +188,15 @@ def submit(
     names = ("team", "tag", "type", "priority", "answers", "description", "received")
     given = Declared(**{name: options.pop(name) for name in names})
     if given.tag is not None and (table is not None or len(runs) > 1):
-        raise PolicyError("--tag goes with one run")
+        raise PolicyError("--tag requires a single run")
     if not runs and table is None:
-        raise PolicyError("no run is given")
+        raise PolicyError("expected RUN... or --from TABLE")
     if table is not None:
         listed = read_archive_table(
             table, runs, opened.rules, given=given, task=task, columns=columns
         )
     elif not given.team:
-        raise PolicyError("--team is missing: the id of the team")
+        raise PolicyError("expected --team, the id of the team")
     else:
         listed = ArchiveTable("", tuple(Row(None, given, task, path) for path in runs))
     if consent := opened.rules.consent.strip():
@@ -232,7 +232,7 @@ def replace(opened: Campaign, tag: str, run: str, **declared: Any) -> int:
     """
     old = opened.registry.submission(tag)
     if old is None:
-        raise PolicyError(f"no run is called {quoted(tag)}")
+        raise PolicyError(f"unknown run {quoted(tag)}")
     for name in ("type", "priority", "answers", "description"):
         declared[name] = declared[name] or getattr(old, name)
     submitted = opened.submit(run, old.task, team=old.team, replaces=old.tag, **declared)
@@ -269,7 +269,7 @@ def purge(opened: Campaign, tag: str, reason: str) -> None:
 
     run = opened.purge(tag, reason)
     there = path(opened.folder, run.object).exists()
-    what = "its bytes stay, since something else is these bytes too" if there else "bytes removed"
+    what = "its file stays, as another record has the same content" if there else "file deleted"
     print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {what}")
 
 

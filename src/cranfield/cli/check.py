@@ -93,7 +93,7 @@ def check(
     written then.
     """
     if format == "errlog" and "-" in files and output is None:
-        raise PolicyError("--format errlog of standard input needs --output FOLDER")
+        raise PolicyError("--format errlog of standard input requires --output FOLDER")
     errors: list[InputError] = []
     if rules is None:
         reports = _of_files(files, all_faults, reading)
@@ -101,7 +101,9 @@ def check(
         reports, errors = _by_rules(files, rules, task, tag=tag, team=team, all_faults=all_faults)
     printed = format == "text" and output in {None, "-"}
     if errors and not printed:
-        print("cranfield: warning: nothing is written, as not all runs are read", file=sys.stderr)
+        print(
+            "cranfield: warning: nothing was written, as a run could not be read", file=sys.stderr
+        )
     elif format == "errlog":
         _write_errlogs(reports, output, files)
     else:
@@ -122,7 +124,7 @@ def _of_files(
 
     if "-" in files:
         raise PolicyError(
-            "standard input is read once, and files are read twice; with --rules it can be checked"
+            "standard input can be checked only with --rules, as files are read twice"
         )
     reading["format"] = reading.pop("input_format")
     found = cf.check(files[0], files[1:], all_faults=all_faults, **reading)
@@ -138,7 +140,7 @@ def _by_rules(
     from cranfield.campaign.rules.reading import read_rules
 
     if tag is not None and len(runs) > 1:
-        raise PolicyError(f"--tag is for one run; there are {len(runs)}")
+        raise PolicyError(f"--tag requires a single run, got {len(runs)}")
     rules_of_task = read_rules(rules).task(task)
     reports: list[CheckReport] = []
     errors: list[InputError] = []
@@ -160,7 +162,7 @@ def _write_errlogs(
     from cranfield.campaign.checks.report import errlog_of, write_errlog
 
     if folder is not None and not Path(folder).is_dir():
-        raise PolicyError(f"--output {quoted(folder)} is no folder, which errlog needs")
+        raise PolicyError(f"--output must be a folder for --format errlog, got {quoted(folder)}")
     paths = [errlog_of(report) for report in reports]
     if folder is not None:
         paths = [Path(folder) / path.name for path in paths]
@@ -170,7 +172,8 @@ def _write_errlogs(
         other = first.setdefault(str(path).casefold(), report)
         if other is not report:
             raise PolicyError(
-                f"{quoted(other.source)} and {quoted(report.source)} have the same log,"
+                f"{quoted(other.source)} and {quoted(report.source)} would be written to the"
+                f" same log,"
                 f" {quoted(path)}"
             )
     keep_inputs(map(str, paths), files)

@@ -167,7 +167,7 @@ def compare(
     if marks is not None:
         _check_marks(marks, format, comparing)
         if margin is not None:
-            raise PolicyError("--margin goes with the comparison of pairs, not with --marks")
+            raise PolicyError("--margin cannot be combined with --marks")
     others = strict or marks is not None or margin is not None or fail_if_worse or view == "anova"
     if (view == "ranks" and (joint or others)) or (joint and others):
         raise PolicyError(
@@ -175,7 +175,7 @@ def compare(
             " --margin, --as anova and --fail-if-worse"
         )
     if fail_if_worse and (len(comparing.baseline) != 1 or comparing.alternative != "two-sided"):
-        raise PolicyError("--fail-if-worse needs one --baseline, and goes with two-sided tests")
+        raise PolicyError("--fail-if-worse requires a single --baseline and a two-sided test")
     asked_for = comparing.checked()
     scores = source.scores(judging, noted=format != "csv", scale=scale)
     if view == "ranks" or joint:
@@ -184,11 +184,11 @@ def compare(
         return 0
     found = {name: compared(one, jobs=judging["jobs"], **asked_for) for name, one in scores.items()}
     if all(one.seed is None for one in found.values()):
-        tell_without_effect(("seed", "resamples"), "the test and the correction draw no samples")
+        tell_without_effect(("seed", "resamples"), "the test and the correction do not resample")
     if not any(name.startswith("exact") for one in found.values() for name in one.details):
-        tell_without_effect(("exact",), "the test leaves no choice between p-values")
+        tell_without_effect(("exact",), "this test computes its p-values in one way only")
     if comparing.exact and all(CORRECTIONS[one.correction].random for one in found.values()):
-        warn("--exact applies to raw p-values only: adjusted ones are estimated by resampling")
+        warn("--exact applies to raw p-values only; adjusted p-values are estimated by resampling")
     meanings = {name: meaning(one) for name, one in found.items()}
     if strict:
         for one in meanings.values():
@@ -248,7 +248,7 @@ def _boards(
 
 
 def _worse(found: Mapping[str, PairwiseComparison], margin: str | None) -> list[str]:
-    """Say which systems are worse than the baseline, or with a margin not shown to be no worse."""
+    """Describe systems worse than the baseline or, with a margin, not shown to be non-inferior."""
     import numpy as np
 
     from cranfield.tabular import shown_p
@@ -262,7 +262,7 @@ def _worse(found: Mapping[str, PairwiseComparison], margin: str | None) -> list[
             verdict = (
                 f"worse (p {shown_p(one.adjusted_pvalues[k])}):"
                 if within is None
-                else f"not shown to be no worse within {within.margin[k]:.4g}:"
+                else f"not shown to be non-inferior within {within.margin[k]:.4g}:"
             )
             limits = "" if np.isnan(low[k]) else f" ({low[k]:+.4f} to {high[k]:+.4f})"
             lines.append(
@@ -324,7 +324,7 @@ def _check_view(view: str, format: str, printing: Printing, marks: str | None) -
 
 def _check_marks(marks: str, format: str, comparing: Comparing) -> None:
     if format in {"csv", "json"}:
-        raise PolicyError(f"--marks goes with --format text, {', '.join(MARKUP)}")
+        raise PolicyError(f"--marks requires --format text, {', '.join(MARKUP)}, got {format}")
     kind_of(marks, comparing.baseline, (comparing.alpha,))
 
 
@@ -373,8 +373,9 @@ def demo() -> None:
     say(lead(found, measures[0]))
     say(test_sentence(found))
     say(
-        f"Of these {found.count()} pairs, {said.holds} keep the order of means however the scale is"
-        f" spaced; {measures[0]} is an {found.scores.scale} scale.\n"
+        f"Of these {found.count()} pairs, {said.holds} keep their order under any strictly"
+        f" increasing"
+        f" transformation of the scores; {measures[0]} is an {found.scores.scale} scale.\n"
     )
     ranking, bars = with_bars(found)
     say(f"{grid(replace(ranking, rows=ranking.rows[:SHOWN]))}\n{bars}")

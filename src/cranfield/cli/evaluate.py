@@ -183,10 +183,10 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 
 @command(
     epilog=SESSIONS_EPILOG,
-    first="measure clicks session-topics depth until-click rel by-session format output settings",
+    first="measure clicks session-topics depth rel by-session format output settings",
 )
 @settings(
-    "duplicates run-duplicates skip-bad-runs lengths max-grade unjudged negative ties"
+    "duplicates run-duplicates until-click skip-bad-runs lengths max-grade unjudged negative ties"
     " places order caption label long"
 )
 @click.argument("qrels", metavar="QRELS", type=READ)
@@ -260,7 +260,7 @@ def sessions(
     output.check()
     wanted = wanted_measures(asked, rel)
     if [qrels, sessions, clicks, session_topics, lengths, *runs].count("-") > 1:
-        raise PolicyError("standard input cannot be two files")
+        raise PolicyError("standard input (-) can be only one of the files")
     from cranfield import evaluate_sessions
     from cranfield.sessions import read_sessions
 
@@ -359,13 +359,13 @@ def answers(
     chosen = [kind for kind, given in kinds.items() if given]
     if len(chosen) != 1:
         raise PolicyError(
-            "give one of --nuggets FILE, --assignments, --citations, --references FILE"
-            + (f", not {' and '.join(f'--{kind}' for kind in chosen)}" if chosen else "")
+            "expected one of --nuggets FILE, --assignments, --citations, --references FILE"
+            + (f", got {' and '.join(f'--{kind}' for kind in chosen)}" if chosen else "")
         )
     [kind] = chosen
     files = [*answers, *[one for one in (nuggets, references) if one is not None]]
     if files.count("-") > 1:
-        raise PolicyError("standard input cannot be two files")
+        raise PolicyError("standard input (-) can be only one of the files")
     from cranfield import evaluate_answers
     from cranfield.measures import parse_measures
 
@@ -380,7 +380,7 @@ def _files(kind: str, answers: tuple[str, ...]) -> Any:
         return answers[0]
     if kind in {"nuggets", "assignments"}:
         return list(answers)
-    raise PolicyError(f"--{kind} takes one file of answers, whose column system tells them apart")
+    raise PolicyError(f"--{kind} requires a single file of answers, with a column system")
 
 
 def _judged(kind: str, data: Any, gold: str, tokeniser: str | None, name: str | None) -> Any:
@@ -404,7 +404,7 @@ def _usual(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:
         try:
             scores |= evaluate_answers(judged, name)
         except MeasureError as error:
-            warn(f"{error}, so it is left out", stacklevel=2)
+            warn(f"measure skipped: {error}", stacklevel=2)
     return scores
 
 
@@ -460,10 +460,10 @@ def fuse(
     if listed:
         from cranfield.tabular import from_frame, grid
 
-        write(f"{grid(from_frame(cf.fusion_methods(), 'Methods of fusion'))}\n", output)
+        write(f"{grid(from_frame(cf.fusion_methods(), 'Fusion methods'))}\n", output)
         return
     if not runs:
-        raise PolicyError("give two runs or more, or --list")
+        raise PolicyError("expected two runs or more, or --list")
     many = reading.runs(None, runs)
     numbers = None if weights is None else _numbers(weights)
     with progress_of(many) as progress:
@@ -475,4 +475,6 @@ def _numbers(text: str) -> list[float]:
     try:
         return [float(one) for one in text.split(",")]
     except ValueError:
-        raise PolicyError(f"--weights takes numbers such as 0.3,0.7, not {quoted(text)}") from None
+        raise PolicyError(
+            f"--weights must be numbers such as 0.3,0.7, got {quoted(text)}"
+        ) from None

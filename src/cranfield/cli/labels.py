@@ -82,7 +82,7 @@ COMPARED = 40
     epilog=EPILOG,
     first="columns grades method gold qrels measure pairs against interval format table output",
 )
-@settings("tie fix-gold encoding repeats missing confidence resamples")
+@settings("tie fix-gold encoding repeats confidence resamples")
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=READ)
 @option(
     "--columns",
@@ -156,9 +156,9 @@ def labels(
     each assessor: NAME=FILE.
     """
     if [*labels, gold].count("-") > 1:
-        raise PolicyError("standard input cannot be two files")
+        raise PolicyError("standard input (-) can be only one of the files")
     if qrels is not None and qrels in {written.output or "-", "-"}:
-        raise PolicyError("--qrels and the tables need two different files")
+        raise PolicyError("--qrels and --output must be two different files")
     written.check(name for name in KEYS if gold is not None or name != "gold")
     from cranfield import assess
     from cranfield.assess.judges.reading import read_scale
@@ -167,7 +167,7 @@ def labels(
 
     own_columns, gold_columns = _columns(columns)
     if gold_columns and gold is None:
-        raise PolicyError("--columns gold. goes with --gold")
+        raise PolicyError("--columns gold. requires --gold")
     read = assess.read_labels(
         _given(labels),
         columns=own_columns,
@@ -182,7 +182,7 @@ def labels(
     found: Consensus = CROWD_MODELS[method](read, tie=tie, seed=asked["seed"], **known)
     overview = Overview(read)
     workers = found.workers()
-    tables = [from_frame(overview.to_polars(), "Grades given", left=["grade"])]
+    tables = [from_frame(overview.to_polars(), "Grades", left=["grade"])]
     frames = {"grades": overview.to_polars(), "workers": workers}
     notes = list(found.notes)
     shown = workers.sort("labels", descending=True, maintain_order=True)[:SHOWN]
@@ -194,10 +194,10 @@ def labels(
         frames["agreement"] = agreed.to_polars()
         tables.append(agreed.table(most=COMPARED))
         if agreed.paired and len(read.workers) <= SHOWN and asked["against"] is None:
-            tables.append(from_frame(agreed.matrix(), f"Each two assessors, {agreed.measures[0]}"))
+            tables.append(from_frame(agreed.matrix(), f"Pairs of assessors, {agreed.measures[0]}"))
     else:
         refuse_given(OF_AGREEMENT, "requires two workers or more, got one")
-        notes.append("one worker: there is nobody to agree with")
+        notes.append("agreement was not measured: there is only one worker")
     if right is not None:
         frames["gold"], lines = _beside_gold(found, right)
         tables.append(
@@ -238,9 +238,9 @@ def _given(labels: tuple[str, ...]) -> str | dict[str, str]:
     for one in labels:
         name, sign, path = one.partition("=")
         if not (name and sign and path):
-            raise PolicyError(f"{quoted(one)} is not of the form NAME=FILE, as several files are")
+            raise PolicyError(f"several files must be given as NAME=FILE, got {quoted(one)}")
         if name in by_name:
-            raise PolicyError(f"there are two files of the assessor {quoted(name)}")
+            raise PolicyError(f"assessor {quoted(name)} must have a single file")
         by_name[name] = path
     return by_name
 
@@ -261,7 +261,10 @@ def _beside_gold(found: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[str]
     right, tied = int(np.trace(table)), int(found.tied[rows].sum())
     names = [*map(str, found.labels.grades), "none"]
     frame = pl.DataFrame({"gold": found.labels.grades} | dict(zip(names, table.T, strict=True)))
-    return frame, [*lines[1:], f"{right:,} of {rows.size:,} gold pairs right; {tied:,} were ties"]
+    return frame, [
+        *lines[1:],
+        f"{right:,} of {rows.size:,} gold judgments correct; {tied:,} were ties",
+    ]
 
 
 def _keys(name: str, frame: pl.DataFrame) -> tuple[str, ...]:
@@ -293,7 +296,7 @@ RANKED = ("--runs", "--own-runs")
 
 @command(
     epilog=JUDGES_EPILOG,
-    first="cut scale runs own-runs kin correct measure format table output rel",
+    first="cut scale runs own-runs kin correct measure format table output rel settings",
 )
 @settings(f"label-format level confidence fixed-topics compat {DOCUMENT_JUDGING_SETTINGS}")
 @click.argument("qrels", metavar="QRELS", type=READ)
@@ -399,7 +402,7 @@ def judges(
         many = reading.runs(qrels, runs) if runs else judges_as_runs(people, labels, **cuts)
         options = without_reading(judging)
         if options.pop("aspects"):
-            raise PolicyError("--aspect is not for judges")
+            raise PolicyError("--aspect cannot be used with judges")
         if correct:
             options |= {"unit": correct, "fixed_topics": fixed_topics, "alpha": 1 - confidence}
             results += _corrected(many, people, labels, wanted, cuts | options)
@@ -410,7 +413,7 @@ def judges(
         f"{counted(len(sampled_only(people)), 'judgment')} of {counted(len(found.topics), 'topic')}"
     )
     heading = [
-        f"{counted(len(found.judges), 'judge')} beside people: {size},"
+        f"{counted(len(found.judges), 'judge')} compared with people: {size},"
         f" grades {found.scale[0]} to {found.scale[-1]}"
     ]
     about = {

@@ -89,7 +89,7 @@ def run() -> int:
     warnings.showwarning = partial(_show_warning, set())
     try:
         if os.environ.get("POLARS_MAX_THREADS") == "0":
-            raise CranfieldError("POLARS_MAX_THREADS is 0, and nothing is computed by no thread")
+            raise CranfieldError("POLARS_MAX_THREADS must be at least 1, got 0")
         with saying_that_it_works():
             status = app(standalone_mode=False)
         sys.stdout.flush()

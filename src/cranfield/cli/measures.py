@@ -178,10 +178,12 @@ def measures(
             if (not one.info.needs if needs == NOTHING else word in one.info.needs.lower())
         ]
         if not chosen:
-            raise MeasureError(f"no measure needs {needs!r}")
+            raise MeasureError(f"unknown input {needs!r} in --needs: no measure needs it")
     asked = any(map(is_given, runs))
     if asked and len(chosen) > 1:
-        raise PolicyError(f"--length, --grades and --judgments are for one measure, not {name}")
+        raise PolicyError(
+            f"--length, --grades and --judgments require a single measure, got {name}"
+        )
     facts = None if name is None or len(chosen) > 1 else _on_runs(name, chosen[0], runs, asked)
     if format == "json":
         from cranfield.reporting.comparison_formats import scale_dict
@@ -262,7 +264,7 @@ def _family(word: str, catalogue: list[Entry]) -> list[Entry]:
         have = ", ".join(families(catalogue))
         if len(catalogue) == 1:
             raise MeasureError(f"{catalogue[0].info.name} is of the family {have!r}, not {word!r}")
-        raise MeasureError(f"there is no family {word!r} (there are: {have})")
+        raise MeasureError(f"unknown family {word!r}; expected one of: {have}")
     return chosen
 
 
@@ -274,7 +276,7 @@ def _list(catalogue: list[Entry], output: str | None) -> str:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("measure", no_wrap=True)
-    table.add_column("what it tells")
+    table.add_column("summary")
     table.add_column("trec_eval", no_wrap=True)
     for family, members in families(catalogue).items():
         table.add_section()
@@ -283,7 +285,8 @@ def _list(catalogue: list[Entry], output: str | None) -> str:
             elsewhere = one.info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
             table.add_row(one.form.replace("[@", r"\[@"), one.info.summary, elsewhere)
     on_terminal = output in {None, "-"} and sys.stdout.isatty()
-    hint = "cranfield measures NAME tells formula, parameters, source and scale; --long, of all."
+    hint = "cranfield measures NAME shows formula, parameters, source and scale; --long, of all"
+    " measures."
     return f"{drawn_by_rich(table, None if on_terminal else WIDTH)}{hint}\n"
 
 
@@ -291,7 +294,7 @@ def _description(one: Entry) -> str:
     info = one.info
     low, high = info.range
     names = ", ".join((info.name, *info.aliases))
-    scale = f"{one.scale}, on the order that it induces itself"
+    scale = f"{one.scale}, for the order that the measure itself induces"
     told = [
         ("measure", None if one.measure is None else str(one.measure)),
         ("kind", None if one.kind == KINDS[0] else f"{one.kind}, written {one.form}"),

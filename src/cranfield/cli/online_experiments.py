@@ -40,7 +40,9 @@ def _part(context: click.Context, param: click.Parameter, text: str) -> float | 
     try:
         return (float(start), float(stop)) if dash else float(start)
     except ValueError:
-        raise PolicyError(f"--traffic is such as 0.5 or 0.5-1, not {quoted(text)}") from None
+        raise PolicyError(
+            f"--traffic must be a proportion such as 0.5 or 0.5-1, got {quoted(text)}"
+        ) from None
 
 
 @command(epilog=EPILOG)
@@ -105,7 +107,10 @@ Examples:
 _BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
 
 
-@command(epilog=EXPERIMENT_EPILOG)
+@command(
+    epilog=EXPERIMENT_EPILOG,
+    first="measure metric covariate margin down unit control segments alpha output report settings",
+)
 @settings(
     "weights srm mixed missing theta lift errors correction time looks"
     f" oec resamples seed {LOG_SETTINGS}"
@@ -173,17 +178,17 @@ def experiment(
     from cranfield.reporting.page.report_page import report as write_report
 
     if bool(measures) == bool(metrics):
-        raise PolicyError("give -m for a log, or --metric for a table of units")
+        raise PolicyError("expected -m for a log, or --metric for a table of units")
     output = written.output
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
-        raise PolicyError("--report and --output are two files")
+        raise PolicyError("--report and --output must be two different files")
     named = _metrics(measures, metrics, covariates, margins, down)
     if metrics and len(data) > 1:
-        raise PolicyError("a table of units is one file")
+        raise PolicyError("--metric requires a single table of units")
     source = reading.read(data) if measures else data[0]
     result = online.analyse_experiment(source, named, **options)
     if not result.resamples:
-        tell_without_effect(("resamples", "seed"), "no test of this report draws samples")
+        tell_without_effect(("resamples", "seed"), "no test of this report resamples")
 
     def report() -> None:
         if page is not None:
@@ -209,11 +214,13 @@ def _metrics(
     for text in metrics:
         name, sign, value = text.partition("=")
         if name in values:
-            raise PolicyError(f"there are two metrics {quoted(name)}")
+            raise PolicyError(f"metric {quoted(name)} must be given only once")
         values[name] = value if sign else text
     for name in (*covariates, *margins, *down):
         if name not in values:
-            raise PolicyError(f"there is no metric {quoted(name)}; there are {', '.join(values)}")
+            raise PolicyError(
+                f"unknown metric {quoted(name)}; expected one of: {', '.join(values)}"
+            )
     good = dict.fromkeys(down, "down")
     return {
         name: Metric(value, covariates.get(name), good.get(name), margins.get(name))

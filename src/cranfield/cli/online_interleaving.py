@@ -96,20 +96,20 @@ def interleave(
     from cranfield.online.interleaving.interleaver import write_lists
 
     if format == "parquet" and output in {None, "-"}:
-        raise PolicyError("--format parquet needs --output FILE")
+        raise PolicyError("--format parquet requires --output FILE")
     if format == "auto":
         format = "trec" if PurePath(output or "").suffix.lower() in RUNS else "auto"
     if listed:
         methods = online.interleaving_methods()
         if format in {"auto", "trec"}:
-            write(f"{from_frame(methods, 'Methods of interleaving')}\n", output)
+            write(f"{from_frame(methods, 'Interleaving methods')}\n", output)
         else:
             write_table(methods, output or "-", format)
         return
     if len(runs) == 0:
-        raise PolicyError("no RUN was given; --list lists the methods")
+        raise PolicyError("expected RUN..., or --list to list the methods")
     if impressions is None and keys is None:
-        raise PolicyError("say how many lists by --impressions, or for which pages by --keys")
+        raise PolicyError("expected a number of lists (--impressions) or a table of pages (--keys)")
     interleaved = online.interleave_runs(reading.runs(None, runs), **method)
     if keys is None:
         drawn = interleaved.draw(impressions or 0, seed, jobs=jobs)
@@ -185,25 +185,27 @@ def preference(
     options["confidence"] = confidence
     if counts is not None:
         if logs:
-            raise PolicyError("--counts are of independent impressions: no LOG, and no --unit")
+            raise PolicyError(
+                "--counts cannot be combined with LOG and --unit: impressions must be independent"
+            )
         if len(counts) not in (2, 3):
-            raise PolicyError(f"--counts takes wins,losses,ties such as 40,109,374, got {counts}")
+            raise PolicyError(f"--counts must be wins,losses,ties such as 40,109,374, got {counts}")
         result = online.preference_of(
             *counts, names=names or ["A", "B"], expected=expected, confidence=confidence
         )
         written.write(together(result))
         return
     if not logs:
-        raise PolicyError("no LOG was given, and no --counts")
+        raise PolicyError("expected LOG or --counts")
     log = reading.read(logs)
     if runs:
         interleaved = online.interleave_runs([*runs])
         names, options["lists"] = names or [*interleaved.rankers], interleaved.lists
     teams = names or teams_of(log)
     if runs or len(teams) == 2:
-        tell_without_effect(("correction",), "there is one pair of rankers")
+        tell_without_effect(("correction",), "there is only one pair of rankers")
         result = online.preference(log, names=teams, expected=expected, **options)
     else:
-        refuse_given(("expected",), "is of two rankers")
+        refuse_given(("expected",), f"requires two rankers, got {len(teams)}")
         result = online.preference_matrix(log, names=teams, correction=correction, **options)
     written.write(together(result, log=log.source, clicks=options["clicks"], odd=log.odd))

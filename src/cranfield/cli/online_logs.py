@@ -90,7 +90,7 @@ Examples:
 """
 
 SURVIVAL = {
-    "survival": ("Times, as Kaplan and Meier estimate them", 2),
+    "survival": ("Times, Kaplan-Meier estimates", 2),
     "logrank": ("Log-rank tests, holm", 3),
 }
 """Titles of the tables of times, and how many columns say what a row is of."""
@@ -154,7 +154,7 @@ def measure(
         written.write(ResultSet([], tables, {"list": (every, ("measure",))}, {}))
         return
     if not logs:
-        raise PolicyError("no LOG was given; --list lists the measures")
+        raise PolicyError("expected LOG, or --list to list the measures")
     written.check(TABLES if survival else TABLES[:1])
     asked = [online.parse_online_measure(one) for one in measures] or None
     log = reading.read(logs)
@@ -167,7 +167,7 @@ def measure(
     if survival:
         times = [one for one in values.measures if one.lasts]
         if not times:
-            raise PolicyError("--survival is for times, such as TimeToClick and AbsenceTime")
+            raise PolicyError("--survival requires a measure of time, such as TimeToClick")
         for name, frame in survival_tables(log, times).items():
             title, keys = SURVIVAL[name]
             tables.append(from_frame(frame, title))
@@ -199,7 +199,10 @@ SHOWN = 12
 """Values of parameters that are printed; tables of numbers have all."""
 
 
-@command(epilog=TRAIN_EPILOG)
+@command(
+    epilog=TRAIN_EPILOG,
+    first="model tied held-out qrels measure over log-format odd format table output settings",
+)
 @settings(f"resamples seed {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=READ)
 @options_from(
@@ -265,7 +268,7 @@ def train(
     """
     compared = qrels is not None and tied != "grade"
     if [*logs, *test, qrels].count("-") > 1:
-        raise PolicyError("standard input cannot be two files")
+        raise PolicyError("standard input (-) can be only one of the files")
     lacking = {"gain"} if over is None else set()
     lacking |= set() if compared else {"relevance"}
     written.check(name for name in KEYS if name not in lacking)
@@ -284,15 +287,15 @@ def train(
     tables = [*evaluation.tables()[:1], _few(parameters)]
     if base is not None:
         frames["gain"] = perplexity_gains(trained, base, read[-1], **draws)
-        tables.append(from_frame(frames["gain"], f"Gain of perplexity over {base}, 95% limits"))
+        tables.append(from_frame(frames["gain"], f"Perplexity gain over {base}, 95% CI"))
     if compared:
         of_documents = [one for one in trained if "item" in one.model.by.values()]
         if not of_documents:
-            raise PolicyError("--qrels: the models say nothing of documents")
+            raise PolicyError("--qrels requires a model that estimates the relevance of documents")
         frames["relevance"] = online.predict_relevance(of_documents, qrels, measures)
-        tables.append(from_frame(frames["relevance"], "Relevance, beside judgments"))
+        tables.append(from_frame(frames["relevance"], "Estimated relevance and judgments"))
     notes = [repr(read[0])]
-    notes.append(f"tried on {read[1]!r}" if test else "tried on the pages trained on")
+    notes.append(f"evaluated on {read[1]!r}" if test else "evaluated on the training pages")
     if path is not None:
         notes.append(f"{trained[0].model} written to {path}")
     keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
@@ -310,12 +313,12 @@ def _models(
     names = online.models()["model"].to_list() if models == ("all",) else models
     known = [online.parse_model(name) for name in names]
     if len(set(known)) < len(known):
-        raise PolicyError("a model is there twice")
+        raise PolicyError("each --model must be given only once")
     if path is not None and len(known) > 1:
-        raise PolicyError(f"--output is for one model; there are {len(known)}")
+        raise PolicyError(f"--output requires a single model, got {len(known)}")
     base = None if over is None else online.parse_model(over)
     if base is not None and (base not in known or len(known) < 2):
-        raise PolicyError(f"--over {base} is for several models, of which it is one")
+        raise PolicyError(f"--over {base} must be one of several models")
     return known, base
 
 

@@ -71,18 +71,22 @@ class Asked:
         }
         names = [name for name, value in given.items() if value]
         if len(names) > 1:
-            raise PolicyError(f"{names[0]} and {names[1]} do not go together")
+            raise PolicyError(f"{names[0]} cannot be combined with {names[1]}")
         if not judged:
             for name in ("--unjudged", "--stop"):
                 if name in names:
-                    raise PolicyError(f"{name} needs --judged")
+                    raise PolicyError(f"{name} requires --judged")
         if self.budget and learns and not judged:
-            raise PolicyError("--budget of a method that learns needs --judged; or use --next")
+            raise PolicyError(
+                "--budget requires --judged for a method that learns from judgments; or use --next"
+            )
         listing = self.lists(judged)
         fit = LISTS if listing else (*WRITERS, *(OF_QRELS if self.sample else ()))
         if format not in {"auto", *fit}:
-            what = "documents to judge are written as" if listing else "this is written as"
-            raise PolicyError(f"{what} {', '.join(sorted(fit))}, not as {format}")
+            what = "documents to judge" if listing else "this report"
+            raise PolicyError(
+                f"--format of {what} must be one of {', '.join(sorted(fit))}, got {format}"
+            )
 
 
 ASKED = (
@@ -185,7 +189,9 @@ def amount(text: str, what: str) -> int | float:
         return float(fraction_of(float(share)) / 100)
     whole = integer_in(number)
     if whole is None:
-        raise PolicyError(f"{what} {quoted(text)} is no whole number and no share such as 10%")
+        raise PolicyError(
+            f"{what} must be an integer or a percentage such as 10%, got {quoted(text)}"
+        )
     return whole
 
 
@@ -197,9 +203,9 @@ def read_strata(text: str) -> dict[int, int | float]:
         end, colon, wanted = one.partition(":")
         last = integer_in(end.strip())
         if not colon or last is None:
-            raise PolicyError(f"--strata {quoted(text)} is not of the form 10:100%,50:25")
+            raise PolicyError(f"--strata must be pairs such as 10:100%,50:25, got {quoted(text)}")
         if last in strata:
-            raise PolicyError(f"--strata {quoted(text)} has rank {last} twice")
+            raise PolicyError(f"--strata must have each rank once, got {quoted(text)}")
         strata[last] = amount(wanted, f"--strata {end.strip()}:")
     return strata
 
@@ -228,7 +234,7 @@ KEYS = {
     "cranfield.read_qrels", "ungraded", ungraded={"default": "drop", "goes_with": "--judged"}
 )
 
-NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a p-value"
+NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid p-value itself"
 
 
 @command(
@@ -350,7 +356,7 @@ def pool(
     _tell_without_effect(chosen, asked, dealing, listing)
     if table is not None:
         if listing or format in OF_QRELS:
-            raise PolicyError("--table is for reports")
+            raise PolicyError("--table requires a report, got a list of documents")
         plain = ["topics", *(["systems"] if judged is not None else [])]
         check_table(table, ["stops"] if rules else ["relevant"] if asked.sample else plain)
     many = reading.runs(judged, runs)
@@ -387,7 +393,7 @@ def pool(
 def _tell_without_effect(method: Method, asked: Asked, dealing: Dealing, listing: bool) -> None:
     """Warn of options that the method of judging does not use."""
     if listing and not (asked.sample or method.random or dealing.draws):
-        tell_without_effect(("seed",), f"{method} draws nothing")
+        tell_without_effect(("seed",), f"{method} draws no random numbers")
     if (asked.following or asked.budget) and not method.learns:
         tell_without_effect(("rel",), f"{method} does not use grades")
 
@@ -433,7 +439,7 @@ def _report(
         rows = [(topic, verdict) for topic, one in said.items() for verdict in one.verdicts()]
         for rule in map(str, rules):
             stop = sum(verdict.stop for _, verdict in rows if verdict.rule == rule)
-            heading.append(f"{rule} says stop for {stop} of {counted(len(said), 'topic')}")
+            heading.append(f"{rule} stops judging for {stop} of {counted(len(said), 'topic')}")
         if any(rule.name == "RecallTest" for rule in rules):
             heading.append(f"note: {NO_PVALUE}")
         frames = {"stops": pl.DataFrame([{"topic": topic, **vars(one)} for topic, one in rows])}
@@ -444,8 +450,8 @@ def _report(
 
 def _warn_of_next(after: NextDocuments) -> None:
     _warn_of_outside(after.outside)
-    _warn(after.ahead, "not yet reached by the method, which does not know of {them}")
-    _warn(after.negative, "below 0: {they} as not relevant")
+    _warn(after.ahead, "ahead of the order of the method, which ignores {them}")
+    _warn(after.negative, "below 0; {they} as not relevant")
 
 
 def _warn_of_order(made: Pool, qrels: Qrels | None, method: Method) -> None:
@@ -455,12 +461,12 @@ def _warn_of_order(made: Pool, qrels: Qrels | None, method: Method) -> None:
     left = len(made.unjudged(qrels))
     _warn_of_outside(len(qrels) - len(made) + left)
     if left:
-        said = f"{method} takes {counted(left, 'unjudged document')} of the pool for not relevant"
+        said = f"{method} treats {counted(left, 'unjudged document')} of the pool as not relevant"
         warnings.warn(CranfieldWarning(said), stacklevel=2)
 
 
 def _warn_of_outside(outside: int) -> None:
-    _warn(outside, "of documents outside the pool")
+    _warn(outside, "outside the pool")
 
 
 def _warn(number: int, what: str) -> None:

@@ -69,7 +69,7 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
 
 @command(
     epilog=COLLECTION_EPILOG,
-    first="measure scores teams pool-depth sizes repeats test table output jobs settings",
+    first="measure scores teams pool-depth sizes repeats test format table output settings",
 )
 @settings(f"{STUDY_SETTINGS} contributors depths others lists replace target")
 @score_input(measures_option(("AP",)))
@@ -105,7 +105,9 @@ def collection(
     refuse_resamples([choice])
     sampling |= {"test": choice.test, "correction": choice.correction}
     if choice.by_shard:
-        raise PolicyError(f"{choice.test} needs scores by shard, which samples of topics lack")
+        raise PolicyError(
+            f"{choice.test} requires scores by shard, which samples of topics do not have"
+        )
     Share().check("target", target)
     of_scores = (meta.Stability, meta.Generalizability, meta.Extrapolation)
     of_judgments = () if source.score_files else (meta.LeaveOneOut, meta.PoolDepths)
@@ -113,9 +115,12 @@ def collection(
     found: list[Result] = []
     notes = []
     if source.score_files:
-        refuse_given(OF_RUNS, "is about judgments; --scores are judged already")
+        refuse_given(OF_RUNS, "cannot be combined with --scores, which are already computed")
         scores = source.scores(options.judging)
-        notes.append("note: leaving out judgments needs QRELS and RUN, and is omitted for --scores")
+        notes.append(
+            "note: the judgments were not studied, as this requires QRELS and RUN instead of"
+            " --scores"
+        )
     else:
         scores, pools = _of_pools(source, of_runs, options)
         found += pools
@@ -128,11 +133,13 @@ def _check_pool(given: Mapping[str, Any]) -> None:
     depth = given["pool_depth"]
     if depth is None:
         if given["contributors"] == "judged":
-            raise PolicyError("--contributors judged requires --pool-depth")
+            raise PolicyError("setting contributors judged requires --pool-depth")
         return
     deeper = [str(one) for one in given["depths"] or [] if one > depth]
     if deeper:
-        raise PolicyError(f"--depths must be at most --pool-depth, {depth}, got {','.join(deeper)}")
+        raise PolicyError(
+            f"setting depths must be at most --pool-depth, {depth}, got {','.join(deeper)}"
+        )
 
 
 def _of_topics(
@@ -163,7 +170,7 @@ def _of_topics(
         raise
     except CranfieldError as error:
         of = f"{scores.measure}: " if scores.measure else ""
-        notes.append(f"note: {of}nothing on other numbers of topics: {error}")
+        notes.append(f"note: {of}other numbers of topics were not studied: {error}")
     return found
 
 
@@ -176,10 +183,12 @@ def _of_pools(
 
     if source.qrels is None or not source.runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
-    refuse_given(("unjudged",), "is the setting lists here")
-    refuse_given(OF_DOCUMENTS, "does not go with pools")
+    refuse_given(("unjudged",), "is replaced by setting lists")
+    refuse_given(OF_DOCUMENTS, "cannot be combined with pools")
     refuse_given(("max_grade", "topics_with_grade"), "cannot be combined with pools")
-    refuse_given(("depth",), "does not go with pools: cut off the measures, such as AP@100")
+    refuse_given(
+        ("depth",), "cannot be combined with pools; use measures with a cutoff, such as AP@100"
+    )
     lists = ("raw", "condensed") if given["lists"] == "both" else (given["lists"],)
     rel, compat = options.judging["rel"], options.judging["compat"]
     wanted = wanted_measures(source.asked, rel, compat)
@@ -188,7 +197,9 @@ def _of_pools(
     made = _traced(source, options)
     for what, there in (("systems", made.judged.systems), ("topics", made.judged.topics)):
         if len(there) < 2:
-            raise CranfieldError(f"a study of a collection needs two {what}, not {len(there)}")
+            raise CranfieldError(
+                f"a study of a collection requires at least two {what}, got {len(there)}"
+            )
     judged = made.judged.condensed() if lists == ("condensed",) else made.judged
     scores = score(judged, wanted)
     scores.warn()
@@ -237,7 +248,7 @@ Examples:
 
 @command(
     epilog=EPILOG,
-    first="measure methods budgets teams test repeats resume format table output jobs",
+    first="measure methods budgets depth teams test repeats resume format table output settings",
 )
 @settings(f"{STUDY_SETTINGS} contributors lists others", flags="depth")
 @with_help(depth="Depth of the pool. By default 100.")
@@ -271,8 +282,8 @@ def pooling(
     from cranfield.meta.of_tests.fast_tests import read_choice
 
     judging = options.judging
-    refuse_given(("unjudged",), "is --lists here")
-    refuse_given(OF_DOCUMENTS, "does not go with pools")
+    refuse_given(("unjudged",), "is replaced by setting lists")
+    refuse_given(OF_DOCUMENTS, "cannot be combined with pools")
     refuse_given(("max_grade", "topics_with_grade"), "cannot be combined with pools")
     rel, compat = judging["rel"], judging["compat"]
     wanted = wanted_measures(asked, rel, compat)

@@ -47,7 +47,8 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 
 @command(
     epilog=EPILOG,
-    first="measure scores test shards sizes repeats false-alarms power format table output jobs",
+    first="measure scores test shards sizes repeats false-alarms power format table output"
+    " settings",
 )
 @settings(f"{STUDY_SETTINGS} shard-map null population only teams")
 @score_input(
@@ -156,9 +157,9 @@ def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any
         [whole] = source.scores(options.judging).values()
         return whole, None
     if source.score_files:
-        raise PolicyError("shards are of documents; --scores are judged already")
+        raise PolicyError("shards require QRELS and RUN, got --scores")
     if source.qrels is None or not source.runs:
-        raise PolicyError("give QRELS and at least one RUN")
+        raise PolicyError("expected QRELS and at least one RUN")
     sharded = evaluated_shards(source, shards, options)
     [by_shard] = sharded.values()
     [whole] = sharded.whole.scores.values()
@@ -169,7 +170,7 @@ def evaluated_shards(source: ScoreInput, shards: Any, options: StudyOptions) -> 
     """Read each run once, and score it on the whole collection and on each shard."""
     from cranfield.evaluation.of_runs import evaluate
 
-    refuse_given(OF_DOCUMENTS, "does not go with shards")
+    refuse_given(OF_DOCUMENTS, "cannot be combined with shards")
     judging = {name: one for name, one in options.judging.items() if name not in OF_DOCUMENTS}
     rel, compat = judging.pop("rel"), judging.pop("compat")
     reading = Reading.of(judging)
@@ -193,7 +194,7 @@ Examples:
 
 @command(
     epilog=INTERLEAVING_EPILOG,
-    first="measure methods users pairs impressions resume format table output jobs",
+    first="measure methods users pairs impressions rel resume format table output settings",
 )
 @settings(f"{STUDY_SETTINGS} stop length power", flags="rel")
 @click.argument("qrels", type=READ)
@@ -217,11 +218,11 @@ def interleaving(
 
     judging = options.judging
     unused = ("unjudged", "negative", "depth", "max_grade", "topics_with_grade", *OF_DOCUMENTS)
-    refuse_given(unused, "does not go with simulated users")
+    refuse_given(unused, "cannot be combined with simulated users")
     rel, compat = judging["rel"], judging["compat"]
     wanted = wanted_measures(asked, rel, compat)
     if len(wanted) != 1:
-        raise PolicyError("signs are compared with those of one measure")
+        raise PolicyError(f"expected a single --measure, got {len(wanted)}")
     options.check_table(meta.Sensitivity)
     reading = Reading.of(judging)
     many = reading.runs(qrels, runs)
@@ -254,7 +255,7 @@ Examples:
 @command(
     epilog=REPRODUCTION_EPILOG,
     first="original-baseline original-advanced baseline advanced other-qrels measure"
-    " test format table output",
+    " test format table output plot settings",
 )
 @settings(f"{STUDY_SETTINGS} persistence")
 @click.argument("qrels", type=READ)
@@ -303,12 +304,13 @@ def reproduction(
     from cranfield import meta
     from cranfield.meta.reproduction_result import check_test
 
-    refuse_given(("bad_runs",), "cannot be combined with runs that are needed by their roles")
+    refuse_given(("bad_runs",), "cannot be used here: every run is required")
     originals = _given({"baseline": original_baseline, "advanced": original_advanced})
     repeated = _given({"baseline": baseline, "advanced": advanced})
     if not originals or set(originals) != set(repeated):
         raise PolicyError(
-            "give --original-baseline and --baseline, --original-advanced and --advanced, or all"
+            "expected --original-baseline and --baseline, --original-advanced and --advanced,"
+            " or all"
             " four"
         )
     lacking = [] if other_qrels is None else ["order means", "orders"]

@@ -53,7 +53,7 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 
 @command(
     epilog=EPILOG,
-    first="measure scores gold preferences test correction sizes repeats table output jobs",
+    first="measure scores gold preferences test correction sizes repeats table output settings",
 )
 @settings(f"{STUDY_SETTINGS} majority bins coefficient")
 @score_input(measures_option(DEFAULT))
@@ -71,7 +71,7 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
     " preferred.",
     type=READ,
 )
-@options_from("cranfield.meta.predictive_power", "majority")
+@options_from("cranfield.meta.predictive_power", "majority", goes_with="--preferences")
 @options_from("cranfield.meta.discriminative_power", "test resamples")
 @options_from("cranfield.compare", "correction alpha")
 @missing_option
@@ -107,8 +107,6 @@ def measures(
     check_share("alpha", alpha)
     choice = TestChoice(test, correction, alpha, missing, resamples)
     refuse_resamples([choice])
-    if majority and preferences is None:
-        raise PolicyError("setting majority requires --preferences")
     kinds: list[type[Result]] = [meta.DiscriminativePower, meta.Swaps, meta.Correlations]
     kinds += [meta.Concordance] if gold else []
     kinds += [meta.PredictivePower] if preferences is not None else []
@@ -137,7 +135,7 @@ def measures(
         power = meta.discriminative_power(
             own, test=choice.test, correction=str(choice.correction), **tested, **work
         )
-    left: dict[str, Any] = {"left out or filled in": list(notes)} if notes else {}
+    left: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
     lines = [f"note: {note}" for note in notes]
     options.show(power, *swaps, *quick, notes=lines, each=True, **left)
 
@@ -164,7 +162,7 @@ def _scores(
     shown = dict.fromkeys(both[one] for one in asked)
     names = shown if named else [name for name in every if name not in golden]
     if golden and len(set(names) - set(golden)) < 2:
-        raise PolicyError("--gold compares two measures or more besides the gold ones")
+        raise PolicyError("--gold requires two measures or more besides the gold ones")
     return every, {name: every[name] for name in names}, golden
 
 
@@ -184,10 +182,7 @@ Examples:
 """
 
 
-@command(
-    epilog=SCALES_EPILOG,
-    first="measure cutoffs graded alpha rel resume format table output jobs",
-)
+@command(epilog=SCALES_EPILOG)
 @settings(f"{STUDY_SETTINGS} interval-ties", flags="rel alpha")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
@@ -226,10 +221,10 @@ def scales(
     judging = dict(options.judging)
     rel = judging.pop("rel")
     if graded and rel is not None:
-        raise PolicyError("--rel says which grades become 1; with --graded all are kept")
+        raise PolicyError("--rel cannot be combined with --graded")
     if not graded:
-        refuse_given(("max_grade",), "requires --graded; without it grades are 0 and 1")
-    refuse_given(OF_DOCUMENTS, "does not go with all runs of a length")
+        refuse_given(("max_grade",), "requires --graded")
+    refuse_given(OF_DOCUMENTS, "cannot be combined with studies of scales")
     options.check_table(meta.ScaleStudy)
     # The least that can be asked for: before files are read, which takes a while.
     scale_options(asked or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)

@@ -35,7 +35,7 @@ def refuse_resamples(choices: Collection[TestChoice]) -> None:
     """Refuse --resamples where no test draws samples."""
     if not any(one.draws for one in choices):
         tests = ", ".join(one.label for one in choices)
-        refuse_given(("resamples",), f"requires a test that draws samples, got {tests}")
+        refuse_given(("resamples",), f"requires a test that resamples, got {tests}")
 
 
 (missing_option,) = options_of(

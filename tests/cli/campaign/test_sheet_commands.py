@@ -55,7 +55,7 @@ def test_overview(folder: Path) -> None:
         (("release", "packet", "campaign", "--all", "-o", "campaign"), "which is private"),
         (
             ("release", "packet", "campaign", "-o", "x.zip"),
-            "name a team with --team, or take --all",
+            "expected either --team or --all",
         ),
         (("release", "packet", "campaign", "--team", "x", "-o", "x.zip"), "no team 'x'"),
         (("release", "sheets", "campaign", "-m", "XYZ", "-o", "x"), "XYZ"),

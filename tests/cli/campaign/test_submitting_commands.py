@@ -72,7 +72,7 @@ def test_a_life_of_runs(folder: Path) -> None:
     assert out == "withdrawn: dense of padua\n"
     out, _ = command(folder, "run", "purge", "news", "dense", "--reason", "private")
     assert out.startswith("purged: dense of padua, submitted at 2")
-    assert out.endswith(": bytes removed\n")
+    assert out.endswith(": file deleted\n")
     _, err = command(folder, "run", "purge", "news", "bm26", "--reason", "x", status=2)
     assert err == "cranfield: error: there are no bytes to remove of 'bm26'\n"
 
@@ -134,10 +134,10 @@ def test_an_archive_by_a_table(folder: Path) -> None:
 
 def test_what_does_not_go_together(folder: Path) -> None:
     for arguments, said in (
-        (("bm25.run", "dense.run", "--tag", "x"), "--tag goes with one run"),
-        (("bm25.run", "--column", "type=x"), "--column goes with --from"),
-        ((), "no run is given"),
-        (("bm25.run", "--answer", "x"), "--answer 'x' is not of the form NAME=TEXT"),
+        (("bm25.run", "dense.run", "--tag", "x"), "--tag requires a single run"),
+        (("bm25.run", "--column", "type=x"), "--column requires --from"),
+        ((), "expected RUN"),
+        (("bm25.run", "--answer", "x"), "--answer must be NAME=TEXT"),
         (("bm25.run", "--answer", "x=1", "--answer", "x=2"), "--answer 'x' is given twice"),
         (("bm25.run", "--received", "noon"), "'noon' is no time such as"),
         (("bm25.run", "--priority", "0"), "'--priority': 0 is not in the range"),

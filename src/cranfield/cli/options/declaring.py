@@ -40,8 +40,8 @@ def check_conditions(ctx: click.Context) -> None:
             for way in ways:
                 wanted = [part for part in way.split() if part[0] != "!"]
                 if all(_holds(part, named, ctx) for part in wanted):
-                    raise PolicyError(f"{option} does not go with {_without(way)}")
-            raise PolicyError(f"{option} goes with {' or '.join(map(_said, ways))}")
+                    raise PolicyError(f"{option} cannot be combined with {_without(way)}")
+            raise PolicyError(f"{option} requires {' or '.join(map(_said, ways))}")
 
 
 def _holds(part: str, named: Mapping[str, click.Parameter], ctx: click.Context) -> bool:
@@ -60,7 +60,8 @@ def _said(way: str) -> str:
 
 
 def _without(way: str) -> str:
-    return " and ".join(part[1:] for part in way.split() if part[0] == "!")
+    excluded = (part[1:] for part in way.split() if part[0] == "!")
+    return " and ".join(part.replace("=", " ") for part in excluded)
 
 
 def going_with(goes_with: Sequence[str], names: Collection[str]) -> Callable[[Any], Any]:
@@ -147,8 +148,8 @@ def choose_format(ctx: click.Context) -> None:
     assert isinstance(form.type, click.Choice)
     if said not in form.type.choices:
         raise PolicyError(
-            f"--output {quoted(path)} is {said} by its suffix, which is not written here; --format"
-            f" names one of {', '.join(form.type.choices)}"
+            f"{said}, the suffix of --output {quoted(path)}, is not a format of this command;"
+            f" choose with --format one of: {', '.join(form.type.choices)}"
         )
     ctx.params[form.name or ""] = said
 
@@ -364,7 +365,7 @@ class Command(click.Command):
                 ctx.fail(told(error, self))
             for one in self.params:
                 if _takes_one(one) and given.count(one) > 1:
-                    ctx.fail(f"{max(one.opts, key=len)} is given twice, and takes one value")
+                    ctx.fail(f"{max(one.opts, key=len)} must be given only once")
             if isinstance(path := values.get("settings"), str):
                 ctx.default_map = read_settings(path, self, ctx)
                 ctx.meta["settings"] = path
@@ -477,7 +478,7 @@ def keep_inputs(
     read = [file for path in inputs if path is not None for file in _files(path)]
     for output in existing:
         if any(asks(Path(output).samefile, path) for path in read):
-            raise PolicyError(f"{option} {quoted(output)} is a file that is read")
+            raise PolicyError(f"{option} {quoted(output)} would overwrite an input file")
 
 
 def _files(given: str) -> Iterator[str | Path]:
@@ -538,4 +539,4 @@ class CommandGroup(click.Group):
             ] or nearest(called, names, 1)
             if not near or near[0] in error.message:
                 raise
-            ctx.fail(f"there is no command '{called}'; did you mean {' or '.join(near)}?")
+            ctx.fail(f"unknown command '{called}'; did you mean {' or '.join(near)}?")

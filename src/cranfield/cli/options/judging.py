@@ -40,7 +40,7 @@ def names_of_columns(given: str) -> dict[str, str]:
     for one in given.split(","):
         column, sign, name = one.partition("=")
         if not (sign and column.strip() and name.strip()):
-            raise PolicyError(f"--columns {quoted(one)} is not of the form doc=NAME")
+            raise PolicyError(f"--columns must be pairs such as doc=NAME, got {quoted(one)}")
         columns[column.strip()] = name.strip()
     return columns
 
@@ -180,7 +180,7 @@ class Reading:
             return runs
         _refuse_measures(runs)
         if qrels == "-" and "-" in runs:
-            raise PolicyError("standard input cannot be both the judgments and a run")
+            raise PolicyError("standard input (-) can be only one of the files")
         if runs:
             self._check_lower()
         return read_runs(runs, bad_runs=self.bad_runs, **self._of_runs)
@@ -241,7 +241,7 @@ def _refuse_measures(runs: tuple[str, ...]) -> None:
             parse_measures(one)
         except MeasureError:
             continue
-        raise PolicyError(f"{quoted(one)} is a measure, and no file: measures are given by -m")
+        raise PolicyError(f"{quoted(one)} is a measure, not a file; give measures with -m")
 
 
 READING = tuple(field.name for field in fields(Reading))
@@ -422,9 +422,9 @@ def aspects_of(given: tuple[str, ...]) -> dict[str, str]:
     for one in given:
         name, sign, path = one.partition("=")
         if not (name and sign and path):
-            raise PolicyError(f"--aspect {quoted(one)} is not of the form NAME=QRELS")
+            raise PolicyError(f"--aspect must be NAME=QRELS, got {quoted(one)}")
         if name in aspects:
-            raise PolicyError(f"there are two files of the aspect {quoted(name)}")
+            raise PolicyError(f"--aspect {quoted(name)} must be given only once")
         aspects[name] = path
     return aspects
 
@@ -451,5 +451,5 @@ def evaluated(
     tell_without_effect(unused, "no requested measure uses it")
     least = max(map(lowest_relevant, wanted))
     if judged.max_grade < least:
-        warn(f"no judgment has grade {least} or more, which is what counts as relevant")
+        warn(f"no document is relevant: no judgment has grade {least} or more")
     return evaluation

@@ -228,7 +228,7 @@ class Printing:
 
     def text(self, tables: Sequence[Table], form: str) -> str:
         if self.label is not None and len(tables) > 1:
-            raise PolicyError(f"--label is for one table; there are {len(tables)}")
+            raise PolicyError(f"--label requires a single table, got {len(tables)}")
         writers: dict[str, Callable[[Table], str]] = {
             "latex": lambda table: table.to_latex(**vars(self)),
             "markdown": lambda table: table.to_markdown(),
@@ -279,9 +279,9 @@ class Output:
     def check(self) -> None:
         """Refuse what cannot be written, before anything is read."""
         if self.form == "parquet" and self.output in {None, "-"}:
-            raise PolicyError("--format parquet needs --output FILE")
+            raise PolicyError("--format parquet requires --output FILE")
         if self.form == "prototext" and self.by_topic:
-            raise PolicyError("--format prototext has no scores by topic; leave --by-topic out")
+            raise PolicyError("--format prototext cannot be combined with --by-topic")
 
     def write(
         self, scores: Mapping[str, Scores], printing: Printing, *, unit: str = "topic"

@@ -98,9 +98,9 @@ class ScoreInput:
         )
 
         if self.qrels is not None:
-            raise PolicyError("give either --scores, or QRELS and RUN, not both")
+            raise PolicyError("--scores cannot be combined with QRELS and RUN")
         of_runs = [name for name in judging if name not in {*WORK, "lower"}]
-        refuse_given(of_runs, "is for judging runs; --scores are judged already")
+        refuse_given(of_runs, "cannot be combined with --scores, which are already computed")
         files = self.score_files[0] if len(self.score_files) == 1 else self.score_files
         if on_command_line("asked"):
             found = read_scores_by_measure(files, self.asked)

@@ -218,9 +218,9 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
             found = []
         if found and (self.least is None or min(found) >= self.least):
             return found
-        whole = f"whole numbers from {self.least}, such as 5,10,20"
+        whole = f"integers >= {self.least}, such as 5,10,20"
         wanted = "numbers such as 0,0.05,0.1" if self.least is None else whole
-        raise PolicyError(f"{_name_of(param)} takes {wanted}, not {value!r}")
+        raise PolicyError(f"{_name_of(param)} must be {wanted}, got {quoted(value)}")
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
@@ -252,7 +252,7 @@ class NumbersByName(NameList):
             found = {}
         if "" in found or len(found) < len(pairs):
             wanted = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
-            raise PolicyError(f"{_name_of(param)} takes {wanted}, not {quoted(value)}")
+            raise PolicyError(f"{_name_of(param)} must be {wanted}, got {quoted(value)}")
         return found
 
 
@@ -266,7 +266,7 @@ class NameValue(click.ParamType):  # type: ignore[type-arg]
     ) -> tuple[str, str]:
         name, sign, own = value.rpartition("=")
         if not (name and sign and own):
-            raise PolicyError(f"{_name_of(param)} {quoted(value)} is not of the form NAME=VALUE")
+            raise PolicyError(f"{_name_of(param)} must be NAME=VALUE, got {quoted(value)}")
         return name.strip(), own.strip()
 
 
@@ -278,7 +278,7 @@ def by_name(
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise PolicyError(f"{_name_of(param)} names {quoted(twice)} twice")
+        raise PolicyError(f"{_name_of(param)} {quoted(twice)} must be given only once")
     return values
 
 

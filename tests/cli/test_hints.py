@@ -86,5 +86,5 @@ def test_advice_on_judging_where_there_is_no_such_option() -> None:
     assert as_options(text, evaluate).endswith(advice)
     assert as_options(text, fuse) == "ERR: grades are 0 to 3"
     text = "PQ needs judgments by subtopic, and these have none; subtopics=True reads them"
-    assert as_options(text, evaluate).endswith("; --settings with subtopics: true reads them")
+    assert as_options(text, evaluate).endswith("; --subtopics reads them")
     assert as_options(text, fuse) == "PQ needs judgments by subtopic, and these have none"

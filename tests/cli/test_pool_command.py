@@ -133,7 +133,7 @@ def test_samples(campaign: Path) -> None:
         ("--sample stat --size 2 --judged few.txt", "not judged"),
         ("--sample stat --size 2 --judged qrels.txt --format xqrels", "has no column 'stratum'"),
         ("--size 2", "--size requires --sample"),
-        ("--missing nonrelevant", "setting missing requires --sample and --judged"),
+        ("--missing nonrelevant", "--missing requires --sample and --judged"),
         ("--next 2 --format csv", "--format of documents to judge must be"),
         ("--format trec", "--format of this report must be"),
         ("--format prels", "--format of this report must be"),
@@ -180,6 +180,6 @@ def test_what_a_method_makes_of_judgments_is_said(tmp_path: Path) -> None:
     assert "1 judgment is ahead of the order of the method, which ignores it" in err
     assert "1 judgment is below 0; it counts as not relevant" in err
     _, err = cranfield(tmp_path, *common, "--budget", "2")
-    assert "MaxMean takes 2 unjudged documents of the pool for not relevant" in err
+    assert "MaxMean treats 2 unjudged documents of the pool as not relevant" in err
     _, err = cranfield(tmp_path, *common[:-1], "depth", "--budget", "2")
     assert "warning" not in err

@@ -70,7 +70,7 @@ OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
     " format output places coverage",
 )
 @settings(
-    "negative max-grade topics-with-grade encoding separator numbers subtopics ungraded aspect"
+    "negative max-grade topics-with-grade encoding separator numbers ungraded"
     " backend order caption label long"
 )
 @score_input(measures_option(DEFAULT))
@@ -418,11 +418,8 @@ Examples:
 """
 
 
-@command(
-    epilog=FUSE_EPILOG,
-    first="method norm weights limit name jobs list output settings",
-)
-@settings(f"depth ties metadata {RUN_SETTINGS}")
+@command(epilog=FUSE_EPILOG)
+@settings(f"depth ties {RUN_SETTINGS}")
 @click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
 @options_from(
     "cranfield.fuse",

@@ -99,7 +99,7 @@ TABLES = ("measures", *SURVIVAL)
 
 
 @command(epilog=EPILOG)
-@settings(LOG_SETTINGS)
+@settings(f"labels {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, type=READ)
 @options_from(
     "cranfield.online.measure",
@@ -112,8 +112,8 @@ TABLES = ("measures", *SURVIVAL)
     },
     by={
         "multiple": True,
-        "help": "Column by which to group the pages: variant, user, query, session or page; may be"
-        " given several times. By default the whole log.",
+        "help": "Column by which to group the pages; may be given several times. By default the"
+        " whole log is one group.",
     },
     labels={
         "type": READ,

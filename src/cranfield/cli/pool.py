@@ -241,7 +241,7 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
     epilog=EPILOG,
     first="depth judged method next budget unjudged sample size stop assessors format output",
 )
-@settings(f"ties strata by missing {READING_SETTINGS}")
+@settings(f"ties strata by {READING_SETTINGS}")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @option(
     "--depth",

@@ -248,9 +248,9 @@ Examples:
 
 @command(
     epilog=EPILOG,
-    first="measure methods budgets depth teams test repeats resume format table output settings",
+    first="measure methods budgets depth teams test resume format table output settings",
 )
-@settings(f"{STUDY_SETTINGS} contributors lists others", flags="depth")
+@settings(f"{STUDY_SETTINGS} contributors lists others repeats", flags="depth")
 @with_help(depth="Depth of the pool. By default 100.")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)

@@ -194,9 +194,9 @@ Examples:
 
 @command(
     epilog=INTERLEAVING_EPILOG,
-    first="measure methods users pairs impressions rel resume format table output settings",
+    first="measure methods users impressions rel resume format table output settings",
 )
-@settings(f"{STUDY_SETTINGS} stop length power", flags="rel")
+@settings(f"{STUDY_SETTINGS} stop pairs length power", flags="rel")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(("nDCG@10",))

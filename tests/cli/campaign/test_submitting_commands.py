@@ -138,7 +138,10 @@ def test_what_does_not_go_together(folder: Path) -> None:
         (("bm25.run", "--column", "type=x"), "--column requires --from"),
         ((), "expected RUN"),
         (("bm25.run", "--answer", "x"), "--answer must be NAME=TEXT"),
-        (("bm25.run", "--answer", "x=1", "--answer", "x=2"), "--answer 'x' is given twice"),
+        (
+            ("bm25.run", "--answer", "x=1", "--answer", "x=2"),
+            "--answer 'x' must be given only once",
+        ),
         (("bm25.run", "--received", "noon"), "'noon' is no time such as"),
         (("bm25.run", "--priority", "0"), "'--priority': 0 is not in the range"),
         (("bm25.run", "--priority", "9" * 30), "priority must be an integer from 1"),

@@ -104,7 +104,7 @@ def test_the_command_refuses_in_one_line(folder: Path) -> None:
         "unknown interleaving method": ("--impressions", "1", "--method", "Draft"),
         "odd.csv:3: page 's1' twice": ("--keys", "odd.csv"),
         "holds a blank": ("--keys", "blank.csv", "--format", "trec"),
-        "is a file that is read": ("--keys", "pages.csv", "-o", "pages.csv"),
+        "would overwrite an input file": ("--keys", "pages.csv", "-o", "pages.csv"),
         "needs --output": ("--impressions", "1", "--format", "parquet"),
         "n must be an integer from 0 to": ("--impressions", str(2**63)),
     }

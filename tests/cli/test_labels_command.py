@@ -115,8 +115,8 @@ def test_every_method(labelled: Path, method: str) -> None:
 
 REFUSED = [
     (["none.csv"], "none.csv: cannot be read"),
-    (["labels.csv", "gold"], "several files must be given as NAME=FILE"),
-    (["a=gold", "a=gold"], "assessor 'a' must have"),
+    (["labels.csv", "gold"], "several LABELS must be NAME=FILE"),
+    (["a=gold", "a=gold"], "'a' must be given only once"),
     (["labels.csv", "--fix-gold"], "setting fix-gold requires --gold"),
     (["labels.csv", "--gold", "gold", "--fix-gold"], "setting fix-gold requires --gold"),
     (["labels.csv", "--resamples", "9"], "setting resamples requires --interval bootstrap"),

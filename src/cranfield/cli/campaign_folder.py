@@ -20,7 +20,7 @@ from cranfield.base.text import counted, plain
 from cranfield.cli.options.declaring import READ, WRITTEN, command, examples, keep_inputs, option
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import output_option, with_options, write
-from cranfield.cli.options.signatures import options_from, options_of
+from cranfield.cli.options.signatures import options_from, options_of, pairs_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,16 +79,7 @@ def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | Non
 
 def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
     """Take the values NAME=TEXT of an option apart."""
-    flag, form = max(param.opts, key=len), param.make_metavar(ctx)
-    found: dict[str, str] = {}
-    for value in values:
-        name, sign, text = value.partition("=")
-        if not (name and sign):
-            raise PolicyError(f"{flag} must be {form}, got {quoted(value)}")
-        if name in found:
-            raise PolicyError(f"{flag} {quoted(name)} must be given only once")
-        found[name] = text
-    return found
+    return pairs_of(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)
 
 
 @command(

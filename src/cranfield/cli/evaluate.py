@@ -43,7 +43,7 @@ from cranfield.cli.options.output import (
     write,
 )
 from cranfield.cli.options.scores import ScoreInput, score_input
-from cranfield.cli.options.signatures import options_from
+from cranfield.cli.options.signatures import NumberList, options_from
 from cranfield.collection.policies import DUPLICATES
 
 if TYPE_CHECKING:
@@ -259,8 +259,6 @@ def sessions(
     """
     output.check()
     wanted = wanted_measures(asked, rel)
-    if [qrels, sessions, clicks, session_topics, lengths, *runs].count("-") > 1:
-        raise PolicyError("standard input (-) can be only one of the files")
     from cranfield import evaluate_sessions
     from cranfield.sessions import read_sessions
 
@@ -363,9 +361,6 @@ def answers(
             + (f", got {' and '.join(f'--{kind}' for kind in chosen)}" if chosen else "")
         )
     [kind] = chosen
-    files = [*answers, *[one for one in (nuggets, references) if one is not None]]
-    if files.count("-") > 1:
-        raise PolicyError("standard input (-) can be only one of the files")
     from cranfield import evaluate_answers
     from cranfield.measures import parse_measures
 
@@ -425,6 +420,7 @@ Examples:
     "cranfield.fuse",
     "method norm weights depth limit name ties",
     weights={
+        "type": NumberList(None),
         "metavar": "NUMBERS",
         "help": "Weights of the runs, in their order: 0.3,0.7.",
     },
@@ -440,7 +436,6 @@ Examples:
 @output_option
 def fuse(
     runs: tuple[str, ...],
-    weights: str | None,
     reading: Reading,
     metadata: bool,
     listed: bool,
@@ -462,16 +457,6 @@ def fuse(
     if not runs:
         raise PolicyError("expected two runs or more, or --list")
     many = reading.runs(None, runs)
-    numbers = None if weights is None else _numbers(weights)
     with progress_of(many) as progress:
-        fused = cf.fuse(many, weights=numbers, progress=progress, **options)
+        fused = cf.fuse(many, progress=progress, **options)
     cf.write_run(fused, output or "-", metadata=metadata)
-
-
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(one) for one in text.split(",")]
-    except ValueError:
-        raise PolicyError(
-            f"--weights must be numbers such as 0.3,0.7, got {quoted(text)}"
-        ) from None

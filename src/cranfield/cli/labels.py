@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.assess.labels import CROWD_MODELS
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
 from cranfield.cli.options.declaring import (
     READ,
@@ -35,7 +35,7 @@ from cranfield.cli.options.judging import (
     without_reading,
 )
 from cranfield.cli.options.output import ResultOutput, result_options
-from cranfield.cli.options.signatures import options_from
+from cranfield.cli.options.signatures import options_from, pairs_of
 from cranfield.collection.policies import FORMATS
 from cranfield.result import ResultSet, together
 from cranfield.tabular import from_frame
@@ -155,8 +155,6 @@ def labels(
     LABELS is a file with topic, document, worker and grade, or several files of judgments, one for
     each assessor: NAME=FILE.
     """
-    if [*labels, gold].count("-") > 1:
-        raise PolicyError("standard input (-) can be only one of the files")
     if qrels is not None and qrels in {written.output or "-", "-"}:
         raise PolicyError("--qrels and --output must be two different files")
     written.check(name for name in KEYS if gold is not None or name != "gold")
@@ -234,15 +232,7 @@ def _given(labels: tuple[str, ...]) -> str | dict[str, str]:
     """Take a file of labels, or judgments by the assessor's name."""
     if len(labels) == 1 and "=" not in labels[0]:
         return labels[0]
-    by_name: dict[str, str] = {}
-    for one in labels:
-        name, sign, path = one.partition("=")
-        if not (name and sign and path):
-            raise PolicyError(f"several files must be given as NAME=FILE, got {quoted(one)}")
-        if name in by_name:
-            raise PolicyError(f"assessor {quoted(name)} must have a single file")
-        by_name[name] = path
-    return by_name
+    return pairs_of(labels, "several LABELS", "NAME=FILE")
 
 
 def _beside_gold(found: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[str]]:

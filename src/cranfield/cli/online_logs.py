@@ -267,8 +267,6 @@ def train(
     a column for clicks; or its tables PAGES RESULTS CLICKS.
     """
     compared = qrels is not None and tied != "grade"
-    if [*logs, *test, qrels].count("-") > 1:
-        raise PolicyError("standard input (-) can be only one of the files")
     lacking = {"gain"} if over is None else set()
     lacking |= set() if compared else {"relevance"}
     written.check(name for name in KEYS if name not in lacking)

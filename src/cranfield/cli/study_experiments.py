@@ -192,10 +192,7 @@ Examples:
 """
 
 
-@command(
-    epilog=INTERLEAVING_EPILOG,
-    first="measure methods users impressions rel resume format table output settings",
-)
+@command(epilog=INTERLEAVING_EPILOG)
 @settings(f"{STUDY_SETTINGS} stop pairs length power", flags="rel")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)

@@ -153,7 +153,7 @@ def test_what_does_not_go_together(folder: Path) -> None:
     (folder / "x.csv").write_text("tag\nbm25\n")
     assert "lost: cannot be read" in submit(folder, "lost/", "--from", "x.csv", status=2)[1]
     _, err = command(folder, "run", "submit", "news", "bm25.run", status=2)
-    assert "--team is missing" in err
+    assert "expected --team" in err
     _, err = command(folder, "run", "submit", "nowhere", "bm25.run", "--team", "x", status=2)
     assert "nowhere: there is no such folder" in err
     assert command(folder, "run", "list", "news")[0].count("\n") == 1

@@ -380,6 +380,8 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         files = [one for one in self.params if isinstance(one.type, FileRead)]
         read = [path for one in files if not _is_written(one) for path in _paths(ctx, one)]
+        if read.count("-") > 1:
+            ctx.fail("standard input (-) can be only one of the files")
         for one in filter(_is_written, files):
             keep_inputs(_paths(ctx, one), read, max(one.opts, key=len))
         try:

@@ -14,7 +14,7 @@ import click
 from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
 from cranfield.cli.options.declaring import READ, Named, in_group, option, tell_without_effect
 from cranfield.cli.options.output import progress_of, with_options
-from cranfield.cli.options.signatures import options_of
+from cranfield.cli.options.signatures import options_of, pairs_of
 from cranfield.collection.policies import (
     CHOICES,
     HIGHEST,
@@ -179,8 +179,6 @@ class Reading:
         if isinstance(runs, Runs):
             return runs
         _refuse_measures(runs)
-        if qrels == "-" and "-" in runs:
-            raise PolicyError("standard input (-) can be only one of the files")
         if runs:
             self._check_lower()
         return read_runs(runs, bad_runs=self.bad_runs, **self._of_runs)
@@ -418,15 +416,7 @@ def judged_runs(
 
 def aspects_of(given: tuple[str, ...]) -> dict[str, str]:
     """Take `NAME=QRELS` apart."""
-    aspects: dict[str, str] = {}
-    for one in given:
-        name, sign, path = one.partition("=")
-        if not (name and sign and path):
-            raise PolicyError(f"--aspect must be NAME=QRELS, got {quoted(one)}")
-        if name in aspects:
-            raise PolicyError(f"--aspect {quoted(name)} must be given only once")
-        aspects[name] = path
-    return aspects
+    return pairs_of(given, "--aspect", "NAME=QRELS")
 
 
 def evaluated(

@@ -270,6 +270,19 @@ class NameValue(click.ParamType):  # type: ignore[type-arg]
         return name.strip(), own.strip()
 
 
+def pairs_of(values: Iterable[str], name: str, form: str, *, empty: bool = False) -> dict[str, str]:
+    """Take texts `NAME=TEXT` apart at the first equals sign, each name once."""
+    pairs: dict[str, str] = {}
+    for value in values:
+        key, sign, text = value.partition("=")
+        if not (key and sign and (text or empty)):
+            raise PolicyError(f"{name} must be {form}, got {quoted(value)}")
+        if key in pairs:
+            raise PolicyError(f"{name} {quoted(key)} must be given only once")
+        pairs[key] = text
+    return pairs
+
+
 def by_name(
     context: click.Context, param: click.Parameter, pairs: Sequence[tuple[str, str]]
 ) -> dict[str, str]:

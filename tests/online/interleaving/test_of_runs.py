@@ -105,7 +105,7 @@ def test_the_command_refuses_in_one_line(folder: Path) -> None:
         "odd.csv:3: page 's1' twice": ("--keys", "odd.csv"),
         "holds a blank": ("--keys", "blank.csv", "--format", "trec"),
         "would overwrite an input file": ("--keys", "pages.csv", "-o", "pages.csv"),
-        "needs --output": ("--impressions", "1", "--format", "parquet"),
+        "requires --output": ("--impressions", "1", "--format", "parquet"),
         "n must be an integer from 0 to": ("--impressions", str(2**63)),
     }
     for said, options in wrong.items():

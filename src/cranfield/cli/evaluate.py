@@ -183,11 +183,11 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 
 @command(
     epilog=SESSIONS_EPILOG,
-    first="measure clicks session-topics depth rel by-session format output settings",
+    first="measure clicks session-topics rel by-session format output settings",
 )
 @settings(
-    "duplicates run-duplicates until-click skip-bad-runs lengths max-grade unjudged negative ties"
-    " places order caption label long"
+    "depth duplicates run-duplicates until-click skip-bad-runs lengths max-grade unjudged negative"
+    " ties places order caption label long"
 )
 @click.argument("qrels", metavar="QRELS", type=READ)
 @click.argument("sessions", metavar="SESSIONS", type=READ)

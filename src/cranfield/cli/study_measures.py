@@ -53,9 +53,9 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 
 @command(
     epilog=EPILOG,
-    first="measure scores gold preferences test correction sizes table output settings",
+    first="measure scores gold preferences test correction resume format table output settings",
 )
-@settings(f"{STUDY_SETTINGS} majority bins repeats coefficient")
+@settings(f"{STUDY_SETTINGS} majority bins sizes repeats coefficient")
 @score_input(measures_option(DEFAULT))
 @option(
     "--gold",

@@ -138,7 +138,7 @@ def test_output(log: Path) -> None:
         (("qrels", "sessions.csv", "--ties", "input"), "setting ties requires RUN"),
         (("-", "-"), "standard input (-) can be only one"),
         (("qrels", "log.xml", "qrels"), "4 columns where a run line has 6"),
-        (("qrels", "sessions.csv", "--depth", "0"), "Invalid value for '--depth'"),
+        (("qrels", "sessions.csv", "--depth", "0"), "depth: 0 is not in the range"),
         (("qrels", "sessions.csv", "-f", "parquet"), "--format parquet requires --output"),
         (("qrels",), "Missing argument 'SESSIONS'"),
     ],

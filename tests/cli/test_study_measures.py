@@ -139,7 +139,7 @@ def test_errors(scores: Path, folder: Path) -> None:
     for arguments, message in (
         (("--test", "u"), "unknown test 'u'"),
         (("--correction", "u"), "unknown correction 'u'"),
-        (("--sizes", "5,x"), "--sizes must be integers >= 1"),
+        (("--sizes", "5,x"), "setting sizes must be integers >= 1"),
         (("--sizes", "7"), "size must be an integer from 1 to 6, got 7"),
         (("--bins", "0;1"), "setting bins must be numbers"),
         (("--bins", "0.1"), "bins begin at 0 and ascend"),

@@ -104,11 +104,11 @@ def test_what_is_refused() -> None:
     assert "two.csv" in refused("experiment", "two.csv", "--metric", "x")
     assert "-m for a log" in refused("experiment", USERS)
     assert "has no x column" in refused("experiment", USERS, "--metric", "x")
-    assert "no metric 'y'" in refused(
+    assert "unknown metric 'y'" in refused(
         "experiment", USERS, "--metric", "orders", "--margin", "y=0.1"
     )
     assert "sum to 1" in refused("assign", USERS, "--name", "e", "--weights", "a=0.5,b=0.4")
-    assert "is a file that is read" in refused("assign", USERS, "--name", "e", "-o", USERS)
+    assert "would overwrite an input file" in refused("assign", USERS, "--name", "e", "-o", USERS)
 
 
 def test_a_report(tmp_path: Path) -> None:
@@ -122,11 +122,13 @@ def test_a_report(tmp_path: Path) -> None:
     assert "--metric &#x27;&lt;i&gt;x&lt;/i&gt;=revenue&#x27;" in text.replace("&#39;", "&#x27;")
     assert "SHA-256" in text
     page.unlink()
-    assert "is a file that is read" in refused(
+    assert "would overwrite an input file" in refused(
         "experiment", USERS, "--metric", "revenue", "--report", USERS
     )
     both = ("--report", str(page), "-o", str(page))
-    assert "are two files" in refused("experiment", USERS, "--metric", "revenue", *both)
+    assert "must be two different files" in refused(
+        "experiment", USERS, "--metric", "revenue", *both
+    )
     refused("experiment", USERS, "--metric", "nothing", "--report", str(page))
     nowhere = ("--report", str(page), "-o", str(tmp_path / "no" / "file"))
     refused("experiment", USERS, "--metric", "revenue", *nowhere)
@@ -138,7 +140,7 @@ def test_a_report_is_not_written_over(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     same = f"{tmp_path}/./page.html"
     error = refused("experiment", USERS, "--metric", "orders", "--report", str(page), "-o", same)
-    assert "two files" in error
+    assert "two different files" in error
     assert not page.exists()
 
 

@@ -101,21 +101,18 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
     ("arguments", "wrong"),
     [
         (
-            ["fine.txt", "--families", "families.csv"],
-            "--families goes with --runs without --ppi",
+            ["fine.txt", "--kin", "kin.csv"],
+            "--kin requires --runs without --correct",
         ),
-        (["fine.txt", "-m", "AP"], "--measure goes with --runs or --own-runs"),
+        (["fine.txt", "-m", "AP"], "--measure requires --runs or --own-runs"),
         (["fine.txt", "--runs", "one.run", "--own-runs"], "either --runs or --own-runs"),
         (["fine.txt", "--table", "kin"], "unknown table 'kin'"),
         (["fine.txt", "fine.txt"], "two judges have the name 'fine'"),
         (["none.txt"], "none.txt: cannot be read"),
         (["*.nothing"], "no file matches the pattern"),
         (["fine.txt", "--scale", "3"], "lowest and highest grade of a scale"),
-        (["fine.txt", "--own-runs", "--aspect", "x=qrels"], "--aspect is not for judges"),
-        (
-            ["fine.txt", "--own-runs", "--families", "families.csv"],
-            "expected a judge with systems of its family",
-        ),
+        (["fine.txt", "--own-runs", "--aspect", "x=qrels"], "--aspect cannot be used"),
+        (["fine.txt", "--own-runs", "--kin", "kin.csv"], "no judge has kin among the systems"),
     ],
 )
 def test_what_is_refused(labelled: Path, arguments: list[str], wrong: str) -> None:
@@ -135,14 +132,14 @@ def test_the_report_has_a_section_on_judges(labelled: Path) -> None:
     assert '<a href="#judges">' in page
     assert "fine agrees best with people" in page
     assert "Systems ranked by judges and by people: P@1" in page
-    assert "--judges fine.txt --judges b=odd.txt --cut" in page
+    assert "--judges fine.txt --judges b=odd.txt" in page
     # The files of labels are among the inputs.
     assert page.count("odd.txt</span>") == 1
     _, err = cranfield(labelled, *arguments, "--judges", "odd.txt", "-o", "no.html", status=2)
     assert "grade 5 is off the scale" in err
     assert not (labelled / "no.html").exists()
     _, err = cranfield(labelled, *arguments, "--cut", status=2)
-    assert "--cut goes with --judges" in err
+    assert "cut requires --judges" in err
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv", "json"])
@@ -171,8 +168,10 @@ def test_ppi_scores(llmjudge: Path, form: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
-        (["--ppi", "topic"], "--ppi goes with --runs or --own-runs"),
-        (["--own-runs", "--ppi", "page"], "unknown unit 'page'; expected one of"),
+        (["--correct", "topic"], "--correct requires --runs or --own-runs"),
+        (["--own-runs", "--correct", "page"], "unknown unit 'page'; expected one of"),
+        (["--own-runs", "--correct", "topic", "--kin", "kin.csv"], "--kin cannot be combined with"),
+        (["--own-runs", "--correct", "document", "-m", "AP"], "--correct topic takes it"),
         (
             ["--own-runs", "--ppi", "topic", "--families", "families.csv"],
             "--families does not go with",

@@ -112,7 +112,7 @@ def test_all_measures_that_a_name_stands_for(tmp_path: Path) -> None:
     [
         (("nDGC",), "did you mean nDCG"),
         (("--family", "moon"), "unknown family 'moon'; expected one of: "),
-        (("--needs", "moon"), "no measure needs 'moon'"),
+        (("--needs", "moon"), "unknown input 'moon'"),
     ],
 )
 def test_mistakes(tmp_path: Path, arguments: tuple[str, ...], expected: str) -> None:

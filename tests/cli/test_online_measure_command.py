@@ -91,7 +91,7 @@ def test_times_and_sessions(logged: Path) -> None:
         "-m", "AbsenceTime", "-m", "TimeToClick", "-m", "QueriesPerSession",
     )  # fmt: skip
     assert "QueriesPerSession" in out
-    assert "Kaplan and Meier" in out
+    assert "Kaplan-Meier" in out
     assert "Log-rank tests, holm" in out
     assert "TimeToClick: the mean of 2 pages; 50.0% (2) are censored" in out
 
@@ -104,7 +104,7 @@ def test_times_that_are_nothing_beside_times_that_are_something(logged: Path) ->
         logged, "online", "measure", *TABLES, "--session-timeout", "30s", "--survival",
         "-m", "TimeToSAT", "-m", "AbsenceTime", "-m", "TimeToClick",
     )  # fmt: skip
-    assert "Kaplan and Meier" in out
+    assert "Kaplan-Meier" in out
 
 
 def test_labels_and_list(logged: Path) -> None:
@@ -120,7 +120,7 @@ def test_labels_and_list(logged: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "no LOG was given"),
+        ((), "expected LOG"),
         ((*TABLES, "-m", "CTRR"), "did you mean CTR"),
         ((*TABLES, "-m", "CTR@x"), "a whole number of ranks stands behind the @"),
         ((*TABLES, "-m", "ClickRR@3"), "ClickRR takes no cutoff"),
@@ -139,9 +139,9 @@ def test_labels_and_list(logged: Path) -> None:
         (("pages.csv", "clicks=clicks.csv", "clicks=results.csv"), "a log is one file"),
         ((*TABLES, "-m", "QueriesPerUser", "--by", "query"), "is of users, and has no value by"),
         ((*TABLES, "--by", "session"), "values by session need the session of pages"),
-        ((*TABLES, "-m", "CTR", "--survival"), "--survival is for times"),
+        ((*TABLES, "-m", "CTR", "--survival"), "--survival requires"),
         ((*TABLES, "--table", "survival"), "survival"),
-        ((*TABLES, "-o", "pages.csv"), "is a file that is read"),
+        ((*TABLES, "-o", "pages.csv"), "would overwrite an input file"),
         ((*TABLES, "clicks.csv"), "a log is one file"),
         (("pages.csv", "clicks.csv", "-m", "TimeToSAT", "--labels", "clicks.csv"), "label"),
     ],

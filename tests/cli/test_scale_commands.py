@@ -56,8 +56,8 @@ def test_study_of_scales(folder: Path) -> None:
     out, _ = cranfield(folder, *start, "-m", "P", "--cutoffs", "2", "--format", "json", "--graded")
     assert json.loads(out)["changes"][0]["Sig"] >= 0
     for arguments, message in (
-        (("--cutoffs", "5,x"), "whole numbers from 1"),
-        (("--cutoffs", "0"), "whole numbers from 1"),
+        (("--cutoffs", "5,x"), "integers >= 1"),
+        (("--cutoffs", "0"), "integers >= 1"),
         (("-m", "P@5"), "has a cutoff"),
         (("-m", "nDGC"), "did you mean"),
         (("--cutoffs", "5,5"), "cutoff 5 is asked for twice"),

@@ -86,14 +86,14 @@ def test_a_flag_of_a_setting_is_refused_with_advice(folder: Path) -> None:
     words = ("compare", "qrels", "a.run", "b.run", "--on-duplicate", "first")
     status, _, err = ended_with(folder, *words)
     assert status == 2
-    assert "write on-duplicate: ... into a file for --settings" in err
+    assert "write duplicates: VALUE to a file" in err
 
 
 def test_help_lists_settings_with_their_values(folder: Path) -> None:
     short, _ = cranfield(folder, "compare", "--help")
     whole, _ = cranfield(folder, "compare", "--help-all")
     assert "id-ascending" not in short
-    settings = whole.split("Settings (keys of the file of --settings):")[1]
+    settings = whole.split("Settings (keys of the --settings file):")[1]
     assert "ties [trec|trec_eval-9|id-ascending|input|rank|file]" in settings
     assert "--ties" not in whole
 

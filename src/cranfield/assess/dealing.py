@@ -133,16 +133,17 @@ def sheets(
         A pool, an order, a sample, unjudged documents or the next documents; or a data frame with
         columns topic and doc, no document twice in a topic.
     arranged
-        Order of documents. `judging` (default): in the given order. `id`: by topic, then document
-        id. `shuffled`: topic by topic in random order, so that places do not reveal ranks.
+        Order of the documents on the sheets. `judging` (default): in the given order. `id`: by
+        topic, then document id. `shuffled`: topic by topic in random order, so that places do not
+        reveal ranks.
     assessors
-        Their number, or their names.
+        Number of assessors, or their names.
     by
-        What is dealt to the assessors. `document` (default): single documents of each topic, at
-        random and as evenly as possible; `topic`: whole topics, the largest first, each to the
-        assessor with the fewest documents.
+        How to distribute documents among the assessors. `document` (default): single documents of
+        each topic, at random and as evenly as possible; `topic`: whole topics, the largest first,
+        each to the assessor with the fewest documents.
     overlap
-        Proportion of the documents of each topic that several assessors get, from 0 to 1.
+        Proportion, from 0 to 1, of the documents of each topic that more than one assessor judges.
     each
         Number of assessors who get these; by default all.
     seed

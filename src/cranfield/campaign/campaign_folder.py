@@ -191,8 +191,8 @@ def create(
     folder
         The folder to make; an empty one may be there.
     rules
-        The campaign.toml; it and the files that it names are copied. By default an example with
-        comments.
+        Rules of the campaign (campaign.toml); this file, and the files that it names, are copied.
+        By default an example with comments.
     actor
         Who acts, for the log of events; the name of the user by default.
     """

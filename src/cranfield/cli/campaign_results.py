@@ -60,13 +60,19 @@ LISTED = ("--output", "--unjudged")
 @options_from(
     f"{CAMPAIGN}.results.stored_inputs.pool",
     "depth without mark",
-    without={"multiple": True, "metavar": "TAG"},
+    without={
+        "multiple": True,
+        "metavar": "TAG",
+        "help": "Tag of a run to exclude from the pool; may be given several times.",
+    },
 )
-@option("--unjudged", is_flag=True, help="List the documents that the newest judgments lack.")
+@option(
+    "--unjudged", is_flag=True, help="List only documents that the newest judgments do not contain."
+)
 @option(
     "--judgments",
     "version",
-    help="With --unjudged: that version of the judgments.",
+    help="Version of the judgments to use instead of the newest, with --unjudged.",
     goes_with="--unjudged",
 )
 @gathered(Dealing, "dealing", dealing_options(LISTED))
@@ -79,7 +85,7 @@ LISTED = ("--output", "--unjudged")
 @one_of(
     "--format",
     ("auto", *LISTS),
-    "Format of the documents; auto looks at the suffix.",
+    "Output format; auto: by the suffix of --output.",
     "auto",
     goes_with=LISTED,
 )
@@ -95,10 +101,10 @@ def pool(
     output: str | None,
     **options: Any,
 ) -> None:
-    """List the documents to judge, from the runs that the rules select.
+    """Pool the runs of a task, and list the documents to judge.
 
-    These runs are accepted, not late, and of the priorities of the rules. Without --output or
-    --unjudged, only the size of the pool is printed. The exit status is 1 if a run cannot be
+    The pool is made of accepted runs that are not late, with the priorities that the rules name.
+    Without --output or --unjudged only its size is printed. The exit status is 1 if a run cannot be
     read and is excluded.
     """
     from cranfield.campaign.results.stored_inputs import qrels_of, version_of
@@ -106,10 +112,10 @@ def pool(
     rules = opened.rules.task(task)
     made = opened.pool(rules.name, **options)
     size = f"{counted(len(made.topics), 'topic')}, {counted(len(made.systems), 'run')}"
-    marked = ", runs marked" if options["mark"] else ""
+    marked = ", runs recorded" if options["mark"] else ""
     lines = [f"pool of {counted(len(made), 'document')}: {size}, depth {made.depth}{marked}"]
     if options["without"]:
-        lines.append(f"kept out of the pool: {', '.join(map(plain, options['without']))}")
+        lines.append(f"excluded from the pool: {', '.join(map(plain, options['without']))}")
     documents: object = made
     if unjudged:
         record = version_of(opened, rules.name, version)
@@ -142,7 +148,7 @@ def judgments(
 ) -> None:
     """Add a version of judgments; without QRELS, list them.
 
-    A version never changes: corrections are a new version.
+    A version never changes: corrected judgments are a new version.
     """
     import polars as pl
 
@@ -161,7 +167,7 @@ def judgments(
     if format != "text" or output is not None:
         raise PolicyError("--format and --output cannot be combined with QRELS")
     if version is None:
-        raise PolicyError("--version is missing: the name of this version, such as 1")
+        raise PolicyError("QRELS requires --version, such as 1")
     record = opened.add_judgments(qrels, rules.name, version=version, note=note)
     rows = counted(record.rows, "judgment")
     print(f"{rules.name}: version {quoted(record.version)} of the judgments, {rows}")
@@ -171,7 +177,7 @@ SHOWN = 200
 """Maximum number of runs that the text shows, unless all are requested."""
 
 result_options = with_options(
-    (one_of("--format", WRITERS, "Format of the tables.", "text"), output_option)
+    (one_of("--format", WRITERS, "Output format.", "text"), output_option)
 )
 
 
@@ -194,14 +200,25 @@ def _one_table(found: Result, name: str, table: Table) -> ResultSet:
 @options_from(
     f"{CAMPAIGN}.results.leaderboard.task_leaderboard",
     "measures judgments alpha",
-    measures={"flag": "--measure measures", "multiple": True},
+    measures={
+        "flag": "--measure measures",
+        "multiple": True,
+        "help": "Measure, such as nDCG@10; may be given several times. By default those of the"
+        " task's"
+        " rules.",
+    },
 )
-@option("--all", "every", is_flag=True, help=f"All runs; the text shows {SHOWN} at most.")
+@option(
+    "--all",
+    "every",
+    is_flag=True,
+    help=f"Show all runs; by default the text shows the first {SHOWN}.",
+)
 @option(
     "--topic-scores",
     "by_topic",
     metavar="FILE",
-    help="Write the scores by topic, too: .csv or .parquet.",
+    help="File to write the scores by topic to: .csv or .parquet.",
     type=WRITTEN,
 )
 @result_options
@@ -218,7 +235,7 @@ def score(
 ) -> None:
     """Score the accepted runs, and print the leaderboard.
 
-    Cached scores are not computed again. The exit status is 1 if a run cannot be read and is
+    Stored scores are not computed again. The exit status is 1 if a run cannot be read and is
     excluded.
     """
     if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
@@ -251,10 +268,10 @@ def score(
 )
 @result_options
 def standing(opened: Campaign, run: str, format: str, output: str | None, **options: Any) -> None:
-    """Compare a run with those of the campaign.
+    """Compare a run with the runs of the campaign.
 
-    It is compared with the best run, the median run, and a baseline. RUN is a file, or the tag of
-    one of the campaign's runs.
+    It is compared with the best run, the median run and a baseline. RUN is a file, or the tag of a
+    run of the campaign.
     """
     write_results(together(opened.standing(run, **options)), format, ALL, output)
 
@@ -277,17 +294,19 @@ def standing(opened: Campaign, run: str, format: str, output: str | None, **opti
         "multiple": True,
         "metavar": "NAME=COLUMN",
         "callback": pairs,
+        "help": "Name of a column of a table (score, date, entry, team or mark), such as date=day;"
+        " may be given several times.",
     },
     own={"multiple": True, "metavar": "MARK", "show_default": False},
 )
-@option("--all", "every", is_flag=True, help="All entries, not only the records.")
+@option("--all", "every", is_flag=True, help="List all entries, not only records.")
 @result_options
 def history(
     sources: tuple[str, ...], every: bool, format: str, output: str | None, **options: Any
 ) -> int:
-    """List the records: entries that beat all before them.
+    """List records: entries better than all earlier ones.
 
-    SOURCE is a campaign's folder, a release's folder, or a table of a leaderboard.
+    SOURCE is the folder of a campaign or of a release, or the table of a leaderboard.
     """
     from cranfield.campaign import history
 
@@ -299,7 +318,7 @@ def history(
 
 @group(in_order=True)
 def release() -> None:
-    """Write sheets, packets, the overview, releases and the site."""
+    """Write sheets, packets, overviews, releases and the site."""
 
 
 @release.command(
@@ -314,12 +333,12 @@ def release() -> None:
     f"{CAMPAIGN}.results.sheet_files.write_sheets",
     "judgments measure others",
 )
-@output_to("FOLDER", "Folder of the sheets.")
+@output_to("FOLDER", "Folder to write the sheets to.")
 def sheets(opened: Campaign, task: str | None, output: str, **options: Any) -> None:
-    """Write a sheet for each accepted run, as at TREC.
+    """Write a result sheet for each accepted run, like those of TREC.
 
-    Each is HTML, text and JSON. Sheets are for organisers and for publication; `packet` writes the
-    part that one team may see before.
+    Each is written as HTML, text and JSON, for organisers and for publication. Use `packet` for
+    sheets that a team may see before the release.
     """
     _print_number(opened.sheets(task, output, **options), output)
 
@@ -334,12 +353,13 @@ def sheets(opened: Campaign, task: str | None, output: str, **options: Any) -> N
     forms={
         "flag": "--charts forms",
         "multiple": True,
+        "help": "Format of charts; may be given several times.",
         "type": click.Choice(["html", "svg", "pdf", "png"]),
     },
 )
-@output_to("FOLDER", "Folder of the overview.")
+@output_to("FOLDER", "Folder to write the overview to.")
 def overview(opened: Campaign, task: str | None, output: str, **options: Any) -> None:
-    """Write the overview of a task: leaderboard, topics, charts, report."""
+    """Write the overview of a task: leaderboard, topics, charts and report."""
     _print_number(opened.overview(task, output, **options), output)
 
 
@@ -350,17 +370,18 @@ def overview(opened: Campaign, task: str | None, output: str, **options: Any) ->
     )
 )
 @on_campaign
-@option("--team", help="Team of the packet.")
-@option("--all", "every", is_flag=True, help="Packets of all teams with accepted runs.")
+@option("--team", help="Team to write the packet for.")
+@option("--all", "every", is_flag=True, help="Write a packet for each team with accepted runs.")
 @options_from(
     f"{CAMPAIGN}.results.sheet_files.write_packet",
     "task judgments",
 )
-@output_to("PATH", "An archive, NAME.zip, or a folder; with --all a folder of archives.")
+@output_to("PATH", "Archive (NAME.zip) or folder to write; with --all, folder for the archives.")
 def packet(opened: Campaign, team: str | None, every: bool, output: str, **options: Any) -> None:
-    """Write the packet of a team before the release.
+    """Write the results of one team, to send before the release.
 
-    It has the sheets of the team and the statistics of categories, and names no other team.
+    A packet has the sheets of the team's runs and statistics of the categories, but no results of
+    other teams.
     """
     if every == (team is not None):
         raise PolicyError("expected either --team or --all")
@@ -389,16 +410,16 @@ def _print_number(files: Sequence[Path], folder: str) -> None:
     "task judgments anonymous seed scores_only date note",
 )
 def make(opened: Campaign, **options: Any) -> None:
-    """Make a release of a task: runs, judgments, scores, sheets.
+    """Make a release of a task: runs, judgments, scores and sheets.
 
-    A release is a folder that never changes: a bag (BagIt 1.0) in the campaign's folder `releases`.
-    It has only public data. The same campaign and options give the same bytes.
+    A release is a folder that never changes: a bag (BagIt 1.0) in the folder `releases` of the
+    campaign, with public data only. The same campaign and options give the same bytes.
     """
     made = opened.release(**options)
     print(plain(f"{made.path}: {made.said}"))
     print(f"SHA-256 of tagmanifest-sha256.txt, to be published: {made.manifest}")
     for sentence in made.excluded:
-        print(f"not included: {sentence}")
+        print(f"not released: {sentence}")
 
 
 @release.command(
@@ -410,12 +431,12 @@ def make(opened: Campaign, **options: Any) -> None:
 @click.argument("release", metavar="RELEASE")
 @reason_option
 def retract(opened: Campaign, release: str, reason: str) -> None:
-    """Retract a release, with a reason that everybody can read.
+    """Retract a release, with a public reason.
 
-    It stays unchanged, with a note beside it on the reason.
+    The release stays unchanged; a file beside it gives the reason.
     """
     opened.retract(release, reason)
-    print(plain(f"{release} is retracted: releases/{release}.retracted.json has the reason"))
+    print(plain(f"{release} is retracted; the reason is in releases/{release}.retracted.json"))
 
 
 @release.command(
@@ -424,12 +445,14 @@ def retract(opened: Campaign, release: str, reason: str) -> None:
     )
 )
 @click.argument("folder", type=READ)
-@output_to("FOLDER", "Folder to write, whole or not at all; an older site there is replaced.")
+@output_to(
+    "FOLDER", "Folder to write; an older site in it is replaced, on an error it is left unchanged."
+)
 def site(folder: str, output: str) -> None:
-    """Write the static site, from releases alone.
+    """Write a static site from the releases.
 
-    Leaderboards, topics, and a page for each run. FOLDER is a campaign, or a folder of releases; of
-    a campaign, only recorded releases are shown. The pages need no server, no network and no
+    It has leaderboards, topics, and a page for each run. FOLDER is that of a campaign, whose
+    recorded releases are shown, or a folder of releases. The pages need no server, network or
     scripts: they can be opened from the folder, copied, or served from anywhere.
     """
     from cranfield.campaign.publishing.site.writing import write_site_from
@@ -439,4 +462,9 @@ def site(folder: str, output: str) -> None:
     pages = sum(path.suffix == ".html" for path in files)
     print(plain(f"{output}: {counted(pages, 'page')}, {size:.1f} MB; open {output}/index.html"))
     for name in unknown:
-        print(plain(f"excluded: {name}, which is not recorded (interrupted, or copied there)"))
+        print(
+            plain(
+                f"excluded: {name}, which has no record (left by an interrupted command, or"
+                f" added by hand)"
+            )
+        )

@@ -69,7 +69,7 @@ def change(opened: Campaign, id: str, **about: str | None) -> None:
     print(f"changed: {plain(opened.change_team(id, **about).id)}")
 
 
-contacts_option = option("--contacts", is_flag=True, help="Show contacts too.")
+contacts_option = option("--contacts", is_flag=True, help="Also show contact addresses.")
 
 
 @team.command("list")
@@ -101,7 +101,7 @@ def list_teams(opened: Campaign, contacts: bool, format: str, output: str | None
 
 @group(in_order=True)
 def run() -> None:
-    """Submit runs, replace or withdraw them, and list them."""
+    """Submit, replace, withdraw and list runs."""
 
 
 DECLARED = f"{CAMPAIGN}.submitting.entering.Declaration"
@@ -113,7 +113,7 @@ _OF_RUN = (
         multiple=True,
         metavar="NAME=TEXT",
         callback=pairs,
-        help="Answer to a question of the task; may be given several times.",
+        help="Answer to a question of the task's rules; may be given several times.",
     ),
     *options_of(
         DECLARED,
@@ -148,7 +148,7 @@ def _instant(text: str) -> Any:
     "--from",
     "table",
     metavar="TABLE",
-    help="Submit the runs of a table, found by their tags in RUN..., files or folders.",
+    help="Table of runs to submit; each is found by its tag among RUN..., files or folders.",
     type=READ,
 )
 @options_from(
@@ -159,7 +159,7 @@ def _instant(text: str) -> Any:
         "multiple": True,
         "metavar": "NAME=COLUMN",
         "callback": pairs,
-        "help": "Column of a value under another name, such as type=runtype.",
+        "help": "Name of a column of the table, such as type=runtype; may be given several times.",
         "goes_with": "--from",
     },
 )
@@ -172,9 +172,9 @@ def submit(
     columns: Mapping[str, str],
     **options: Any,
 ) -> int:
-    """Submit runs: each is accepted, or refused with all its faults.
+    """Submit runs: each is accepted, or refused with a list of its faults.
 
-    The submitted bytes are stored unchanged. The exit status is 1 if a run is refused.
+    The files are stored unchanged. The exit status is 1 if a run is refused.
     """
     from cranfield.campaign.submitting.archive import (
         ArchiveTable,
@@ -187,15 +187,15 @@ def submit(
     names = ("team", "tag", "type", "priority", "answers", "description", "received")
     given = Declaration(**{name: options.pop(name) for name in names})
     if given.tag is not None and (table is not None or len(runs) > 1):
-        raise PolicyError("--tag requires exactly one run")
+        raise PolicyError("--tag requires a single run")
     if not runs and table is None:
-        raise PolicyError("expected at least one run")
+        raise PolicyError("expected RUN... or --from TABLE")
     if table is not None:
         listed = read_archive_table(
             table, runs, opened.rules, given=given, task=task, columns=columns
         )
     elif not given.team:
-        raise PolicyError("--team is missing: the id of the team")
+        raise PolicyError("expected --team, the id of the team")
     else:
         listed = ArchiveTable("", tuple(Row(None, given, task, path) for path in runs))
     if consent := opened.rules.consent.strip():
@@ -224,10 +224,10 @@ def submit(
 @click.argument("run", type=READ)
 @with_options(_OF_RUN)
 def replace(opened: Campaign, tag: str, run: str, **declared: Any) -> int:
-    """Replace an accepted run by another one of the same team and task.
+    """Submit a run that replaces an accepted one.
 
-    TAG is that of the run to be replaced; the new one may have the same. Options that are not set
-    keep the values of the old run.
+    TAG is the tag of the run to replace; the new run has the same team and task, and may have the
+    same tag. Options that are not given keep the values of the old run.
     """
     old = opened.registry.submission(tag)
     if old is None:
@@ -249,7 +249,7 @@ def replace(opened: Campaign, tag: str, run: str, **declared: Any) -> int:
 def withdraw(opened: Campaign, tag: str, reason: str) -> None:
     """Withdraw a run, with a reason.
 
-    It is no longer scored or released, and stays in the log.
+    The run is no longer scored or released; its record stays in the log.
     """
     run = opened.withdraw(tag, reason)
     print(f"withdrawn: {plain(run.tag)} of {plain(run.team)}")
@@ -260,15 +260,15 @@ def withdraw(opened: Campaign, tag: str, reason: str) -> None:
 @click.argument("tag")
 @reason_option
 def purge(opened: Campaign, tag: str, reason: str) -> None:
-    """Remove the bytes of a run that is not accepted.
+    """Delete the file of a withdrawn, replaced or refused run.
 
-    It was withdrawn, replaced or refused. The row with its hash stays; so does what was released.
+    Its record with the hash stays, and so do earlier releases.
     """
     from cranfield.campaign.store.records import path
 
     run = opened.purge(tag, reason)
     there = path(opened.folder, run.object).exists()
-    what = "its bytes stay, because something else has the same bytes" if there else "bytes removed"
+    what = "its file stays, as another record has the same content" if there else "file deleted"
     print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {what}")
 
 
@@ -294,7 +294,7 @@ COLUMNS = (*READ_COLUMNS, "bytes", "object", "description", "reason")
 @run.command("list")
 @on_campaign
 @task_option
-@option("--team", help="Runs of this team only.")
+@option("--team", help="List only runs of this team.")
 @option(
     "--state",
     "states",
@@ -302,7 +302,7 @@ COLUMNS = (*READ_COLUMNS, "bytes", "object", "description", "reason")
     type=click.Choice([*STATES, "all"]),
     default=("accepted",),
     show_default="accepted",
-    help="Runs in this state; may be given several times.",
+    help="List only runs in this state; may be given several times.",
 )
 @listing_options
 def list_runs(
@@ -313,7 +313,7 @@ def list_runs(
     format: str,
     output: str | None,
 ) -> None:
-    """List runs in order of arrival."""
+    """List runs in order of submission."""
     from cranfield.campaign.submitting.teams import known_team
     from cranfield.tabular import text_table
 
@@ -358,13 +358,13 @@ def _cell(value: object) -> str:
 @on_campaign
 @click.argument("tag")
 @contacts_option
-@one_of("--format", ("text", "json"), "Format of the records.", "text")
+@one_of("--format", ("text", "json"), "Output format.", "text")
 @output_option
 def show(opened: Campaign, tag: str, contacts: bool, format: str, output: str | None) -> None:
-    """Show the records of all runs with a tag.
+    """Show the records of a run, and of other runs with its tag.
 
-    These are declarations, faults and events. They are for organisers only: they name other teams
-    with the same ranking.
+    They contain its declaration, faults and events. They are for organisers: they name other teams
+    that submitted the same ranking.
     """
     records = opened.run_records(tag, contacts=contacts)
     if format == "json":

@@ -80,7 +80,9 @@ VIEWS = ("pairs", "anova", "ranks", "prose", "summary")
     epilog=EPILOG,
     first="measure scores baseline test correction margin fail-if-worse format as marks output rel",
 )
-@settings(f"statistic exact threshold caption label long {JUDGING_SETTINGS}", flags="lower")
+@settings(
+    f"statistic exact threshold topic-groups caption label long {JUDGING_SETTINGS}", flags="lower"
+)
 @score_input(measures_option(DEFAULT))
 @scale_option
 @comparing_options
@@ -98,18 +100,19 @@ VIEWS = ("pairs", "anova", "ranks", "prose", "summary")
             option(
                 "--fail-if-worse",
                 is_flag=True,
-                help="Exit with 1 if a system is significantly worse than --baseline; with"
-                " --margin, if it is not shown to be no worse by the margin or more.",
+                help="Exit with status 1 if a system is significantly worse than --baseline; or,"
+                " with --margin, if it is not shown to be non-inferior.",
             ),
             option(
                 "--joint",
                 is_flag=True,
-                help="Correct for all measures together, and show which pairs differ in which.",
+                help="Correct for the comparisons of all measures together, and show which pairs"
+                " differ by which measures.",
             ),
             option(
                 "--strict",
                 is_flag=True,
-                help="Refuse a test that needs more than the scale of the measure allows.",
+                help="Refuse tests that the measurement scale does not admit.",
             ),
         ),
     )
@@ -118,9 +121,11 @@ VIEWS = ("pairs", "anova", "ranks", "prose", "summary")
     in_group(
         "Output",
         (
-            one_of("--format", OUTPUTS, "How to write the comparison.", "text"),
+            one_of("--format", OUTPUTS, "Output format.", "text"),
             one_of(
-                "--marks", MARKS, "One table of all measures, with these marks of significance."
+                "--marks",
+                MARKS,
+                "Write one table of all measures, with significance marked in this way.",
             ),
             option(
                 "--as",
@@ -128,16 +133,16 @@ VIEWS = ("pairs", "anova", "ranks", "prose", "summary")
                 type=click.Choice(VIEWS),
                 default="pairs",
                 show_default=True,
-                help="What to write: the pairs of systems; these with the table of the analysis of"
-                " variance (anova); a leaderboard with confidence sets of ranks; a paragraph for a"
-                " paper (prose); or the mean of each system with its confidence interval, and wins"
-                " and losses against --baseline (summary), of one system too.",
+                help="Result to write: the pairs of systems; the pairs and the analysis of variance"
+                " (anova); a leaderboard with confidence sets of ranks; a paragraph for a paper"
+                " (prose); or the mean of each system with its confidence interval, and wins and"
+                " losses against --baseline (summary), of one system too.",
             ),
             option(
                 "--topic-groups",
                 metavar="FILE",
                 type=READ,
-                help="Summarise each group of topics: a table with topic and group.",
+                help="Table with topic and group; each group is summarised, with --as summary.",
             ),
         ),
     )
@@ -161,10 +166,10 @@ def compare(
     output: str | None,
     **judging: Any,
 ) -> int:
-    """Find out which systems differ significantly.
+    """Test which systems differ significantly.
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
-    The exit status is 0, 1 by --fail-if-worse, and 2 after an error.
+    The exit status is 0, or 1 by --fail-if-worse; 2 after an error.
     """
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare as compared
@@ -188,7 +193,7 @@ def compare(
             " --margin, --as anova and --fail-if-worse"
         )
     if fail_if_worse and (len(comparing.baseline) != 1 or comparing.alternative != "two-sided"):
-        raise PolicyError("--fail-if-worse needs one --baseline, and goes with two-sided tests")
+        raise PolicyError("--fail-if-worse requires a single --baseline and a two-sided test")
     asked_for = comparing.checked()
     scores = source.scores(judging, noted=format != "csv", scale=scale)
     if view == "ranks" or joint:
@@ -197,11 +202,11 @@ def compare(
         return 0
     found = {name: compared(one, jobs=judging["jobs"], **asked_for) for name, one in scores.items()}
     if all(one.seed is None for one in found.values()):
-        tell_without_effect(("seed", "resamples"), "the test and the correction draw no samples")
+        tell_without_effect(("seed", "resamples"), "the test and the correction do not resample")
     if not any(name.startswith("exact") for one in found.values() for name in one.details):
-        tell_without_effect(("exact",), "the test leaves no choice between p-values")
+        tell_without_effect(("exact",), "this test computes its p-values in one way only")
     if comparing.exact and all(CORRECTIONS[one.correction].random for one in found.values()):
-        warn("--exact applies to raw p-values only: adjusted ones are estimated by resampling")
+        warn("--exact applies to raw p-values only; adjusted p-values are estimated by resampling")
     meanings = {name: meaningfulness(one) for name, one in found.items()}
     if strict:
         for one in meanings.values():
@@ -287,7 +292,7 @@ def _boards(
 
 
 def _worse(found: Mapping[str, PairwiseComparison], margin: str | None) -> list[str]:
-    """Say which systems are worse than the baseline, or with a margin not shown to be no worse."""
+    """Describe systems worse than the baseline or, with a margin, not shown to be non-inferior."""
     import numpy as np
 
     from cranfield.tabular import shown_p
@@ -301,7 +306,7 @@ def _worse(found: Mapping[str, PairwiseComparison], margin: str | None) -> list[
             verdict = (
                 f"worse (p {shown_p(one.adjusted_pvalues[k])}):"
                 if within is None
-                else f"not shown to be no worse within {within.margin[k]:.4g}:"
+                else f"not shown to be non-inferior within {within.margin[k]:.4g}:"
             )
             limits = "" if np.isnan(low[k]) else f" ({low[k]:+.4f} to {high[k]:+.4f})"
             lines.append(
@@ -366,7 +371,7 @@ def _check_marks(marks: str, format: str, comparing: Comparing, margin: str | No
     if margin is not None:
         raise PolicyError("--margin cannot be combined with --marks")
     if format in {"csv", "json"}:
-        raise PolicyError(f"--marks goes with --format text, {', '.join(MARKUP)}")
+        raise PolicyError(f"--marks requires --format text, {', '.join(MARKUP)}, got {format}")
     kind_of(marks, comparing.baseline, (comparing.alpha,))
 
 
@@ -379,9 +384,9 @@ SHOWN = 10
 
 @command()
 def demo() -> None:
-    """Say which of the bundled systems of TREC-COVID round 5 differ, and what that means.
+    """Compare the bundled systems of TREC-COVID round 5, as a demonstration.
 
-    Ends with a report of it all, cranfield-demo.html, in the current folder.
+    It writes a report, cranfield-demo.html, to the current folder.
     """
     from dataclasses import replace
 
@@ -415,9 +420,9 @@ def demo() -> None:
     say(lead(found, measures[0]))
     say(test_sentence(found))
     say(
-        f"{said.n_invariant} of these {found.count()} pairs keep their order of means under every"
-        f" increasing transformation of the scores; {measures[0]} is an {found.scores.scale}"
-        " scale.\n"
+        f"Of these {found.count()} pairs, {said.n_invariant} keep their order under any strictly"
+        f" increasing"
+        f" transformation of the scores; {measures[0]} is an {found.scores.scale} scale.\n"
     )
     ranking, bars = with_bars(found)
     say(f"{grid(replace(ranking, rows=ranking.rows[:SHOWN]))}\n{bars}")

@@ -61,7 +61,7 @@ def run() -> int:
     warnings.showwarning = partial(_show_warning, set())
     try:
         if os.environ.get("POLARS_MAX_THREADS") == "0":
-            raise CranfieldError("POLARS_MAX_THREADS is 0, and nothing is computed by no thread")
+            raise CranfieldError("POLARS_MAX_THREADS must be at least 1, got 0")
         with saying_that_it_works():
             status = app(standalone_mode=False)
         sys.stdout.flush()
@@ -98,7 +98,7 @@ def run() -> int:
     first="init pack demo team run pool judgments score standing history release",
 )
 def campaign() -> None:
-    """Run a campaign: rules, submissions, judgments, sheets, releases, a site."""
+    """Organise an evaluation campaign: submissions, judgments, leaderboards, releases."""
 
 
 @group(of="online")
@@ -108,7 +108,7 @@ def online() -> None:
 
 @group(of="study")
 def study() -> None:
-    """Study the evaluation itself."""
+    """Study the evaluation itself: tests, measures, collections."""
 
 
 SHELLS = """\b
@@ -123,7 +123,7 @@ Examples:
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what makes a shell complete commands, options, measures, tests and files."""
+    """Print the script with which a shell completes commands, options and names."""
     found = get_completion_class(shell)
     assert found is not None
     root = context.find_root().command

@@ -106,7 +106,7 @@ Examples:
 """
 
 SURVIVAL = {
-    "survival": ("Times, as Kaplan and Meier estimate them", 2),
+    "survival": ("Times, Kaplan-Meier estimates", 2),
     "logrank": ("Log-rank tests, holm", 3),
 }
 """Titles of the tables of times, and how many columns say what a row is of."""
@@ -115,7 +115,7 @@ TABLES = ("measures", *SURVIVAL)
 
 
 @command(epilog=EPILOG)
-@settings(LOG_SETTINGS)
+@settings(f"labels {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, type=READ)
 @options_from(
     "cranfield.online.measure",
@@ -123,18 +123,30 @@ TABLES = ("measures", *SURVIVAL)
     measures={
         "flag": "--measure measures",
         "multiple": True,
-        "help": "An online measure, such as CTR@3; may be given several times. By default all that"
-        " the log has the columns for.",
+        "help": "Online measure, such as CTR@3; may be given several times. By default all for"
+        " which the log has the columns.",
     },
-    by={"multiple": True},
-    labels={"type": READ, "metavar": "FILE"},
+    by={
+        "multiple": True,
+        "help": "Column by which to group the pages; may be given several times. By default the"
+        " whole log is one group.",
+    },
+    labels={
+        "type": READ,
+        "metavar": "FILE",
+        "help": "Table of labels of pages, for measures of good abandonment: page, label.",
+    },
 )
-@option("--survival", is_flag=True, help="Kaplan-Meier and log-rank of the times among them.")
+@option(
+    "--survival",
+    is_flag=True,
+    help="Also report Kaplan-Meier estimates and log-rank tests of the measures of time.",
+)
 @option(
     "--totals",
     is_flag=True,
-    help="LOG is a table of totals (query, doc, rank, impressions, clicks): click rate, and clicks"
-    " over expected clicks.",
+    help="LOG is a table of totals (query, doc, rank, impressions, clicks); report its click rate"
+    " and clicks over expected clicks.",
 )
 @option("--list", "listed", is_flag=True, help="List the online measures.")
 @log_options
@@ -150,10 +162,10 @@ def measure(
     reading: LogOptions,
     written: ResultOutput,
 ) -> None:
-    """Measure what users did: clicks, ranks, times, abandonment, sessions, loyalty.
+    """Compute online measures of a log: clicks, times, abandonment, sessions, loyalty.
 
     LOG is one file or folder in any known format; or its tables PAGES RESULTS CLICKS; or PAGES and
-    one of these, detected by its columns, or named by clicks=FILE or results=FILE.
+    one of the other two, detected by its columns or named by clicks=FILE or results=FILE.
     """
     from cranfield import online
     from cranfield.online.measures.survival import INDEPENDENT, survival_tables
@@ -165,7 +177,7 @@ def measure(
         written.write(ResultSet([], tables, {"list": (every, ("measure",))}, {}))
         return
     if not logs:
-        raise PolicyError("no LOG was given; --list lists the measures")
+        raise PolicyError("expected LOG, or --list to list the measures")
     if totals:
         _measure_totals(logs, written)
         return
@@ -181,7 +193,7 @@ def measure(
     if survival:
         times = [one for one in values.measures if one.lasts]
         if not times:
-            raise PolicyError("--survival is for times, such as TimeToClick and AbsenceTime")
+            raise PolicyError("--survival requires a measure of time, such as TimeToClick")
         for name, frame in survival_tables(log, times).items():
             title, keys = SURVIVAL[name]
             tables.append(from_frame(frame, title))
@@ -224,7 +236,10 @@ SHOWN = 12
 """Values of parameters that are printed; tables of numbers have all."""
 
 
-@command(epilog=TRAIN_EPILOG)
+@command(
+    epilog=TRAIN_EPILOG,
+    first="model tied held-out qrels measure over log-format odd format table output settings",
+)
 @settings(f"resamples seed {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=READ)
 @options_from(
@@ -234,7 +249,7 @@ SHOWN = 12
         "flag": "--model models",
         "multiple": True,
         "default": ("DBN",),
-        "help": "A click model, such as UBM or DBN(gamma=0.9), or all; may be given several times.",
+        "help": "Click model, such as UBM or DBN(gamma=0.9), or all; may be given several times.",
     },
 )
 @option(
@@ -242,26 +257,34 @@ SHOWN = 12
     "test",
     metavar="LOG",
     multiple=True,
-    help="Another log to evaluate the models on; several times for several tables.",
+    help="Log to evaluate the models on; given once for each table of the log.",
     type=READ,
 )
 @option(
     "--qrels",
     metavar="FILE",
-    help="Judgments: grades to tie by, else to compare relevance with.",
+    help="Judgments to compare the estimated relevance with, or that give the grades of --tied"
+    " grade.",
     type=READ,
 )
 @options_from(
     "cranfield.online.predict_relevance",
     "measures",
     goes_with="--qrels !--tied=grade",
-    measures={"flag": "--measure measures", "multiple": True},
+    measures={
+        "flag": "--measure measures",
+        "multiple": True,
+        "help": "Measure of the ranking of each query's documents by their estimated relevance; may"
+        " be given several times.",
+    },
 )
-@option("--over", metavar="MODEL", help="Gain of perplexity over one of the models.")
+@option("--over", metavar="MODEL", help="Report the perplexity gain over this model.")
 @options_from("cranfield.online.perplexity_gain", "seed resamples", goes_with="--over")
 @log_options
 @result_options(KEYS, output=None)
-@option("--output", "path", metavar="FILE", help="Write the model there, as JSON.", type=WRITTEN)
+@option(
+    "--output", "path", metavar="FILE", help="File to write the model to, as JSON.", type=WRITTEN
+)
 def train(
     logs: tuple[str, ...],
     models: tuple[str, ...],
@@ -277,12 +300,10 @@ def train(
 ) -> None:
     """Train click models on a query log, and evaluate how well they predict clicks.
 
-    LOG is one file or folder in any known format, such as a table with a row per shown result and
-    whether it was clicked; or its tables PAGES RESULTS CLICKS.
+    LOG is one file or folder in any known format, such as a table with one row per shown result and
+    a column for clicks; or its tables PAGES RESULTS CLICKS.
     """
     compared = qrels is not None and tied != "grade"
-    if [*logs, *test, qrels].count("-") > 1:
-        raise PolicyError("standard input cannot be two files")
     lacking = {"gain"} if over is None else set()
     lacking |= set() if compared else {"relevance"}
     written.check(name for name in KEYS if name not in lacking)
@@ -301,15 +322,15 @@ def train(
     tables = [*evaluation.tables()[:1], _few(parameters)]
     if base is not None:
         frames["gain"] = perplexity_gains(trained, base, read[-1], **draws)
-        tables.append(from_frame(frames["gain"], f"Gain of perplexity over {base}, 95% limits"))
+        tables.append(from_frame(frames["gain"], f"Perplexity gain over {base}, 95% CI"))
     if compared:
         of_documents = [one for one in trained if "item" in one.model.by.values()]
         if not of_documents:
-            raise PolicyError("--qrels: the models say nothing of documents")
+            raise PolicyError("--qrels requires a model that estimates the relevance of documents")
         frames["relevance"] = online.predict_relevance(of_documents, qrels, measures)
-        tables.append(from_frame(frames["relevance"], "Relevance, beside judgments"))
+        tables.append(from_frame(frames["relevance"], "Estimated relevance and judgments"))
     notes = [repr(read[0])]
-    notes.append(f"tried on {read[1]!r}" if test else "tried on the pages trained on")
+    notes.append(f"evaluated on {read[1]!r}" if test else "evaluated on the training pages")
     if path is not None:
         notes.append(f"{trained[0].model} written to {path}")
     keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
@@ -327,12 +348,12 @@ def _models(
     names = online.models()["model"].to_list() if models == ("all",) else models
     known = [online.parse_model(name) for name in names]
     if len(set(known)) < len(known):
-        raise PolicyError("a model is there twice")
+        raise PolicyError("each --model must be given only once")
     if path is not None and len(known) > 1:
-        raise PolicyError(f"--output is for one model; there are {len(known)}")
+        raise PolicyError(f"--output requires a single model, got {len(known)}")
     base = None if over is None else online.parse_model(over)
     if base is not None and (base not in known or len(known) < 2):
-        raise PolicyError(f"--over {base} is for several models, of which it is one")
+        raise PolicyError(f"--over {base} must be one of several models")
     return known, base
 
 

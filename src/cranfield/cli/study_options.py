@@ -35,7 +35,7 @@ def refuse_resamples(choices: Collection[TestChoice]) -> None:
     """Refuse --resamples where no test draws samples."""
     if not any(one.draws for one in choices):
         tests = ", ".join(one.label for one in choices)
-        refuse_given(("resamples",), f"requires a test that draws samples, got {tests}")
+        refuse_given(("resamples",), f"requires a test that resamples, got {tests}")
 
 
 (missing_option,) = options_of(
@@ -52,22 +52,28 @@ tested_options = with_options(
 """How studies compare the systems of each sample."""
 
 
-_SEED = option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
+_SEED = option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the random numbers.",
+)
 _WORK = in_group(
     "Work",
     (
         option(
             "--resume",
             metavar="DIR",
-            help="Keep finished parts here, and take those that are there already.",
+            help="Folder for finished parts of the study; a later call resumes from them.",
         ),
     ),
 )
 _PLOT = option(
     "--plot",
     "chart",
-    help="Also draw a chart of the study to this file (.svg, .png, .pdf, .html, .json); KIND=FILE"
-    " where it has several (cranfield plot --list).",
+    help="File to draw a chart of the study to (.svg, .png, .pdf, .html, .json); KIND=FILE for"
+    " studies with several charts (cranfield plot --list).",
     type=WRITTEN,
     group="Output",
 )

@@ -306,13 +306,13 @@ def study_scales(
     measures
         Measures without cutoff, each once.
     cutoffs
-        Lengths of runs, each once.
+        Cutoffs of the measures, which are the lengths of the runs.
     tests
         Tests with the correction of each, each test once; none leaves `changes` empty.
     alpha
         Significance level of the tests.
     ties
-        How interval-scaled versions rank ties: `unique`, `mid`, `min` or `max`.
+        How interval-scaled measures rank ties: `unique`, `mid`, `min` or `max`.
     exact_n
         As for :func:`cranfield.compare`: most differences for an exact signed rank test.
     jobs, backend, folder, progress

@@ -413,23 +413,25 @@ def interleaving_sensitivity(
     measure
         The offline measure.
     methods
-        Methods of interleaving by their text forms, such as `TeamDraft` or `Probabilistic(tau=1)`.
-        A text may hold several, with commas between them. A/B tests are always done.
+        Interleaving methods, such as `TeamDraft` or `Probabilistic(tau=1)`. A text may hold
+        several, with commas between them. A/B tests are always done.
     users
-        Names of simulated users, as :func:`cranfield.online.simulated_user` knows them; or a
-        mapping of names to whatever has `clicks(grades, uniforms)`, such as a trained click model.
+        Simulated users, such as `perfect` or `navigational`. These are names of
+        :func:`cranfield.online.simulated_user`, or a mapping of names to objects with a method
+        `clicks(grades, uniforms)`, such as trained click models.
     stop
-        Where simulated users by name may stop: at any result `examined`, or only one `clicked`.
+        Results at which named simulated users may stop: every result `examined`, or only results
+        `clicked`.
     pairs
-        Pairs of systems; if there are more, so many are drawn at random.
+        Maximum number of pairs of systems; if there are more, a random sample is drawn.
     impressions
-        Simulated impressions of each topic, for a pair, method and user.
+        Number of simulated impressions per topic, for each pair of systems, method and user.
     length
-        Ranks that are shown. Rankings are cut there before they are interleaved.
+        Number of results shown to users. Rankings are cut there before they are interleaved.
     power
-        Probability with which the needed impressions find the better system.
+        Power: probability that a test with the computed sample size detects the better system.
     alpha
-        Significance level of the two-sided tests for which impressions are needed.
+        Significance level of the two-sided tests whose sample sizes are computed.
     rel
         If given, users know two grades only: whether a document has this grade.
     seed

@@ -361,9 +361,9 @@ def scale_of(
     measure
         The measure, or its text. One that needs a cutoff and has none gets the length.
     length
-        Length N of the runs; by default the measure's cutoff.
+        Length of the runs; by default the measure's cutoff.
     grades
-        Highest grade c of 0..c; 1 is binary.
+        Highest grade of the scale from 0; 1 is binary.
     judgments
         The topic's documents: their grades, or the number of relevant ones. Only runs that can be
         retrieved from them are looked at, and they are the set whose neighbours are compared. By

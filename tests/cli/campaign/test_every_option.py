@@ -43,7 +43,7 @@ USED: dict[str, str] = {
 
 REFUSED: dict[str, tuple[str, str]] = {
     "run submit --column": ("run submit news new.run --team us --column tag=x", "--from"),
-    "run submit --tag": ("run submit news new.run long.run --team us --tag x", "one run"),
+    "run submit --tag": ("run submit news new.run long.run --team us --tag x", "single run"),
     "run submit --team": (
         "run submit news . --from full.csv --team us",
         "'team' must not be set",
@@ -66,7 +66,10 @@ REFUSED: dict[str, tuple[str, str]] = {
     "pool --without": ("pool news --without nobody", "nobody"),
     "judgments --version": ("judgments news --version 2", "QRELS"),
     "judgments --note": ("judgments news --note x", "QRELS"),
-    "judgments --format": ("judgments news second.txt --version 4 --format csv", "with QRELS"),
+    "judgments --format": (
+        "judgments news second.txt --version 4 --format csv",
+        "combined with QRELS",
+    ),
     "standing --type": ("standing news new.run --type manaul", "'manaul'"),
     "score --alpha": ("score news --alpha 2", "alpha"),
     "history --task": ("history board.csv -m AP --task adhoc", "task requires campaigns"),

@@ -63,4 +63,4 @@ def test_help_lists_commands_in_the_order_of_a_campaign_and_whole() -> None:
 def test_a_command_of_a_group_is_named_where_it_is_missed(tmp_path: Path) -> None:
     for name, place in (("submit", "run submit"), ("list", "team list or run list")):
         _, err = cranfield(tmp_path, "campaign", name, "news", status=2)
-        assert err == f"cranfield: error: there is no command '{name}'; did you mean {place}?\n"
+        assert err == f"cranfield: error: unknown command '{name}'; did you mean {place}?\n"

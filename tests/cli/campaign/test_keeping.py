@@ -46,7 +46,7 @@ def test_verify_says_whether_all_is_well(folder: Path) -> None:
 def test_what_cannot_be_verified_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "is not a campaign" in cranfield(folder, "campaign", "verify", ".", status=2)[1]
     own = ("campaign", "verify", "news", "-o", "news/campaign.sqlite")
-    assert "is a file that is read" in cranfield(folder, *own, status=2)[1]
+    assert "would overwrite an input file" in cranfield(folder, *own, status=2)[1]
     monkeypatch.setattr(schema, "WAIT", 0.1)
     records.put(folder / "news", b"left over")
     with OpenedCampaign(folder / "news").registry.change("long"):

@@ -20,7 +20,7 @@ def test_release_and_retract(tmp_path: Path) -> None:
     first, second, *others = said.splitlines()
     assert first == "news/releases/adhoc-1: 5 runs of 3 teams, judgments 1"
     assert re.fullmatch("SHA-256 of tagmanifest-sha256.txt, to be published: [0-9a-f]{64}", second)
-    assert "not included: contacts of teams" in others
+    assert "not released: contacts of teams" in others
     said, _ = cranfield(
         *(tmp_path, "campaign", "release", "make", "news", "--anonymous", "--seed", "4"),
         *("--scores-only", "--note", "For reviewers."),
@@ -42,7 +42,7 @@ def test_release_and_retract(tmp_path: Path) -> None:
         "--reason",
         "Wrong \x1b[31mqrels",
     )
-    assert said == "adhoc-1 is retracted: releases/adhoc-1.retracted.json has the reason\n"
+    assert said.startswith("adhoc-1 is retracted; the reason is in releases/")
     note = json.loads((tmp_path / "news/releases/adhoc-1.retracted.json").read_text())
     assert note["reason"] == "Wrong \x1b[31mqrels"
 
@@ -100,7 +100,7 @@ def test_demo_runs_a_whole_campaign(tmp_path: Path) -> None:
 def test_demo_writes_into_no_other_folder(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("")
     _, said = cranfield(tmp_path, "campaign", "demo", "--folder", ".", status=2)
-    assert said == "cranfield: error: '.' already exists and is not empty\n"
+    assert said == "cranfield: error: '.' already exists and is not an empty folder\n"
 
 
 @pytest.mark.parametrize(("topics", "runs"), [(1, 1), (1, 3), (2, 1), (2, 2)])

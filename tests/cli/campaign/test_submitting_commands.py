@@ -72,7 +72,7 @@ def test_a_life_of_runs(folder: Path) -> None:
     assert out == "withdrawn: dense of padua\n"
     out, _ = command(folder, "run", "purge", "news", "dense", "--reason", "private")
     assert out.startswith("purged: dense of padua, submitted at 2")
-    assert out.endswith(": bytes removed\n")
+    assert out.endswith(": file deleted\n")
     _, err = command(folder, "run", "purge", "news", "bm26", "--reason", "x", status=2)
     assert err == "cranfield: error: run 'bm26' has no bytes to remove\n"
 
@@ -134,12 +134,15 @@ def test_an_archive_by_a_table(folder: Path) -> None:
 
 def test_what_does_not_go_together(folder: Path) -> None:
     for arguments, said in (
-        (("bm25.run", "dense.run", "--tag", "x"), "--tag requires exactly one run"),
-        (("bm25.run", "--column", "type=x"), "--column goes with --from"),
-        ((), "expected at least one run"),
-        (("bm25.run", "--answer", "x"), "--answer 'x' is not of the form NAME=TEXT"),
-        (("bm25.run", "--answer", "x=1", "--answer", "x=2"), "--answer 'x' is set twice"),
-        (("bm25.run", "--received", "noon"), "expected a time such as"),
+        (("bm25.run", "dense.run", "--tag", "x"), "--tag requires a single run"),
+        (("bm25.run", "--column", "type=x"), "--column requires --from"),
+        ((), "expected RUN"),
+        (("bm25.run", "--answer", "x"), "--answer must be NAME=TEXT"),
+        (
+            ("bm25.run", "--answer", "x=1", "--answer", "x=2"),
+            "--answer 'x' must be given only once",
+        ),
+        (("bm25.run", "--received", "noon"), "'noon' is no time such as"),
         (("bm25.run", "--priority", "0"), "'--priority': 0 is not in the range"),
         (("bm25.run", "--priority", "9" * 30), "priority must be an integer from 1"),
         (("bm25.run", "--description", "x" * 10_001), "'description' must have at most 10,000"),
@@ -150,7 +153,7 @@ def test_what_does_not_go_together(folder: Path) -> None:
     (folder / "x.csv").write_text("tag\nbm25\n")
     assert "lost: cannot be read" in submit(folder, "lost/", "--from", "x.csv", status=2)[1]
     _, err = command(folder, "run", "submit", "news", "bm25.run", status=2)
-    assert "--team is missing" in err
+    assert "expected --team" in err
     _, err = command(folder, "run", "submit", "nowhere", "bm25.run", "--team", "x", status=2)
     assert "nowhere: no such folder" in err
     assert command(folder, "run", "list", "news")[0].count("\n") == 1

@@ -325,17 +325,18 @@ def agreement_of(
         the assessor's name; or ratings, NaN for missing ones: an array with `axis` or `names`, or a
         data frame with a row for each unit and a column of numbers for each assessor.
     measures
-        Text forms of coefficients: `observed`, `positive`, `negative`, `overlap`, `kappa` (two
+        Agreement coefficients: `observed`, `positive`, `negative`, `overlap`, `kappa` (two
         assessors), `fleiss`, `alpha`, `AC1`, `AC2`. In brackets a distance (`nominal`, `linear`,
         `quadratic` or `interval`, `ordinal`, `ratio`), and `rel=` and a grade where all grades are
         cut in two: `kappa(quadratic)`, `alpha(nominal)`, `kappa(rel=2)`. By default observed
-        agreement, kappa (of more than two assessors Fleiss'), ordinal alpha and AC1.
+        agreement, kappa (for more than two assessors Fleiss'), ordinal alpha and AC1.
     pairs
-        Whether to compare each two assessors that share a unit, instead of all at once.
+        Whether to compare each pair of assessors with a document in common, instead of all
+        together.
     against
         Compare each assessor with this one only.
     rel
-        Lowest relevant grade of all measures that do not name one.
+        Lowest relevant grade, for coefficients that do not set it themselves.
     grades
         The scale, if not all of its grades occur: AC1 and AC2 depend on it.
     topics, names
@@ -345,13 +346,13 @@ def agreement_of(
         `krippendorff`; 1 if each column is. Required, unless the array is not square and the number
         of `names` or `topics` tells rows from columns.
     interval
-        Method of the intervals over topics. `jackknife`: t intervals from the values without each
-        topic, on the scale of :math:`\ln(1 - \theta)`, cut at -1; for proportions, of log odds.
-        `bootstrap`: percentiles over resampled topics. `none`.
+        Method for the confidence intervals over topics. `jackknife`: t intervals from the values
+        without each topic, on the scale of :math:`\ln(1 - \theta)`, cut at -1; for proportions, of
+        log odds. `bootstrap`: percentiles over resampled topics. `none`.
     confidence
         Confidence level of the intervals.
     resamples
-        Random samples of topics, of the bootstrap.
+        Number of bootstrap resamples of the topics.
     seed
         Seed of the bootstrap.
 

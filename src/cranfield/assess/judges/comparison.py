@@ -296,12 +296,12 @@ def compare_judges(
     judges
         In any form that :func:`read_judges` reads.
     scale
-        The lowest and highest possible grade, such as `(0, 3)` or `"0..3"`; by default 0 and the
+        Lowest and highest possible grade, such as `(0, 3)` or `"0..3"`; by default 0 and the
         highest grade that people gave.
     cut
-        Whether grades off the scale count as its nearer end; by default they are refused.
+        Whether to clip grades outside the scale to its nearest end; by default they are an error.
     level
-        Level of measurement of Krippendorff's alpha with all grades: `ordinal`, `nominal`,
+        Level of measurement for Krippendorff's alpha over all grades: `ordinal`, `nominal`,
         `interval` or `ratio`. At each cut of the scale it is nominal.
     confidence
         Confidence level of the intervals over topics.

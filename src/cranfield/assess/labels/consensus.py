@@ -324,9 +324,9 @@ def majority(
     weights
         Weight of the labels of each worker, 0 or more; shape (workers,). By default 1.
     tie
-        How to resolve ties: by the `low` or `high` tied grade, a `random` one, the `median` (the
-        lowest grade with half of the labels, or of the probability, up to it), or `drop`, no
-        judgment. A pair whose labels all weigh 0 ties in all grades.
+        How to resolve ties: the `low` or `high` tied grade, a `random` one, the `median` (the
+        lowest grade at or below which lies half of the labels, or of the probability), or `drop`,
+        for no judgment. A pair whose labels all weigh 0 ties in all grades.
     seed
         Seed of random ties.
 

@@ -141,10 +141,10 @@ def read_labels(
         those of any other number are refused. Of a table, the names of its columns, if they are
         none of the usual ones: `{"worker": "rated_by"}`.
     grades
-        The scale, integers; a label off it is an error. By default the grades that occur.
+        Scale of integer grades; a label outside it is an error. By default the grades that occur.
     repeats
-        How to treat several labels of a worker for a pair: `error`; `last`, by order if known, else
-        by row; `keep`.
+        How to treat several labels of one worker for the same document and topic: `error`; `last`,
+        by order if known, else by row; `keep`.
     missing
         How to treat a label whose grade is empty, null, NaN or `NA`: `error`, or `drop`, if the
         worker has not labelled the document yet; the notes count them.

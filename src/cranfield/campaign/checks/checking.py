@@ -69,11 +69,11 @@ def check_run(
     task
         The rules.
     tag
-        Tag that the run should have, if declared.
+        Run tag that the run must have.
     team
-        Id of the team, which must not be the tag.
+        Id of the team; a run tag equal to it is an error.
     all_faults
-        List every fault, not only the first 25 of a kind and the number of the others.
+        List every fault, instead of the first 25 of each kind and the number of the others.
 
     Returns
     -------

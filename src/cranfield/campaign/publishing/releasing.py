@@ -98,18 +98,18 @@ def release(
     task, judgments
         As for :func:`~cranfield.campaign.results.scoring.scored`.
     anonymous
-        Name no team. Teams and runs are called by numbers, in an order drawn by the seed and by
-        what only the campaign's log knows.
+        Replace the names of teams and runs by numbers. Their order is drawn from the seed and a
+        secret of the campaign's log.
     seed
-        Seed of the order in which teams that are not named are numbered, 0 or more. It is refused
-        if every team is named.
+        Seed of the random order in which anonymous teams are numbered. It is refused if every team
+        is named.
     scores_only
-        Exclude runs and judgments.
+        Release the scores without runs and judgments.
     date
-        Day of the release, such as `2026-11-20`, written into it, by which embargoes end; by
-        default today, not written.
+        Date of the release, such as `2026-11-20`; it is written into the release and decides which
+        teams are still anonymous. By default today, which is not written.
     note
-        Text for its README, which everybody can read.
+        Public note for the README of the release.
 
     Raises
     ------

@@ -352,19 +352,22 @@ def history(
         Folders of campaigns, folders of releases, and tables of boards (CSV and other files with
         named columns); patterns such as `releases/*`.
     measure
-        Measure, such as `nDCG@10`, or a column of tables. A column may have a longer name if only
-        one begins so.
+        Measure, such as `nDCG@10`, or score column of a table. A column may have a longer name if
+        only one begins so.
     task
-        Name of the task, of campaigns with several.
+        Name of the task; required for campaigns with several tasks.
     standardised
-        Compare scores of different collections, standardised by the runs of each campaign
-        (:func:`cranfield.significance.standardise`), which needs scores by topic: tables have none.
+        Standardise the scores by the runs of each campaign, so that scores of different collections
+        can be compared. See :func:`cranfield.significance.standardise`; this requires scores by
+        topic, which tables do not have.
     columns
-        Columns of tables with score, date, entry, team or mark, where they have other names.
+        Names of the columns score, date, entry, team or mark, in tables where these are named
+        differently.
     own
-        Marks of the organisers' own entries, in the column `mark`.
+        Values of the column `mark` for entries of the organisers themselves.
     lower_is_better
-        Lower scores are better; known for measures of campaigns and releases.
+        Treat lower scores as better, for tables; campaigns and releases know the direction of their
+        measures.
     retracted
         Whether releases count that are retracted, by the note beside them.
 

@@ -182,7 +182,7 @@ def write_overview(
     folder
         Folder to write to; it is created if missing.
     forms
-        Formats of the charts: any of `html`, `svg`, `pdf` and `png`.
+        Chart formats: any of `html`, `svg`, `pdf` and `png`.
 
     Returns
     -------

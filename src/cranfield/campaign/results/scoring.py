@@ -383,7 +383,7 @@ def scored(
     task
         Name of the task; not needed if there is only one.
     measures
-        Measures or their text forms; by default those of the task's rules.
+        Measures, such as `nDCG@10`; by default those of the task's rules.
     judgments
         Version of the judgments; by default the newest.
 

@@ -125,7 +125,8 @@ def write_sheets(
     opened, task, judgments, measure
         As for :func:`~cranfield.campaign.results.sheet_making.sheet_inputs`.
     others
-        Whether sheets name the runs that are not significantly different: named or hidden.
+        Whether the sheet of a run names the other runs that do not differ from it significantly:
+        named or hidden.
     folder
         Where to; it is made where it is not there. Sheets of a former time are written over.
 

@@ -192,7 +192,7 @@ def sheet_inputs(
     task, judgments
         As for :func:`~cranfield.campaign.results.scoring.scored`.
     measure
-        Measure of charts, topics and comparisons; by default the first of the task.
+        Measure shown in detail, by topic and in charts; by default the first of the task.
     """
     rules = opened.rules.task(task)
     asked = [*measures_of(rules), *([] if measure is None else [measure])]

@@ -249,17 +249,17 @@ def standing(
     run
         A run's file, or the tag of one of the campaign's runs.
     baseline
-        Baseline run that is compared too, a file or a tag.
+        Baseline to compare the run with: a file, or the tag of a run of the campaign.
     measure
-        Measure to compare by; by default the first one of the task's rules.
+        Measure to compare by; by default the first of the task's rules.
     kind
-        Type of the runs that it is compared with. All accepted runs for None, and for
-        `automatic` where none is of it.
+        Type of the runs to compare with. All accepted runs for None, and for `automatic` where none
+        is of it.
     alpha
         Significance level.
     pooling
-        Whether to estimate how much unpooled runs lose. This requires that some runs are marked as
-        pooled; the result is cached.
+        Whether to estimate the score that a run loses because it was not pooled. The campaign must
+        know which runs were pooled; the estimate is computed once and kept.
     options
         As for :func:`cranfield.compare`.
 

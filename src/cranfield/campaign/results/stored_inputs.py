@@ -326,15 +326,15 @@ def pool(
     task
         The task; optional if the rules have only one.
     depth
-        Ranks of each ranking; by default those of the rules, otherwise 100.
+        Number of top documents to pool from each ranking; by default that of the rules, or 100.
     ties
         Order of documents with equal scores: TREC's, by document id, falling. Ranks are made from
         scores, whatever the rank column says; `rank` goes by that column.
     without
-        Tags of runs to keep out of the pool; with `mark`, the event names them.
+        Tags of runs to exclude from the pool; with `mark`, they are recorded.
     mark
-        Record that these runs were pooled. Those that were pooled before stay marked: what was
-        judged of them is judged.
+        Record these runs as pooled. Those that were pooled before stay marked: what was judged of
+        them is judged.
 
     Returns
     -------

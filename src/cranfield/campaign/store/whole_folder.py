@@ -212,7 +212,8 @@ def verify(opened: OpenedCampaign, *, repair: bool = False) -> Verification:
     opened
         The campaign.
     repair
-        Remove what a kill left over. What the registry names is never touched.
+        Remove files that interrupted commands left behind. A file that the registry names is never
+        removed.
 
     Returns
     -------

@@ -234,11 +234,11 @@ def submit_archive(
     table
         The runs.
     add_teams
-        Add unknown teams under their ids.
+        Add unknown teams, with their id as their name.
     all_or_none
-        Submit all runs in one transaction, or none if a run is refused.
+        Accept no run at all if one is refused (a single transaction).
     jobs
-        Number of runs checked at a time; by default one for each processor.
+        Number of runs to check in parallel; by default the number of processors.
 
     Yields
     ------

@@ -51,19 +51,19 @@ class Declaration:
     Attributes
     ----------
     team
-        Id of the team that submits.
+        Id of the submitting team.
     tag
-        Tag that the run must have; by default the one that it has.
+        Run tag that the file must have; by default its own.
     type
-        One of the types of the task.
+        Type of the run, one of those of the task.
     priority
-        Order of the team's runs for the pool, from 1.
+        Priority of the run among those of its team, for pooling; 1 is the highest.
     answers
         Answers to questions of the task, by name.
     description
         Description of the run.
     received
-        Time of arrival with an offset from UTC, such as 2026-08-15T23:59:59Z; by default now.
+        Time of submission with its UTC offset, such as 2026-08-15T23:59:59Z; by default now.
     replaces
         Tag of a run of the same team and task, which is replaced if this one is accepted.
     """

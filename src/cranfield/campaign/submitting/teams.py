@@ -36,11 +36,11 @@ def add_team(
         The team's name in commands, tables and files; a safe name, and no other team's in any case
         of its letters.
     name
-        Name that people read; by default the id.
+        Full name of the team; by default its id.
     contact
-        Contact for organisers only; it never leaves the registry.
+        Contact address for the organisers; it is never published.
     anonymous_until
-        Day such as `2027-01-31`: releases made before it (UTC) do not name the team.
+        Date, such as `2027-01-31`; releases before it (UTC) do not name the team.
 
     Raises
     ------

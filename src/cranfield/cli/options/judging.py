@@ -14,7 +14,7 @@ import click
 from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
 from cranfield.cli.options.declaring import READ, Named, in_group, option, tell_without_effect
 from cranfield.cli.options.output import progress_of, with_options
-from cranfield.cli.options.signatures import options_of
+from cranfield.cli.options.signatures import options_of, pairs_of
 from cranfield.collection.policies import OF_QRELS, Policies, policies
 from cranfield.sources.archives import asks
 
@@ -35,7 +35,7 @@ def names_of_columns(given: str) -> dict[str, str]:
     for one in given.split(","):
         column, sign, name = one.partition("=")
         if not (sign and column.strip() and name.strip()):
-            raise PolicyError(f"--columns {quoted(one)} is not of the form doc=NAME")
+            raise PolicyError(f"--columns must be pairs such as doc=NAME, got {quoted(one)}")
         columns[column.strip()] = name.strip()
     return columns
 
@@ -56,9 +56,9 @@ reading_options = (
         columns={
             "metavar": "COLUMN=NAME,...",
             "callback": lambda context, option, given: given and names_of_columns(given),
-            "help": "What columns of tables are called: doc=product_id,topic=query,grade=gain.",
-            "detail": "With run. or qrels. before it, as in qrels.doc=pid, of runs or judgments"
-            " alone.",
+            "help": "Names of columns in tables: doc=product_id,topic=query,grade=gain.",
+            "detail": "The prefix run. or qrels. restricts a name to runs or judgments:"
+            " qrels.doc=pid.",
         },
     ),
     option(
@@ -66,8 +66,8 @@ reading_options = (
         multiple=True,
         metavar="NAME",
         stands_for="lower_is_better",
-        help="Name of scores that are better when lower: a measure of --scores, or the score column"
-        " of RUN; may be given several times.",
+        help="Scores for which lower is better: a measure of --scores, or the score column of"
+        " RUN; may be given several times.",
     ),
     separator_option,
     numbers_option,
@@ -165,8 +165,6 @@ class Reading:
         if isinstance(runs, Runs):
             return runs
         _refuse_measures(runs)
-        if qrels == "-" and "-" in runs:
-            raise PolicyError("standard input cannot be both the judgments and a run")
         if runs:
             self._check_lower()
         return read_runs(runs, on_bad_run=self.on_bad_run, **self._of_runs)
@@ -227,7 +225,7 @@ def _refuse_measures(runs: tuple[str, ...]) -> None:
             parse_measures(one)
         except MeasureError:
             continue
-        raise PolicyError(f"{quoted(one)} is a measure, and no file: measures are given by -m")
+        raise PolicyError(f"{quoted(one)} is a measure, not a file; give measures with -m")
 
 
 READING = tuple(field.name for field in fields(Reading))
@@ -270,7 +268,7 @@ def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command]
         multiple=True,
         default=default,
         show_default=" ".join(default),
-        help="A measure, such as nDCG@10 or map; may be given several times.",
+        help="Measure, such as nDCG@10 or map; may be given several times.",
         group="Measures",
         stands_for="measure",
         **more,
@@ -285,7 +283,7 @@ OF_RANKINGS = tuple(field.name for field in fields(Policies))
 rel_option = option(
     "--rel",
     type=click.IntRange(0),
-    help="Lowest relevant grade of measures that do not set it themselves.",
+    help="Lowest relevant grade, for measures that do not set it themselves.",
 )
 
 
@@ -311,7 +309,7 @@ def _judging(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
                     "aspects",
                     multiple=True,
                     metavar="NAME=QRELS",
-                    help="Judgments on another aspect than relevance; may be given several times.",
+                    help="Judgments of another aspect than relevance; may be given several times.",
                     type=READ,
                 ),
             ),
@@ -404,15 +402,7 @@ def judged_runs(
 
 def aspects_of(given: tuple[str, ...]) -> dict[str, str]:
     """Take `NAME=QRELS` apart."""
-    aspects: dict[str, str] = {}
-    for one in given:
-        name, sign, path = one.partition("=")
-        if not (name and sign and path):
-            raise PolicyError(f"--aspect {quoted(one)} is not of the form NAME=QRELS")
-        if name in aspects:
-            raise PolicyError(f"there are two files of the aspect {quoted(name)}")
-        aspects[name] = path
-    return aspects
+    return pairs_of(given, "--aspect", "NAME=QRELS")
 
 
 def evaluated(
@@ -437,5 +427,5 @@ def evaluated(
     tell_without_effect(unused, "no requested measure uses it")
     least = max(map(lowest_relevant, wanted))
     if judged.max_grade < least:
-        warn(f"no judgment has grade {least} or more, which is what counts as relevant")
+        warn(f"no document is relevant: no judgment has grade {least} or more")
     return evaluation

@@ -246,9 +246,8 @@ def read_runs(
         As for :func:`read_run`. Where files without names of columns stand beside tables, `columns`
         is about the tables; so is `lower_is_better` if `columns` names the score.
     system
-        Column of a table of several systems that names them; `tag` for those of TREC text. It need
-        not be given if it has one of the usual names; `tag` makes systems of the tags of a TREC
-        file that has several.
+        Column with the names of systems, in tables with several systems; `tag` splits a TREC file
+        by its run tags. It need not be given if it has one of the usual names.
     on_bad_run
         How to treat a run that cannot be read: `error` (default), or `skip`, with a warning.
 

@@ -76,34 +76,34 @@ def read_qrels(
         library, or an iterable of named tuples, mappings or (topic, document, grade) tuples. Files
         may be packed (gz, bz2, xz, zst).
     format
-        Format of the data; `auto` looks at the suffix. `trec` (topic, iteration, document, grade,
-        separated by any blanks), `csv`, `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades L0, L1
-        and so on; recognised by itself: see :mod:`cranfield.collection.files.layouts`); and
+        Format of the files; `auto` detects it by the suffix. `trec` (topic, iteration, document,
+        grade, separated by any blanks), `csv`, `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades
+        L0, L1 and so on; recognised by itself: see :mod:`cranfield.collection.files.layouts`); and
         judgments of samples, `prels` (topic, document, grade, method, inclusion probability) and
         `xqrels` (topic, iteration, document, stratum, grade; a grade below 0 is in the pool, but
         not sampled).
     encoding
-        Encoding of files of text; `latin-1` reads any bytes.
+        Encoding of text files; `latin-1` decodes any bytes.
     subtopics
-        Whether the iteration column is the subtopic; by default it is if its values are whole
-        numbers (or the column is called subtopic) and some document of a topic is judged for
-        more than one. With other values, such as names of assessors, such a document is judged
-        twice, which is refused.
+        Whether the iteration column (the second of TREC qrels) holds subtopics. By default it does
+        if its values are integers (or the column is called subtopic) and some document of a topic
+        is judged for more than one. With other values, such as names of assessors, such a document
+        is judged twice, which is refused.
     columns
-        What columns of a table are called, where that is none of their usual names:
-        `{"doc": "product_id", "grade": "gain"}`, of `topic`, `doc`, `grade`, `subtopic`, `class`,
-        `stratum` and `inclusion`.
+        Names of the columns of a table, where they are not among the usual names: `{"doc":
+        "product_id", "grade": "gain"}`, of `topic`, `doc`, `grade`, `subtopic`, `class`, `stratum`
+        and `inclusion`.
     separator
-        Separator of columns in text; `auto` (default) decides by line. `tab`; `blank`: any blanks,
-        and further columns of runs are ignored; `auto`: tabs on lines that have as many columns by
-        tabs as the form has, and else blanks. What is in doubt is refused.
+        Column separator of text files; `auto` (default) detects it for each line. `tab`; `blank`:
+        any blanks, and further columns of runs are ignored; `auto`: tabs on lines that have as many
+        columns by tabs as the form has, and else blanks. What is in doubt is refused.
     on_duplicate
-        Which of a document that is twice in one topic is kept, if any. `error` (default): none;
-        `first`, `last`, `best` (the highest grade). They are counted and told.
+        How to treat a document that occurs more than once in a topic. `error` (default); or keep
+        the `first`, the `last` or the `best` (the highest grade), with a warning.
     ungraded
-        How to treat rows of judgments without a grade: an `error` (default), or not judged
-        (`drop`). A grade is empty, null, NaN or `NA`, as in a sheet that is half filled in. A line
-        of TREC text without a grade ends after the document. They are counted, with a warning.
+        How to treat judgments without a grade: `error`, or `drop`, for documents that are not
+        judged. A grade is empty, null, NaN or `NA`, as in a sheet that is half filled in. A line of
+        TREC text without a grade ends after the document. They are counted, with a warning.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def read_run(
         The system's name; by default the run tag, or the file's name where there is none or where
         there are several.
     format
-        Format of the data; `auto` looks at the suffix. `trec`, `ntcir`, `csv`, `tsv`, `json`,
+        Format of the files; `auto` detects it by the suffix. `trec`, `ntcir`, `csv`, `tsv`, `json`,
         `jsonl`, `parquet`; a TREC run line is topic, Q0, document, rank, score, tag, and `ntcir` is
         the same separated by semicolons.
     encoding
@@ -231,8 +231,9 @@ def read_run(
     separator
         As for :func:`read_qrels`.
     numbers
-        Number in text of three columns (topic, document, number); `auto` decides by file. `ranks`,
-        `scores`, or `auto` (default), which refuses whole numbers that are neither clearly.
+        Meaning of the third column in text with three columns (topic, document, number); `auto`
+        detects it for each file. `ranks`, `scores`, or `auto` (default), which refuses whole
+        numbers that are neither clearly.
     on_duplicate
         As for :func:`read_qrels`; the `best` one is that with the best score.
 

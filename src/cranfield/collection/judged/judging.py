@@ -196,14 +196,15 @@ def judge(
         Order of documents with equal scores. `trec` (default): by their ids, descending; also
         `trec_eval-9`, `id-ascending`, `input`, `rank`, `file`.
     topics
-        Which topics count. `qrels` (default): all judged ones; `intersection`: those that are
-        judged and that the system has; `run`: all that the system has.
+        Topics to evaluate. `qrels` (default): all judged topics; `intersection`: judged topics of
+        the run; `run`: all topics of the run.
     unjudged
         How to treat unjudged documents. `nonrelevant` (default), or `condensed`: they are removed.
     negative
-        What a grade below 0 means. `judged` (default): not relevant; `unjudged`: pooled only.
+        How to treat negative grades. `judged` (default): not relevant; `unjudged`: pooled, but not
+        judged.
     depth
-        Ranks kept of each ranking. By default all.
+        Number of top documents to keep from each ranking. By default all.
     max_grade
         Highest grade of the scale, for measures whose score depends on it, such as ERR; by default
         the highest grade that occurs. A `max_grade` written with a measure wins.
@@ -211,17 +212,18 @@ def judge(
         Keep only topics with a document of this grade or higher. By default topics without a
         relevant document are kept, and most measures give them 0.
     compat
-        Policies and roundings of another program. `trec_eval`, `trec_eval-9`, `trec_eval-10`,
-        `ndeval`, `gdeval`, `ntcireval`, `cwl`.
+        Program whose policies and rounding to reproduce: `trec_eval`, `trec_eval-9`,
+        `trec_eval-10`, `ndeval`, `gdeval`, `ntcireval`, `cwl`.
     lengths
-        File of the lengths of documents: document, length. See :func:`read_lengths`; measures of
-        time and text read use it.
+        File with the lengths of documents, for measures of time and of text read: document, length.
+        See :func:`read_lengths`.
     groups
-        File of groups of documents: document, group[, weight]. See :func:`read_groups`; measures of
-        fairness use it.
+        File with the groups of documents, for measures of fairness: document, group[, weight]. See
+        :func:`read_groups`.
     intents
-        File of intents: topic, intent, probability[, inf or nav]. See :func:`read_intents`;
-        measures of diversity use it. Without, the intents of a topic are equally likely.
+        File with the probabilities of intents, for measures of diversity: topic, intent,
+        probability[, inf or nav]. See :func:`read_intents`. Without it, the intents of a topic are
+        equally likely.
     aspects
         Judgments on other aspects than relevance, by the aspect's name.
     system, on_bad_run
@@ -233,16 +235,16 @@ def judge(
     on_duplicate
         As for :func:`read_runs` and :func:`read_qrels`.
     jobs
-        Number of workers; it changes no result. In threads by default twice the number of
+        Number of workers (results do not depend on it). In threads by default twice the number of
         processors, 8 at the most, and fewer when the files are so large that memory would suffer.
         Of other backends, the number of workers: by default that of processors; a cluster has its
         own.
     backend
-        Where runs are judged: in `threading` by default, `serial`, or by workers who read the files
-        that they reach themselves, and send back judged rows: `loky` (processes), `dask`, `ray`, or
-        any other backend of joblib; also what surrounds the call as `joblib.parallel_config`.
-        `dask` takes the current client, the scheduler at `DASK_SCHEDULER_ADDRESS`, or a cluster of
-        this machine. The result is the same. A killed worker's task is repeated.
+        Joblib backend that judges the runs: `threading` (default), `serial`, or workers that read
+        the files themselves and return judged rows: `loky` (processes), `dask`, `ray`, or any other
+        backend of joblib; a surrounding `joblib.parallel_config` is used, too. `dask` takes the
+        current client, the scheduler at `DASK_SCHEDULER_ADDRESS`, or a cluster of this machine. The
+        result is the same. A killed worker's task is repeated.
     progress
         Called after each run with the number done and the number in all.
 

@@ -287,7 +287,8 @@ def leave_one_out(
         contribute is scored and ranked with the others; it suffers with its team, and protects no
         document of other teams.
     others
-        Judgments of documents that no contributing run has within the depth: `keep` or `drop`.
+        How to treat judgments of documents that no contributing run retrieves within the pool
+        depth: `keep` or `drop`.
     lists
         `raw`: unjudged documents count as not relevant. `condensed`: they are removed, before and
         after. By default both.

@@ -276,10 +276,10 @@ def correlate(
         Scores by measure, such as an :class:`cranfield.Evaluation`: two measures or more, of the
         same systems on the same topics, in any order; scores as for :func:`cranfield.compare`.
     method
-        How orders of systems are compared. `tau`: Kendall's tau-b. `tau-a`: its version without
-        correction for ties. `tau-ap`: the average of both ways of tau AP. `rbo`: rank-biased
-        overlap, extrapolated. `pearson`: of the scores themselves, which asks for interval scales.
-        `spearman`: of their mid-ranks.
+        Correlation coefficient between the orders of systems. `tau`: Kendall's tau-b. `tau-a`: its
+        version without correction for ties. `tau-ap`: the average of both ways of tau AP. `rbo`:
+        rank-biased overlap, extrapolated. `pearson`: of the scores themselves, which asks for
+        interval scales. `spearman`: of their mid-ranks.
     missing
         `error`; `drop`: leave out topics that lack a score of any system by any measure; `zero`:
         count a missing score as 0.

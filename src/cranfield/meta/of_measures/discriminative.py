@@ -183,7 +183,7 @@ def discriminative_power(
         As for :func:`cranfield.compare`, all pairs: by default the randomised Tukey HSD; `test=
         "bootstrap", correction="none"` is the first form of the method.
     resamples
-        Random samples of tests that need them.
+        Number of resamples, for tests that resample.
     seed
         Of the random numbers. All measures get the same: topics are permuted or drawn alike, so
         that measures differ by their scores alone.

@@ -224,7 +224,7 @@ def predictive_power(
         `right`; or tuples in this order. What is preferred is the name of a system, or else
         `first`, `left` or `1`; `second`, `right` or `2`; `tie`, `same`, `equal` or `0`.
     majority
-        Join the preferences for the same two runs, in either order, into that of the majority.
+        Merge the preferences for the same two runs, in either order, into that of the majority.
         Ties are votes for none; as many for the one as for the other is a tie.
     confidence
         Of the intervals, above 0 and below 1.

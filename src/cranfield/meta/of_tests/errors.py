@@ -237,7 +237,7 @@ def false_alarms(
     scores, tests, by_shard, systems, alpha, missing, resamples
         As for :func:`split_topics`, which raises the same errors.
     null
-        How systems are made equal: scores `centred`, `simulated` (not with scores by shard) or
+        How to simulate equal systems: scores `centred`, `simulated` (not with scores by shard) or
         `swapped`.
     sizes
         Numbers of topics, by default as many as there are; where scores are swapped they are drawn
@@ -459,9 +459,9 @@ def power_of_tests(
     scores, tests, by_shard, systems, alpha, missing, resamples
         As for :func:`split_topics`, which raises the same errors.
     population
-        Where the topics come from. `simulated`: from distributions fitted to scores, as
-        :func:`cranfield.significance.fit_simulator` says, with the empirical copula;
-        `resampled`: from the real topics, with replacement, also by shard.
+        Population from which topics are drawn. `simulated`: from distributions fitted to scores, as
+        :func:`cranfield.significance.fit_simulator` says, with the empirical copula; `resampled`:
+        from the real topics, with replacement, also by shard.
     edges
         Ends of the ranges of true differences, above 0 and rising.
     sizes

@@ -92,7 +92,8 @@ def generalizability(
         :class:`Scores` of one measure, or what :func:`cranfield.compare` takes; two systems and
         two topics at least.
     confidence, target
-        Level of the limits, and coefficient whose number of topics is shown; between 0 and 1.
+        Confidence level of the intervals, and reliability for which to compute the number of
+        topics; between 0 and 1.
     missing
         What to do where a system has no score for a topic: `error`, which is the default; `drop`
         leaves such topics out; `zero` counts 0.

@@ -436,7 +436,7 @@ def predict_relevance(
     qrels
         Judgments, as :func:`cranfield.read_qrels` takes them.
     measures
-        Measures of the documents of each query in order of their estimated relevance.
+        Measures of the ranking of each query's documents by their estimated relevance.
     rel
         Lowest relevant grade, of the area under the curve.
 

@@ -554,8 +554,8 @@ def train_models(
     models
         Click models, such as `UBM` or `DBN(gamma=0.9)`; :func:`models` lists them.
     tied
-        What the parameters of documents depend on. `none` (default): query and document. `grade`:
-        the grade of relevance, where results without one are a class of their own.
+        How documents share parameters: not at all (`none`, default), or by their grade of relevance
+        (`grade`), where results without a grade are a class of their own.
 
     Examples
     --------

@@ -191,56 +191,58 @@ def analyse_experiment(
         :class:`Metric` of them, of numbers or truth values; of a log the text of measures, such as
         `["CTR", "ClickRR"]`.
     unit
-        Column of what was randomised, or `row`; of a log `user` (default), `session` or `query`.
-        By default a row is a unit, and tables whose rows seem to be parts of a unit, or totals of
-        many units, are refused.
+        Column with the unit of randomisation, or `row`; for a log `user` (default), `session` or
+        `query`. By default each row of a table is a unit, and tables whose rows seem to be parts of
+        a unit, or totals of many units, are refused.
     variant
-        Column of the variant, of a table. Rows without one are excluded, and counted.
+        Column with the variant of a unit, in a table. Rows without one are excluded, and counted.
     control
-        Variant that the others are compared with; by default the one called `control`, or else the
-        only one called `baseline`, `old`, `a` or `0`, in any case.
+        Control, the variant to compare the others with; by default the one called `control`, or
+        else the only one called `baseline`, `old`, `a` or `0`, in any case.
     weights
-        Expected proportion of units of each variant; by default equal ones.
+        Expected proportions of units by variant; by default equal.
     srm
         How to treat a sample ratio mismatch: `stop`, without a verdict; or `warn`.
     mixed
-        How to treat units in two variants: `drop`, or `error`.
+        How to treat units that occur in more than one variant: `drop`, or `error`.
     missing
         How to treat missing values of a table: `error`; `drop`, which excludes the unit from that
         metric, also if it has a value in other rows; or `zero`.
     before
         Of a log: the log of the same users before the experiment; its measures are covariates.
     theta
-        Units for the coefficient of a covariate: `pooled` over all, or `within` variants. It
-        requires a covariate.
+        Units from which to estimate the coefficient of a covariate: `pooled` over all, or `within`
+        variants. It requires a covariate.
     lift
-        Method for the confidence interval of lifts: `log`, `linear` or `fieller`.
+        Method for the confidence intervals of relative lifts: `log`, `linear` or `fieller`.
     errors
-        Test of differences. `delta`, Welch's test by the delta method; `permutation` of its
-        statistic, with the interval of the lift by Fieller's method; `auto`, which is `permutation`
-        for fewer than 10 units in a variant, for a variant without variance, and for a metric whose
-        difference has a skewness above :math:`1/\sqrt{355}`, and else `delta`; or `bootstrap` over
-        units, with percentile intervals. Permutations assume that a treatment without effect on the
-        mean has none on the distribution.
+        Significance test of the differences. `delta`, Welch's test by the delta method;
+        `permutation` of its statistic, with the interval of the lift by Fieller's method; `auto`,
+        which is `permutation` for fewer than 10 units in a variant, for a variant without variance,
+        and for a metric whose difference has a skewness above :math:`1/\sqrt{355}`, and else
+        `delta`; or `bootstrap` over units, with percentile intervals. Permutations assume that a
+        treatment without effect on the mean has none on the distribution.
     correction
-        Correction of the p-values of all metrics and variants together: `holm`, `bonferroni`, `bh`,
-        `by`, `none`.
+        Correction for multiple comparisons, over all metrics and variants: `holm`, `bonferroni`,
+        `bh`, `by`, `none`.
     alpha
         Significance level.
     segments
-        Columns whose levels are analysed separately, with a test that effects differ by level.
+        Columns whose levels are analysed separately, with a test whether the effects differ between
+        them.
     time
-        Column of the time of a unit: sample ratios by day, and the order of looks. A unit with
+        Column with the time of a unit, for sample ratios by day and the order of looks. A unit with
         several rows has the time, and the segments, of its earliest one.
     sequential
         Method whose p-values and intervals are valid at every look, such as `CS(tuned=5000)` or
         `mSPRT(tau=0.1)`. Their tau is in the unit of the metric; see :func:`always_valid`.
     looks
-        Numbers of units at which the data are analysed, in order of time; by default at the end.
-        They require `sequential`.
+        Numbers of units after which the data are analysed, in order of time; by default only at the
+        end. They require `sequential`.
     oec
-        Weights of metrics in an overall evaluation criterion: the sum of means by the standard
-        deviation of a unit of the control, with a minus where `down` is good (Roy, 2001).
+        Weights of the metrics in an overall evaluation criterion (OEC). This is the weighted sum of
+        the means, each divided by the standard deviation over units of the control, with a minus
+        where `down` is good (Roy, 2001).
     resamples
         Number of permutations or bootstrap resamples of units.
     draws

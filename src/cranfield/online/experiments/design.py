@@ -103,19 +103,20 @@ class Experiment:
     Parameters
     ----------
     name
-        Name of the experiment, which is the salt of its variants.
+        Name of the experiment, used as the salt of the hash that assigns variants.
     weights
-        Proportion of units by variant; they sum to 1. Or names of variants with equal proportions.
+        Proportions of units by variant, which sum to 1, or names of variants with equal
+        proportions.
     layer
-        Salt of the traffic, shared by experiments that exclude each other; by default one of this
-        experiment alone.
+        Name of the layer (the salt of its hash), shared by experiments that exclude each other; by
+        default one of this experiment alone.
     traffic
         Proportion of the units that are in the experiment, or its part of the layer, such as
         `(0.5, 1)`.
     hash
-        Hash of the units. `md5` (default), or `growthbook-1` or `growthbook-2`, which give the same
-        variants as GrowthBook's SDKs: traffic is then their coverage, or with a layer the part of
-        their namespace.
+        Hash function that assigns units. `md5` (default), or `growthbook-1` or `growthbook-2`,
+        which give the same variants as GrowthBook's SDKs: traffic is then their coverage, or with a
+        layer the part of their namespace.
 
     Raises
     ------

@@ -108,8 +108,9 @@ class Metric:
         Column, or two: `revenue`, or `clicks/pages`, the sum of the first over the sum of the
         second. A pair of names where a name has a slash.
     covariate
-        Column, or two, of the same units before the experiment, for variance reduction (CUPED). It
-        has to be known before a unit is exposed: what the experiment can change is no covariate.
+        Pre-experiment values of the same units, for variance reduction (CUPED): a column, or the
+        ratio of two. It has to be known before a unit is exposed: what the experiment can change is
+        no covariate.
     good
         Whether `up` or `down` is better; by default what a measure of a log declares, or else `up`.
     margin

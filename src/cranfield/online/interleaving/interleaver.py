@@ -277,10 +277,10 @@ def interleave(
     lists
         Lists of document ids, best first; with names, where they are a mapping. Or runs.
     method
-        Interleaving method, such as `TeamDraft`, `Probabilistic(tau=1)`, `Optimised` or `PPM`; see
-        :func:`interleaving_methods`.
+        Interleaving method, such as `TeamDraft`, `Probabilistic(tau=1)`, `Optimised` or `PPM`. All
+        are listed by :func:`interleaving_methods`.
     length
-        Largest number of documents of a list.
+        Maximum number of documents of a list.
     topic
         Of runs: the topic whose rankings are interleaved. Of lists: a name for it; draws of
         different topics are independent.
@@ -418,9 +418,9 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         Parameters
         ----------
         n
-            Number of lists to draw for each topic.
+            Number of interleaved lists to draw for each topic.
         seed
-            Seed of the draws.
+            Seed of the random draws.
         first
             As for :meth:`Interleaver.draw`.
         jobs

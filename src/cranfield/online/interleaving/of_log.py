@@ -324,13 +324,13 @@ def preference(
     log
         With teams of results.
     unit
-        Independent unit, which is counted and resampled: `user`, `session`, `query` or
+        Independent unit, for the test and the bootstrap: `user`, `session`, `query` or
         `impression`. It must be named if users or sessions come again.
     names
         The rankers A and B; by default the two teams of the log, in order.
     clicks
-        Clicks that count, which are `all`, the `first` or `last` of a page, `sat` (a dwell of at
-        least 30 seconds), or a column of clicks with their weights.
+        Clicks that count: all, the `first` or `last` of a page, `sat` (a dwell time of at least 30
+        seconds), or a column of clicks with their weights.
     lists
         Documents by query and ranker, best first: pages are compared by the method that interleaved
         them. By default they are compared by teams, which is right for team draft.
@@ -390,7 +390,7 @@ def preference_matrix(
     log, unit, clicks
         As for :func:`preference`.
     names
-        The rankers; by default all teams of the log.
+        Rankers to compare; by default all teams of the log.
     correction, confidence, resamples, seed
         As for :func:`preference_matrix_by_credits`.
 

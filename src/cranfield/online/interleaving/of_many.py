@@ -195,7 +195,8 @@ def preference_matrix_by_credits(
     names
         Names of the rankers; by default numbers from 1.
     correction
-        Correction of the p-values of all pairs: `none`, `bonferroni`, `holm`, `bh` or `by`.
+        Correction for multiple comparisons, over all pairs of rankers: `none`, `bonferroni`,
+        `holm`, `bh` or `by`.
 
     Raises
     ------

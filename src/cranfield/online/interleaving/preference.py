@@ -233,7 +233,7 @@ def preference_of(
     names
         A and B.
     expected
-        Proportion of wins, of wins and losses, that equal rankers would have: other than 1/2 where
+        Expected proportion of wins, among wins and losses, for equal rankers: other than 1/2 where
         the interleaving is known to be biased.
     confidence
         Confidence level of all intervals.

@@ -60,9 +60,9 @@ def read_log(
         (default) refuses the log; `"count"` counts them, keeps the first record of a page, and
         treats the time of such clicks as unknown.
     max_queries
-        Exclude users, or sessions where no user is known, with more pages than that: robots.
+        Exclude users, or sessions without a known user, with more pages than this, as robots.
     click_actions
-        Names of the UBI actions that are clicks; `click` by default.
+        Names of the UBI actions that count as clicks; `click` by default.
 
     Returns
     -------

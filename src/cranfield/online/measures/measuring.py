@@ -262,14 +262,14 @@ def measure(
         The other columns are those of :class:`QueryLog`. What goes over results and clicks is
         computed where they are, one table at a time, so that they may be larger than memory.
     measures
-        Text forms, such as `CTR@3`; by default all that the log has the columns for.
+        Online measures, such as `CTR@3`; by default all for which the log has the columns.
     by
-        Columns that define the units: `variant`, `user`, `query`, `session` or `page`, or several
-        of them; by default the whole log. A session is of a user, variant or query if all its pages
-        are.
+        Columns by which to group the pages: `variant`, `user`, `query`, `session` or `page`, or
+        several of them; by default the whole log. A session is of a user, variant or query if all
+        its pages are.
     labels
-        Labels of pages, for good abandonment. A mapping from the id of a page, or a table with
-        columns `page` and `label`, in memory or a file.
+        Labels of pages, for measures of good abandonment. A mapping from the id of a page, or a
+        table with columns `page` and `label`, in memory or a file.
 
     Returns
     -------

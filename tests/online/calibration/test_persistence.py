@@ -48,14 +48,6 @@ def test_users_who_go_on_with_the_same_chance() -> None:
     assert by_user.error == pytest.approx(found.error, rel=0.15)
 
 
-def test_limits_cover() -> None:
-    covered = 0
-    for seed in range(200):
-        found = cf.online.rbp_persistence(geometric_log(0.6, 150, 8, seed))
-        covered += found.low <= 0.6 <= found.high
-    assert 180 <= covered <= 199
-
-
 @pytest.mark.parametrize("name", ["CM", "SDBN", "DCM", "DBN", "CCM"])
 def test_examination_given_all_clicks(name: str) -> None:
     """Each page against all depths at which its user may have stopped, one after another."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -10,7 +9,6 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError
 from cranfield.online.log.query_log import QueryLog, made_log
 
 KINDS: list[list[int | None]] = [[1, 0, 2, None, 0, 2], [0, 0, 1, 2, 1], [2, None, 0, 1, 2, 0]]
@@ -146,30 +144,3 @@ def test_a_saved_model_is_the_same_measure(tmp_path: object) -> None:
     again = cf.online.ClickModel.load(path)
     assert again.measure("effort") == trained("DBN").measure("effort")
     assert again.user_model() == trained("DBN").user_model()
-
-
-def test_what_is_no_measure() -> None:
-    documents = cf.online.train(some_log(), "DBN")
-    rising = cf.online.train(
-        made_log(
-            pl.DataFrame({"id": ["a"], "query": ["q"]}),
-            pl.DataFrame({"page": [0, 0], "rank": [1, 2], "doc": ["x", "y"], "grade": [1, 1]}),
-            pl.DataFrame({"page": [0], "rank": [2], "doc": ["y"]}),
-        ),
-        "PBM",
-        tied="grade",
-    )
-    calls: list[tuple[Callable[[], object], str]] = [
-        (lambda: documents.measure(), "needs parameters by grade"),
-        (lambda: documents.user_model(), "needs parameters by grade"),
-        (lambda: trained("GCTR").measure(), "does not tell documents apart"),
-        (lambda: trained("UBM").measure("effort"), "does not tell whether a click satisfies"),
-        (lambda: trained("PBM").measure("effort"), "does not tell whether a click satisfies"),
-        (lambda: trained("DBN").measure("cost"), "kind"),
-        (lambda: trained("UBM").user_model(), "do not go on from rank to rank"),
-        (lambda: trained("DCM").user_model(), "by grade and rank together"),
-        (lambda: rising.user_model(), "rank 2 is examined more often than the one above"),
-    ]
-    for call, said in calls:
-        with pytest.raises(CranfieldError, match=said):
-            call()

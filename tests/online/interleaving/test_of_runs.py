@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield import InputError, PolicyError
+from cranfield import InputError
 from tests.cli.running import cranfield
 
 FIRST = {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q2": {"a": 1.0}, "q3": {"x": 1.0, "y": 0.5}}
@@ -43,13 +43,6 @@ def test_pages_with_names() -> None:
         made.draw_for([("p", "q1"), ("q", "q2")], seed=5)
     with pytest.raises(InputError, match="row 2: page 'p' twice"):
         made.draw_for([("p", "q1"), ("p", "q1")], seed=5)
-
-
-def test_runs_that_do_not_go_together() -> None:
-    with pytest.raises(PolicyError, match="no topic in common"):
-        cf.online.interleave_runs({"A": {"q1": {"a": 1.0}}, "B": {"q2": {"a": 1.0}}})
-    with pytest.raises(PolicyError, match="two or more rankings are interleaved, not 1"):
-        cf.online.interleave_runs({"A": FIRST})
 
 
 @pytest.fixture

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.base.errors import PolicyError
 from cranfield.base.streams import uniforms
 from cranfield.online import CascadeUser, simulated_user
 from cranfield.online.interleaving.checks import PRESETS, STOP
@@ -81,23 +79,3 @@ def test_perfect_and_stopping_after_clicks() -> None:
     assert never.clicks(grades, numbers).tolist() == [[False, True, False, False]]
     at_once = CascadeUser((0.0, 1.0), (1.0, 1.0))
     assert not at_once.clicks(grades, numbers).any()
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: simulated_user("keen"), "unknown user 'keen'; expected one of: perfect"),
-        (lambda: simulated_user("perfect", 4), "2, 3 or 5 grades, not '4'"),
-        (lambda: simulated_user("perfect", stop="never"), "unknown stop 'never'; expected one of:"),
-        (lambda: CascadeUser((0.1, 1.1), (0, 0)), "between 0 and 1"),
-        (lambda: CascadeUser((0.1, float("nan")), (0, 0)), "between 0 and 1"),
-        (lambda: CascadeUser((), ()), "between 0 and 1"),
-        (lambda: CascadeUser((0.1,), (0, 0)), "of 1 grades, those of stopping of 2"),
-        (lambda: simulated_user("random").clicks([[2]], np.zeros((1, 2))), "grade 2 has no"),
-        (lambda: simulated_user("random").clicks([[1]], np.zeros((1, 1))), "2 numbers a page"),
-        (lambda: simulated_user("random").chances([[0.5]]), "whole numbers"),
-    ],
-)
-def test_wrong_users(make: Any, message: str) -> None:
-    with pytest.raises(PolicyError, match=message):
-        make()

@@ -63,12 +63,6 @@ def test_results_in_the_place_of_clicks_are_refused() -> None:
     assert log_of(PAGES, RESULTS, RESULTS).clicks.height == 3
 
 
-def test_a_click_goes_to_the_document_that_it_names() -> None:
-    log = log_of(PAGES, RESULTS, {"page": ["p"], "rank": [1], "doc": ["b"]})
-    assert log.clicks.rows() == [(0, 2, "b")]
-    assert log.odd == {"clicks whose rank holds another document": 1}
-
-
 def test_pages_twice() -> None:
     pages = {"page": ["p", "p"], "query": ["cats", "dogs"]}
     with pytest.raises(InputError, match="table of pages: page 'p' twice"):
@@ -85,23 +79,6 @@ def test_clicks_before_their_page() -> None:
     log = log_of(PAGES, RESULTS, clicks, odd="count")
     assert log.clicks["time"].is_null().to_list() == [False, True]
     assert log.odd == {"clicks before their page": 1}
-
-
-def test_repeated_and_doubled_clicks() -> None:
-    clicks = {"page": ["p"] * 4, "rank": [1, 1, 1, 2], "time": [120, 110, 110, 130]}
-    log = log_of(PAGES, RESULTS, clicks)
-    assert log.odd == {
-        "clicks logged twice": 1,
-        "clicks on a result that was clicked before": 1,
-    }
-    assert log.clicks["time"].dt.epoch("s").to_list() == [110, 120, 130]
-
-
-def test_dwell_of_nothing_is_unknown() -> None:
-    clicks = {"page": ["p"] * 4, "rank": [1] * 4, "dwell": [0, -3, None, 2]}
-    log = log_of(PAGES, RESULTS, clicks)
-    assert log.clicks["dwell"].to_list() == [None, None, None, 2.0]
-    assert log.odd["clicks of unknown dwell"] == 3
 
 
 def test_users_clocks_and_documents() -> None:

@@ -302,15 +302,6 @@ def test_bootstrap_of_users() -> None:
     assert "bootstrap, 4,000 samples, seed 5" in str(made)
 
 
-def test_the_same_policy_changes_nothing() -> None:
-    rows = logged().with_columns(chance=pl.col("propensity"))
-    for estimator in ("IPS", "SNIPS"):
-        made = policy_value(rows, None, estimator)
-        assert made.estimate == made.logged
-        assert made.means.standard_error[2] == 0
-        assert made.ess == 400
-
-
 def test_clipping_is_told() -> None:
     rows = logged().with_columns(chance=pl.lit(0.9))
     made = policy_value(rows, clip=2)

@@ -58,7 +58,7 @@ def check_parameters(model: cf.online.ClickModel, log: QueryLog) -> float:
         away += [abs(a - known), abs(s - SATISFIES[grade])]
         name = "unjudged" if grade is None else str(grade)
         print(f"{name:<9} {a:.4f} {known:.4f}  {s:.4f} {SATISFIES[grade]:.4f}")
-    mean: float = np.log(model.conditional(log)["chance"].to_numpy()).mean().item()
+    mean: float = np.log(model.conditional(log)["probability"].to_numpy()).mean().item()
     print(f"mean log-likelihood a rank {mean:.6f} (known {LIKELIHOOD})")
     return float(max(*away, abs(mean - LIKELIHOOD) * 100))
 

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from cranfield.base.shares import wilson
 from cranfield.base.streams import stream
-from cranfield.online import analyse_experiment, read_log, replay_aa, simulated_log
+from cranfield.online import analyse_experiment, read_log, simulate_aa_tests, simulated_log
+from cranfield.online.experiments.aa_tests import moments_of_two
 from cranfield.online.experiments.design import chi_square
 from cranfield.online.experiments.estimates import Effects, always_valid
 from cranfield.online.experiments.metrics import Moments, Placed, arm_means
-from cranfield.online.experiments.replays import moments_of_two
 from cranfield.online.experiments.report import FEW
 from cranfield.significance.differences import t_pvalue, t_quantile
 from cranfield.significance.pairwise.ranks import binomial_pvalues
@@ -135,7 +135,7 @@ def rejections(name: str, units: int) -> list[float]:
         rows.append(srm <= ALPHA)
         nothing = np.full(len(rows[0]), np.nan)
         rows.append(per_page(other, columns) <= ALPHA if name == "clicks" else nothing)
-        low, high = effects["mean"].lift_limits(lambda df: t_quantile(1 - ALPHA, df))
+        low, high = effects["mean"].lift_interval(lambda df: t_quantile(1 - ALPHA, df))
         rows.append((low > 0) | (high < 0))
         rejected = np.concatenate([rejected, np.array(rows, dtype=float)], axis=1)
     return [float(row.mean()) for row in rejected]
@@ -272,9 +272,9 @@ def main() -> None:
     logs = [("simulated log", simulated_log(), "user")]
     logs += [(path, read_log(path), "session") for path in sys.argv[1:]]
     for name, log, unit in logs:
-        print(f"\n{name}: replays of {unit}s")
+        print(f"\n{name}: A/A tests of {unit}s")
         measures = ["CTR", "ClickRR", "Abandonment"]
-        print(replay_aa(log, measures, unit=unit, replays=EXPERIMENTS), flush=True)
+        print(simulate_aa_tests(log, measures, unit=unit, n_tests=EXPERIMENTS), flush=True)
 
 
 if __name__ == "__main__":

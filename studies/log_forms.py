@@ -52,8 +52,8 @@ def main() -> None:
         ]
         found = cf.online.measure(log).to_polars()
         print(
-            f"{form:8} tables equal: {sum(tables)} of 3; counts of what is odd equal:"
-            f" {log.odd == source.odd}; values equal: {found.equals(wanted)}"
+            f"{form:8} tables equal: {sum(tables)} of 3; counts of anomalies equal:"
+            f" {log.anomalies == source.anomalies}; values equal: {found.equals(wanted)}"
         )
 
 

@@ -79,8 +79,11 @@ def test_what_options_go_with_is_there() -> None:
         ("evaluate qrels r.run -p 2 -f trec", "--places goes with --format table, ir_measures,"),
         ("evaluate qrels r.run --caption x", "setting caption goes with --format latex"),
         ("online preference --counts 9,3 --clicks sat", "--clicks goes with LOG"),
-        ("online preference --counts 9,3 --odd count", "--odd goes with LOG"),
-        ("online experiment u.csv --metric x --odd count", "--odd goes with --measure"),
+        ("online preference --counts 9,3 --on-anomaly count", "--on-anomaly goes with LOG"),
+        (
+            "online experiment u.csv --metric x --on-anomaly count",
+            "--on-anomaly goes with --measure",
+        ),
         (
             "online interleave r.run r.run --impressions 1 --keys k.csv",
             "--keys does not go with --impressions",

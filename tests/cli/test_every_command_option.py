@@ -297,7 +297,7 @@ SHARED = """
 --missing: --missing drop
 --negative: --unjudged condensed :: --negative unjudged
 --numbers: a.run>three.run :: --numbers ranks
---odd: log.csv>twice.csv :: --odd count
+--on-anomaly: log.csv>twice.csv :: --on-anomaly count
 --order: --format latex :: --order given
 --others: --others drop
 --output: --output other.json
@@ -471,8 +471,8 @@ online experiment --measure: users.csv>log.csv --metric> m> --control ctl :: --m
 online experiment --metric: --metric n
 online experiment --missing: users.csv>holes.csv :: --missing drop
 online experiment --mixed: users.csv>mixed.csv --unit user :: --mixed error
-online experiment --odd: users.csv>twice.csv --metric> m> --measure CTR --control ctl :: --odd count
-online experiment --odd: --odd count
+online experiment --on-anomaly: users.csv>twice.csv --metric> m> --measure CTR --control ctl :: --on-anomaly count
+online experiment --on-anomaly: --on-anomaly count
 online experiment --oec: --metric n :: --oec m=0.7,n=0.3
 online experiment --report: --report r.html
 online experiment --resamples: --errors delta :: --resamples 50

@@ -63,11 +63,11 @@ def test_a_log(tmp_path: Path) -> None:
             frame = frame.with_columns(ids)
         paths.append(str(tmp_path / f"{name}.parquet"))
         frame.write_parquet(paths[-1])
-    text = said("experiment", *paths, "-m", "CTR", "-m", "Abandonment", "--odd", "count")
+    text = said("experiment", *paths, "-m", "CTR", "-m", "Abandonment", "--on-anomaly", "count")
     assert "control 164 : treatment 153" in text
     assert text.count("better") == 2
     for option, value in (("--variant", "arm"), ("--missing", "drop"), ("--segments", "user")):
-        error = refused("experiment", *paths, "-m", "CTR", "--odd", "count", option, value)
+        error = refused("experiment", *paths, "-m", "CTR", "--on-anomaly", "count", option, value)
         assert f"{option[2:]} requires a table of units, got a log" in error
 
 

@@ -33,7 +33,7 @@ class LogOptions:
     """How a log is read."""
 
     log_format: str
-    odd: str
+    on_anomaly: str
     max_queries: int | None
     session_timeout: str | None
     click_actions: list[str] | None
@@ -46,7 +46,7 @@ class LogOptions:
         log = read_files(
             files,
             format=self.log_format,
-            odd=self.odd,
+            on_anomaly=self.on_anomaly,
             max_queries=self.max_queries,
             click_actions=self.click_actions,
         )
@@ -64,7 +64,7 @@ log_options = gathered(
         (
             *options_of(
                 "cranfield.online.read_log",
-                "format odd max_queries click_actions",
+                "format on_anomaly max_queries click_actions",
                 goes_with=_READ,
                 format={"flag": "--log-format"},
             ),
@@ -162,7 +162,7 @@ def measure(
             frames[name] = frame, frame.columns[:keys]
         notes += [INDEPENDENT] if "logrank" in frames else []
     heading = [repr(log), *(f"note: {note}" for note in notes)]
-    facts = {"log": log.source, "by": list(by), "odd": log.odd, "notes": notes}
+    facts = {"log": log.source, "by": list(by), "anomalies": log.anomalies, "notes": notes}
     written.write(ResultSet(heading, tables, frames, facts))
 
 

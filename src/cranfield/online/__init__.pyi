@@ -19,12 +19,12 @@ from .measures.online_measure import (
 from .measures.online_measure import OnlineMeasure as OnlineMeasure
 from .measures.survival import Survival as Survival, survival as survival
 from .measures.measuring import UnitSums as UnitSums
-from .interleaving.of_log import impressions_needed as impressions_needed
-from .interleaving.of_log import (
+from .interleaving.log_preference import impressions_needed as impressions_needed
+from .interleaving.log_preference import (
     preference as preference,
     preference_matrix as preference_matrix,
 )
-from .interleaving.of_many import (
+from .interleaving.preference_matrix import (
     PreferenceMatrix as PreferenceMatrix,
     preference_matrix_by_credits as preference_matrix_by_credits,
 )
@@ -76,4 +76,4 @@ from .experiments.metrics import Metric as Metric
 from .experiments.report import ExperimentReport as ExperimentReport
 from .experiments.report import SampleRatio as SampleRatio, sample_ratio as sample_ratio
 from .experiments.design import ExperimentSize as ExperimentSize, experiment_size as experiment_size
-from .experiments.replays import Replays as Replays, replay_aa as replay_aa
+from .experiments.aa_tests import AATests as AATests, simulate_aa_tests as simulate_aa_tests

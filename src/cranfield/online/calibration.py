@@ -245,8 +245,9 @@ def rbp_persistence(
 ) -> Persistence:
     r"""Estimate the persistence of RBP from a log.
 
-    A user who goes on with the chance p reads D ranks, :math:`P(D = d) = p^{d-1}(1-p)`. On a page
-    of n ranks D is known up to n: who read rank n may have gone on. The likelihood is highest at
+    A user who goes on with the probability p reads D ranks, :math:`P(D = d) = p^{d-1}(1-p)`. On a
+    page of n ranks D is known up to n: who read rank n may have gone on. The likelihood is highest
+    at
 
     .. math:: \hat p = \sum_j (d_j - 1) \Big/ \sum_j \min(d_j, n_j - 1)
 
@@ -260,7 +261,8 @@ def rbp_persistence(
         By default users read down to their lowest click, and pages without a click, which tell
         nothing of depth, are left out and counted. Users who read on and did not click make that
         too low. With a trained model of users who go from rank to rank (CM, SDBN, DCM, DBN, CCM)
-        the chances that ranks were examined, given all clicks of the page, take the place of d.
+        the probabilities that ranks were examined, given all clicks of the page, take the place of
+        d.
     unit
         What the standard error takes for independent: `page`, `query`, `session` or `user`. The
         error does not know of that of the model's parameters.

@@ -58,10 +58,10 @@ def scored(measure: cf.Measure) -> list[float]:
 @pytest.mark.parametrize("name", MODELS)
 def test_utility_is_the_sum_of_the_models_own_chances(name: str) -> None:
     model = trained(name)
-    chances = model.chances(some_log()).filter(pl.col("page") < len(PAGES))
+    chances = model.click_probabilities(some_log()).filter(pl.col("page") < len(PAGES))
     gains = [0.0 if grade is None else grade / 2 for page in PAGES for grade in page]
     each = chances.with_columns(gain=pl.Series(gains)).group_by("page", maintain_order=True)
-    expected = each.agg((pl.col("chance") * pl.col("gain")).sum())["chance"].to_list()
+    expected = each.agg((pl.col("probability") * pl.col("gain")).sum())["probability"].to_list()
     measure = model.measure("utility", unjudged=True, gains="graded")
     assert scored(measure) == pytest.approx(expected, abs=1e-12)
     assert cf.parse_measure(str(measure)) == measure
@@ -71,7 +71,7 @@ def test_utility_is_the_sum_of_the_models_own_chances(name: str) -> None:
 @pytest.mark.parametrize("name", ["DBN", "SDBN", "CM", "CCM", "DCM"])
 def test_effort_is_the_sum_of_satisfied_clicks_by_rank(name: str) -> None:
     model = trained(name)
-    chances = model.chances(some_log()).filter(pl.col("page") < len(PAGES))
+    chances = model.click_probabilities(some_log()).filter(pl.col("page") < len(PAGES))
     values = {key: one["value"].to_list() for key, one in model.parameters.items()}
     kinds = model.items.frame["grade"].to_list()
     expected = [0.0] * len(PAGES)

@@ -131,10 +131,10 @@ def test_chances_are_the_marginals_of_a_distribution(name: str) -> None:
     every = list(product((0, 1), repeat=5))
     log = log_of([("q1", docs, one) for one in every])
     found = model.conditional(log)
-    chance = found["chance"].to_numpy().reshape(32, 5).prod(axis=1)
+    chance = found["probability"].to_numpy().reshape(32, 5).prod(axis=1)
     assert chance.sum() == pytest.approx(1, abs=1e-12)
     marginal = chance @ np.array(every)
-    full = model.chances(log)["chance"].to_numpy().reshape(32, 5)
+    full = model.click_probabilities(log)["probability"].to_numpy().reshape(32, 5)
     np.testing.assert_allclose(full, np.tile(marginal, (32, 1)), atol=1e-12)
     unseen = found["unseen"].to_numpy().reshape(32, 5)[0].tolist()
     assert unseen == [False, False, False, "item" in model.model.by.values(), False]
@@ -148,8 +148,10 @@ def test_simulated_clicks_have_these_chances(name: str) -> None:
     assert log.pages.height == 12_000
     shown = log.shown.with_columns(query=log.pages["query"].gather(log.shown["page"]))
     seen = shown.group_by("query", "rank").agg(pl.col("clicks").mean()).sort("query", "rank")
-    one = model.chances(log_of([("q1", tuple(lists["q1"]), (0,) * 4), ("q2", ("d1",), (0,))]))
-    chance = one["chance"].to_numpy()
+    one = model.click_probabilities(
+        log_of([("q1", tuple(lists["q1"]), (0,) * 4), ("q2", ("d1",), (0,))])
+    )
+    chance = one["probability"].to_numpy()
     spread = np.sqrt(chance * (1 - chance) / 4000)
     assert (np.abs(seen["clicks"].to_numpy() - chance) <= 5 * spread).all()
     few = model.simulate(lists, 10, seed=3)
@@ -162,14 +164,14 @@ def test_ranks_beyond_training_have_the_value_of_the_last_rank(name: str) -> Non
     """Each page repeats one document; its chance depends on the rank alone."""
     pages = [("q", ("a",) * 3, clicks) for clicks in [(1, 0, 0), (1, 1, 0), (0, 0, 1), (0, 0, 0)]]
     model = cf.online.train(log_of(pages), name)
-    deep = model.chances(log_of([("q", ("a",) * 6, (0,) * 6)]))
+    deep = model.click_probabilities(log_of([("q", ("a",) * 6, (0,) * 6)]))
     kept = model.parameters[[*model.model.by][-1]]["value"].to_list()
     kept += [kept[-1]] * 3
     attract = 1.0 if name == "RCTR" else model.parameters["attractiveness"]["value"][0]
     if name == "DCM":
         stays = np.cumprod([1, *(1 - attract + attract * one for one in kept)])
         kept = stays[:6].tolist()
-    assert deep["chance"].to_list() == pytest.approx([attract * one for one in kept])
+    assert deep["probability"].to_list() == pytest.approx([attract * one for one in kept])
     assert deep["unseen"].to_list() == [False] * 3 + [True] * 3
 
 
@@ -188,7 +190,7 @@ def test_ubm_beyond_training_goes_by_the_distance_from_the_last_click() -> None:
     }
     for clicked in range(10):
         clicks = tuple(int(rank == clicked) for rank in range(1, 10))
-        given = model.conditional(log_of([("q0", docs, clicks)]))["chance"].to_list()
+        given = model.conditional(log_of([("q0", docs, clicks)]))["probability"].to_list()
         for rank in range(1, 10):
             last = clicked if clicked < rank else 0
             at = min(rank, deepest)

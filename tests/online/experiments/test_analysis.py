@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
+from cranfield.online.experiments.aa_tests import simulate_aa_tests
 from cranfield.online.experiments.analysis import analyse_experiment
 from cranfield.online.experiments.estimates import Effects, resampled_means
 from cranfield.online.experiments.metrics import Metric, Moments, Placed, arm_means
-from cranfield.online.experiments.replays import replay_aa
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.log.reading import simulated_log
 from cranfield.online.measures.measuring import sums_by_unit
@@ -47,7 +47,7 @@ METRICS = {
 def row_of(effects: Effects, lift: str = "log") -> list[float]:
     critical = partial(t_quantile, 0.95)
     row = [effects.control, effects.other, effects.difference, *effects.limits(critical)]
-    row += [effects.lift, *effects.lift_limits(critical, lift), effects.pvalue()]
+    row += [effects.lift, *effects.lift_interval(critical, lift), effects.pvalue()]
     return [float(value) for value in row]
 
 
@@ -355,7 +355,7 @@ def test_pages_without_a_user_are_excluded_and_counted() -> None:
     analyse_experiment(log, "CTR", mixed="error")
 
 
-def test_sums_and_replays_count_pages_without_a_user() -> None:
+def test_sums_and_aa_tests_count_pages_without_a_user() -> None:
     log = anonymous(7)
     nobody = log.pages["user"].null_count()
     for source in (log, {"pages": log.pages.with_row_index("page"), "clicks": log.clicks}):
@@ -363,7 +363,7 @@ def test_sums_and_replays_count_pages_without_a_user() -> None:
         assert (sums.unassigned, sums.pages) == (nobody, log.pages.height)
     assert sums_by_unit(log, "UCTR", unit="query").unassigned == 0
     with pytest.warns(CranfieldWarning, match=f"{nobody} pages .* without a user excluded"):
-        replay_aa(log, "UCTR", replays=2)
+        simulate_aa_tests(log, "UCTR", n_tests=2)
 
 
 def test_resamples_without_any_unit_of_a_variant_are_not_drawn() -> None:

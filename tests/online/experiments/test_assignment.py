@@ -37,11 +37,11 @@ def test_published_vectors(preset: str, seed: str, value: str, expected: float) 
 
 
 def test_reference_numbers() -> None:
-    assert Experiment("exp").chances(["u1", "u2"]).tolist() == [
+    assert Experiment("exp").hash_values(["u1", "u2"]).tolist() == [
         0.4437705888488707,
         0.22145970977271448,
     ]
-    assert Experiment("exp2").chances(["u1"]).tolist() == [0.38957723334068844]
+    assert Experiment("exp2").hash_values(["u1"]).tolist() == [0.38957723334068844]
 
 
 @settings(max_examples=30)

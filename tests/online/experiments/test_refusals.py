@@ -15,8 +15,8 @@ from cranfield.base.errors import CranfieldError
 from cranfield.online import (
     analyse_experiment,
     experiment_size,
-    replay_aa,
     sample_ratio,
+    simulate_aa_tests,
     simulated_log,
     sums_by_unit,
 )
@@ -97,7 +97,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: experiment().assign("abc"), "unit"),
     ],
     "weights of simulated A/A tests": [
-        (partial(replay_aa, LOG, "CTR", replays=2, weights=weights), "weights|two variants")
+        (partial(simulate_aa_tests, LOG, "CTR", n_tests=2, weights=weights), "weights|two variants")
         for weights in (np.array([True, False]), np.zeros(0), {})
     ],
 }

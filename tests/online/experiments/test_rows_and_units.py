@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from cranfield.base.errors import InputError, PolicyError
+from cranfield.online.experiments.aa_tests import simulate_aa_tests
 from cranfield.online.experiments.analysis import analyse_experiment
-from cranfield.online.experiments.replays import replay_aa
 
 
 def sessions(name: str, seed: int = 1, per_user: int = 6) -> dict[str, list[Any]]:
@@ -57,10 +57,10 @@ def test_rows_of_a_unit_are_refused_by_every_reader(name: str, tmp_path: Path) -
         assert by_unit.error[0, 0] > by_row.error[0, 0]
 
 
-def test_replays_refuse_rows_of_a_unit_too() -> None:
+def test_aa_tests_refuse_rows_of_a_unit_too() -> None:
     with pytest.raises(PolicyError, match="'user'"):
-        replay_aa(sessions("user"), "clicks", replays=10)
-    assert replay_aa(sessions("user"), "clicks", unit="row", replays=10).units == 240
+        simulate_aa_tests(sessions("user"), "clicks", n_tests=10)
+    assert simulate_aa_tests(sessions("user"), "clicks", unit="row", n_tests=10).units == 240
 
 
 def test_ids_that_do_not_repeat_and_columns_that_cross_variants_are_no_units() -> None:

@@ -1,4 +1,4 @@
-"""Always-valid limits, the bootstrap over units, sizes and replays, against other programs."""
+"""Always-valid limits, the bootstrap over units, sizes and A/A tests, against other programs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cranfield.base.errors import PolicyError
+from cranfield.online.experiments.aa_tests import simulate_aa_tests
 from cranfield.online.experiments.analysis import analyse_experiment
 from cranfield.online.experiments.design import experiment_size
 from cranfield.online.experiments.estimates import (
@@ -18,7 +19,6 @@ from cranfield.online.experiments.estimates import (
     percentiles,
     resampled_means,
 )
-from cranfield.online.experiments.replays import replay_aa
 from cranfield.online.log.reading import simulated_log
 from cranfield.significance.power_and_width import t_power
 
@@ -31,7 +31,7 @@ def test_sequential_figures_of_gbstats() -> None:
         method = parse_sequential(f"CS(tuned={tuned})")
         width = half_width(method.ratio(parts[2], parts[4] + parts[5], 0.05), 0.05)
         one = Effects(*parts)
-        low, high = one.lift_limits(lambda _: width, "linear")
+        low, high = one.lift_interval(lambda _: width, "linear")
         return [round(float(x), 5) for x in (one.lift, low, high)]
 
     def mean(n: int, total: float, squares: float) -> tuple[float, float, float]:
@@ -182,7 +182,7 @@ def test_plans_are_tables_whatever_numbers_are_given(odd: Any) -> None:
         assert found.to_pandas()["lift"].dtype == float
 
 
-def test_replays_are_analyses_of_assigned_units() -> None:
+def test_aa_tests_are_analyses_of_assigned_units() -> None:
     random = np.random.default_rng(9)
     from cranfield.online.experiments.design import Experiment
 
@@ -195,15 +195,15 @@ def test_replays_are_analyses_of_assigned_units() -> None:
     from cranfield.online.experiments.metrics import Metric
 
     metrics = {"ctr": Metric("clicks/pages", covariate="past")}
-    found = replay_aa(table, metrics, unit="user", replays=20)
+    found = simulate_aa_tests(table, metrics, unit="user", n_tests=20)
     for k in (0, 7, 19):
         variant = Experiment(f"replay-{k}").assign(table["user"]).to_list()
         one = analyse_experiment({**table, "variant": variant}, metrics, unit="user")
         assert found.pvalues[0, k] == pytest.approx(one.pvalues[0, 0], rel=1e-9)
 
 
-def test_replays_of_a_log_keep_the_level() -> None:
-    found = replay_aa(simulated_log(), ["CTR", "Abandonment"], replays=300)
+def test_aa_tests_of_a_log_keep_the_level() -> None:
+    found = simulate_aa_tests(simulated_log(), ["CTR", "Abandonment"], n_tests=300)
     table = found.to_polars()
     assert table["test"].to_list() == ["CTR", "Abandonment", "(sample ratio)"]
     assert (table["low"] < 0.05).all()

@@ -91,7 +91,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: CascadeUser((0.1,), (0, 0)), "of 1 grades"),
         (lambda: user("random").clicks([[2]], np.zeros((1, 2))), "grade 2"),
         (lambda: user("random").clicks([[1]], np.zeros((1, 1))), "2 numbers a page"),
-        (lambda: user("random").chances([[0.5]]), "whole numbers"),  # type: ignore[list-item]
+        (lambda: user("random").click_probabilities([[0.5]]), "whole numbers"),  # type: ignore[list-item]
     ],
     "counts": [
         (lambda: preference_of(-1, 0), "wins must be an integer"),

@@ -40,7 +40,9 @@ def test_chances_are_those_of_all_click_vectors(name: str, size: int, stop: str)
         vectors = _vectors(user, grades)
         assert sum(vectors.values()) == pytest.approx(1, abs=1e-12)
         wanted = sum(p * np.array(vector) for vector, p in vectors.items())
-        np.testing.assert_allclose(user.chances([grades])[0], wanted, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            user.click_probabilities([grades])[0], wanted, rtol=0, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("stop", STOP)
@@ -65,7 +67,7 @@ def test_ended_lists_and_single_pages(grades: list[int], stop: str) -> None:
     numbers = uniforms(1, 0, 3, 2 * len(grades))
     clicks = user.clicks(rows, numbers)
     assert not clicks[rows < 0].any()
-    assert (user.chances(rows)[rows < 0] == 0).all()
+    assert (user.click_probabilities(rows)[rows < 0] == 0).all()
     # A page is what it is alone, and its top what it is without the rest.
     assert (user.clicks(rows[1:2], numbers[1:2]) == clicks[1:2]).all()
     assert (user.clicks(rows[:, :1], numbers) == clicks[:, :1]).all()

@@ -30,7 +30,7 @@ def test_session_2013() -> None:
     assert log.pages["session"].n_unique() == 133
     assert (log.pages.height, log.results.height, log.clicks.height) == (401, 4449, 586)
     assert log.clicks.select("page", "rank").unique().height == 558
-    assert log.odd == {
+    assert log.anomalies == {
         "pages without results": 2,
         "clicks on a result that was clicked before": 28,
         "clicks of unknown dwell": 14,
@@ -89,7 +89,7 @@ def test_living_labs(tmp_path: Path) -> None:
         (1, 1, "a", None),
     ]
     assert log.clicks.rows() == [(0, 1, "a")]
-    assert log.odd == {"pages without results": 1}
+    assert log.anomalies == {"pages without results": 1}
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_ubi(tmp_path: Path) -> None:
         (0, 1, "a", None),
         (1, 4, "1", None),
     ]
-    assert log.odd["events of other kinds"] == 1
+    assert log.anomalies["events of other kinds"] == 1
     assert cf.online.read_log(queries).clicks.is_empty()
 
 

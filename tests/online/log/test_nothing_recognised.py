@@ -52,7 +52,7 @@ def test_clicks_by_another_name(tmp_path: Path, actions: list[str]) -> None:
 def test_impressions_without_clicks_are_recognised(tmp_path: Path) -> None:
     queries, events = ubi(tmp_path, "impression")
     log = cf.online.read_log(queries, clicks=events)
-    assert log.tells_clicks and log.clicks.is_empty()
+    assert log.has_clicks and log.clicks.is_empty()
 
 
 def test_the_option_of_commands(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_files_without_results_or_clicks(
     with pytest.warns(CranfieldWarning, match=f"{name}: {said}"):
         log = cf.online.read_log(path)
     if "column of clicks" in said:
-        assert not log.tells_clicks
+        assert not log.has_clicks
         with pytest.raises(InputError, match="Abandonment needs clicks"):
             cf.online.measure(log, "Abandonment")
 

@@ -41,7 +41,7 @@ def test_three_tables() -> None:
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b"), (1, 1, "c")]
     assert log.clicks.drop("time").rows() == [(0, 2, "b", None), (1, 1, "c", 40.0)]
     assert log.shown["clicks"].to_list() == [0, 1, 1]
-    assert log.odd == {"clicks of unknown dwell": 1}
+    assert log.anomalies == {"clicks of unknown dwell": 1}
 
 
 def test_the_same_from_every_kind_of_table(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_flat_table() -> None:
     ]
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b"), (1, 1, "c")]
     assert log.clicks.select("page", "rank", "doc").rows() == [(0, 2, "b"), (1, 1, "c")]
-    assert log.odd == {"pages without results": 1}
+    assert log.anomalies == {"pages without results": 1}
     repeated = cf.online.read_log(
         {"page": [1, 1], "query": 2 * ["q"], "doc": ["a", "b"], "clicks": [3, 0]}
     )
@@ -283,7 +283,7 @@ def test_a_page_with_two_queries(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"format": "x"}, {"odd": "drop"}, {"max_queries": 0}, {"max_queries": 1.5}]
+    "options", [{"format": "x"}, {"on_anomaly": "drop"}, {"max_queries": 0}, {"max_queries": 1.5}]
 )
 def test_options(options: dict[str, Any]) -> None:
     with pytest.raises(PolicyError):

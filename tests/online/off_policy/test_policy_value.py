@@ -99,7 +99,7 @@ def frame_of(docs: List, depends: str) -> pl.DataFrame:
                 "doc": str(doc),
                 "reward": rewards(docs, depends)[k],
                 "propensity": chances["log"],
-                "chance": chances["policy"],
+                "target_probability": chances["policy"],
                 "predicted": predicted,
                 "expected": expected,
             }
@@ -163,7 +163,7 @@ def test_lists_as_obp_has_them(depends: str, printed: float) -> None:
             "position": np.tile(np.arange(length), lists),
             "reward": reward.ravel(),
             "propensity": propensity.ravel(),
-            "chance": chance.ravel(),
+            "target_probability": chance.ravel(),
         }
     )
     assert policy_value(frame, depends=depends).estimate == pytest.approx(printed, abs=1e-12)
@@ -176,7 +176,7 @@ def drawn_lists(documents: int, repeats: bool) -> list[List]:
 
 def as_table(q: np.ndarray[Any, Any]) -> pl.DataFrame:
     cells = [(k + 1, str(a), float(q[k, a])) for k, a in np.ndindex(q.shape)]
-    return pl.DataFrame(cells, schema=["position", "action", "chance"], orient="row")
+    return pl.DataFrame(cells, schema=["position", "action", "target_probability"], orient="row")
 
 
 @pytest.mark.parametrize(
@@ -250,14 +250,16 @@ def logged(number: int = 400, seed: int = 3) -> pl.DataFrame:
         {
             "reward": draw.binomial(1, 0.3, number),
             "propensity": propensity,
-            "chance": propensity * draw.uniform(0.5, 1.1, number),
+            "target_probability": propensity * draw.uniform(0.5, 1.1, number),
             "user": draw.integers(0, 40, number).astype(str),
         }
     )
 
 
 def test_equal_rewards_have_no_interval() -> None:
-    rows = logged().with_columns(reward=pl.lit(1.0), propensity=pl.lit(0.5), chance=pl.lit(0.5))
+    rows = logged().with_columns(
+        reward=pl.lit(1.0), propensity=pl.lit(0.5), target_probability=pl.lit(0.5)
+    )
     for resamples in (0, 200):
         made = policy_value(rows, unit="user", resamples=resamples)
         assert made.estimate == 1
@@ -268,7 +270,7 @@ def test_equal_rewards_have_no_interval() -> None:
 def test_limits_of_a_mean() -> None:
     rows = logged()
     made = policy_value(rows)
-    terms = (rows["chance"] / rows["propensity"] * rows["reward"]).to_numpy()
+    terms = (rows["target_probability"] / rows["propensity"] * rows["reward"]).to_numpy()
     low, high = stats.t.interval(0.95, 399, terms.mean(), stats.sem(terms))
     assert (made.low, made.high) == pytest.approx((low, high), rel=1e-12)
     both = stats.ttest_1samp(terms - rows["reward"].to_numpy(), 0).confidence_interval()
@@ -277,7 +279,7 @@ def test_limits_of_a_mean() -> None:
 
 def test_limits_by_user() -> None:
     """A linearised ratio of sums by user, written out."""
-    rows = logged().with_columns(w=pl.col("chance") / pl.col("propensity"))
+    rows = logged().with_columns(w=pl.col("target_probability") / pl.col("propensity"))
     made = policy_value(rows.drop("w"), None, "SNIPS", unit="user", confidence=0.9)
     weights, reward = rows["w"].to_numpy(), rows["reward"].to_numpy()
     value = (weights * reward).sum() / weights.sum()
@@ -303,9 +305,9 @@ def test_bootstrap_of_users() -> None:
 
 
 def test_clipping_is_told() -> None:
-    rows = logged().with_columns(chance=pl.lit(0.9))
+    rows = logged().with_columns(target_probability=pl.lit(0.9))
     made = policy_value(rows, clip=2)
-    weights = np.minimum((rows["chance"] / rows["propensity"]).to_numpy(), 2)
+    weights = np.minimum((rows["target_probability"] / rows["propensity"]).to_numpy(), 2)
     assert made.estimate == pytest.approx(float((weights * rows["reward"].to_numpy()).mean()))
     assert made.weights is not None
     assert made.weights.largest == 2
@@ -365,7 +367,7 @@ def test_what_was_never_shown_is_told() -> None:
 
 
 def test_a_wrong_mean_weight_is_told() -> None:
-    rows = logged().with_columns(chance=pl.col("propensity") * 0.5)
+    rows = logged().with_columns(target_probability=pl.col("propensity") * 0.5)
     assert any("mean weight" in said for said in policy_value(rows).warnings)
 
 
@@ -377,7 +379,7 @@ def test_one_unit_has_no_limits() -> None:
 
 
 def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
-    right = {"reward": [1, 0], "propensity": [0.5, 0.5], "chance": [0.5, 0.5]}
+    right = {"reward": [1, 0], "propensity": [0.5, 0.5], "target_probability": [0.5, 0.5]}
     yield "zero", right | {"propensity": [0.5, 0.0]}, {}, "row 2: propensity 0 does not lie above 0"
     yield (
         "above",
@@ -385,8 +387,18 @@ def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
         {},
         "row 1: propensity 1.5 does not lie above",
     )
-    yield "chance", right | {"chance": [0.5, -0.1]}, {}, "chance -0.1 does not lie from 0 to 1"
-    yield "none", {"reward": [1.0], "propensity": [0.5]}, {}, "IPS needs a column chance"
+    yield (
+        "target_probability",
+        right | {"target_probability": [0.5, -0.1]},
+        {},
+        "target_probability -0.1",
+    )
+    yield (
+        "none",
+        {"reward": [1.0], "propensity": [0.5]},
+        {},
+        "IPS needs a column target_probability",
+    )
     yield "text", right | {"reward": [1, "x"]}, {}, "reward 'x' is not a finite number"
     yield "page", right | {"page": ["a", "a"]}, {}, "need a column position"
     twice = right | {"page": ["<b>", "<b>"], "position": [1, 1]}
@@ -422,10 +434,10 @@ def test_bad_input(name: str) -> None:
 
 def test_bad_policies() -> None:
     log, policy = bandit()
-    with pytest.raises(cf.PolicyError, match="chances of position '1' sum to 0.989"):
+    with pytest.raises(cf.PolicyError, match="position '1' sum to 0.989"):
         policy_value(log, policy[1:])
     with pytest.raises(cf.InputError, match="action '0' is there twice"):
         policy_value(log, pl.concat([policy, policy[:1]]))
-    other = pl.DataFrame({"action": ["x"], "chance": [1.0]})
+    other = pl.DataFrame({"action": ["x"], "target_probability": [1.0]})
     with pytest.raises(cf.CranfieldError, match="no logged action is one that the policy"):
         policy_value(log, other)

@@ -144,7 +144,7 @@ def test_the_same_bytes_again(tmp_path: Path) -> None:
 
 def test_what_is_odd_in_a_log_is_told(tmp_path: Path) -> None:
     log = cf.online.simulated_log()
-    odd = dataclasses.replace(log, odd={"clicks on no result": 3, "pages twice": 0})
+    odd = dataclasses.replace(log, anomalies={"clicks on no result": 3, "pages twice": 0})
     said = words(read(cf.online.analyse_experiment(odd, ["CTR"]), tmp_path))
     assert "3 clicks on no result." in said
     assert "pages twice" not in said

@@ -205,15 +205,15 @@ def _laid(models: list[ClickModel], log: QueryLog) -> Iterable[tuple[ClickModel,
 
 def _evaluated(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any], pl.DataFrame]:
     """Return the row of a model in the first table, and its part of the second one."""
-    full = model.model.chances(model.values, pages)
-    observed = log_chances(model, pages, conditional=True)
+    full = model.model.click_probabilities(model.values, pages)
+    observed = log_probabilities(model, pages, conditional=True)
     weight = pages.weight
     number = np.bincount(pages.rank, weight)
     of_pages = np.bincount(pages.pattern, observed) / pages.lengths
     square = np.square(pages.clicks - full)
     likelihood = float(observed @ weight)
     logs = {
-        "perplexity": log_chances(model, pages, conditional=False),
+        "perplexity": log_probabilities(model, pages, conditional=False),
         "conditional perplexity": observed,
     }
     perplexities = {
@@ -235,15 +235,15 @@ def _evaluated(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any], pl.D
     return row, pl.DataFrame({"model": label(model), **by_rank, **perplexities})
 
 
-def log_chances(model: ClickModel, pages: Patterns, *, conditional: bool) -> Floats:
+def log_probabilities(model: ClickModel, pages: Patterns, *, conditional: bool) -> Floats:
     """Return the logarithm of the probability of the observation of each result."""
     if conditional:
-        chance = model.model.conditional(model.values, pages)
+        probability = model.model.conditional(model.values, pages)
     else:
-        full = model.model.chances(model.values, pages)
-        chance = np.where(pages.clicks, full, 1 - full)
+        full = model.model.click_probabilities(model.values, pages)
+        probability = np.where(pages.clicks, full, 1 - full)
     with np.errstate(divide="ignore"):
-        return np.log(chance)
+        return np.log(probability)
 
 
 def area_under_curve(values: Floats, positive: Bools, weights: Floats) -> float:
@@ -370,7 +370,7 @@ def perplexity_gain(
 
     numbers = summed(None)
     logs = [
-        log_chances(one, pages, conditional=conditional)[pages.results_of(page, rank)]
+        log_probabilities(one, pages, conditional=conditional)[pages.results_of(page, rank)]
         for one, pages in pair
     ]
     sums = np.stack([summed(values) for values in logs])
@@ -443,9 +443,9 @@ def predict_relevance(
     Returns
     -------
     polars.DataFrame
-        A row a model: how many of its documents are `judged`, `AUC`, the chance that a relevant
-        document of any query is estimated higher than one that is judged not relevant (ties one
-        half; NaN where there is none of a kind), and the mean of each measure.
+        A row a model: how many of its documents are `judged`, `AUC`, the probability that a
+        relevant document of any query is estimated higher than one that is judged not relevant
+        (ties one half; NaN where there is none of a kind), and the mean of each measure.
 
     Examples
     --------
@@ -569,7 +569,7 @@ def _rates(log: QueryLog, query: str, model: Model) -> Iterable[tuple[str, str, 
             continue  # It is below itself only, on pages that have it twice.
         tallies, _ = model.fit(replace(pages, weights=weights))
         at = np.array([item])
-        predicted = model.chance(model.values(tallies), 0, at, model.start(1))
+        predicted = model.click_probability(model.values(tallies), 0, at, model.start(1))
         tested = pages.weights[held]
         rate = float(tested @ clicks[held] / tested.sum())
         yield query, items.frame["doc"][item], int(tested.sum()), rate, float(predicted[0])

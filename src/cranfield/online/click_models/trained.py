@@ -176,17 +176,17 @@ class ClickModel(Result):
         """Return the patterns of the pages of a log, with the items of this model."""
         return patterns_of(log, self.items)
 
-    def chances(self, log: QueryLog) -> pl.DataFrame:
+    def click_probabilities(self, log: QueryLog) -> pl.DataFrame:
         """Compute the probability of a click on each result of a log, whatever is clicked above it.
 
         Returns
         -------
         polars.DataFrame
-            Results as in the log: `page`, `rank`, `doc`, `chance`, and whether a parameter of the
-            result was `unseen` in training, so that it has the mean of the prior.
+            Results as in the log: `page`, `rank`, `doc`, `probability`, and whether a parameter of
+            the result was `unseen` in training, so that it has the mean of the prior.
         """
         pages = self.patterns(log)
-        return self._of_results(log, pages, self.model.chances(self.values, pages))
+        return self._of_results(log, pages, self.model.click_probabilities(self.values, pages))
 
     def conditional(self, log: QueryLog) -> pl.DataFrame:
         """Compute the probability of the observation of each result, given the clicks above it.
@@ -194,16 +194,18 @@ class ClickModel(Result):
         Returns
         -------
         polars.DataFrame
-            As from :meth:`chances`. The product over a page is the probability of its clicks.
+            As from :meth:`click_probabilities`. The product over a page is the probability of its
+            clicks.
         """
         pages = self.patterns(log)
         return self._of_results(log, pages, self.model.conditional(self.values, pages))
 
-    def _of_results(self, log: QueryLog, pages: Patterns, chance: Floats) -> pl.DataFrame:
+    def _of_results(self, log: QueryLog, pages: Patterns, probability: Floats) -> pl.DataFrame:
         rows = log.results.select("page", "rank", "doc")
         place = pages.results_of(rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp))
         return rows.with_columns(
-            pl.Series("chance", chance[place]), pl.Series(UNSEEN, self.unseen(pages)[place])
+            pl.Series("probability", probability[place]),
+            pl.Series(UNSEEN, self.unseen(pages)[place]),
         )
 
     def unseen(self, pages: Patterns) -> Bools:
@@ -284,13 +286,13 @@ class ClickModel(Result):
             `utility`, the gain that users click on, or `effort`, the expected reciprocal rank
             where a click satisfies, of models that know satisfaction.
         unjudged
-            Whether documents without a judgment keep the chances that they had in the log; by
+            Whether documents without a judgment keep the probabilities that they had in the log; by
             default they are as those of grade 0.
         digits
-            Decimals of the chances, for a shorter text; all of them by default.
+            Decimals of the probabilities, for a shorter text; all of them by default.
         options
             Other parameters of the measure, such as `gains='graded'` or `cutoff=10`. By default the
-            cutoff is the length of the longest page, for models with chances by rank.
+            cutoff is the length of the longest page, for models with probabilities by rank.
 
         Returns
         -------
@@ -439,8 +441,8 @@ class ClickModel(Result):
         rows = [order[:count] for count in counts.tolist() if count]
         out = np.zeros(codes.shape, dtype=bool)
 
-        def decide(rank: int, chance: Floats) -> Bools:
-            clicked = numbers[rows[rank], rank] < chance
+        def decide(rank: int, probability: Floats) -> Bools:
+            clicked = numbers[rows[rank], rank] < probability
             out[rows[rank], rank] = clicked
             return np.asarray(clicked)
 
@@ -511,7 +513,8 @@ def train(
         click on no result is none; pages without results say nothing.
     model
         Such as `DBN`, `DBN(gamma=0.9)` or `PBM(iterations=100)`; :func:`models` lists them.
-        Each parameter is a chance with a Beta prior; `alpha` and `beta` of 2 are what PyClick has.
+        Each parameter is a probability with a Beta prior; `alpha` and `beta` of 2 are what PyClick
+        has.
     tied
         None for parameters of each query and document; `grade` for parameters of each grade of
         relevance, where results without one are a class of their own.

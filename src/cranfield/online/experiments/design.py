@@ -128,7 +128,7 @@ class Experiment:
     >>> variants = Experiment("exp", ["control", "treatment"]).assign(["u1", "u2"])
     >>> variants.to_list()
     ['control', 'control']
-    >>> Experiment("exp").chances(["u1", "u2"]).round(6).tolist()
+    >>> Experiment("exp").hash_values(["u1", "u2"]).round(6).tolist()
     [0.443771, 0.22146]
     """
 
@@ -167,7 +167,7 @@ class Experiment:
         except (TypeError, ValueError):
             raise PolicyError(f"traffic is a share, or two, not {quoted(self.traffic)}") from None
 
-    def chances(self, units: Any) -> Floats:
+    def hash_values(self, units: Any) -> Floats:
         """Return the number from 0 to 1 that decides the variant of each unit."""
         return HASHES[self.hash](self.name, unit_ids(units))
 
@@ -297,7 +297,7 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     rows: list[tuple[str, float, int, float]] = []
     assigned = []
     for experiment in experiments:
-        bins = (experiment.chances(ids) * BINS).astype(np.intp).clip(0, BINS - 1)
+        bins = (experiment.hash_values(ids) * BINS).astype(np.intp).clip(0, BINS - 1)
         uniform = np.bincount(bins, minlength=BINS), np.full(BINS, 1 / BINS)
         arms = experiment.assign(ids)
         assigned.append(arms)

@@ -122,7 +122,7 @@ class Effects:
             half = np.where(self.error == 0, np.nan, critical(self.df) * self.error)
         return self.difference - half, self.difference + half
 
-    def lift_limits(self, critical: Critical, method: str = "log") -> Limits:
+    def lift_interval(self, critical: Critical, method: str = "log") -> Limits:
         r"""Return the confidence interval of the lift.
 
         `log`: of the logarithm of the ratio of means, with squared error
@@ -151,7 +151,7 @@ class Effects:
 
     def inference(self, critical: Critical, lift: str) -> tuple[Floats, ...]:
         """Return the values of :data:`INFERENCE`."""
-        return (*self.limits(critical), *self.lift_limits(critical, lift), self.pvalue())
+        return (*self.limits(critical), *self.lift_interval(critical, lift), self.pvalue())
 
     def against(self, margin: float | str, good: str) -> Effects:
         """Compare with the mean of the control after the accepted loss (absolute or percent)."""

@@ -448,7 +448,7 @@ def units_of_log(
 def _assigned(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]]:
     """Return the pages of units in one variant, and notes on the others."""
     log.require("pages", unit, "variant", purpose="an experiment")
-    notes = [f"{number:,} {what}" for what, number in log.odd.items() if number]
+    notes = [f"{number:,} {what}" for what, number in log.anomalies.items() if number]
     known = log.pages.filter(pl.col("variant").is_not_null())
     if without := log.pages.height - known.height:
         notes.append(f"{counted(without, 'page')} without a variant left out")

@@ -74,7 +74,7 @@ class CascadeUser:
     Examples
     --------
     >>> user = CascadeUser((0.05, 0.95), (0.2, 0.9))
-    >>> user.chances([[1, 0, 1]]).round(4).tolist()
+    >>> user.click_probabilities([[1, 0, 1]]).round(4).tolist()
     [[0.95, 0.005, 0.076]]
     """
 
@@ -86,13 +86,13 @@ class CascadeUser:
     def __post_init__(self) -> None:
         check_choice("stop", self.after, STOP)
         for what in ("click", "stop"):
-            given = numbers(getattr(self, what), f"the chances of a {what}")
+            given = numbers(getattr(self, what), f"the probabilities of a {what}")
             if given.ndim != 1 or not given.size or not ((given >= 0) & (given <= 1)).all():
-                raise PolicyError(f"the chances of a {what} by grade lie between 0 and 1")
+                raise PolicyError(f"the probabilities of a {what} by grade lie between 0 and 1")
             object.__setattr__(self, what, tuple(given.tolist()))
         if len(self.click) != len(self.stop):
             raise PolicyError(
-                f"chances of a click are of {len(self.click)} grades, those of stopping of"
+                f"probabilities of a click are of {len(self.click)} grades, those of stopping of"
                 f" {len(self.stop)}"
             )
 
@@ -110,7 +110,7 @@ class CascadeUser:
         Raises
         ------
         PolicyError
-            For a grade without chances, or too few numbers.
+            For a grade without probabilities, or too few numbers.
         """
         click, stop, shown = self._rows(grades)
         width = 2 * shown.shape[1]
@@ -123,7 +123,7 @@ class CascadeUser:
         clicked[:, 1:] &= ~np.logical_or.accumulate(stopped, axis=1)[:, :-1]
         return clicked
 
-    def chances(self, grades: Any) -> Floats:
+    def click_probabilities(self, grades: Any) -> Floats:
         """Return the probability of a click on each result, shape (pages, ranks)."""
         clicked, stopped, shown = self._rows(grades)
         if self.after == "clicked":
@@ -139,7 +139,7 @@ class CascadeUser:
             raise PolicyError("grades are whole numbers, by page and rank")
         if rows.size and rows.max() >= len(self.click):
             raise PolicyError(
-                f"grade {rows.max()} has no chance of a click: the {self.name} user knows grades 0"
+                f"grade {rows.max()} has no click probability: the {self.name} user has grades 0"
                 f" to {len(self.click) - 1}"
             )
         known = np.maximum(rows, 0).astype(np.intp)
@@ -168,7 +168,7 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
     Raises
     ------
     PolicyError
-        For another name or number of grades; :class:`CascadeUser` takes chances of one's own.
+        For another name or number of grades; :class:`CascadeUser` takes custom probabilities.
 
     Notes
     -----
@@ -185,7 +185,7 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
     if grades not in of_name:
         raise PolicyError(
             f"simulated users know 2, 3 or 5 grades, not {quoted(grades)}; CascadeUser takes"
-            " chances of one's own"
+            " custom probabilities"
         )
     return CascadeUser(*of_name[grades], after=stop, name=name)
 

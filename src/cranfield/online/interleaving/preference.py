@@ -58,15 +58,15 @@ class Preference(Result):
         Units with more wins of A than losses, with more losses, and the others.
     expected
         Share of wins among wins and losses of two equal rankers.
-    pvalue, z, unit_limits
+    pvalue, z, unit_interval
         Of the exact sign test by unit, without ties: twice the smaller tail of the binomial
         distribution; wins less those expected, by their standard deviation; the interval of
         `unit_outcome` that belongs to the test (Clopper and Pearson, 1934).
-    outcome_limits, delta_limits, outcome_pvalue, delta_pvalue
+    outcome_interval, delta_interval, outcome_pvalue, delta_pvalue
         Intervals and p-values of `outcome` and `delta`. Where each unit has one impression they are
         those of the sign test, given the number of ties; otherwise percentiles of a bootstrap over
         units. NaN if all resamples are equal.
-    credit, credit_limits, credit_pvalue
+    credit, credit_interval, credit_pvalue
         Mean over units of a unit's mean difference of credit, A minus B, with the interval and
         p-value of Student's t-test. NaN if only counts are known, and no interval if the
         difference is the same in all units.
@@ -98,13 +98,13 @@ class Preference(Result):
     expected: float
     pvalue: float
     z: float
-    unit_limits: Limits
-    outcome_limits: Limits
-    delta_limits: Limits
+    unit_interval: Limits
+    outcome_interval: Limits
+    delta_interval: Limits
     outcome_pvalue: float
     delta_pvalue: float
     credit: float
-    credit_limits: Limits
+    credit_interval: Limits
     credit_pvalue: float
     confidence: float
     resamples: int
@@ -144,10 +144,10 @@ class Preference(Result):
     def _frame(self) -> pl.DataFrame:
         exact = "sign test, Clopper-Pearson"
         method = f"bootstrap by {self.unit}" if self.resamples else exact
-        outcome = (self.outcome, *self.outcome_limits, self.outcome_pvalue, method)
-        delta = (self.delta, *self.delta_limits, self.delta_pvalue, method)
-        unit = (self.unit_outcome, *self.unit_limits, self.pvalue, exact)
-        credit = (self.credit, *self.credit_limits, self.credit_pvalue, "t-test")
+        outcome = (self.outcome, *self.outcome_interval, self.outcome_pvalue, method)
+        delta = (self.delta, *self.delta_interval, self.delta_pvalue, method)
+        unit = (self.unit_outcome, *self.unit_interval, self.pvalue, exact)
+        credit = (self.credit, *self.credit_interval, self.credit_pvalue, "t-test")
         rows = [("outcome", "impression", *outcome), ("Delta", "impression", *delta)]
         if self.unit != "impression":
             rows.append(("outcome", self.unit, *unit))
@@ -439,7 +439,7 @@ def _preference(
     if expected != 0.5:
         # Equal rankers have a Delta other than 0, which depends on the proportion of ties.
         delta = *delta[:2], np.nan
-    mean, credit_limits, credit_pvalue = _credit_by_t(credit, confidence)
+    mean, credit_interval, credit_pvalue = _credit_by_t(credit, confidence)
     if np.isnan(credit_pvalue) and not np.isnan(mean):
         notes.append(
             "difference of credit equal in all units: no interval can be computed"
@@ -449,13 +449,13 @@ def _preference(
     return Preference(
         *(pair, unit, wins, losses, ties, ahead, behind, level, float(expected), pvalue),
         z=float(z) if decided else 0.0,
-        unit_limits=(low, high),
-        outcome_limits=outcome[:2],
-        delta_limits=delta[:2],
+        unit_interval=(low, high),
+        outcome_interval=outcome[:2],
+        delta_interval=delta[:2],
         outcome_pvalue=outcome[2],
         delta_pvalue=delta[2],
         credit=mean,
-        credit_limits=credit_limits,
+        credit_interval=credit_interval,
         credit_pvalue=credit_pvalue,
         confidence=float(confidence),
         resamples=int(resamples),

@@ -57,7 +57,7 @@ def _warn_of(anomalies: Sequence[Anomaly]) -> None:
 
 
 def first_records(
-    table: Table, odd: str, *, drop_doubled: bool = True
+    table: Table, on_anomaly: str, *, drop_doubled: bool = True
 ) -> tuple[Table, list[Anomaly]]:
     """Keep the first record of each page in a table of results, and count the other rows.
 
@@ -81,7 +81,7 @@ def first_records(
     starts = pl.col("again") & ~pl.col("doubled") & ~pl.col("first")
     repeated = frame.select(starts.cast(pl.Int64).cum_sum().over("page") > 0).to_series()
     doubled = frame["doubled"] & ~repeated
-    if odd == "refuse":
+    if on_anomaly == "refuse":
         table.refuse(repeated | doubled, lambda row: _reason(row, key))
     doubled &= drop_doubled
     anomalies = [
@@ -127,7 +127,7 @@ def _reason(row: dict[str, Any], key: str) -> str:
 FORMS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
 """Formats of logs."""
 
-ODD = ("refuse", "count")
+ON_ANOMALY = ("refuse", "count")
 """How to treat pages that were recorded twice, and clicks before their page."""
 
 
@@ -136,13 +136,13 @@ class Policies:
     """Options of :func:`read_log`, as it explains them."""
 
     format: str
-    odd: str
+    on_anomaly: str
     max_queries: int | None
     click_actions: Sequence[str] | None
 
     def __post_init__(self) -> None:
         check_choice("format", self.format, FORMS)
-        check_choice("odd", self.odd, ODD)
+        check_choice("on_anomaly", self.on_anomaly, ON_ANOMALY)
         if self.max_queries is not None:
             check_whole("max_queries", self.max_queries, 1)
 
@@ -151,12 +151,12 @@ def linked(parts: Parts, policies: Policies) -> QueryLog:
     """Make a log of tables whose pages are named by their ids, and warn of its anomalies."""
     pages, results = parts.pages, parts.results
     clicks = None if parts.clicks is None else _each_click(parts.clicks)
-    frame, again, anomalies = _pages(pages, policies.odd)
+    frame, again, anomalies = _pages(pages, policies.on_anomaly)
     anomalies = [*parts.anomalies, *anomalies]
     place = frame.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     shown = typed(None, RESULTS)
     if results is not None:
-        shown, more = _results(results, place, policies.odd, again)
+        shown, more = _results(results, place, policies.on_anomaly, again)
         anomalies += more
         _check_any("results", results, shown, pages)
     if not shown.is_empty():
@@ -164,7 +164,7 @@ def linked(parts: Parts, policies: Policies) -> QueryLog:
         anomalies.append(Anomaly("pages without results", unshown))
     touched = typed(None, CLICKS)
     if clicks is not None:
-        touched, more = _clicks(clicks, place, frame, shown, policies.odd)
+        touched, more = _clicks(clicks, place, frame, shown, policies.on_anomaly)
         anomalies += more
         _check_any("clicks on results", clicks, touched, pages)
     shown = _filled(shown) if shown.height else shown.select("page", "rank", "doc")
@@ -174,7 +174,7 @@ def linked(parts: Parts, policies: Policies) -> QueryLog:
         _filled(touched),
         pages.source,
         _numbers(anomalies),
-        tells_clicks=clicks is not None,
+        has_clicks=clicks is not None,
     )
     if policies.max_queries is not None:
         log = _without_bots(log, policies.max_queries)
@@ -203,11 +203,11 @@ def _filled(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _pages(table: Table, odd: str) -> tuple[pl.DataFrame, bool, list[Anomaly]]:
+def _pages(table: Table, on_anomaly: str) -> tuple[pl.DataFrame, bool, list[Anomaly]]:
     """Return the pages, whether one was recorded twice, and anomalies."""
     frame = typed(table.frame.select(table.names), PAGES)
     again = ~frame["id"].is_first_distinct()
-    if odd == "refuse":
+    if on_anomaly == "refuse":
         table.refuse(again, lambda row: f"page {quoted(row['id'])} twice")
     twice = "of which the first is kept"
     anomalies = [Anomaly("pages twice", int(again.sum()), twice, table.source)]
@@ -238,13 +238,13 @@ def placed(frame: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
 
 
 def _results(
-    table: Table, place: pl.DataFrame, odd: str, again: bool
+    table: Table, place: pl.DataFrame, on_anomaly: str, again: bool
 ) -> tuple[pl.DataFrame, list[Anomaly]]:
     """Return results by page and rank; `again` says that a page was recorded twice."""
     if "rank" not in table.names and again:
         reason = "expected ranks, by which repeated records of a page are told apart"
         raise InputError(reason, source=table.source)
-    table, anomalies = first_records(table, odd)
+    table, anomalies = first_records(table, on_anomaly)
     frame = placed(_own_columns(table), place)
     if "rank" not in table.names:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
@@ -275,7 +275,7 @@ def _clicks(
     place: pl.DataFrame,
     pages: pl.DataFrame,
     shown: pl.DataFrame,
-    odd: str,
+    on_anomaly: str,
 ) -> tuple[pl.DataFrame, list[Anomaly]]:
     """Return clicks on results, by page and time."""
     source = table.source
@@ -288,7 +288,7 @@ def _clicks(
     if "time" in frame.columns and "time" in pages.columns:
         early = frame["time"] < pages["time"].gather(frame["page"])
         early = early.fill_null(False)
-        if odd == "refuse":
+        if on_anomaly == "refuse":
             table.refuse(early, lambda row: f"a click before its page {quoted(row['page'])}")
         unknown = "their times are taken as unknown"
         anomalies.append(Anomaly("clicks before their page", int(early.sum()), unknown, source))
@@ -382,4 +382,4 @@ def _without_bots(log: QueryLog, most: int) -> QueryLog:
     if bots.all():
         raise InputError(f"no {unit} has {counted(most, 'page')} or fewer", source=log.source)
     what = f"pages of {unit}s with more than {counted(most, 'page')}"
-    return replace(log.where(~bots), odd={**log.odd, what: int(bots.sum())})
+    return replace(log.where(~bots), anomalies={**log.anomalies, what: int(bots.sum())})

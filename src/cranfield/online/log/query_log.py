@@ -140,9 +140,9 @@ class QueryLog(Plotted):
         whether the dwell is `censored`, which is at least so long.
     source
         Where it came from, for messages.
-    odd
+    anomalies
         What is odd about it, and how often, such as `{"clicks on no result": 3}`.
-    tells_clicks
+    has_clicks
         Whether the source tells of clicks. Where it does not, that nobody clicked is not known
         either, and what needs clicks is refused.
     """
@@ -151,8 +151,8 @@ class QueryLog(Plotted):
     results: pl.DataFrame
     clicks: pl.DataFrame
     source: str = "log"
-    odd: dict[str, int] = field(default_factory=dict)
-    tells_clicks: bool = True
+    anomalies: dict[str, int] = field(default_factory=dict)
+    has_clicks: bool = True
 
     def require(self, table: str, *columns: str, purpose: str) -> None:
         """Refuse a log that does not tell what something needs.
@@ -169,7 +169,7 @@ class QueryLog(Plotted):
                 raise InputError(f"{purpose} needs the {column} of {table}", source=self.source)
         if table == "results" and have.is_empty():
             raise InputError(f"{purpose} needs {NOT_TOLD[table]}", source=self.source)
-        if table == "clicks" and not self.tells_clicks:
+        if table == "clicks" and not self.has_clicks:
             raise InputError(f"{purpose} needs {NOT_TOLD[table]}", source=self.source)
 
     @cached_property
@@ -217,7 +217,7 @@ class QueryLog(Plotted):
             return inside.with_columns(page=row.gather(inside["page"]))
 
         parts = (self.pages.filter(mask), of(self.results), of(self.clicks))
-        return QueryLog(*parts, self.source, tells_clicks=self.tells_clicks)
+        return QueryLog(*parts, self.source, has_clicks=self.has_clicks)
 
     def write(self, folder: str | PathLike[str], format: str = "csv") -> None:
         """Write the log into a folder, from which :func:`read_log` reads the same.
@@ -240,7 +240,7 @@ class QueryLog(Plotted):
             When it cannot be written.
         """
         check_choice("format", format, FORMATS)
-        frames = {"clicks": self.clicks} if self.tells_clicks else {}
+        frames = {"clicks": self.clicks} if self.has_clicks else {}
         if self.results.height or format == "ubi":
             frames = {"results": self.results, **frames}
         named = {
@@ -273,9 +273,9 @@ class QueryLog(Plotted):
                 if name in self.pages.columns
             ),
             counted(self.results.height, "result"),
-            counted(self.clicks.height, "click") if self.tells_clicks else "clicks not known",
+            counted(self.clicks.height, "click") if self.has_clicks else "clicks not known",
         ]
-        notes = [counted_things(number, what) for what, number in self.odd.items() if number]
+        notes = [counted_things(number, what) for what, number in self.anomalies.items() if number]
         return f"QueryLog({', '.join(texts)}{'; ' if notes else ''}{', '.join(notes)})"
 
 
@@ -292,7 +292,7 @@ def made_log(
         typed(results, RESULTS),
         typed(clicks, CLICKS),
         source=source,
-        tells_clicks=clicks is not None,
+        has_clicks=clicks is not None,
     )
 
 

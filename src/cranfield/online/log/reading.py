@@ -11,8 +11,8 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError, check_several
 from cranfield.base.kinds import OneOf, Whole
-from cranfield.online.log.forms import parts_of
-from cranfield.online.log.linking import FORMS, ODD, Policies, linked
+from cranfield.online.log.formats import parts_of
+from cranfield.online.log.linking import FORMS, ON_ANOMALY, Policies, linked
 from cranfield.online.log.query_log import QueryLog
 
 
@@ -22,7 +22,7 @@ def read_log(
     clicks: Any = None,
     *,
     format: Annotated[str, OneOf(FORMS)] = "auto",
-    odd: Annotated[str, OneOf(ODD)] = "refuse",
+    on_anomaly: Annotated[str, OneOf(ON_ANOMALY)] = "refuse",
     max_queries: Annotated[int | None, Whole(1)] = None,
     click_actions: Sequence[str] | None = None,
 ) -> QueryLog:
@@ -55,7 +55,7 @@ def read_log(
         lines `{sid, qid, time, ranking: [{docid, clicked, team}]}`, as TREC OpenSearch has them.
         `"yandex"`: `session time Q query region doc...` and `session time C doc`, separated by
         tabs. `"pyclick"`: `query TAB doc,doc : clicked , clicked ;`.
-    odd
+    on_anomaly
         How to treat pages that were recorded twice, and clicks before their page. `"refuse"`
         (default) refuses the log; `"count"` counts them, keeps the first record of a page, and
         treats the time of such clicks as unknown.
@@ -90,7 +90,7 @@ def read_log(
     [(0, 1, 'a', 0), (0, 2, 'b', 1), (1, 1, 'c', 0)]
     """
     check_several("click_actions", click_actions)
-    policies = Policies(format, odd, max_queries, click_actions)
+    policies = Policies(format, on_anomaly, max_queries, click_actions)
     return linked(parts_of(source, results, clicks, policies), policies)
 
 
@@ -164,4 +164,4 @@ def simulated_log() -> QueryLog:
     # Kept in few digits.
     clicks = clicks.with_columns(pl.col("dwell").cast(pl.Float64).round(1))
     log = read_log(nested.drop("results", "clicks"), results, clicks)
-    return QueryLog(log.pages, log.results, log.clicks, "simulated log", log.odd)
+    return QueryLog(log.pages, log.results, log.clicks, "simulated log", log.anomalies)

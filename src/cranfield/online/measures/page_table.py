@@ -101,7 +101,7 @@ def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
             for frame, name in ((log.pages, "page"), (log.clicks, "order"))
         )
         results = log.results if log.results.height else None
-        log_clicks = clicks if log.tells_clicks else None
+        log_clicks = clicks if log.has_clicks else None
         frames: Mapping[str, Any] = {"pages": pages, "results": results, "clicks": log_clicks}
         source = log.source
     elif isinstance(log, Mapping):

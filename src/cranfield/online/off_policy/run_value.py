@@ -81,8 +81,8 @@ def harvest(shown: pl.DataFrame) -> Harvest:
 def all_pairs(found: Harvest, depth: int) -> tuple[Floats, Floats]:
     r"""Estimate examination by rank, relative to rank 1, and errors of the logarithms.
 
-    Clicks at rank k of documents seen at k and k' have chance :math:`x_k r_{kk'}` with r the same
-    at both, and the likelihood of all pairs is maximised (Agarwal et al., 2019, AllPairs). In
+    Clicks at rank k of documents seen at k and k' have probability :math:`x_k r_{kk'}` with r the
+    same at both, and the likelihood of all pairs is maximised (Agarwal et al., 2019, AllPairs). In
     logarithms it is concave: Newton's method. Errors are those of a sandwich over queries. NaN for
     ranks that no pairs link with rank 1, 0 for those without a click in any pair.
     """
@@ -421,8 +421,8 @@ def run_value(
     of_rank = _worths(law, deepest)
     was, new = (of_rank[shown[name].fill_null(0).to_numpy()] for name in ("rank", "new"))
     clicked = (shown["clicks"] > 0).to_numpy()
-    known = shown["chance"].is_not_null().to_numpy()
-    weight = 1 / shown["chance"].fill_null(1.0).to_numpy()
+    known = shown["probability"].is_not_null().to_numpy()
+    weight = 1 / shown["probability"].fill_null(1.0).to_numpy()
     used = (weight if clip is None else np.minimum(weight, clip)) * (clicked & known)
     page = shown["page"].to_numpy()
     number = log.pages.height
@@ -468,12 +468,12 @@ def _worths(law: Measure, deepest: int) -> Floats:
 
 
 def _examined(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]:
-    """Return the shown results with their `chance` of examination, and notes on these."""
+    """Return the shown results with their `probability` of examination, and notes on these."""
     # A relative propensity of 0 means that no pair has a click there: it is unknown.
     relative = isinstance(examination, RankPropensities)
     if examination is None:
         log.require("results", "propensity", purpose="the value of a run without examination")
-        chance = pl.col("propensity")
+        probability = pl.col("propensity")
     else:
         if isinstance(examination, RankPropensities):
             by_rank = dict(examination.rows.select("rank", "propensity").drop_nulls().iter_rows())
@@ -487,18 +487,20 @@ def _examined(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]
         known = {
             rank: float(x) for rank, x in by_rank.items() if x > 0 or (x <= 0 and not relative)
         }
-        chance = pl.col("rank").replace_strict(known, default=None, return_dtype=pl.Float64)
-    shown = log.shown.with_columns(chance=chance)
+        probability = pl.col("rank").replace_strict(known, default=None, return_dtype=pl.Float64)
+    shown = log.shown.with_columns(probability=probability)
     highest = np.inf if relative else 1
-    bad = shown.filter(~pl.col("chance").is_between(0, highest, closed="right"))
-    for rank, value in bad.head(1).select("rank", "chance").rows():
+    bad = shown.filter(~pl.col("probability").is_between(0, highest, closed="right"))
+    for rank, value in bad.head(1).select("rank", "probability").rows():
         raise InputError(
             "expected the probability to look at a rank above 0 and at most 1, got"
             f" {value:g} at rank {rank}",
             source=log.source if examination is None else "examination",
         )
     notes = []
-    above = shown.filter(pl.col("chance") > 1).select("rank", "chance").unique().sort("rank")
+    above = (
+        shown.filter(pl.col("probability") > 1).select("rank", "probability").unique().sort("rank")
+    )
     if above.height:
         listed = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in above.rows())
         notes.append(

@@ -472,7 +472,7 @@ def _parts_of_one(source: Any, clicks: Any, form: str, policies: Policies) -> Pa
     """Read a log that is one source, or UBI queries with their events."""
     if form == "flat":
         table = cells.opened(source, cells.FLAT)
-        first, anomalies = first_records(table, policies.odd, drop_doubled=False)
+        first, anomalies = first_records(table, policies.on_anomaly, drop_doubled=False)
         return parted(first)._replace(anomalies=(*anomalies,))
     if form == "sessions":
         sessions = source if isinstance(source, Sessions) else read_sessions(source)

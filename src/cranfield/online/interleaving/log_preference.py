@@ -22,8 +22,8 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import OneOf, Share, Whole
 from cranfield.base.text import counted
 from cranfield.online.interleaving.interleaver import interleave
-from cranfield.online.interleaving.of_many import PreferenceMatrix, matrix_from
 from cranfield.online.interleaving.preference import Preference, preference_between
+from cranfield.online.interleaving.preference_matrix import PreferenceMatrix, matrix_from
 from cranfield.online.log.query_log import QueryLog
 from cranfield.significance.corrections.of_pvalues import LAWS
 

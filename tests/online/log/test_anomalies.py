@@ -31,7 +31,7 @@ def test_clicks_off_the_list_are_counted_and_said() -> None:
         pytest.warns(CranfieldWarning, match="1 click on no page, left out"),
     ):
         log = cf.online.read_log(PAGES, RESULTS, clicks)
-    assert log.odd == {"clicks on no page": 1, "clicks on no result": 2}
+    assert log.anomalies == {"clicks on no page": 1, "clicks on no result": 2}
     assert log.clicks.rows() == [(1, 1, "c")]
     assert repr(log) == (
         "QueryLog(2 pages, 3 results, 1 click; 1 click on no page, 2 clicks on no result)"
@@ -67,18 +67,18 @@ def test_pages_twice() -> None:
     pages = {"page": ["p", "p"], "query": ["cats", "dogs"]}
     with pytest.raises(InputError, match="table of pages: page 'p' twice"):
         cf.online.read_log(pages, RESULTS)
-    log = log_of(pages, {"page": ["p", "p"], "rank": [1, 1], "doc": ["a", "b"]}, odd="count")
+    log = log_of(pages, {"page": ["p", "p"], "rank": [1, 1], "doc": ["a", "b"]}, on_anomaly="count")
     assert log.pages["query"].to_list() == ["cats"] and log.results["doc"].to_list() == ["a"]
-    assert log.odd == {"pages twice": 1, "results of a repeated record of their page": 1}
+    assert log.anomalies == {"pages twice": 1, "results of a repeated record of their page": 1}
 
 
 def test_clicks_before_their_page() -> None:
     clicks = {"page": ["p", "q"], "rank": [1, 1], "time": [100, 199.9]}
     with pytest.raises(InputError, match="a click before its page 'q'"):
         cf.online.read_log(PAGES, RESULTS, clicks)
-    log = log_of(PAGES, RESULTS, clicks, odd="count")
+    log = log_of(PAGES, RESULTS, clicks, on_anomaly="count")
     assert log.clicks["time"].is_null().to_list() == [False, True]
-    assert log.odd == {"clicks before their page": 1}
+    assert log.anomalies == {"clicks before their page": 1}
 
 
 def test_users_clocks_and_documents() -> None:
@@ -90,7 +90,7 @@ def test_users_clocks_and_documents() -> None:
         "time": [10, 5, 1, 2],
     }
     log = log_of(pages, {"page": [1, 1, 2], "rank": [1, 2, 1], "doc": ["a", "a", "a"]})
-    assert log.odd == {
+    assert log.anomalies == {
         "users in two variants": 1,
         "pages before the page above them": 1,
         "pages without results": 2,
@@ -102,7 +102,7 @@ def test_robots_are_left_out() -> None:
     pages = {"page": [1, 2, 3, 4], "query": ["a"] * 4, "user": ["bot", "u", "bot", "bot"]}
     log = log_of(pages, {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}, max_queries=2)
     assert log.pages["id"].to_list() == ["2"] and log.results.rows() == [(0, 1, "b")]
-    assert log.odd["pages of users with more than 2 pages"] == 3
+    assert log.anomalies["pages of users with more than 2 pages"] == 3
     with pytest.raises(InputError, match="max_queries needs the user or the session"):
         cf.online.read_log({"page": [1], "query": ["a"]}, max_queries=1)
 
@@ -178,10 +178,10 @@ def test_reading_by_loops(ids: list[str], shown: Any, clicked: Any) -> None:
             log_of({"page": ids, "query": ids}, results, frame)
         return
     log = log_of({"page": ids, "query": ids}, results, frame)
-    assert log.odd.get("clicks on no page", 0) == odd["page"]
-    assert log.odd.get("clicks on no result", 0) == odd["result"]
-    assert log.odd.get("clicks whose rank holds another document", 0) == odd["moved"]
-    assert log.odd.get("clicks logged twice", 0) == odd["twice"]
+    assert log.anomalies.get("clicks on no page", 0) == odd["page"]
+    assert log.anomalies.get("clicks on no result", 0) == odd["result"]
+    assert log.anomalies.get("clicks whose rank holds another document", 0) == odd["moved"]
+    assert log.anomalies.get("clicks logged twice", 0) == odd["twice"]
     read = log.clicks
     for name in ("time", "dwell"):
         if name not in read.columns:

@@ -137,7 +137,7 @@ class PreferenceMatrix(Result):
         rows = [
             (
                 *(*pair.names, pair.wins, pair.losses, pair.ties, pair.outcome),
-                *(pair.delta, *pair.delta_limits, pair.delta_pvalue, pair.pvalue, corrected),
+                *(pair.delta, *pair.delta_interval, pair.delta_pvalue, pair.pvalue, corrected),
             )
             for pair, corrected in zip(self.pairs, self.pvalues, strict=True)
         ]

@@ -87,7 +87,7 @@ def peer(log: cf.online.QueryLog, name: str, iterations: int) -> float:
     result = import_module("pyclick.search_session.SearchResult").SearchResult
     em = import_module("pyclick.click_models.Inference").EMInference
     sessions = [session(query) for query in log.pages["query"]]
-    for page, doc, clicks in log.shown.select("page", "doc", "clicks").iter_rows():
+    for page, doc, clicks in log.results_with_clicks.select("page", "doc", "clicks").iter_rows():
         sessions[page].web_results.append(result(doc, int(clicks > 0)))
     kind = getattr(import_module(f"pyclick.click_models.{name}"), name)
     times: list[float] = []
@@ -135,7 +135,9 @@ def main() -> None:
             )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.parquet"
-        flat = log.shown.with_columns(query=log.pages["query"].gather(log.shown["page"]))
+        flat = log.results_with_clicks.with_columns(
+            query=log.pages["query"].gather(log.results_with_clicks["page"])
+        )
         flat.select("page", "query", "rank", "doc", "clicks").write_parquet(path)
         start = time.perf_counter()
         command = [sys.executable, "-m", "benchmarks.online_click_models", "whole", str(path)]

@@ -71,12 +71,12 @@ def by_grade(folder: Path, log: cf.online.QueryLog) -> dict[int | None, tuple[in
         cf.online.QueryLog(log.pages.with_columns(query=topic), log.results, log.clicks),
         folder / "qrels.txt.gz",
     )
-    top = graded.shown.filter(pl.col("rank") <= 10)
+    top = graded.results_with_clicks.filter(pl.col("rank") <= 10)
     counts = top.group_by("grade").agg(pl.len(), (pl.col("clicks") > 0).sum())
     return {grade: (shown, clicked) for grade, shown, clicked in counts.iter_rows()}
 
 
-def same(one: cf.online.Measured, other: cf.online.Measured) -> bool:
+def same(one: cf.online.OnlineMeasurements, other: cf.online.OnlineMeasurements) -> bool:
     names = ("totals", "numbers", "values", "censored", "without")
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 

@@ -521,12 +521,12 @@ online train --measure: --measure P@1
 online train --measure: --qrels q.txt :: --measure P@1
 online train --measure: --qrels q.txt --tied grade :: --measure P@1
 online train --model: --model PBM
-online train --over: --model PBM :: --over CM
+online train --baseline: --model PBM :: --baseline CM
 online train --qrels: --qrels q.txt
 online train --resamples: --resamples 50
-online train --resamples: --model PBM --over CM :: --resamples 50
+online train --resamples: --model PBM --baseline CM :: --resamples 50
 online train --seed: --seed 5
-online train --seed: --model PBM --over CM --format json :: --seed 5
+online train --seed: --model PBM --baseline CM --format json :: --seed 5
 online train --table: --table models
 online train --tied: --tied grade
 online train --tied: --qrels q.txt :: --tied grade

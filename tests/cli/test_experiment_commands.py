@@ -82,7 +82,7 @@ def test_every_output_names_the_control(tmp_path: Path) -> None:
     assert "new (control)" in page.read_text()
     units.write_text(units.read_text().replace("old", "current"))
     error = refused(*command)
-    assert "current, new; say which one is the control: --control ..." in error
+    assert "current, new; set which of them is the control: --control ..." in error
 
 
 def test_assignment(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_report(tmp_path: Path) -> None:
         "experiment", USERS, "--metric", "revenue", "--report", USERS
     )
     both = ("--report", str(page), "-o", str(page))
-    assert "are two files" in refused("experiment", USERS, "--metric", "revenue", *both)
+    assert "different files" in refused("experiment", USERS, "--metric", "revenue", *both)
     refused("experiment", USERS, "--metric", "nothing", "--report", str(page))
     nowhere = ("--report", str(page), "-o", str(tmp_path / "no" / "file"))
     refused("experiment", USERS, "--metric", "revenue", *nowhere)
@@ -138,13 +138,13 @@ def test_a_report_is_not_written_over(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     same = f"{tmp_path}/./page.html"
     error = refused("experiment", USERS, "--metric", "orders", "--report", str(page), "-o", same)
-    assert "two files" in error
+    assert "different files" in error
     assert not page.exists()
 
 
 def test_columns_that_are_none_are_refused() -> None:
     for wrong in (("--segments", ""), ("--segments", "variant"), ("--unit", "variant")):
-        assert "cannot be" in refused("experiment", USERS, "--metric", "orders", *wrong)
+        assert "different columns" in refused("experiment", USERS, "--metric", "orders", *wrong)
 
 
 def test_a_skewed_metric_of_an_unequal_split(tmp_path: Path) -> None:

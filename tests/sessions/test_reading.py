@@ -105,7 +105,7 @@ def test_odd_things_are_counted_and_said(tmp_path: Path) -> None:
         sessions = read_sessions(written(tmp_path, text))
     said = " ".join(str(one.message) for one in warned)
     assert "1 click on ranks that do not exist, excluded" in said
-    assert "1 document twice in one list" in said
+    assert "1 document repeated in one list" in said
     assert "1 session without queries, such as '2'" in said
     counts = sessions.counts
     assert (counts.lost_clicks, counts.repeated_in_list, counts.empty_lists) == (1, 1, 1)
@@ -122,17 +122,17 @@ def test_odd_things_are_counted_and_said(tmp_path: Path) -> None:
         ("<log>\n<session num='1'>\n</log>", 3, "no well-formed XML: mismatched tag"),
         ("<log>\n<a>&nbsp;</a></log>", 2, "no well-formed XML: undefined entity"),
         ("", 1, "no well-formed XML: no element found"),
-        ("<log/>", None, "holds no session"),
+        ("<log/>", None, "has no session"),
         ("<log>\n<session/></log>", 2, "a session has no num"),
-        ("<log><session num='1'/>\n<session num='1'/></log>", 2, "session '1' twice"),
-        (log("\n", interaction(1, {}), "\n", interaction(1, {})), 3, "query '1' twice"),
+        ("<log><session num='1'/>\n<session num='1'/></log>", 2, "session '1' occurs twice"),
+        (log("\n", interaction(1, {}), "\n", interaction(1, {})), 3, "query '1' occurs twice"),
         (log(interaction(0, {})), 1, "query number '0' is not a whole number from 1"),
-        (log(interaction(1, {1: "a"}), "\n", RESULT.format(1, "b")), 2, "rank '1' twice"),
-        (log(interaction(1, {1: " "})), 1, "result 1 names no document"),
+        (log(interaction(1, {1: "a"}), "\n", RESULT.format(1, "b")), 2, "rank '1' occurs twice"),
+        (log(interaction(1, {1: " "})), 1, "result 1 has no document"),
         (log("<result/>"), 1, "a result has no rank"),
         (log(interaction(1, {1: "a"}, click("one"))), 1, "rank 'one' is not a whole number"),
         (log(interaction(1, {1: "a"}, click(""))), 1, "neither a rank nor a document"),
-        (log(interaction(1, {1: "a"}, click("1", "noon"))), 1, "time 'noon' is no number"),
+        (log(interaction(1, {1: "a"}, click("1", "noon"))), 1, "time 'noon' is not a number"),
         ('<!DOCTYPE log [\n<!ENTITY a "aaaa">\n]><log/>', 2, "declares entities"),
         (f"<!DOCTYPE log [\n<!ENTITY a {PASSWD}>\n]><log>&a;</log>", 2, "declares entities"),
         (f"<!DOCTYPE log [<!ENTITY % a {PASSWD}> %a;]><log/>", 1, "declares entities"),
@@ -227,10 +227,10 @@ def test_topics_of_sessions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("inside", "reason"),
     [
-        ("<result rank='1'><result rank='2'/><docno>a</docno></result>", "stands in a result"),
-        ("<result rank='1'><interaction num='2'/></result>", "stands in a result"),
-        ("<result rank='1'><click/><docno>a</docno></result>", "stands in a result"),
-        ("<click><click/></click>", "stands in a click"),
+        ("<result rank='1'><result rank='2'/><docno>a</docno></result>", "inside a result"),
+        ("<result rank='1'><interaction num='2'/></result>", "inside a result"),
+        ("<result rank='1'><click/><docno>a</docno></result>", "inside a result"),
+        ("<click><click/></click>", "inside a click"),
         ("<result rank='٣'><docno>a</docno></result>", "not a whole number"),
     ],
 )

@@ -40,7 +40,7 @@ def _part(context: click.Context, param: click.Parameter, text: str) -> float | 
     try:
         return (float(start), float(stop)) if dash else float(start)
     except ValueError:
-        raise PolicyError(f"--traffic is such as 0.5 or 0.5-1, not {quoted(text)}") from None
+        raise PolicyError(f"--traffic must be such as 0.5 or 0.5-1, got {quoted(text)}") from None
 
 
 @command(epilog=EPILOG)
@@ -111,13 +111,13 @@ _BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
     f" oec resamples seed {LOG_SETTINGS}"
 )
 @click.argument("data", metavar="DATA...", nargs=-1, required=True, type=READ)
-@option("--measure", "measures", multiple=True, help="DATA is a log: a measure of it.")
+@option("--measure", "measures", multiple=True, help="Online measure of the log DATA.")
 @option(
     "--metric",
     "metrics",
     multiple=True,
     metavar="[NAME=]A[/B]",
-    help="DATA is a table of units: a column, or the ratio of two.",
+    help="Column of the table of units DATA, or ratio of two columns.",
 )
 @options_from(
     "cranfield.online.Metric",
@@ -125,7 +125,7 @@ _BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
     covariate={**_BY_METRIC, "flag": "--covariate covariates", "metavar": "NAME=A[/B]"},
     margin={**_BY_METRIC, "flag": "--margin margins", "metavar": "NAME=MARGIN"},
 )
-@option("--down", multiple=True, metavar="NAME", help="A metric that is good when it falls.")
+@option("--down", multiple=True, metavar="NAME", help="A metric of which lower values are better.")
 @options_from(
     "cranfield.online.analyse_experiment",
     "unit control segments variant weights srm mixed missing theta lift errors correction alpha"
@@ -158,13 +158,13 @@ def experiment(
     from cranfield.reporting.page.report_page import report as write_report
 
     if bool(measures) == bool(metrics):
-        raise PolicyError("give -m for a log, or --metric for a table of units")
+        raise PolicyError("expected -m for a log, or --metric for a table of units")
     output = written.output
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
-        raise PolicyError("--report and --output are two files")
+        raise PolicyError("--report and --output must be different files")
     named = _metrics(measures, metrics, covariates, margins, down)
     if metrics and len(data) > 1:
-        raise PolicyError("a table of units is one file")
+        raise PolicyError("expected one file with the table of units")
     source = reading.read(data) if measures else data[0]
     result = online.analyse_experiment(source, named, **options)
     if not result.resamples:
@@ -194,11 +194,13 @@ def _metrics(
     for text in metrics:
         name, sign, value = text.partition("=")
         if name in values:
-            raise PolicyError(f"there are two metrics {quoted(name)}")
+            raise PolicyError(f"metrics must have different names, got {quoted(name)} twice")
         values[name] = value if sign else text
     for name in (*covariates, *margins, *down):
         if name not in values:
-            raise PolicyError(f"there is no metric {quoted(name)}; there are {', '.join(values)}")
+            raise PolicyError(
+                f"unknown metric {quoted(name)}; expected one of: {', '.join(values)}"
+            )
     good = dict.fromkeys(down, "down")
     return {
         name: Metric(value, covariates.get(name), good.get(name), margins.get(name))

@@ -107,9 +107,9 @@ def interleave(
             write_table(methods, output or "-", format)
         return
     if len(runs) == 0:
-        raise PolicyError("no RUN was given; --list lists the methods")
+        raise PolicyError("missing RUN; --list lists the methods")
     if impressions is None and keys is None:
-        raise PolicyError("say how many lists by --impressions, or for which pages by --keys")
+        raise PolicyError("set the number of lists by --impressions, or the pages by --keys")
     interleaved = online.interleave_runs(reading.runs(None, runs), **method)
     if keys is None:
         drawn = interleaved.draw(impressions or 0, seed, jobs=jobs)
@@ -135,7 +135,12 @@ Examples:
 @command(epilog=PREFERENCE_EPILOG)
 @settings(f"expected confidence correction resamples seed {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, type=READ)
-@option("--counts", type=NumberList(0), metavar="W,L,T", help="Wins, losses and ties: no log.")
+@option(
+    "--counts",
+    type=NumberList(0),
+    metavar="W,L,T",
+    help="Numbers of wins, losses and ties, instead of a log.",
+)
 @options_from("cranfield.online.preference", "unit clicks resamples seed", goes_with="LOG")
 @options_from(
     "cranfield.online.preference_matrix",
@@ -149,7 +154,7 @@ Examples:
     multiple=True,
     metavar="RUN",
     type=READ,
-    help="Two runs that were interleaved: pages are compared as their method does, not by teams.",
+    help="The two interleaved runs, to compare pages by the credits of their method, not by teams.",
     goes_with="LOG",
 )
 @log_options
@@ -180,26 +185,28 @@ def preference(
     options["confidence"] = confidence
     if counts is not None:
         if logs:
-            raise PolicyError("--counts are of independent impressions: no LOG, and no --unit")
+            raise PolicyError(
+                "--counts are of independent impressions and cannot be combined with LOG or --unit"
+            )
         if len(counts) not in (2, 3):
-            raise PolicyError(f"--counts takes wins,losses,ties such as 40,109,374, got {counts}")
+            raise PolicyError(f"--counts must be wins,losses,ties such as 40,109,374, got {counts}")
         result = online.preference_of(
             *counts, names=names or ["A", "B"], expected=expected, confidence=confidence
         )
         written.write(together(result))
         return
     if not logs:
-        raise PolicyError("no LOG was given, and no --counts")
+        raise PolicyError("missing LOG or --counts")
     log = reading.read(logs)
     if runs:
         interleaved = online.interleave_runs([*runs])
         names, options["lists"] = names or [*interleaved.rankers], interleaved.lists
     teams = names or teams_of(log)
     if runs or len(teams) == 2:
-        tell_without_effect(("correction",), "there is one pair of rankers")
+        tell_without_effect(("correction",), "the log has one pair of rankers")
         result = online.preference(log, names=teams, expected=expected, **options)
     else:
-        refuse_given(("expected",), "is of two rankers")
+        refuse_given(("expected",), "requires two rankers")
         result = online.preference_matrix(log, names=teams, correction=correction, **options)
     written.write(
         together(result, log=log.source, clicks=options["clicks"], anomalies=log.anomalies)

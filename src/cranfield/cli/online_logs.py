@@ -90,7 +90,7 @@ Examples:
 """
 
 SURVIVAL = {
-    "survival": ("Times, as Kaplan and Meier estimate them", 2),
+    "survival": ("Times, Kaplan-Meier estimates", 2),
     "logrank": ("Log-rank tests, holm", 3),
 }
 """Titles of the tables of times, and how many columns say what a row is of."""
@@ -113,7 +113,11 @@ TABLES = ("measures", *SURVIVAL)
     by={"multiple": True},
     labels={"type": READ, "metavar": "FILE"},
 )
-@option("--survival", is_flag=True, help="Kaplan-Meier and log-rank of the times among them.")
+@option(
+    "--survival",
+    is_flag=True,
+    help="Add Kaplan-Meier estimates and log-rank tests of measures of time.",
+)
 @option("--list", "listed", is_flag=True, help="List the online measures.")
 @log_options
 @result_options(TABLES)
@@ -142,7 +146,7 @@ def measure(
         written.write(ResultSet([], tables, {"list": (every, ("measure",))}, {}))
         return
     if not logs:
-        raise PolicyError("no LOG was given; --list lists the measures")
+        raise PolicyError("missing LOG; --list lists the measures")
     written.check(TABLES if survival else TABLES[:1])
     asked = [online.parse_online_measure(one) for one in measures] or None
     log = reading.read(logs)
@@ -155,7 +159,9 @@ def measure(
     if survival:
         times = [one for one in values.measures if one.lasts]
         if not times:
-            raise PolicyError("--survival is for times, such as TimeToClick and AbsenceTime")
+            raise PolicyError(
+                "--survival requires measures of time, such as TimeToClick and AbsenceTime"
+            )
         for name, frame in survival_tables(log, times).items():
             title, keys = SURVIVAL[name]
             tables.append(from_frame(frame, title))
@@ -171,14 +177,14 @@ Examples:
   cranfield online train log.parquet --model DBN -o dbn.json
   cranfield online train monday.csv --held-out tuesday.csv --model PBM --model "DBN(gamma=0.9)"
   cranfield online train log.csv --model DBN --tied grade --qrels qrels.txt --table parameters
-  cranfield online train log.csv --model all --qrels qrels.txt --measure nDCG@10 --over RCTR
+  cranfield online train log.csv --model all --qrels qrels.txt --measure nDCG@10 --baseline RCTR
 """
 
 KEYS = {
     "models": ("model",),
     "ranks": ("model", "rank"),
     "parameters": ("model", "parameter", "of"),
-    "gain": ("model", "over"),
+    "gain": ("model", "baseline"),
     "relevance": ("model",),
 }
 """The tables of numbers, and the columns that say what a row is of."""
@@ -211,7 +217,7 @@ SHOWN = 12
 @option(
     "--qrels",
     metavar="FILE",
-    help="Judgments: grades to tie by, else to compare relevance with.",
+    help="Judgments: grades for --tied grade, or else to compare relevance with.",
     type=READ,
 )
 @options_from(
@@ -220,8 +226,10 @@ SHOWN = 12
     goes_with="--qrels !--tied=grade",
     measures={"flag": "--measure measures", "multiple": True},
 )
-@option("--over", metavar="MODEL", help="Gain of perplexity over one of the models.")
-@options_from("cranfield.online.perplexity_gain", "seed resamples", goes_with="--over")
+@option(
+    "--baseline", metavar="MODEL", help="One of the models, to compute the gain of perplexity over."
+)
+@options_from("cranfield.online.perplexity_gain", "seed resamples", goes_with="--baseline")
 @log_options
 @result_options(KEYS, output=None)
 @option("--output", "path", metavar="FILE", help="Write the model there, as JSON.", type=WRITTEN)
@@ -232,7 +240,7 @@ def train(
     test: tuple[str, ...],
     qrels: str | None,
     measures: tuple[str, ...],
-    over: str | None,
+    baseline: str | None,
     reading: LogOptions,
     written: ResultOutput,
     path: str | None,
@@ -246,13 +254,13 @@ def train(
     compared = qrels is not None and tied != "grade"
     if [*logs, *test, qrels].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
-    lacking = {"gain"} if over is None else set()
+    lacking = {"gain"} if baseline is None else set()
     lacking |= set() if compared else {"relevance"}
     written.check(name for name in KEYS if name not in lacking)
     from cranfield import online, read_qrels
     from cranfield.online.click_models.evaluation import parameters_of, perplexity_gains
 
-    known, base = _models(models, over, path)
+    known, base = _models(models, baseline, path)
     read = [reading.read(one) for one in (logs, test) if one]
     if tied == "grade" and qrels is not None:
         judged = read_qrels(qrels)
@@ -264,15 +272,17 @@ def train(
     tables = [*evaluation.tables()[:1], _few(parameters)]
     if base is not None:
         frames["gain"] = perplexity_gains(trained, base, read[-1], **draws)
-        tables.append(from_frame(frames["gain"], f"Gain of perplexity over {base}, 95% limits"))
+        tables.append(
+            from_frame(frames["gain"], f"Gain of perplexity over {base}, 0.95 confidence intervals")
+        )
     if compared:
         of_documents = [one for one in trained if "item" in one.model.by.values()]
         if not of_documents:
-            raise PolicyError("--qrels: the models say nothing of documents")
+            raise PolicyError("--qrels requires a model with parameters of documents")
         frames["relevance"] = online.predict_relevance(of_documents, qrels, measures)
-        tables.append(from_frame(frames["relevance"], "Relevance, beside judgments"))
+        tables.append(from_frame(frames["relevance"], "Relevance compared with judgments"))
     notes = [repr(read[0])]
-    notes.append(f"tried on {read[1]!r}" if test else "tried on the pages trained on")
+    notes.append(f"evaluated on {read[1]!r}" if test else "evaluated on the training pages")
     if path is not None:
         notes.append(f"{trained[0].model} written to {path}")
     keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
@@ -282,20 +292,20 @@ def train(
 
 
 def _models(
-    models: tuple[str, ...], over: str | None, path: str | None
+    models: tuple[str, ...], baseline: str | None, path: str | None
 ) -> tuple[list[Model], Model | None]:
-    """Read the text forms of models, and of the model that gains are over."""
+    """Read the text forms of models, and of the baseline of gains."""
     from cranfield import online
 
     names = online.models()["model"].to_list() if models == ("all",) else models
     known = [online.parse_model(name) for name in names]
     if len(set(known)) < len(known):
-        raise PolicyError("a model is there twice")
+        raise PolicyError("expected different models, got one twice")
     if path is not None and len(known) > 1:
-        raise PolicyError(f"--output is for one model; there are {len(known)}")
-    base = None if over is None else online.parse_model(over)
+        raise PolicyError(f"--output requires one model, got {len(known)}")
+    base = None if baseline is None else online.parse_model(baseline)
     if base is not None and (base not in known or len(known) < 2):
-        raise PolicyError(f"--over {base} is for several models, of which it is one")
+        raise PolicyError(f"--baseline must be one of several models, got {base}")
     return known, base
 
 
@@ -305,5 +315,5 @@ def _few(parameters: pl.DataFrame) -> Table:
 
     few = parameters.filter(pl.len().over("model", "parameter") <= SHOWN)
     hidden = parameters.height - few.height
-    beyond = f"; {counted(hidden, 'value')} not shown" if hidden else ""
+    beyond = f"; {counted(hidden, 'value')} omitted" if hidden else ""
     return from_frame(few, f"Parameters{beyond}", places={"hits": 1, "trials": 1})

@@ -10,7 +10,7 @@ from .measures.documents import (
     coec as coec,
     skip_above as skip_above,
 )
-from .measures.measuring import Measured as Measured
+from .measures.measuring import OnlineMeasurements as OnlineMeasurements
 from .measures.measuring import measure as measure, sums_by_unit as sums_by_unit
 from .measures.online_measure import (
     catalogue as catalogue,
@@ -40,7 +40,7 @@ from .click_models.trained import ClickModel as ClickModel
 from .click_models.trained import train as train, train_models as train_models
 from .log.query_log import sessionise as sessionise
 from .interleaving.method import Distribution as Distribution
-from .interleaving.interleaver import Drawn as Drawn
+from .interleaving.interleaver import DrawnLists as DrawnLists
 from .interleaving.interleaver import Interleaver as Interleaver
 from .interleaving.interleaver import interleave as interleave
 from .interleaving.interleaver import InterleavedRuns as InterleavedRuns

@@ -39,7 +39,7 @@ class ClickMoves(Result):
         dwell time, `censored` of them. Without rows if the log tells no dwell times.
     pages
         Pages with at least one move.
-    left_out
+    excluded
         Moves that are not counted, from or to a rank below the last one.
     unknown
         Clicks whose dwell time is not known.
@@ -55,7 +55,7 @@ class ClickMoves(Result):
     counts: Ints
     stays: pl.DataFrame
     pages: int
-    left_out: int
+    excluded: int
     unknown: int
 
     def measure(self, *, stays: str | None = None, prior: float = 1.0, **options: Any) -> Measure:
@@ -85,7 +85,7 @@ class ClickMoves(Result):
             If there are no dwell times.
         """
         if not prior > 0 or not np.isfinite(prior):
-            raise PolicyError(f"prior={prior} is not a number above 0")
+            raise PolicyError(f"prior must be a number above 0, got {prior}")
         often = self.counts + prior
         if not options.get("loops"):
             np.fill_diagonal(often, 0.0)
@@ -111,7 +111,7 @@ class ClickMoves(Result):
     def heading(self) -> list[str]:
         numbers = {"move": self.counts.sum(), "rank": len(self.counts), "page": self.pages}
         sizes = [counted(int(number), what) for what, number in numbers.items()]
-        return [", ".join([*sizes, *([f"{self.left_out:,} excluded"] if self.left_out else [])])]
+        return [", ".join([*sizes, *([f"{self.excluded:,} excluded"] if self.excluded else [])])]
 
 
 def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
@@ -147,8 +147,8 @@ def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
     counts = np.zeros((ranks, ranks), dtype=np.int64)
     np.add.at(counts, (near["start"] - 1, near["end"] - 1), 1)
     stays, unknown = _stays(log, on.filter(pl.col("rank") <= ranks))
-    left_out = next_to.height - near.height
-    return ClickMoves(counts, stays, near["page"].n_unique(), left_out, unknown)
+    excluded = next_to.height - near.height
+    return ClickMoves(counts, stays, near["page"].n_unique(), excluded, unknown)
 
 
 def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -180,7 +180,7 @@ def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 def examined(model: Model, values: Values, pages: Patterns) -> Floats:
     """Return P(E = 1) of each result, by a model of users who go on from rank to rank."""
     if not isinstance(model, Cascade):
-        raise PolicyError(f"{model}: its users do not read down to some rank")
+        raise PolicyError(f"model must have users who read from rank to rank, got {model}")
     return model.posterior(values, pages).examined
 
 
@@ -197,7 +197,9 @@ class Persistence(Result):
     name: ClassVar[str] = "persistence"
     columns: ClassVar[Columns] = {
         "by": Column("`lowest click`, or the click model.", key=True),
-        "p": Column("Number of times that users continued, divided by those that they could."),
+        "p": Column(
+            "Number of times that users continued, divided by the number of times they could."
+        ),
         "error": Column("Standard error, by units; NaN for one unit."),
         "low": Column("Lower bound of the confidence interval, on the scale of logits."),
         "high": Column("Upper bound of that interval; NaN if there is none."),
@@ -205,7 +207,7 @@ class Persistence(Result):
         "unit": Column("Independent units, such as users."),
         "units": Column("Number of units."),
         "pages": Column("Number of pages that count."),
-        "left_out": Column("Number of pages without a click, or without results."),
+        "excluded": Column("Number of pages without a click, or without results."),
     }
 
     by: str
@@ -217,7 +219,7 @@ class Persistence(Result):
     unit: str
     units: int
     pages: int
-    left_out: int
+    excluded: int
 
     def measure(self, **options: Any) -> Measure:
         """Return RBP with this persistence, and other parameters if they are given."""
@@ -297,7 +299,10 @@ def rbp_persistence(
     on, could = frame["on"].to_numpy(), frame["could"].to_numpy()
     pages = int(frame["pages"].sum())
     if not could.sum() > 0:
-        raise InputError("there is no page on which a user could go on", source=log.source)
+        raise InputError(
+            "no page has a click above its last rank, so persistence cannot be estimated",
+            source=log.source,
+        )
     p = float(on.sum() / could.sum())
     units = frame.height
     error = low = high = float("nan")

@@ -350,7 +350,7 @@ class ConcatenatedSessions(Sequence[Run]):
         if condense:
             policies = policies | {"unjudged": "nonrelevant"}
         if policies.setdefault("ties", "input") != "input":
-            raise PolicyError(f"ties {quoted(policies['ties'])} do not occur: sessions have ranks")
+            raise PolicyError(f"ties {quoted(policies['ties'])} has no effect: sessions have ranks")
         if policies.get("aspects"):
             aspects = policies["aspects"].items()
             policies["aspects"] = {name: self.sessions.qrels(labels) for name, labels in aspects}
@@ -574,10 +574,10 @@ def followed_by(
     [(0, 1, 1, 'a'), (0, 2, 1, 'b'), (0, 2, 2, 'c'), (1, 1, 1, 'a'), (1, 2, 1, 'a')]
     """
     if len(sessions.systems) != 1:
-        raise PolicyError(f"runs follow a log of one system, not of {len(sessions.systems)}")
+        raise PolicyError(f"expected sessions of one system, not of {len(sessions.systems)}")
     collection = read_runs(runs, duplicates=duplicates, bad_runs=bad_runs)
     if not len(collection):
-        raise InputError("no runs were given")
+        raise InputError("expected at least one run, got none")
     read = list(collection)
     place = {name: i for i, name in enumerate(sessions.names)}
     answers = [_answers(run, place, system, ties) for system, run in enumerate(read)]
@@ -638,8 +638,8 @@ def _answers(run: Run, place: dict[str, int], system: int, ties: str) -> pl.Data
     known = np.array([place.get(name, -1) for name in run.topics], dtype=np.int64)
     if (known < 0).all():
         raise InputError(
-            f"no topic of the run is a session (it has {quoted(run.topics[0])},"
-            f" sessions are {quoted(next(iter(place), ''))})",
+            f"no topic of the run is a session (topics are such as {quoted(run.topics[0])},"
+            f" sessions such as {quoted(next(iter(place), ''))})",
             source=run.name,
         )
     if (known < 0).any():

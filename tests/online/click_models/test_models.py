@@ -146,7 +146,9 @@ def test_simulated_clicks_have_these_chances(name: str) -> None:
     lists = {"q1": ["d3", "d0", "d5", "d1"], "q2": ["d1"], "q3": []}
     log = model.simulate(lists, 4000, seed=3)
     assert log.pages.height == 12_000
-    shown = log.shown.with_columns(query=log.pages["query"].gather(log.shown["page"]))
+    shown = log.results_with_clicks.with_columns(
+        query=log.pages["query"].gather(log.results_with_clicks["page"])
+    )
     seen = shown.group_by("query", "rank").agg(pl.col("clicks").mean()).sort("query", "rank")
     one = model.click_probabilities(
         log_of([("q1", tuple(lists["q1"]), (0,) * 4), ("q2", ("d1",), (0,))])
@@ -155,8 +157,8 @@ def test_simulated_clicks_have_these_chances(name: str) -> None:
     spread = np.sqrt(chance * (1 - chance) / 4000)
     assert (np.abs(seen["clicks"].to_numpy() - chance) <= 5 * spread).all()
     few = model.simulate(lists, 10, seed=3)
-    same = log.shown.filter(pl.col("page") < 10)["clicks"]
-    assert few.shown.filter(pl.col("page") < 10)["clicks"].equals(same)
+    same = log.results_with_clicks.filter(pl.col("page") < 10)["clicks"]
+    assert few.results_with_clicks.filter(pl.col("page") < 10)["clicks"].equals(same)
 
 
 @pytest.mark.parametrize("name", ["RCTR", "PBM", "DCM"])

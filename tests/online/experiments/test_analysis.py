@@ -46,7 +46,7 @@ METRICS = {
 
 def row_of(effects: Effects, lift: str = "log") -> list[float]:
     critical = partial(t_quantile, 0.95)
-    row = [effects.control, effects.other, effects.difference, *effects.limits(critical)]
+    row = [effects.control, effects.other, effects.difference, *effects.interval(critical)]
     row += [effects.lift, *effects.lift_interval(critical, lift), effects.pvalue()]
     return [float(value) for value in row]
 
@@ -73,7 +73,7 @@ def test_a_table_gives_what_tea_tasting_gives() -> None:
         halves.sample(fraction=1, shuffle=True, seed=1), METRICS, unit="user"
     )
     np.testing.assert_allclose(again.pvalues, found.pvalues, 1e-9)
-    assert any("400 rows are summed by user" in note for note in again.notes)
+    assert any("400 rows summed by user" in note for note in again.notes)
 
 
 def test_theta_within_variants_is_the_analysis_of_covariance() -> None:
@@ -161,7 +161,7 @@ def test_units_in_two_variants_are_counted() -> None:
     }
     found = analyse_experiment(table, "n", unit="user", control="x")
     assert found.units.tolist() == [2, 2]
-    assert any("1 unit in more than one variant left out" in note for note in found.notes)
+    assert any("1 unit in more than one variant excluded" in note for note in found.notes)
     assert any("1 user without a variant" in note for note in found.notes)
     with pytest.raises(InputError, match="'a'"):
         analyse_experiment(table, "n", unit="user", mixed="error")
@@ -297,7 +297,7 @@ def test_no_control_is_guessed(names: tuple[str, str], weighed: bool) -> None:
     table = {"variant": [*names] * 3, "x": [1, 2, 3, 5, 4, 4]}
     weights = dict.fromkeys(names, 0.5) if weighed else None
     both = ", ".join(names if weighed else sorted(names))
-    with pytest.raises(PolicyError, match=rf"are {both}; say which .*: control='\.\.\.'"):
+    with pytest.raises(PolicyError, match=rf"are {both}; set which .*: control='\.\.\.'"):
         analyse_experiment(table, "x", weights=weights)
     assert analyse_experiment(table, "x", control=names[1]).control == names[1]
 
@@ -317,17 +317,17 @@ def test_a_value_that_is_missing_in_one_row_is_missing_in_the_unit() -> None:
     }
     found = analyse_experiment(table, "clicks/pages", unit="user", missing="drop")
     assert found.means[0, 0] == 3 / 6
-    assert "1 missing value left out of the means of their metrics" in found.notes
+    assert "1 missing value excluded from the means of their metrics" in found.notes
     zero = analyse_experiment(table, "clicks/pages", unit="user", missing="zero")
     assert zero.means[0, 0] == pytest.approx(4 / 17)
-    assert "1 missing value taken for 0" in zero.notes
+    assert "1 missing value counted as 0" in zero.notes
 
 
 def test_pages_without_a_variant_are_counted() -> None:
     log = simulated_log()
     none = log.pages["variant"].null_count()
     found = analyse_experiment(log, ["CTR"])
-    assert f"{none} pages without a variant left out" in found.notes
+    assert f"{none} pages without a variant excluded" in found.notes
 
 
 def anonymous(every: int) -> QueryLog:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -86,7 +86,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: experiment({"a": 0.0, "b": 1.0}), "weight"),
         (lambda: experiment({"a": float("nan"), "b": 1.0}), "weight"),
         (lambda: experiment(["a", "a"]), "variant"),
-        (lambda: experiment("ab"), "variant"),  # type: ignore[arg-type]
+        (lambda: experiment("ab"), "variant"),
         (lambda: experiment(layer="e"), "layer"),
         (lambda: experiment(traffic=0), "traffic"),
         (lambda: experiment(traffic=(0.5, 0.2)), "traffic"),
@@ -98,7 +98,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     ],
     "weights of simulated A/A tests": [
         (partial(simulate_aa_tests, LOG, "CTR", n_tests=2, weights=weights), "weights|two variants")
-        for weights in (np.array([True, False]), np.zeros(0), {})
+        for weights in cast(list[Any], [np.array([True, False]), np.zeros(0), {}])
     ],
 }
 

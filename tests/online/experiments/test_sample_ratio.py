@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from scipy.stats import binomtest, chisquare
 
@@ -16,7 +18,7 @@ def test_published_counts() -> None:
 
 
 def test_users_of_tea_tasting() -> None:
-    counts = {0: 2023, 1: 1977}
+    counts: dict[Any, int] = {0: 2023, 1: 1977}
     assert sample_ratio(counts).variant.tolist() == ["0", "1"]
     assert sample_ratio(counts).pvalue == pytest.approx(0.46702758, abs=1e-8)
     assert sample_ratio(counts, method="exact").pvalue == pytest.approx(0.47677126, abs=1e-8)

@@ -67,7 +67,7 @@ def test_p_is_below_alpha_where_limits_leave_out_0_and_never_rises() -> None:
         assert ((np.maximum.accumulate(outside)) == (p <= 0.05)).all()
         assert (np.diff(p) <= 0).all()
     assert always_valid([1.0], [0.0], [10.0])[2].tolist() == [1.0]
-    with pytest.raises(PolicyError, match="differences are finite"):
+    with pytest.raises(PolicyError, match="differences must be finite"):
         always_valid([-np.inf], [0.0], [10.0])
     with pytest.raises(PolicyError):
         parse_sequential("mSPRT(tau=0)")
@@ -147,11 +147,13 @@ def test_sizes_of_statsmodels() -> None:
     one: dict[str, Any] = {"mean": 1.0, "deviation": 1.0}
     assert experiment_size(**one, lift=0.1).units == 3142  # 2 x 1570.733
     assert experiment_size(**one, lift=0.1, alternative="greater").units == 2475  # 2 x 1237.188
-    found = experiment_size(**one, units=3000, share=2 / 3, power=0.8)
+    found = experiment_size(**one, units=3000, treatment_proportion=2 / 3, power=0.8)
     assert found.lift == pytest.approx(0.10853956930843847, abs=1e-9)
-    found = experiment_size(**one, units=375, share=0.6, lift=0.2)
+    found = experiment_size(**one, units=375, treatment_proportion=0.6, lift=0.2)
     assert found.power == pytest.approx(0.4731568976166253, abs=1e-9)
-    found = experiment_size(**one, units=375, share=0.6, lift=0.2, alternative="greater")
+    found = experiment_size(
+        **one, units=375, treatment_proportion=0.6, lift=0.2, alternative="greater"
+    )
     assert found.power == pytest.approx(0.5983468593752835, abs=1e-9)
 
 

@@ -64,12 +64,14 @@ def test_weights_of_clicks(clicks: str, wanted: tuple[int, ...]) -> None:
 
 def test_unit_must_be_named_where_users_come_again() -> None:
     log = small_log(user=["ann", "bob", "ann"])
-    with pytest.raises(PolicyError, match=r"users come again \(2 users, 3 pages\).*unit='user'"):
+    with pytest.raises(
+        PolicyError, match=r"users have several pages \(2 users, 3 pages\).*unit='user'"
+    ):
         preference(log)
     assert preference(log, "user").units == 2
     assert preference(log, "impression").units == 3
     assert preference(log, "query").units == 2
-    with pytest.raises(PolicyError, match="sessions come again"):
+    with pytest.raises(PolicyError, match="sessions have several pages"):
         preference(small_log(session=["s", "s", "t"]))
     assert preference(small_log(user=["ann", "bob", "eve"])).unit == "impression"
 
@@ -77,7 +79,7 @@ def test_unit_must_be_named_where_users_come_again() -> None:
 def test_pages_without_users_are_units_of_their_own_and_told() -> None:
     found = preference(small_log(user=["ann", None, None]), "user")
     assert found.units == 3
-    assert found.notes[0] == "2 pages without user, each taken for one of its own"
+    assert found.notes[0] == "2 pages without user, each treated as a user of its own"
 
 
 def test_simulated_log_against_a_loop() -> None:
@@ -97,7 +99,7 @@ def test_simulated_log_against_a_loop() -> None:
         by_user[users[page]] = by_user.get(users[page], 0) + sign
     ahead = np.sign(list(by_user.values()))
     assert (found.unit_wins, found.unit_losses) == ((ahead > 0).sum(), (ahead < 0).sum())
-    assert "2,501 pages without teams left aside" in found.notes
+    assert "2,501 pages without teams excluded" in found.notes
 
 
 def test_pairs_of_which_not_both_took_part() -> None:
@@ -106,7 +108,7 @@ def test_pairs_of_which_not_both_took_part() -> None:
     rows = found.to_polars()["wins", "losses", "ties"].rows()
     assert rows == [(1, 2, 0), (1, 0, 0), (1, 0, 0)]
     assert "2 impressions excluded: only one of the two rankers took part" in found.pairs[0].notes
-    with pytest.raises(PolicyError, match="no impression in which both '1' and '3'"):
+    with pytest.raises(PolicyError, match="no impression has credits of both '1' and '3'"):
         preference_matrix_by_credits([[1, 0, np.nan]])
 
 
@@ -220,13 +222,13 @@ def test_wrong_lists() -> None:
     half = {"q": lists["q"]}
     found = preference(log, lists=half, resamples=10)
     assert found.impressions == 20
-    assert "20 pages without lists or a method left aside" in found.notes
+    assert "20 pages without interleaved lists or a method excluded" in found.notes
     for given, message in (
-        ({"lists": {"s": lists["q"]}}, "no page has both lists and a method"),
-        ({"lists": {"q": {"old": ["a"], "new": ["b"]}}}, "document that no ranker has"),
-        ({"lists": lists, "names": ("old", "third")}, "no list of 'third' for the query 'q'"),
+        ({"lists": {"s": lists["q"]}}, "no page has both interleaved lists"),
+        ({"lists": {"q": {"old": ["a"], "new": ["b"]}}}, "document that is in no ranking"),
+        ({"lists": lists, "names": ("old", "third")}, "'third' is missing for the query"),
         ({"lists": lists, "clicks": "dwell"}, "clicks of a method 'dwell'"),
-        ({"method": "Balanced"}, "needs the lists"),
+        ({"method": "Balanced"}, "method requires"),
     ):
         with pytest.raises(CranfieldError, match=message):
             preference(log, **given)

@@ -115,7 +115,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="unknown format 'xml'; expected one of:"):
         log.write(tmp_path, format="xml")
     (tmp_path / "file").write_text("x")
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="cannot be created"):
         log.write(tmp_path / "file" / "below")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

@@ -40,7 +40,7 @@ def test_three_tables() -> None:
     ]
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b"), (1, 1, "c")]
     assert log.clicks.drop("time").rows() == [(0, 2, "b", None), (1, 1, "c", 40.0)]
-    assert log.shown["clicks"].to_list() == [0, 1, 1]
+    assert log.results_with_clicks["clicks"].to_list() == [0, 1, 1]
     assert log.anomalies == {"clicks of unknown dwell": 1}
 
 
@@ -105,12 +105,12 @@ def test_a_flat_table() -> None:
     repeated = cf.online.read_log(
         {"page": [1, 1], "query": 2 * ["q"], "doc": ["a", "b"], "clicks": [3, 0]}
     )
-    assert repeated.shown["clicks"].to_list() == [3, 0]
+    assert repeated.results_with_clicks["clicks"].to_list() == [3, 0]
 
 
 def test_a_flat_table_that_lacks_a_column(tmp_path: Path) -> None:
     path = text(tmp_path / "flat.csv", "page,query,rank,what\n1,cats,1,a\n")
-    with pytest.raises(InputError, match="flat.csv: has ranks, and no doc column"):
+    with pytest.raises(InputError, match="flat.csv: has ranks, but no doc column"):
         cf.online.read_log(path)
     flat = {"page": [1], "query": ["cats"], "rank": [1], "sku": ["a"]}
     with pytest.warns(CranfieldWarning, match="has no column of clicks with values"):
@@ -122,7 +122,7 @@ def test_a_flat_table_that_lacks_a_column(tmp_path: Path) -> None:
 def test_an_empty_number_of_clicks_is_none_with_a_warning(number: int) -> None:
     flat = {"page": [1, 1], "query": ["cats"] * 2, "doc": ["a", "b"], "clicks": [None, number]}
     with pytest.warns(CranfieldWarning, match="1 row without a number of clicks; read as no "):
-        assert cf.online.read_log(flat).shown["clicks"].to_list() == [0, number]
+        assert cf.online.read_log(flat).results_with_clicks["clicks"].to_list() == [0, number]
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_what_is_refused(tmp_path: Path, results: str, clicks: str, said: str) -
 @pytest.mark.parametrize(
     ("pages", "said"),
     [
-        ("page,query\n1,a\n2,b\n1,a\n", "pages.csv:4: page '1' twice"),
+        ("page,query\n1,a\n2,b\n1,a\n", "pages.csv:4: page '1' occurs twice"),
         ("page,query,time\n1,a,NaN\n", "pages.csv:2: time 'NaN' is no time"),
         ("page,query\n1,\n", "pages.csv:2: has no query"),
         ("page,query\n", "is empty: a table of pages has at least one row"),
@@ -294,11 +294,11 @@ def test_what_is_no_log(tmp_path: Path) -> None:
     for source in (3, b"x", None, [], [3], {"page": "x"}, {"page": [1], "query": [1, 2]}):
         with pytest.raises(InputError):
             cf.online.read_log(source)
-    with pytest.raises(InputError, match="none of the forms"):
+    with pytest.raises(InputError, match="not a log of a known format"):
         cf.online.read_log(text(tmp_path / "log.txt", "hello\n"))
-    with pytest.raises(InputError, match="holds neither pages.csv"):
+    with pytest.raises(InputError, match="has neither pages.csv"):
         cf.online.read_log(tmp_path)
-    with pytest.raises(InputError, match="takes no table of clicks"):
+    with pytest.raises(InputError, match="cannot be combined with a table of clicks"):
         cf.online.read_log(text(tmp_path / "log.xml", "<a/>"), clicks=CLICKS)
 
 

@@ -50,11 +50,11 @@ def test_ubi_queries(tmp_path: Path, second: list[str]) -> None:
     """The hits of facets and refreshes under one query_id are other pages."""
     queries = jsonl(tmp_path / "q.jsonl", [query(["a", "b"], 0), query(second, 1)])
     events = jsonl(tmp_path / "e.jsonl", [event("click", "b", 2, 5)])
-    with pytest.raises(InputError, match="q.jsonl:2: page 'p' twice"):
+    with pytest.raises(InputError, match="q.jsonl:2: page 'p' occurs twice"):
         cf.online.read_log(queries, clicks=events, format="ubi")
     log = counted(queries, clicks=events, format="ubi")
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b")]
-    assert log.anomalies["pages twice"] == 1
+    assert log.anomalies["pages recorded twice"] == 1
     assert cf.online.measure(log, "CTR")["CTR"].item() == 0.5
 
 
@@ -91,7 +91,7 @@ def test_flat_tables(tmp_path: Path, form: str) -> None:
         cf.online.read_log(source)
     with pytest.warns(CranfieldWarning, match="3 results of a repeated record"):
         log = cf.online.read_log(source, on_anomaly="count")
-    assert log.shown.rows() == [(0, 1, "a", 0), (0, 2, "b", 1)]
+    assert log.results_with_clicks.rows() == [(0, 1, "a", 0), (0, 2, "b", 1)]
     assert log.anomalies == {REPEATED: 3}
 
 
@@ -123,7 +123,7 @@ def test_a_result_logged_twice_keeps_its_clicks() -> None:
     rows = [("p", 1, "a", 1), ("p", 1, "a", 1), ("p", 2, "b", 0)]
     flat = columns(rows, "page", "rank", "doc", "clicks") | {"query": ["cats"] * 3}
     log = counted(flat)
-    assert log.shown.rows() == [(0, 1, "a", 2), (0, 2, "b", 0)]
+    assert log.results_with_clicks.rows() == [(0, 1, "a", 2), (0, 2, "b", 0)]
     assert log.anomalies["results logged twice"] == 1
 
 

@@ -87,7 +87,7 @@ PAGES = pl.LazyFrame({"page": [1], "query": ["a"]})
         ),
         (3, "cannot be read as a table"),
         ("none.csv", "none.csv: cannot be read: no such file"),
-        ("none.json", "is opened from .csv, .tsv and .parquet"),
+        ("none.json", "uncompressed .csv, .tsv or .parquet"),
     ],
 )
 def test_what_is_refused(results: Any, said: str) -> None:

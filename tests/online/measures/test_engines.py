@@ -29,7 +29,7 @@ def files(log: cf.online.QueryLog, tmp_path_factory: Any) -> dict[str, Path]:
     return {name: folder / f"{name}.parquet" for name in tables}
 
 
-def same(one: cf.online.Measured, other: cf.online.Measured) -> None:
+def same(one: cf.online.OnlineMeasurements, other: cf.online.OnlineMeasurements) -> None:
     for name in ("total", "number", "values", "censored", "without"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
     assert one.units.equals(other.units)

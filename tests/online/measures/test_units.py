@@ -80,8 +80,8 @@ def test_pages_of_no_user_are_said() -> None:
     pages = pl.DataFrame({"id": ["a", "b", "c"], "query": "q", "user": ["u", None, "u"]})
     clicks = pl.DataFrame({"page": [1], "rank": [1], "doc": ["d"]})
     found = cf.online.measure(made_log(pages, None, clicks), "UCTR", "user")
-    assert found.outside == 1
-    assert "1 row is of no user" in str(found)
+    assert found.n_without_unit == 1
+    assert "1 row without user excluded" in str(found)
     assert found["UCTR"].tolist() == [0.0]
 
 
@@ -106,7 +106,7 @@ def test_that_nobody_clicked_is_not_known_without_a_table_of_clicks() -> None:
         with pytest.raises(InputError, match=f"{one} needs clicks, of which no table"):
             cf.online.measure(log, one)
     with pytest.raises(InputError, match="needs clicks"):
-        _ = log.shown
+        _ = log.results_with_clicks
 
 
 def test_documents() -> None:
@@ -118,14 +118,16 @@ def test_documents() -> None:
         / sum(rank in p.ranks for p in pages)
         for rank in range(1, 8)
     }
-    shown = log.shown.with_columns(query=log.pages["query"].gather(log.shown["page"]))
+    shown = log.results_with_clicks.with_columns(
+        query=log.pages["query"].gather(log.results_with_clicks["page"])
+    )
     for query, doc, number, clicked, expected, ratio in found.rows.iter_rows():
         own = shown.filter((pl.col("query") == query) & (pl.col("doc") == doc))
         want = sum(rates[rank] for rank in own["rank"])
         assert (number, clicked) == (own.height, (own["clicks"] > 0).sum())
         np.testing.assert_allclose([expected, ratio], [want, clicked / want], rtol=1e-9)
-    qrels = found.to_qrels((0.5, 1.0, 2.0), shown=2).to_polars()
-    kept = found.rows.filter(pl.col("shown") >= 2)
+    qrels = found.to_qrels((0.5, 1.0, 2.0), min_impressions=2).to_polars()
+    kept = found.rows.filter(pl.col("impressions") >= 2)
     assert qrels.height == kept.height
     both = qrels.join(kept, left_on=["topic", "doc"], right_on=["query", "doc"])
     assert (both["grade"] == sum((both["coec"] >= cut).cast(pl.Int64) for cut in (0.5, 1, 2))).all()

@@ -189,7 +189,7 @@ def _listed(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
     check_several("models", models)
     listed = [models] if isinstance(models, ClickModel) else list(models)
     if not listed:
-        raise PolicyError("there is no click model to evaluate")
+        raise PolicyError("expected at least one click model, got none")
     return listed
 
 
@@ -262,7 +262,7 @@ class PerplexityGain(Result):
 
     Attributes
     ----------
-    model, over, gain, low, high, queries
+    model, baseline, gain, low, high, queries
         The columns of the table.
     by_rank
         Gain at each rank; shape (ranks,).
@@ -273,7 +273,7 @@ class PerplexityGain(Result):
     name: ClassVar[str] = "gain"
     columns: ClassVar[Columns] = {
         "model": Column("Click model B.", key=True),
-        "over": Column("Click model A.", key=True),
+        "baseline": Column("Click model A.", key=True),
         "gain": Column("(p_A - p_B) / (p_A - 1), of the mean perplexity over ranks."),
         "low": Column(
             "Lower bound of the confidence interval over queries drawn with replacement; NaN for"
@@ -284,7 +284,7 @@ class PerplexityGain(Result):
     }
 
     model: str
-    over: str
+    baseline: str
     gain: float
     low: float
     high: float
@@ -305,12 +305,12 @@ class PerplexityGain(Result):
     def heading(self) -> list[str]:
         why = "one query" if self.queries == 1 else "all queries equal"
         interval = between(self.low, self.high) or f"no interval: {why}"
-        return [f"{self.model} over {self.over}: {number(self.gain)}, {interval}"]
+        return [f"{self.model} over {self.baseline}: {number(self.gain)}, {interval}"]
 
 
 def perplexity_gain(
     model: ClickModel,
-    over: ClickModel,
+    baseline: ClickModel,
     log: QueryLog,
     *,
     qrels: Any = None,
@@ -330,8 +330,8 @@ def perplexity_gain(
     ----------
     model
         The model B.
-    over
-        The model A, which the gain of perplexity is over.
+    baseline
+        The model A, whose perplexity the gain is relative to.
     log, qrels
         As for :func:`evaluate_models`.
     conditional
@@ -360,7 +360,7 @@ def perplexity_gain(
         log = with_grades(log, qrels)
     page, rank = log.results["page"].to_numpy(), log.results["rank"].to_numpy().astype(np.intp)
     codes, queries = _coded(log)
-    pair = list(_laid([over, model], log))
+    pair = list(_laid([baseline, model], log))
     ranks = pair[0][1].ranks
     key = codes[page] * ranks + rank - 1
     shape = (queries, ranks)
@@ -396,7 +396,9 @@ def perplexity_gain(
         if np.ptp(gained) > 1e-12:
             low, high = np.quantile(gained, [tail, 1 - tail]).tolist()
     gain, options = float(value), (confidence, resamples, seed, conditional)
-    return PerplexityGain(label(model), label(over), gain, low, high, by_rank, queries, *options)
+    return PerplexityGain(
+        label(model), label(baseline), gain, low, high, by_rank, queries, *options
+    )
 
 
 def _coded(log: QueryLog) -> tuple[Indices, int]:
@@ -408,14 +410,14 @@ def _coded(log: QueryLog) -> tuple[Indices, int]:
 
 
 def perplexity_gains(
-    models: Iterable[ClickModel], over: Model, log: QueryLog, **options: Any
+    models: Iterable[ClickModel], baseline: Model, log: QueryLog, **options: Any
 ) -> pl.DataFrame:
-    """Compute the gains of models over the one of them of a kind, a row each.
+    """Compute the gains of models over the one of them of this kind, one row per model.
 
     `options` are those of :func:`perplexity_gain`.
     """
     listed = list(models)
-    [base] = [model for model in listed if model.model == over]
+    [base] = [model for model in listed if model.model == baseline]
     others = [model for model in listed if model is not base]
     return pl.concat(perplexity_gain(one, base, log, **options).to_polars() for one in others)
 

@@ -218,7 +218,7 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
     if gaps.height:
         name = quoted(log.pages["id"][gaps["page"][0]])
         raise InputError(
-            f"click models need all results of a page by rank from 1; page {name} has gaps",
+            f"click models need results at all ranks from 1; page {name} has gaps",
             source=log.source,
         )
     pages = pages.sort(length, descending=True, maintain_order=True)
@@ -379,7 +379,7 @@ class Model(Spec):
         """Relevance of each item: the product of its parameters; shape (items,)."""
         own = [values[name][:-1] for name, by in self.by.items() if by == "item"]
         if not own:
-            raise self.error(f"{self.name} says nothing of documents")
+            raise self.error(f"{self.name} has no parameter of documents")
         return np.asarray(np.prod(own, axis=0))
 
     def error_of(self, tally: Tally) -> Floats:
@@ -415,7 +415,9 @@ class Climbing(Model):
     """A model with hidden states, fitted by expectation-maximisation."""
 
     iterations: int = parameter(50, integer(1, 10**6), "steps of expectation-maximisation")
-    tolerance: float = parameter(0.0, number(0), "least gain of the objective to go on")
+    tolerance: float = parameter(
+        0.0, number(0), "smallest gain of the objective that continues the iteration"
+    )
 
     def expecting(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         """Return a function from values to expected tallies and the log-likelihood."""
@@ -469,7 +471,7 @@ def models() -> pl.DataFrame:
         {
             "learns": lambda kind: ", ".join(kind.by),
             "parameters": parameters_of,
-            "what it says": summary_of,
+            "description": summary_of,
             "source": attrgetter("source"),
         },
     )

@@ -252,7 +252,7 @@ class ClickModel(Result):
     def relevance_by_document(self) -> pl.DataFrame:
         """Return the relevance; refuse a model that does not distinguish documents."""
         if self.items.tied is not None:
-            raise PolicyError("a model tied by grade tells no documents of a grade apart")
+            raise PolicyError("parameters tied by grade cannot distinguish documents of one grade")
         return self.relevance()
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -315,11 +315,11 @@ class ClickModel(Result):
         check_choice("kind", kind, KINDS)
         name = self.model.name
         if name not in _MEASURES:
-            raise PolicyError(f"{name} is no measure: it does not tell documents apart")
+            raise PolicyError(f"{name} cannot be a measure: it does not distinguish documents")
         measures, parameters = _MEASURES[name]
         measure = measures[KINDS.index(kind)]
         if not measure:
-            why = NO_MEASURES.get(f"rr{name}", "it does not tell whether a click satisfies")
+            why = NO_MEASURES.get(f"rr{name}", "it does not model whether a click satisfies")
             raise PolicyError(f"{name} has no effort: {why}")
         if self.items.tied != "grade":
             raise PolicyError("a measure needs parameters by grade: train(..., tied='grade')")
@@ -339,7 +339,7 @@ class ClickModel(Result):
         made: Measure = REGISTRY[measure](**options)
         made.require_complete()
         if len(str(made)) > LONGEST:
-            raise MeasureError(f"{measure} to rank {ranks} is too long a measure; give a cutoff")
+            raise MeasureError(f"the text of {measure} to rank {ranks} is too long; set a cutoff")
         return made
 
     def user_model(self, *, unjudged: bool = False, **options: Any) -> Continuing:
@@ -374,7 +374,7 @@ class ClickModel(Result):
         name = self.model.name
         utility = None if name == "DCTR" else self.measure(unjudged=unjudged)
         if not isinstance(utility, Chain):
-            raise PolicyError(f"{name} has no user model: its users do not go on from rank to rank")
+            raise PolicyError(f"{name} has no user model: its users do not read from rank to rank")
         return user_of(utility, **options)
 
     def user(self) -> ModelUser:
@@ -492,7 +492,9 @@ class ModelUser:
         """
         codes = np.asarray(grades)
         if codes.ndim != 2 or uniforms.shape[0] != codes.shape[0]:
-            raise PolicyError(f"pages are rows of grades, not of shape {quoted(codes.shape)}")
+            raise PolicyError(
+                f"expected grades of shape (pages, ranks), got shape {quoted(codes.shape)}"
+            )
         items = self.trained.items
         known = np.minimum(codes, items.size)
         if items.tied is not None:
@@ -573,7 +575,7 @@ def train_models(
     tied = "grade" if tied == "grade" else None
     if qrels is not None:
         if tied is None:
-            raise PolicyError("judgments are for parameters tied by grade: tied='grade'")
+            raise PolicyError("qrels requires parameters tied by grade: tied='grade'")
         log = with_grades(log, qrels)
     pages = patterns_of(log, Items.of(log, tied))
     number = int(pages.weights.sum())

@@ -302,7 +302,9 @@ def analyse_experiment(
         )
     else:
         if before is not None:
-            raise PolicyError("before is of a log; in a table a covariate is a column")
+            raise PolicyError(
+                "before requires a log; in a table the covariate is a column of its own"
+            )
         reading |= {"segments": segments, "time": time, "mixed": mixed, "missing": missing}
         units = read_units(data, named, variant=variant, unit=unit, **reading)
     return _report(units, named, options, shares, srm=srm, segments=segments, oec=oec)
@@ -319,13 +321,15 @@ def _report(
     oec: Mapping[str, float] | None,
 ) -> ExperimentReport:
     if len(units.variants) < 2:
-        raise CranfieldError(f"{units.source}: an experiment has two variants, not one")
+        raise CranfieldError(f"{units.source}: expected at least two variants, got one")
     for name, count in units.counts.items():
         if count < 2:
-            raise CranfieldError(f"variant {quoted(name)} has fewer than two units")
+            raise CranfieldError(
+                f"expected at least two units per variant, got fewer in variant {quoted(name)}"
+            )
     shares = None if weights is None else {name: weights[name] for name in units.variants}
     checks = sample_ratio(units.counts, shares)
-    by_level = _sample_ratios(units, checks.expected_share)
+    by_level = _sample_ratios(units, checks.expected_proportion)
     stopped = srm == "stop" and (checks.alarm or bool((by_level["adjusted_p"] < ALARM).any()))
     by_arm = moments(units.columns, units.arm, (len(units.variants),))
     arms = {name: arm_means(by_arm, placed, options.theta) for name, placed in units.placed.items()}
@@ -404,7 +408,7 @@ def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
     for test, method in (("bootstrap", "a bootstrap"), ("always valid", "an always-valid method")):
         if test in tests:
             more = f"; {method} is not valid and decides nothing: errors='permutation' is exact"
-    return [f"few units ({listed}): only large differences can be found{more}"]
+    return [f"few units ({listed}): only large differences can be detected{more}"]
 
 
 def _notes_on_constants(
@@ -444,7 +448,7 @@ def _notes_on_skewness(
         worse, better = (upper, lower) if down else (lower, upper)
         treated, control = (units.counts[one] for one in (variant, units.variants[0]))
         distorted = (
-            f"without any effect Welch's test would find it worse in about {worse:.2g} and better"
+            f"without any effect Welch's test would call it worse in about {worse:.2g} and better"
             f" in about {better:.2g} of experiments, not {options.alpha / 2:g} each"
         )
         remedy = "; a permutation test keeps its level" if options.errors == "delta" else ""

@@ -116,7 +116,7 @@ class Effects:
         pvalue = np.where(constant, of_tail(tail, alternative), pvalue)
         return np.where(np.isnan(self.error + self.difference), np.nan, pvalue)
 
-    def limits(self, critical: Critical) -> Limits:
+    def interval(self, critical: Critical) -> Limits:
         """Return the interval of the difference; NaN if nothing varies within either variant."""
         with np.errstate(invalid="ignore"):
             half = np.where(self.error == 0, np.nan, critical(self.df) * self.error)
@@ -151,7 +151,7 @@ class Effects:
 
     def inference(self, critical: Critical, lift: str) -> tuple[Floats, ...]:
         """Return the values of :data:`INFERENCE`."""
-        return (*self.limits(critical), *self.lift_interval(critical, lift), self.pvalue())
+        return (*self.interval(critical), *self.lift_interval(critical, lift), self.pvalue())
 
     def against(self, margin: float | str, good: str) -> Effects:
         """Compare with the mean of the control after the accepted loss (absolute or percent)."""
@@ -293,7 +293,7 @@ def always_valid(
     chosen = parse_sequential(method)
     d, s, n = (np.asarray(one, dtype=np.float64) for one in (difference, error, units))
     if np.isinf(d).any():
-        raise PolicyError("differences are finite, or NaN where there is none")
+        raise PolicyError("differences must be finite or NaN")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = chosen.ratio(s**2, n, alpha)
         z = np.where(s > 0, d / s, 0.0)

@@ -142,7 +142,10 @@ def _two(given: Any) -> tuple[str, str]:
     parts: Any = given.split("/") if isinstance(given, str) else given
     named = isinstance(parts, (list, tuple)) and all(isinstance(one, str) for one in parts)
     if not (named and 1 <= len(parts) <= 2 and all(one.strip() for one in parts)):
-        raise PolicyError(f"a metric is a column or two, such as clicks/pages, not {quoted(given)}")
+        raise PolicyError(
+            "a metric must be a column or a ratio of two, such as clicks/pages, got"
+            f" {quoted(given)}"
+        )
     return (parts[0].strip(), parts[1].strip() if len(parts) == 2 else "")
 
 
@@ -159,7 +162,7 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
             for one in listed
         }
     if not isinstance(metrics, Mapping) or not metrics:
-        raise PolicyError("metrics are columns by name, one at least")
+        raise PolicyError("metrics must be columns by name, at least one")
     return {
         str(name): one if isinstance(one, Metric) else Metric(one) for name, one in metrics.items()
     }

@@ -88,11 +88,11 @@ class CascadeUser:
         for what in ("click", "stop"):
             given = numbers(getattr(self, what), f"the probabilities of a {what}")
             if given.ndim != 1 or not given.size or not ((given >= 0) & (given <= 1)).all():
-                raise PolicyError(f"the probabilities of a {what} by grade lie between 0 and 1")
+                raise PolicyError(f"{what} must have probabilities between 0 and 1, one per grade")
             object.__setattr__(self, what, tuple(given.tolist()))
         if len(self.click) != len(self.stop):
             raise PolicyError(
-                f"probabilities of a click are of {len(self.click)} grades, those of stopping of"
+                f"click and stop must have as many grades, got {len(self.click)} and"
                 f" {len(self.stop)}"
             )
 
@@ -115,7 +115,7 @@ class CascadeUser:
         click, stop, shown = self._rows(grades)
         width = 2 * shown.shape[1]
         if uniforms.ndim != 2 or len(uniforms) != len(shown) or uniforms.shape[1] < width:
-            raise PolicyError(f"clicks on {shown.shape[1]} ranks need {width} numbers a page")
+            raise PolicyError(f"expected {width} numbers per page for {shown.shape[1]} ranks")
         clicked = (uniforms[:, 0:width:2] < click) & shown
         stopped = uniforms[:, 1:width:2] < stop
         if self.after == "clicked":
@@ -136,7 +136,7 @@ class CascadeUser:
         """Return the probabilities of a click and of stopping at each result, if it exists."""
         rows = np.asarray(grades)
         if rows.ndim != 2 or rows.dtype.kind not in "iu":
-            raise PolicyError("grades are whole numbers, by page and rank")
+            raise PolicyError("grades must be integers of shape (pages, ranks)")
         if rows.size and rows.max() >= len(self.click):
             raise PolicyError(
                 f"grade {rows.max()} has no click probability: the {self.name} user has grades 0"
@@ -184,8 +184,8 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
     of_name = PRESETS[name]
     if grades not in of_name:
         raise PolicyError(
-            f"simulated users know 2, 3 or 5 grades, not {quoted(grades)}; CascadeUser takes"
-            " custom probabilities"
+            f"grades must be 2, 3 or 5 grades, got {quoted(grades)}; CascadeUser takes custom"
+            " probabilities"
         )
     return CascadeUser(*of_name[grades], after=stop, name=name)
 
@@ -290,12 +290,12 @@ def bias(
     filled = law.lists >= 0
     ranks = int(filled.sum(axis=1).max())
     if ranks > _LONGEST:
-        raise PolicyError(f"bias is computed of lists of up to {_LONGEST} documents, not {ranks}")
+        raise PolicyError(f"bias requires lists of up to {_LONGEST} documents, got {ranks}")
     pairs = list(combinations(range(rankers), 2))
     if 2**ranks * law.lists.size * (1 + len(pairs)) > _MOST_WORK:
         raise PolicyError(
             f"bias of {counted(2**ranks, 'set')} of clicks on {counted(len(law.lists), 'list')} by"
-            f" {counted(rankers, 'ranker')} takes too long: fewer rankers or a smaller length"
+            f" {counted(rankers, 'ranker')} takes too long; use fewer rankers or a smaller length"
         )
     sets: Bools = (np.arange(2**ranks)[:, None] >> np.arange(ranks) & 1).astype(bool)
     credits = np.zeros((2, rankers))

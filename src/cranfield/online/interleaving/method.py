@@ -89,11 +89,11 @@ def rankings_of(lists: Given) -> Rankings:
         rows = [*lists]
         names = [f"ranker {1 + k}" for k in range(len(rows))]
     if len(rows) < 2:
-        raise PolicyError(f"two or more rankings are interleaved, not {len(rows)}")
+        raise PolicyError(f"expected two or more rankings, got {len(rows)}")
     listed = [_ids(row, name) for row, name in zip(rows, names, strict=True)]
     code = {doc: k for k, doc in enumerate(dict.fromkeys(doc for row in listed for doc in row))}
     if not code:
-        raise PolicyError("there is no document in any of the rankings")
+        raise PolicyError("expected documents, got only empty rankings")
     orders = np.full((len(listed), max(map(len, listed))), -1, dtype=np.intp)
     for order, row in zip(orders, listed, strict=True):
         order[: len(row)] = [code[doc] for doc in row]
@@ -102,13 +102,15 @@ def rankings_of(lists: Given) -> Rankings:
 
 def _ids(row: Iterable[Id], name: str) -> list[Id]:
     if isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
-        raise PolicyError(f"{quoted(name)} is no list of document ids: {quoted(row)}")
+        raise PolicyError(f"{quoted(name)} must be a list of document ids, got {quoted(row)}")
     docs = row.tolist() if isinstance(row, np.ndarray) else list(row)
     for doc in docs:
         if not isinstance(doc, (str, int)) or isinstance(doc, bool):
-            raise PolicyError(f"{quoted(name)} has {quoted(doc)}, which is no document id")
+            raise PolicyError(f"{quoted(name)} must have document ids, got {quoted(doc)}")
     if twice := repeated(docs):
-        raise PolicyError(f"{quoted(name)} has the document {quoted(twice[0])} twice")
+        raise PolicyError(
+            f"{quoted(name)} must have different documents, got {quoted(twice[0])} twice"
+        )
     return docs
 
 
@@ -399,7 +401,7 @@ def interleaving_methods() -> pl.DataFrame:
         {
             "rankers": lambda kind: str(kind.max_rankers or "2 or more"),
             "parameters": parameters_of,
-            "what it does": summary_of,
+            "description": summary_of,
             "source": attrgetter("source"),
         },
     )

@@ -107,7 +107,7 @@ class TeamDraft(InterleavingMethod):
     common_prefix: str = parameter(
         "teams",
         choice("teams", "nobody"),
-        "'nobody': the common prefix of all rankings is in no team",
+        "'nobody': the common prefix of all rankings belongs to no team",
     )
 
     @property
@@ -215,7 +215,7 @@ def _forward(
     lists, ranks, rankers = probabilities.shape
     if not replace and rankers > _MAX_RANKERS:
         raise PolicyError(
-            f"marginal credit without replacement takes at most {_MAX_RANKERS} rankers"
+            f"marginal credit without replacement requires at most {_MAX_RANKERS} rankers"
         )
     first = np.zeros((lists, 1 + width))
     first[:, 0] = 1
@@ -352,9 +352,7 @@ class PairwisePreference(InterleavingMethod):
         " authors' code",
     )
     outcome: str = parameter("difference", choice("sign", "difference"), "as of others")
-    mean: bool = parameter(
-        False, flag, "whether to divide by the number of pairs, as in the authors' code"
-    )
+    mean: bool = parameter(False, flag, "divide by the number of pairs, as in the authors' code")
 
     def lists(self, rankings: Rankings, length: int) -> Steps:
         best, docs = rankings.best, np.arange(len(rankings.docs))
@@ -435,7 +433,7 @@ def minimised(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
         scaled, left = cost[columns] / scale, matrix[:, columns]
         optimum = linprog(scaled, A_eq=left, b_eq=sums, options=options)
         if not optimum.success:
-            raise CranfieldError(f"no optimum was found: {optimum.message}")
+            raise CranfieldError(f"the optimisation failed: {optimum.message}")
         reduced = scaled - optimum.eqlin.marginals @ left
         on_face = (reduced <= _ZERO) | (optimum.x > _ZERO)
         point, columns = optimum.x[on_face], columns[on_face]

@@ -308,13 +308,15 @@ def preference_by_credits(
     """
     check_several("names", names)
     if not isinstance(unit, str):
-        raise ArgumentError(f"unit is what a unit is called, not {quoted(unit)}")
+        raise ArgumentError(f"unit must be a name, got {quoted(unit)}")
     values = numbers(credits, "credits")
     if values.ndim == 1:
         values = np.stack([values, np.zeros(len(values))], axis=1)
     values = checked_credits(values)
     if values.shape[1] != 2:
-        raise PolicyError("a preference is between two rankers: see preference_matrix_by_credits")
+        raise PolicyError(
+            "expected credits of two rankers; use preference_matrix_by_credits for more"
+        )
     code, kind = unit_codes(units, len(values)), "impression" if units is None else unit
     options = expected, confidence, resamples, seed
     first, second = values.T
@@ -325,7 +327,9 @@ def checked_credits(credits: Any) -> Floats:
     """Return credits as floats, shape (impressions, rankers)."""
     values = numbers(credits, "credits")
     if values.ndim != 2 or values.shape[1] < 2 or np.isinf(values).any():
-        raise PolicyError("credits are finite numbers, a row an impression, a column a ranker")
+        raise PolicyError(
+            "credits must be finite numbers, a row per impression and a column per ranker"
+        )
     return values
 
 
@@ -333,16 +337,17 @@ def unit_codes(units: Any, impressions: int) -> Indices:
     """Number the units of impressions; without units each impression is one."""
     if units is None:
         return np.arange(impressions)
-    wrong = "units are labels, one of each impression"
+    wrong = "units must be labels, one per impression"
     labels = as_array(units, wrong)
     if labels.shape != (impressions,):
         raise PolicyError(
-            f"{counted(impressions, 'impression')}, and units of shape {labels.shape}"
+            f"units must have a label per impression, got shape {labels.shape} for"
+            f" {counted(impressions, 'impression')}"
         )
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)
     except TypeError:
-        raise PolicyError(f"{wrong}, and not of kinds that have no order") from None
+        raise PolicyError(f"{wrong}, of kinds that can be sorted") from None
 
 
 Options = tuple[float, float, int, int]
@@ -392,10 +397,12 @@ def _preference(
     check_share("confidence", confidence)
     pair = tuple(map(str, names))
     if len(pair) != 2 or pair[0] == pair[1]:
-        raise PolicyError(f"names are those of two rankers, not {quoted(names)}")
+        raise PolicyError(f"names must be two rankers, got {quoted(names)}")
     kinds, number = kinds[number > 0], number[number > 0]
     if not number.size:
-        raise CranfieldError("there is no impression to tell rankers apart by")
+        raise CranfieldError(
+            "expected at least one impression, got none: no impression to compare rankers by"
+        )
     wins, losses, ties = map(int, number @ kinds)
     sign = np.sign(kinds[:, 0] - kinds[:, 1])
     ahead, behind, level = (int(number[sign == one].sum()) for one in (1, -1, 0))
@@ -415,8 +422,8 @@ def _preference(
             # The probability that a unit with many impressions is ahead is not known.
             z, pvalue = np.array(np.nan), np.nan
             notes.append(
-                f"an expected proportion other than 0.5 refers to impressions: there is no sign"
-                f" test by {unit}; the bootstrap p-value of the outcome tests it"
+                f"an expected proportion other than 0.5 refers to impressions, so no sign test by"
+                f" {unit} is computed; the bootstrap p-value of the outcome tests it"
             )
         samples = _resampled(kinds, number, resamples, seed)
         outcomes = outcome_of(samples)

@@ -63,7 +63,7 @@ def records(
         raise InputError(f"expected {what}, one a line, got {form}", source=source)
     if b"\\u" in raw and (lone := _LONE.search(raw)):
         line = raw.count(b"\n", 0, lone.start()) + 1
-        raise InputError("is no valid JSON: half of a surrogate pair", source=source, line=line)
+        raise InputError("is not valid JSON: half of a surrogate pair", source=source, line=line)
     try:
         if types is None:
             # Without reading: a number where another line has true or false is read as text later.

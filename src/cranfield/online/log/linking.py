@@ -85,7 +85,7 @@ def first_records(
         table.refuse(repeated | doubled, lambda row: _reason(row, key))
     doubled &= drop_doubled
     anomalies = [
-        Anomaly(what, int(rows.sum()), "left out", table.source)
+        Anomaly(what, int(rows.sum()), "excluded", table.source)
         for what, rows in (
             ("results logged twice", doubled),
             ("results of a repeated record of their page", repeated),
@@ -118,7 +118,7 @@ def repeated_rows(frame: pl.DataFrame) -> pl.Series:
 def _reason(row: dict[str, Any], key: str) -> str:
     page = quoted(row["page"])
     if row["doc"] is None:
-        return f"page {page} twice"
+        return f"page {page} occurs twice"
     if key == "rank":
         return f"rank {row['rank']} twice on page {page}"
     return f"document {quoted(row['doc'])} twice on page {page}, whose results have no ranks"
@@ -208,9 +208,9 @@ def _pages(table: Table, on_anomaly: str) -> tuple[pl.DataFrame, bool, list[Anom
     frame = typed(table.frame.select(table.names), PAGES)
     again = ~frame["id"].is_first_distinct()
     if on_anomaly == "refuse":
-        table.refuse(again, lambda row: f"page {quoted(row['id'])} twice")
-    twice = "of which the first is kept"
-    anomalies = [Anomaly("pages twice", int(again.sum()), twice, table.source)]
+        table.refuse(again, lambda row: f"page {quoted(row['id'])} occurs twice")
+    twice = "the first record is kept"
+    anomalies = [Anomaly("pages recorded twice", int(again.sum()), twice, table.source)]
     frame = frame.filter(~again)
     if "user" in frame.columns and "variant" in frame.columns:
         pairs = frame.select("user", "variant").drop_nulls().unique()
@@ -220,7 +220,7 @@ def _pages(table: Table, on_anomaly: str) -> tuple[pl.DataFrame, bool, list[Anom
     if "time" in frame.columns and stream is not None and not frame["time"].is_sorted():
         back = pl.col("time") < pl.col("time").forward_fill().shift(1).over(stream)
         number = frame.filter(pl.col(stream).is_not_null()).select(back.sum()).item()
-        anomalies.append(Anomaly("pages before the page above them", int(number)))
+        anomalies.append(Anomaly("pages out of chronological order", int(number)))
     return frame, bool(again.any()), anomalies
 
 
@@ -242,7 +242,7 @@ def _results(
 ) -> tuple[pl.DataFrame, list[Anomaly]]:
     """Return results by page and rank; `again` says that a page was recorded twice."""
     if "rank" not in table.names and again:
-        reason = "expected ranks, by which repeated records of a page are told apart"
+        reason = "expected ranks, by which repeated records of a page are recognised"
         raise InputError(reason, source=table.source)
     table, anomalies = first_records(table, on_anomaly)
     frame = placed(_own_columns(table), place)
@@ -250,12 +250,12 @@ def _results(
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
     lost = frame["page"].null_count()
-    anomalies.append(Anomaly("results of no page", lost, "left out", table.source))
+    anomalies.append(Anomaly("results of no page", lost, "excluded", table.source))
     frame = typed(frame, RESULTS).drop_nulls("page")
     if not _keys(frame).is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
     twice = repeated_rows(frame.select("page", "doc"))
-    anomalies.append(Anomaly("documents twice on a page", int(twice.sum())))
+    anomalies.append(Anomaly("documents repeated on a page", int(twice.sum())))
     return frame, anomalies
 
 
@@ -284,20 +284,20 @@ def _clicks(
     nowhere = table.frame["rank"].is_null() & table.frame["doc"].is_null()
     table.refuse(nowhere, lambda row: "a click names neither a rank nor a document")
     frame = _with_dwell(placed(_own_columns(table), place))
-    anomalies = [Anomaly("clicks on no page", frame["page"].null_count(), "left out", source)]
+    anomalies = [Anomaly("clicks on no page", frame["page"].null_count(), "excluded", source)]
     if "time" in frame.columns and "time" in pages.columns:
         early = frame["time"] < pages["time"].gather(frame["page"])
         early = early.fill_null(False)
         if on_anomaly == "refuse":
             table.refuse(early, lambda row: f"a click before its page {quoted(row['page'])}")
-        unknown = "their times are taken as unknown"
+        unknown = "their times are treated as unknown"
         anomalies.append(Anomaly("clicks before their page", int(early.sum()), unknown, source))
         frame = frame.with_columns(time=pl.when(~early).then(pl.col("time")))
     frame, of_results = _on_results(frame.drop_nulls("page"), shown, source)
     anomalies += of_results
     if "time" in frame.columns:
         twice = repeated_rows(frame) & frame["time"].is_not_null()
-        anomalies.append(Anomaly("clicks logged twice", int(twice.sum()), "left out", source))
+        anomalies.append(Anomaly("clicks logged twice", int(twice.sum()), "excluded", source))
         frame = frame.filter(~twice)
     repeated = frame.height - _keys(frame).n_unique()
     anomalies.append(Anomaly("clicks on a result that was clicked before", repeated))
@@ -344,7 +344,7 @@ def _on_results(
             frame = frame.with_columns(pl.lit(None, kind).alias(name))
     if shown.is_empty():
         if not has_ranks or frame["rank"].null_count():
-            reason = "clicks name no rank, and there is no table of results"
+            reason = "clicks without ranks require a table of results"
             raise InputError(reason, source=source)
         return frame, []
     results = shown.select("page", "rank", "doc", row=pl.int_range(pl.len(), dtype=pl.Int64))
@@ -354,10 +354,10 @@ def _on_results(
         row = row.scatter(other.arg_true(), _rows_at(frame.filter(other), results, "doc"))
     moved = int((other & frame["rank"].is_not_null() & row.is_not_null()).sum())
     frame = frame.with_columns(rank=shown["rank"].gather(row), doc=shown["doc"].gather(row))
-    taken = "taken as clicks on the document"
+    taken = "counted as clicks on the document"
     anomalies = [
-        Anomaly("clicks whose rank holds another document", moved, taken, source),
-        Anomaly("clicks on no result", frame["rank"].null_count(), "left out", source),
+        Anomaly("clicks whose rank has another document", moved, taken, source),
+        Anomaly("clicks on no result", frame["rank"].null_count(), "excluded", source),
     ]
     return frame.drop_nulls("rank"), anomalies
 
@@ -374,7 +374,7 @@ def _without_bots(log: QueryLog, most: int) -> QueryLog:
     """Drop users, or sessions where there are no users, with too many queries."""
     unit = next((name for name in ("user", "session") if name in log.pages.columns), None)
     if unit is None:
-        raise InputError("max_queries needs the user or the session of pages", source=log.source)
+        raise InputError("max_queries requires the user or the session of pages", source=log.source)
     many = (pl.len().over(unit) > most) & pl.col(unit).is_not_null()
     bots = log.pages.select(many).to_series()
     if not bots.any():

@@ -173,7 +173,7 @@ class QueryLog(Plotted):
             raise InputError(f"{purpose} needs {NOT_TOLD[table]}", source=self.source)
 
     @cached_property
-    def shown(self) -> pl.DataFrame:
+    def results_with_clicks(self) -> pl.DataFrame:
         """The results, with the number of clicks on each as `clicks`."""
         self.require("clicks", purpose="what was clicked of what was shown")
         number = self.clicks.group_by("page", "rank").agg(pl.len().alias("clicks"))
@@ -205,10 +205,13 @@ class QueryLog(Plotted):
             true = {*map(type, values)} <= {bool, np.bool_, type(None)}
             mask = pl.Series(values, dtype=pl.Boolean if true else pl.Object)
         if mask.dtype not in {pl.Boolean, pl.Null}:
-            raise PolicyError("keep has a truth value for each page, and nothing else")
+            raise PolicyError("keep must be a truth value for each page")
         if mask.len() != self.pages.height:
             number = counted(mask.len(), "truth value")
-            raise PolicyError(f"keep has {number} for {counted(self.pages.height, 'page')}")
+            raise PolicyError(
+                f"keep must be a truth value for each page, got {number} for"
+                f" {counted(self.pages.height, 'page')}"
+            )
         mask = mask.cast(pl.Boolean).fill_null(False)
         row = mask.cast(pl.Int64).cum_sum() - 1
 
@@ -256,7 +259,7 @@ class QueryLog(Plotted):
             target.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             reason = (getattr(error, "strerror", None) or str(error)).lower()
-            raise InputError(f"cannot be made: {reason}", source=str(target)) from error
+            raise InputError(f"cannot be created: {reason}", source=str(target)) from error
         times = [] if format == "parquet" else [pl.col(pl.Datetime).dt.strftime(_TIME)]
         for name, table in tables.items():
             write_table(table.with_columns(times), target / f"{name}.{suffix}", suffix)
@@ -375,5 +378,7 @@ def _seconds(timeout: Any) -> float:
     else:
         seconds = 0
     if not 0 < seconds <= _LONGEST:
-        raise PolicyError(f"timeout {quoted(timeout)} is no time such as 30m, up to a year")
+        raise PolicyError(
+            f"timeout must be a time such as 30m, up to a year, got {quoted(timeout)}"
+        )
     return seconds

@@ -86,7 +86,7 @@ def read_log(
     >>> log = cf.online.read_log(pages, results, {"page": ["p"], "rank": [2]})
     >>> log
     QueryLog(2 pages, 3 results, 1 click)
-    >>> log.shown.rows()
+    >>> log.results_with_clicks.rows()
     [(0, 1, 'a', 0), (0, 2, 'b', 1), (1, 1, 'c', 0)]
     """
     check_several("click_actions", click_actions)
@@ -118,7 +118,7 @@ def read_files(files: Sequence[str], **options: Any) -> QueryLog:
     plain = [file for file, (name, _, _) in zip(files, pairs, strict=True) if name not in named]
     if len(plain) not in ({1} if named else {1, 2, 3}) or len(plain) + len(named) < len(files):
         raise PolicyError(
-            "a log is one file; or PAGES RESULTS CLICKS; or PAGES and results=FILE or clicks=FILE"
+            "expected one file, PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
         )
     if [*plain, *named.values()].count("-") > 1:
         raise PolicyError("standard input cannot be two files")

@@ -120,7 +120,7 @@ def _lazy(path: Any, schema: Schema) -> nw.LazyFrame[Any]:
     source = Source(fspath(path))
     form = FORMAT_OF_SUFFIX.get(Path(source.path).suffix.lower(), "")
     if form not in _SCANS:
-        reason = f"a {schema.kind} is opened from .csv, .tsv and .parquet, not packed"
+        reason = f"a {schema.kind} must be an uncompressed .csv, .tsv or .parquet file"
         raise InputError(reason, source=source.name)
     if form == "parquet":
         check_parquet_file(source.path)

@@ -35,22 +35,22 @@ class ExpectedClicks(TableResult):
     columns: ClassVar[Columns] = {
         "query": Column("Query.", key=True),
         "doc": Column("Document.", key=True),
-        "shown": Column("Number of pages that show it."),
-        "clicked": Column("Number of these on which it was clicked."),
+        "impressions": Column("Number of pages that show it."),
+        "clicks": Column("Number of these on which it was clicked."),
         "expected": Column("Number of clicks expected at its ranks."),
-        "coec": Column("clicked / expected; null if none is expected."),
+        "coec": Column("clicks / expected; null if none is expected."),
     }
 
     rates: dict[int, float]
 
-    def to_qrels(self, cuts: Sequence[float] = (0.5, 1.0), *, shown: int = 1) -> Qrels:
+    def to_qrels(self, cuts: Sequence[float] = (0.5, 1.0), *, min_impressions: int = 1) -> Qrels:
         """Return judgments by clicks: the grade is the number of cuts that COEC reaches.
 
         Parameters
         ----------
         cuts
             Ascending, above 0.
-        shown
+        min_impressions
             Minimum number of pages that show a document, for it to be judged.
 
         Raises
@@ -58,15 +58,17 @@ class ExpectedClicks(TableResult):
         PolicyError
             For cuts that do not ascend from above 0.
         InputError
-            If no document was shown so often.
+            If no document was shown that often.
         """
         check_several("cuts", cuts)
         limits = numbers(list(cuts), "cuts")
         if not limits.size or not (limits[0] > 0 and (np.diff(limits) > 0).all()):
-            raise PolicyError(f"cuts ascend from above 0, not {list(cuts)}")
-        rows = self.rows.filter((pl.col("shown") >= shown) & pl.col("coec").is_not_null())
+            raise PolicyError(f"cuts must be ascending and above 0, got {list(cuts)}")
+        rows = self.rows.filter(
+            (pl.col("impressions") >= min_impressions) & pl.col("coec").is_not_null()
+        )
         if rows.is_empty():
-            raise InputError(f"no document was shown on {counted(shown, 'page')}")
+            raise InputError(f"no document has {counted(min_impressions, 'impression')} or more")
         grade = np.searchsorted(limits, rows["coec"].to_numpy(), side="right")
         return read_qrels(rows.select(topic="query", doc="doc").with_columns(grade=grade))
 
@@ -101,18 +103,18 @@ def coec(log: Log) -> ExpectedClicks:
     """
     tables, shown = _shown(log, "COEC")
     number = shown.group_by("query", "doc", "rank").agg(
-        nw.len().alias("shown"), nw.col("clicked").sum().alias("clicked")
+        nw.len().alias("impressions"), nw.col("clicked").sum().alias("clicks")
     )
     # Sums of rates go by rank, so that no engine changes a bit.
     by_rank = collected(number).sort("query", "doc", "rank")
     rates = tables.rank_rates
-    expected = pl.col("shown") * pl.col("rank").replace_strict(rates, return_dtype=pl.Float64)
+    expected = pl.col("impressions") * pl.col("rank").replace_strict(rates, return_dtype=pl.Float64)
     table = (
         by_rank.with_columns(expected=expected)
         .group_by("query", "doc", maintain_order=True)
-        .agg(pl.col("shown", "clicked").cast(pl.Int64).sum(), pl.col("expected").sum())
+        .agg(pl.col("impressions", "clicks").cast(pl.Int64).sum(), pl.col("expected").sum())
         .with_columns(
-            coec=pl.when(pl.col("expected") > 0).then(pl.col("clicked") / pl.col("expected"))
+            coec=pl.when(pl.col("expected") > 0).then(pl.col("clicks") / pl.col("expected"))
         )
     )
     return ExpectedClicks(table, rates)

@@ -92,7 +92,7 @@ class UnitSums:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Measured(TableResult):
+class OnlineMeasurements(TableResult):
     """Values of online measures, by unit; made by :func:`measure`.
 
     Each column is also an attribute, of shape (units, measures). The mean of values of which some
@@ -106,7 +106,7 @@ class Measured(TableResult):
         Columns that define the units, such as `("query", "variant")`; empty for the whole log.
     measures
         The measures.
-    outside
+    n_without_unit
         Number of rows that belong to no unit, such as pages without a user; the largest number over
         the measures.
     source
@@ -128,7 +128,7 @@ class Measured(TableResult):
 
     by: tuple[str, ...]
     measures: tuple[OnlineMeasure, ...]
-    outside: int = 0
+    n_without_unit: int = 0
     source: str = "log"
 
     def __getattr__(self, name: str) -> NDArray[Any]:
@@ -149,7 +149,7 @@ class Measured(TableResult):
         parsed = parse_online_measure(measure)
         if parsed not in self.measures:
             known = ", ".join(map(str, self.measures))
-            raise MeasureError(f"{parsed} was not measured; there are {known}")
+            raise MeasureError(f"{parsed} was not measured; expected one of: {known}")
         return np.asarray(self.means[:, self.measures.index(parsed)])
 
     def scores(self, measure: str | OnlineMeasure) -> Scores:
@@ -176,7 +176,7 @@ class Measured(TableResult):
         parsed, own = parse_online_measure(measure), self[measure]
         names = [key for key in self.by if key != "variant"]
         if len(names) != 1:
-            raise PolicyError("scores need values by one unit, such as by=['query', 'variant']")
+            raise PolicyError("scores require values by one unit, such as by=['query', 'variant']")
         units = self.units
         if "variant" not in self.by:
             units = units.with_columns(variant=pl.lit(self.source))
@@ -211,9 +211,9 @@ class Measured(TableResult):
                     f"{one}: the mean of {counted(int(number), one.values_of)};"
                     f" {share:.1%} ({least:,}) are censored"
                 )
-        if self.outside:
-            rows = f"{counted(self.outside, 'row')} {'is' if self.outside == 1 else 'are'}"
-            notes.append(f"{rows} of no {' and '.join(self.by)}")
+        if self.n_without_unit:
+            rows = counted(self.n_without_unit, "row")
+            notes.append(f"{rows} without {' and '.join(self.by)} excluded")
         return notes
 
     def tables(self) -> list[Table]:
@@ -250,7 +250,7 @@ def measure(
     by: str | Sequence[Annotated[str, OneOf(BY)]] | None = None,
     *,
     labels: Any = None,
-) -> Measured:
+) -> OnlineMeasurements:
     """Compute online measures of a log.
 
     Parameters
@@ -273,7 +273,7 @@ def measure(
 
     Returns
     -------
-    Measured
+    OnlineMeasurements
         The value of each unit and measure, with the numbers of values and of missing ones.
 
     Raises
@@ -305,16 +305,16 @@ def measure(
 
 def _measured(
     tables: LogTables, measures: Sequence[OnlineMeasure], pages: pl.DataFrame, keys: Sequence[str]
-) -> Measured:
+) -> OnlineMeasurements:
     units = pages.select(keys).drop_nulls().unique().sort(keys) if keys else pl.DataFrame()
     size = units.height if keys else 1
     sums = np.zeros((len(SUMS), size, len(measures)))
-    outside = 0
+    n_without_unit = 0
     for k, one in enumerate(measures):
         rows = one.rows(pages, keys)
         place = _places(rows, units, keys)
         inside = place >= 0
-        outside = max(outside, int((~inside).sum()))
+        n_without_unit = max(n_without_unit, int((~inside).sum()))
         for name, of_units in zip(SUMS, sums[..., k], strict=True):
             of_units[:] = _summed(place[inside], rows[name].to_numpy()[inside], size)
     table = {
@@ -325,7 +325,9 @@ def _measured(
         **{name: part.ravel() for name, part in zip(SUMS[:2], sums[:2], strict=True)},
         **{name: part.ravel() for name, part in zip(SUMS[2:], sums[2:].astype(int), strict=True)},
     }
-    return Measured(pl.DataFrame(table), tuple(keys), tuple(measures), outside, tables.source)
+    return OnlineMeasurements(
+        pl.DataFrame(table), tuple(keys), tuple(measures), n_without_unit, tables.source
+    )
 
 
 def _summed(place: Indices, values: Floats, size: int) -> Floats:
@@ -395,9 +397,9 @@ def ready(
     for key in keys:
         check_choice("by", key, BY)
         if tables.lacks([("pages", key)]):
-            raise InputError(f"values by {key} need the {key} of pages", source=tables.source)
+            raise InputError(f"values by {key} require the {key} of pages", source=tables.source)
         if keys.count(key) > 1:
-            raise PolicyError(f"by names {quoted(key)} twice")
+            raise PolicyError(f"by must name different columns, got {quoted(key)} twice")
     parsed = _parsed(measures, keys, tables, labels is not None)
     columns = {name for one in parsed for name in one.columns()} | {*keys} - {"page"}
     if until:
@@ -425,12 +427,14 @@ def _parsed(
     listed = [measures] if isinstance(measures, (str, OnlineMeasure)) else list(measures)
     parsed = list(dict.fromkeys(map(parse_online_measure, listed)))
     if not parsed:
-        raise MeasureError("no online measure was given")
+        raise MeasureError("expected at least one online measure, got none")
     for one in parsed:
         if fine := _too_fine(one, keys):
-            raise MeasureError(f"{one} is of {one.level}s, and has no value by {fine}")
+            raise MeasureError(
+                f"{one} is a measure of {one.level}s and cannot be computed by {fine}"
+            )
         if lacking := tables.lacks(one.needs - known):
-            hint = ", which `labels` give" if ("pages", "label") in one.needs else ""
+            hint = ", set by labels=" if ("pages", "label") in one.needs else ""
             raise InputError(f"{one} needs {lacking}{hint}", source=tables.source)
     return parsed
 
@@ -457,9 +461,9 @@ def _labelled(pages: pl.DataFrame, labels: Any, wanted: Iterable[str], source: s
     ids = pages.select(page=pl.col(key).cast(pl.String))
     frame = table.frame.select("page", "label")
     for page in frame["page"].filter(frame["page"].is_duplicated()):
-        raise InputError(f"page {quoted(page)} has two labels", source=table.source)
+        raise InputError(f"page {quoted(page)} has several labels", source=table.source)
     for page in frame.join(ids, on="page", how="anti")["page"]:
-        raise InputError(f"{source} has no page {quoted(page)}", source=table.source)
+        raise InputError(f"unknown page {quoted(page)}: it is not in {source}", source=table.source)
     label = ids.join(frame, on="page", how="left", maintain_order="left")["label"]
     known = label.drop_nulls().unique().sort()
     for name in wanted:

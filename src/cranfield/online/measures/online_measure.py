@@ -132,7 +132,7 @@ class OnlineMeasure(Spec):
 
     def __matmul__(self, at: Any) -> OnlineMeasure:
         if "cutoff" not in self.parameters:
-            raise MeasureError(f"{self.name} takes no cutoff")
+            raise MeasureError(f"{self.name} cannot have a cutoff")
         return self._with({"cutoff": at})
 
     def __str__(self) -> str:
@@ -203,7 +203,7 @@ def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
     if not isinstance(text, str) or not (at := _AT.fullmatch(text)):
         return MEASURES.parse(text)
     if not at[2].isdecimal() or len(at[2]) > 9:
-        raise MeasureError(f"{quoted(text)}: a whole number of ranks stands behind the @")
+        raise MeasureError(f"{quoted(text)}: the cutoff after @ must be an integer")
     return MEASURES.parse(at[1]) @ int(at[2])
 
 

@@ -96,7 +96,7 @@ class Survival(Result):
         Time up to which means are taken.
     correction
         Correction of the p-values.
-    outside
+    n_without_variant
         Number of values of no variant, which are excluded.
     """
 
@@ -129,7 +129,7 @@ class Survival(Result):
     horizon: float
     tests: pl.DataFrame
     correction: str
-    outside: int = 0
+    n_without_variant: int = 0
 
     def frames(self) -> dict[str, pl.DataFrame]:
         tests = {"logrank": self.tests} if self.tests.height else {}
@@ -139,8 +139,8 @@ class Survival(Result):
     def notes(self) -> tuple[str, ...]:
         """Assumptions of the tests, and the number of values without a variant."""
         notes = [INDEPENDENT] if self.tests.height else []
-        if self.outside:
-            notes.append(f"{counted(self.outside, 'value')} of no variant excluded")
+        if self.n_without_variant:
+            notes.append(f"{counted(self.n_without_variant, 'value')} without a variant excluded")
         return tuple(notes)
 
     def heading(self) -> list[str]:
@@ -148,7 +148,7 @@ class Survival(Result):
         return [f"{self.measure}: Kaplan-Meier estimates, means up to {self.horizon:g}{tests}"]
 
 
-INDEPENDENT = "log-rank takes all values for independent; several of a user are not"
+INDEPENDENT = "the log-rank test assumes independent values; several values of one user are not"
 
 
 def survival(
@@ -213,7 +213,7 @@ def survival(
     keys = () if by is None else (by,)
     tables, [one], pages = ready(log, measure, keys, until=True)
     if not one.lasts:
-        raise MeasureError(f"{one} is no time that can be censored")
+        raise MeasureError(f"survival requires a measure of time, got {one}")
     every = _durations(one, tables, pages, keys)
     rows = every.drop_nulls(keys)
     parts = {tables.source: rows}
@@ -237,8 +237,8 @@ def survival(
     names = [by or "log", *(name for name in Survival.columns["survival"] if name != "*")]
     frame = pl.DataFrame(table, names, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
     of_groups = str(one), tuple(curves), tuple(curves.values()), frame, upto
-    tests, outside = _tests(samples, correction), every.height - rows.height
-    return Survival(*of_groups, tests, correction, outside)
+    tests, n_without_variant = _tests(samples, correction), every.height - rows.height
+    return Survival(*of_groups, tests, correction, n_without_variant)
 
 
 def survival_tables(
@@ -288,11 +288,13 @@ def _horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
         return min(one.last for one in curves.values() if np.isfinite(one.last))
     upto = float(numbers(horizon, "horizons").item())
     if not upto > 0:
-        raise PolicyError(f"horizon must be a number above 0, not {horizon!r}")
+        raise PolicyError(f"horizon must be a number above 0, got {horizon!r}")
     for name, one in curves.items():
         all_ended = one.survivors.size and one.survivors[-1] == 0
         if upto > one.last and not all_ended:
-            raise PolicyError(f"horizon {upto:g} lies beyond what was seen of {name}: {one.last:g}")
+            raise PolicyError(
+                f"horizon must be at most the longest time of {name}, {one.last:g}, got {upto:g}"
+            )
     return upto
 
 

@@ -86,7 +86,7 @@ class LoggedActions:
 
     def column(self, name: str, purpose: str) -> Any:
         if name not in self.rows.columns:
-            raise InputError(f"{purpose} needs a column {name}", source=self.source)
+            raise InputError(f"{purpose} requires a column {name}", source=self.source)
         return self.rows[name].to_numpy()
 
 
@@ -102,7 +102,7 @@ def logged_actions(data: Any, policy: Any = None) -> LoggedActions:
     keys: list[str] = [name for name in probabilities.columns if name != "target_probability"]
     for name in keys:
         if name not in rows.columns:
-            raise InputError(f"a policy by {name} needs a column {name}", source=source)
+            raise InputError(f"a policy by {name} requires a column {name}", source=source)
     if "position" in keys:
         # A run may go on below what was shown.
         probabilities = probabilities.filter(
@@ -117,11 +117,11 @@ def logged_actions(data: Any, policy: Any = None) -> LoggedActions:
     if "query" in keys:
         known = rows["query"].is_in(probabilities["query"].unique().implode())
         if unknown := rows.filter(~known)["list"].n_unique():
-            notes += (f"{counted(unknown, 'list')} of queries that the policy does not have",)
+            notes += (f"{counted(unknown, 'list')} of queries without a policy",)
     filled = [name for name in ("target_probability", "anywhere") if name in rows.columns]
     rows = rows.with_columns(pl.col(filled).fill_null(0.0))
     if not (rows["target_probability"] > 0).any():
-        raise CranfieldError(f"{source}: no logged action is one that the policy would take")
+        raise CranfieldError(f"{source}: the policy takes none of the logged actions")
     return LoggedActions(rows, source, _unseen(rows, probabilities, keys), notes)
 
 
@@ -132,7 +132,7 @@ def _of_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     _check_probabilities(table, "target_probability", zero=True)
     by_page, position = "page" in table.names, table.frame["position"]
     if by_page and "position" not in table.names:
-        raise InputError("lists, by page, need a column position", source=table.source)
+        raise InputError("lists (column page) require a column position", source=table.source)
     for row in (position < 0).arg_true():
         raise table.wrong(row, f"position must be at least 0, got {position[row]}")
     if by_page or not position.is_null().all():
@@ -150,14 +150,14 @@ def _of_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
 
 def _of_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     log.require("results", purpose="an off-policy estimate")
-    frame = log.shown.with_columns(reward=(pl.col("clicks") > 0).cast(pl.Float64)).rename(
-        {"rank": "position", "doc": "action"}
-    )
+    frame = log.results_with_clicks.with_columns(
+        reward=(pl.col("clicks") > 0).cast(pl.Float64)
+    ).rename({"rank": "position", "doc": "action"})
     if "propensity" in frame.columns:
         valid = pl.col("propensity").is_between(0, 1, closed="right").fill_null(False)
         for value, doc in frame.filter(~valid).select("propensity", "action").head(1).rows():
             shown = "missing" if value is None else f"{value:g}"
-            reason = f"propensity {shown} does not lie above 0, up to 1"
+            reason = f"propensity must be above 0, up to 1, got {shown}"
             raise InputError(reason, source=log.source, doc=doc)
     known = [name for name in ("query", "user", "session") if name in log.pages.columns]
     frame = frame.with_columns(log.pages[name].gather(frame["page"]) for name in known)
@@ -171,7 +171,7 @@ def _check_probabilities(table: Table, name: str, *, zero: bool) -> None:
     column = table.frame[name]
     for row in (~column.is_between(0, 1, closed="both" if zero else "right")).arg_true():
         lies = "from 0" if zero else "above 0, up"
-        raise table.wrong(row, f"{name} {column[row]:g} does not lie {lies} to 1")
+        raise table.wrong(row, f"{name} must be {lies} to 1, got {column[row]:g}")
 
 
 def _of_policy(policy: Any) -> pl.DataFrame:
@@ -188,7 +188,7 @@ def _of_policy(policy: Any) -> pl.DataFrame:
     if wrong.height:
         where = "".join(f" of {name} {quoted(wrong[name][0])}" for name in places)
         raise PolicyError(
-            f"probabilities{where} sum to {wrong['target_probability'][0]:g}, not to 1"
+            f"probabilities{where} must sum to 1, got {wrong['target_probability'][0]:g}"
         )
     return frame
 
@@ -277,9 +277,9 @@ def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Wei
     lengths = np.bincount(code)
     length, m = int(lengths[0]), candidates
     if (lengths != length).any():
-        raise InputError("PI needs lists of one length", source=logged.source)
+        raise InputError("PI requires lists of one length", source=logged.source)
     if length > m and not repeats:
-        raise PolicyError(f"lists of {length} positions have at least {length} candidates")
+        raise PolicyError(f"candidates must be at least the {length} positions of a list")
     here: Floats = np.bincount(code, weights=probability).astype(np.float64)
     if repeats:
         whole = np.asarray(m * here - length + 1.0)
@@ -300,7 +300,7 @@ def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Wei
         left = m if repeats else m - place
         if not any((np.abs(propensity * n - 1) < 1e-6).all() for n in (m, left)):
             raise InputError(
-                "PI is for lists drawn uniformly, and propensities are not 1 / candidates",
+                "PI requires uniformly drawn lists, but propensities are not 1 / candidates",
                 source=logged.source,
             )
     return Weights(whole[code], np.ones(code.size), whole)
@@ -405,7 +405,7 @@ def policy_value(
     interval = check_interval(confidence, resamples, seed)
     check_clip(clip)
     if (estimator == "PI") != (candidates is not None):
-        raise PolicyError("PI needs the number of candidates, and no other estimator does")
+        raise PolicyError("PI requires candidates, and no other estimator takes it")
     read = logged_actions(logged, policy)
     code = read.rows["list"].to_numpy()
     lists = int(code[-1]) + 1
@@ -424,7 +424,7 @@ def policy_value(
     if estimator == "SNIPS" and used is not None:
         below = np.bincount(code, weights=used.each) / np.bincount(code).astype(np.float64)
         if not below.any():
-            raise InputError("SNIPS has no weight above 0", source=read.source)
+            raise InputError("SNIPS requires a weight above 0, got none", source=read.source)
     totals = np.stack([np.bincount(code, weights=part) for part in (value, reward)], axis=1)
     unit_code, units = unit_codes(read.rows.filter(read.first), unit, read.source)
     means = two_means(totals, np.stack([below, np.ones(lists)], axis=1), unit_code, units, interval)
@@ -432,11 +432,11 @@ def policy_value(
     summary = None
     if weights is not None:
         summary = WeightSummary.of(weights.drawn, clip)
-        warnings += summary.doubts()
+        warnings += summary.warnings()
     if read.unseen > 0:
         warnings.append(
-            f"{100 * read.unseen:.1f}% of what the policy would show is never shown there:"
-            " it counts as worth nothing"
+            f"{100 * read.unseen:.1f}% of what the policy would show is never shown by the log and"
+            " counts as 0"
         )
     if weights is not None:
         by_row = weights.drawn.size == read.rows.height
@@ -448,7 +448,7 @@ def policy_value(
 
 def check_clip(clip: float | None) -> None:
     if clip is not None and not (float(numbers(clip, "clip")) > 0):
-        raise PolicyError(f"clip is a weight above 0, not {clip!r}")
+        raise PolicyError(f"clip must be a weight above 0, got {clip!r}")
 
 
 def _contributions(
@@ -474,7 +474,7 @@ def unit_codes(lists: pl.DataFrame, unit: str, source: str) -> tuple[Indices, in
     if unit == "list":
         return np.arange(lists.height), lists.height
     if unit not in lists.columns or lists[unit].null_count():
-        raise InputError(f"limits by {unit} need the {unit} of each list", source=source)
+        raise InputError(f"intervals by {unit} require the {unit} of each list", source=source)
     code = lists[unit].rank("dense").to_numpy().astype(np.intp) - 1
     return code, int(code.max()) + 1
 
@@ -488,5 +488,6 @@ def _doubts_on_mean(weights: Floats, code: Indices, units: int) -> list[str]:
         return []
     return [
         f"the mean weight is {mean:.4f}, and more than {FAR:g} standard errors"
-        " off 1: propensities or probabilities are wrong, or actions of the policy were never shown"
+        " off 1: propensities or target probabilities are wrong, or actions of the policy were"
+        " never shown"
     ]

@@ -274,9 +274,9 @@ def rank_propensities(
         frame = train(log, "PBM").parameters["examination"].filter(pl.col("rank") <= depth)
         value, error = np.full(depth, np.nan), np.full(depth, np.nan)
         value[frame["rank"].to_numpy() - 1] = frame["value"].to_numpy() / frame["value"][0]
-        notes.append("EM has no limits")
+        notes.append("EM has no confidence intervals")
     else:
-        shown = log.shown.filter(pl.col("rank") <= depth)
+        shown = log.results_with_clicks.filter(pl.col("rank") <= depth)
         shown = shown.with_columns(
             query=log.pages["query"].gather(shown["page"]),
             clicked=(pl.col("clicks") > 0).cast(pl.Float64),
@@ -289,7 +289,7 @@ def rank_propensities(
             value, error = all_pairs(found, depth)
         if not pairs:
             raise InputError(
-                f"nothing was shown at two ranks, as {method} needs", source=log.source
+                f"{method} requires documents shown at several ranks, got none", source=log.source
             )
     same = (error <= SAME) & (np.arange(depth) > 0)
     if same.any():
@@ -301,10 +301,10 @@ def rank_propensities(
         logarithm = np.log(np.where(value > 0, value, np.nan))
         low, high = np.exp(t_limits(logarithm, error, queries - 1, confidence))
     else:
-        notes.append("one query: there are no limits")
+        notes.append("one query: no confidence intervals can be computed")
     if np.isnan(value).any():
         missing = ", ".join(map(str, np.flatnonzero(np.isnan(value)) + 1))
-        notes.append(f"nothing links rank {missing} with rank 1")
+        notes.append(f"rank {missing}: not comparable with rank 1, as no document links them")
     columns = [np.arange(1, depth + 1), value, low, high]
     rows = pl.DataFrame(dict(zip(RankPropensities.columns, columns, strict=True)))
     rows = rows.with_columns(pl.selectors.float().fill_nan(None))
@@ -411,7 +411,7 @@ def run_value(
     check_clip(clip)
     law = parse_measure(measure) if isinstance(measure, str) else measure
     if law.info.inputs or not law.linear:
-        raise MeasureError(f"{law} is no sum over documents, and clicks do not add up to it")
+        raise MeasureError(f"expected a measure that is a sum over documents, got {law}")
     log.require("results", purpose="the value of a run")
     ranks = ranks_of(run).rename({"position": "new", "action": "doc"})
     shown, warnings = _examined(log, examination)
@@ -439,19 +439,19 @@ def run_value(
     unseen = 1 - float(new.sum()) / total if total else float("nan")
     if lacking := could.null_count():
         warnings.append(
-            f"{counted(lacking, 'page')} of queries that the run lacks are worth nothing"
+            f"{counted(lacking, 'page')} of queries without a ranking in the run count as 0"
         )
     if lost := int((clicked & ~known).sum()):
-        warnings.append(f"{counted(lost, 'click')} at ranks of unknown examination left out")
+        warnings.append(f"{counted(lost, 'click')} at ranks of unknown examination excluded")
     if unseen > 1e-9:
         warnings.append(
-            f"{100 * unseen:.1f}% of the weight of {law} is on documents that pages do not show:"
-            " they count as worth nothing"
+            f"{100 * unseen:.1f}% of the weight of {law} is on documents that pages do not show and"
+            " counts as 0"
         )
     warnings += means.notes(units, unit)
     counting = weight[clicked & known & (new > 0)]
     weights = WeightSummary.of(counting, clip) if counting.size else None
-    warnings += weights.doubts() if weights else ["no click counts"]
+    warnings += weights.warnings() if weights else ["no click has a weight above 0"]
     sizes, name = (number, units, unit), f"{law} by IPS of clicks"
     return PolicyValue(name, means, *sizes, weights, unseen, interval, tuple(warnings))
 
@@ -483,17 +483,17 @@ def _examined(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]
             by_rank = dict(enumerate(numbers(examination, "examination").ravel().tolist(), 1))
         whole = all(isinstance(rank, Integral) for rank in by_rank)
         if not whole or not all(isinstance(x, Real) for x in by_rank.values()):
-            raise PolicyError("examination is a number for each rank")
+            raise PolicyError("examination must be a number for each rank")
         known = {
             rank: float(x) for rank, x in by_rank.items() if x > 0 or (x <= 0 and not relative)
         }
         probability = pl.col("rank").replace_strict(known, default=None, return_dtype=pl.Float64)
-    shown = log.shown.with_columns(probability=probability)
+    shown = log.results_with_clicks.with_columns(probability=probability)
     highest = np.inf if relative else 1
     bad = shown.filter(~pl.col("probability").is_between(0, highest, closed="right"))
     for rank, value in bad.head(1).select("rank", "probability").rows():
         raise InputError(
-            "expected the probability to look at a rank above 0 and at most 1, got"
+            "expected examination probabilities above 0 and at most 1, got"
             f" {value:g} at rank {rank}",
             source=log.source if examination is None else "examination",
         )
@@ -504,7 +504,7 @@ def _examined(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]
     if above.height:
         listed = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in above.rows())
         notes.append(
-            f"users seem to look more than at rank 1: {listed} (relative, by"
+            f"examination is estimated above that of rank 1: {listed} (relative, by"
             f" {examination.method}); see the confidence intervals of these propensities"
         )
     return shown, notes

@@ -104,7 +104,7 @@ def test_what_is_refused() -> None:
     assert "two.csv" in refused("experiment", "two.csv", "--metric", "x")
     assert "-m for a log" in refused("experiment", USERS)
     assert "has no x column" in refused("experiment", USERS, "--metric", "x")
-    assert "no metric 'y'" in refused(
+    assert "unknown metric 'y'" in refused(
         "experiment", USERS, "--metric", "orders", "--margin", "y=0.1"
     )
     assert "sum to 1" in refused("assign", USERS, "--name", "e", "--weights", "a=0.5,b=0.4")

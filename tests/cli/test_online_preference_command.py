@@ -99,9 +99,9 @@ def test_counts_have_exact_intervals(logs: Path) -> None:
             ("two.csv", "--unit", "user", "--correction", "tukey"),
             "correction: 'tukey' is not one of 'none', 'bonferroni'",
         ),
-        (("--counts", "1"), "--counts takes"),
+        (("--counts", "1"), "--counts must be"),
         (("--counts", "0,0,0"), "no impression"),
-        (("two.csv", "--counts", "1,2,3"), "no LOG"),
+        (("two.csv", "--counts", "1,2,3"), "cannot be combined with LOG"),
         (("two.csv", "--unit", "user", "-o", "two.csv"), "two.csv"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,6 +27,8 @@ AB = {"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}
 LOG = simulated_log()
 NOBODY = replace(LOG, pages=LOG.pages.with_columns(user=pl.lit(None, pl.String)))
 FRAMES = {"pages": NOBODY.pages.with_row_index("page"), "clicks": NOBODY.clicks}
+
+WRONG_WEIGHTS: list[Any] = [np.array([True, False]), np.zeros(0), {}]
 
 analyse = partial(analyse_experiment, AB, "x")
 size = partial(experiment_size, mean=1, deviation=1)
@@ -98,7 +100,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     ],
     "weights of simulated A/A tests": [
         (partial(simulate_aa_tests, LOG, "CTR", n_tests=2, weights=weights), "weights|two variants")
-        for weights in cast(list[Any], [np.array([True, False]), np.zeros(0), {}])
+        for weights in WRONG_WEIGHTS
     ],
 }
 

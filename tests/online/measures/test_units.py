@@ -81,7 +81,7 @@ def test_pages_of_no_user_are_said() -> None:
     clicks = pl.DataFrame({"page": [1], "rank": [1], "doc": ["d"]})
     found = cf.online.measure(made_log(pages, None, clicks), "UCTR", "user")
     assert found.n_without_unit == 1
-    assert "1 row without user excluded" in str(found)
+    assert "1 row without a user excluded" in str(found)
     assert found["UCTR"].tolist() == [0.0]
 
 

@@ -141,7 +141,7 @@ class QueryLog(Plotted):
     source
         Where it came from, for messages.
     anomalies
-        What is odd about it, and how often, such as `{"clicks on no result": 3}`.
+        Number of anomalies by kind, such as `{"clicks on no result": 3}`.
     has_clicks
         Whether the source tells of clicks. Where it does not, that nobody clicked is not known
         either, and what needs clicks is refused.
@@ -182,7 +182,7 @@ class QueryLog(Plotted):
         ).with_columns(pl.col("clicks").fill_null(0))
 
     def where(self, keep: pl.Expr | pl.Series) -> QueryLog:
-        """Return the log of some pages; what was odd about the whole is not counted of a part.
+        """Return the log of some pages; anomalies of the whole log are not counted for a part.
 
         Parameters
         ----------

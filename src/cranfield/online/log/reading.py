@@ -67,9 +67,9 @@ def read_log(
     Returns
     -------
     QueryLog
-        With what is odd counted in `odd`. Clicks that are on no result or page, and those that are
-        logged twice with all they have, are left out, with a warning; a dwell of 0 or less is
-        unknown. A log without any result is a warning, except for a table of pages alone that is
+        With its anomalies counted in `anomalies`. Clicks that are on no result or page, and clicks
+        that are logged twice, equal in all values, are excluded with a warning; a dwell of 0 or
+        less is unknown. A log without any result is a warning, except for a table of pages alone that is
         read with format `"tables"`.
 
     Raises

@@ -213,7 +213,7 @@ class OnlineMeasurements(TableResult):
                 )
         if self.n_without_unit:
             rows = counted(self.n_without_unit, "row")
-            notes.append(f"{rows} without {' and '.join(self.by)} excluded")
+            notes.append(f"{rows} without a {' and '.join(self.by)} excluded")
         return notes
 
     def tables(self) -> list[Table]:

@@ -27,7 +27,7 @@ STAYS = ("rank", "grade")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClickMoves(Result):
-    """Moves between successive clicks on a page; made by :func:`click_moves`.
+    """Moves between successive clicks on a page; returned by :func:`click_moves`.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class ClickMoves(Result):
         is a move to where the user is. Shape (ranks, ranks).
     stays
         Data frame, a row a rank and a grade: `by`, `value`, `mean` (seconds), `clicks` of a known
-        dwell time, `censored` of them. Without rows if the log tells no dwell times.
+        dwell time, `censored` of them. Without rows if the log has no dwell times.
     pages
         Pages with at least one move.
     excluded
@@ -222,7 +222,7 @@ class Persistence(Result):
     excluded: int
 
     def measure(self, **options: Any) -> Measure:
-        """Return RBP with this persistence, and other parameters if they are given."""
+        """Return RBP with this persistence, and optional other parameters."""
         return RankBiasedPrecision(p=self.p, **options)
 
     def _frame(self) -> pl.DataFrame:
@@ -260,13 +260,13 @@ def rbp_persistence(
     log
         Pages with clicks, and best with all results: without them no page has an end.
     model
-        By default users read down to their lowest click, and pages without a click, which tell
-        nothing of depth, are left out and counted. Users who read on and did not click make that
-        too low. With a trained model of users who go from rank to rank (CM, SDBN, DCM, DBN, CCM)
-        the probabilities that ranks were examined, given all clicks of the page, take the place of
-        d.
+        By default users read down to their lowest click, and pages without a click, which carry
+        no information on depth, are excluded and counted. Users who read on and did not click make
+        that too low. With a trained model of users who go from rank to rank (CM, SDBN, DCM, DBN,
+        CCM) the probabilities that ranks were examined, given all clicks of the page, take the
+        place of d.
     unit
-        What the standard error takes for independent: `page`, `query`, `session` or `user`. The
+        Independent unit of the standard error: `page`, `query`, `session` or `user`. The
         error does not know of that of the model's parameters.
 
     Raises

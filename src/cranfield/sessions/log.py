@@ -1,4 +1,4 @@
-"""Search sessions, and what is made of them: one ranking, or a run with a history."""
+"""Search sessions, as one ranking per session, or followed by a run."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class SessionCounts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sessions:
-    """Search sessions of one or more systems; made by :func:`read_sessions`.
+    """Search sessions of one or more systems; returned by :func:`read_sessions`.
 
     Attributes
     ----------
@@ -269,7 +269,7 @@ DUPLICATES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConcatenatedSessions(Sequence[Run]):
-    """A run for each system, whose topics are sessions; made by :func:`concatenated`.
+    """A run for each system, whose topics are sessions; returned by :func:`concatenated`.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ HELD = 2**22
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelEvaluation(Result):
-    r"""Quality of click models on a log; made by :func:`evaluate_models`.
+    r"""Quality of click models on a log; returned by :func:`evaluate_models`.
 
     With :math:`q_r` the probability of the observation at rank r given the clicks above it, and
     :math:`p_r` that of the observation at rank r whatever is clicked above:
@@ -392,7 +392,7 @@ def perplexity_gain(
             drawn.append(gains(times @ sums, times @ numbers)[0])
         tail = (1 - confidence) / 2
         gained = np.concatenate(drawn)
-        # Queries that are all alike do not tell how much others would differ.
+        # Equal queries carry no information on how much others would differ.
         if np.ptp(gained) > 1e-12:
             low, high = np.quantile(gained, [tail, 1 - tail]).tolist()
     gain, options = float(value), (confidence, resamples, seed, conditional)

@@ -295,7 +295,7 @@ class Model(Spec):
     source: ClassVar[str] = ""
     """The publication that defines it."""
     by: ClassVar[dict[str, str]] = {}
-    """What each parameter depends on: `item`, `rank`, `rank and last click`, `case`, or nothing."""
+    """Variable of each parameter: `item`, `rank`, `rank and last click`, `case`, or nothing."""
     cases: ClassVar[tuple[str, ...]] = ()
     """The cases of a parameter by `case`."""
 
@@ -459,7 +459,7 @@ MODELS: Registry[type[Model]] = Registry(
 
 
 def models() -> pl.DataFrame:
-    """List the click models: name, parameters, what they say, source.
+    """List the click models: name, parameters, description, source.
 
     Examples
     --------

@@ -119,7 +119,7 @@ class PBM(Examined):
 
 
 class UBM(Examined):
-    """The user browsing model: examination goes by rank and by the last click above.
+    """The user browsing model: examination depends on the rank and the last click above.
 
     .. math:: P(C_r = 1 \\mid \\text{last click } r') = a_{q d_r} x_{r r'}
 
@@ -175,7 +175,7 @@ Going = tuple[Any, Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Chances of hidden states given all clicks of the page, of each result."""
+    """Probabilities of the hidden states of each result, given all clicks of the page."""
 
     examined: Floats  # Probability that it is examined; 1 where it is clicked
     attracted: Floats
@@ -300,8 +300,8 @@ class CM(Cascade):
     .. math:: P(C_r = 1) = a_{q d_r} \\prod_{j<r} (1 - a_{q d_j})
 
     A second click is impossible. With a floor, conditional probabilities are those of PyClick: down
-    to the first click those above, and the floor for whatever is observed below it. These are no
-    probabilities of anything; they serve to compare with what was computed so.
+    to the first click those above, and the floor for whatever is observed below it. These are not
+    probabilities; they serve comparisons with figures computed in this way.
     """
 
     name = "CM"
@@ -328,7 +328,7 @@ class CM(Cascade):
 
 
 class DCM(Cascade):
-    """The dependent click model: after a click, users go on with a probability that goes by rank.
+    """The dependent click model: after a click, users go on with a probability by rank.
 
     .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = 1 - C_r + \\lambda_r C_r
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 KINDS = ("utility", "effort")
 
 TIED = ("none", "grade")
-"""What parameters of documents depend on: the query and the document, or the grade."""
+"""Variable of document parameters: the query and the document, or the grade."""
 
 _ATTRACTS = {"clicks": "attractiveness"}
 _SATISFIED = {**_ATTRACTS, "satisfies": "satisfaction"}
@@ -91,7 +91,7 @@ UNSEEN = "unseen"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClickModel(Result):
-    """A click model with its parameters; made by :func:`train`.
+    """A click model with its parameters; returned by :func:`train`.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class ClickModel(Result):
     def parameters(self) -> dict[str, pl.DataFrame]:
         """The parameters by name, a data frame each.
 
-        The first columns say what a value is of: `query` and `doc`, or `grade` (null is unjudged),
+        The first columns are the keys of a value: `query` and `doc`, or `grade` (null is unjudged),
         `rank` from 1, `last` (rank of the last click above, 0 for none) or `after`. Then come the
         `value`, the standard `error` of the posterior Beta distribution (null for a fixed value),
         and `hits` out of `trials`. The errors treat expected counts as counts, so with hidden
@@ -302,7 +302,7 @@ class ClickModel(Result):
         Raises
         ------
         PolicyError
-            For parameters by query and document, and models that are no such measure.
+            For parameters by query and document, and models that cannot be such a measure.
 
         Examples
         --------
@@ -360,8 +360,8 @@ class ClickModel(Result):
         Returns
         -------
         Measure
-            `CWL(...)`, inside which `EU`, `ETU`, `EC`, `Depth` and `Residual` tell what users can
-            expect.
+            `CWL(...)`, inside which `EU`, `ETU`, `EC`, `Depth` and `Residual` compute what users
+            can expect.
 
         Raises
         ------
@@ -378,7 +378,7 @@ class ClickModel(Result):
         return user_of(utility, **options)
 
     def user(self) -> ModelUser:
-        """Return a simulated user who clicks as the model says."""
+        """Return a simulated user who clicks by the model."""
         return ModelUser(self)
 
     def simulate(self, lists: Mapping[str, Sequence[Any]], n: int = 1, seed: int = 0) -> QueryLog:
@@ -433,7 +433,7 @@ class ClickModel(Result):
     def clicks(self, codes: Indices, numbers: Floats) -> Bools:
         """Click on pages of items by number, -1 where the list has ended; see :class:`ModelUser`.
 
-        The clicks on a page are drawn from the top, each given those above.
+        The clicks on a page are drawn from the top, each conditional on those above.
         """
         lengths = (codes >= 0).sum(axis=1)
         order = np.argsort(-lengths, kind="stable")
@@ -512,7 +512,7 @@ def train(
     ----------
     log
         Pages with all their results and the clicks on them. Several clicks on a result are one, a
-        click on no result is none; pages without results say nothing.
+        click on no result is ignored; pages without results are skipped.
     model
         Such as `DBN`, `DBN(gamma=0.9)` or `PBM(iterations=100)`; :func:`models` lists them.
         Each parameter is a probability with a Beta prior; `alpha` and `beta` of 2 are what PyClick
@@ -521,7 +521,7 @@ def train(
         None for parameters of each query and document; `grade` for parameters of each grade of
         relevance, where results without one are a class of their own.
     qrels
-        Judgments to tie by, where the log itself has no grades of results.
+        Judgments with the grades to tie by, for a log without grades of results.
 
     Returns
     -------
@@ -530,7 +530,7 @@ def train(
     Raises
     ------
     InputError
-        For a log that does not tell what was shown, or the grades.
+        For a log without results, or without grades.
     PolicyError
         For a model that there is not, and wrong options.
 
@@ -559,8 +559,8 @@ def train_models(
     models
         Click models, such as `UBM` or `DBN(gamma=0.9)`; :func:`models` lists them.
     tied
-        What the parameters of documents depend on. `none` (default): query and document. `grade`:
-        the grade of relevance, where results without one are a class of their own.
+        Variable that parameters of documents depend on. `none` (default): query and document.
+        `grade`: the grade of relevance, where results without one are a class of their own.
 
     Examples
     --------

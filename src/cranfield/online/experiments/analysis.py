@@ -390,7 +390,7 @@ def _table(
     lower = {name for name, one in metrics.items() if one.good == "down"}
     significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
     is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(lower)
-    # Two-sided limits of alpha are one-sided ones of half of it.
+    # Two-sided intervals at alpha are one-sided ones at half of it.
     is_not_worse = pl.col("p not worse").is_not_nan() & (pl.col("p not worse") <= options.alpha / 2)
     clear = pl.when(is_good).then(pl.lit("better")).otherwise(pl.lit("worse"))
     unclear = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))

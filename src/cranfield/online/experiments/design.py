@@ -191,7 +191,7 @@ class Experiment:
         Raises
         ------
         CranfieldError
-            For a unit that has no id.
+            For a unit without an id.
         """
         ids = unit_ids(units)
         u = HASHES[self.hash](self.name, ids)
@@ -423,7 +423,7 @@ def experiment_size(
     units
         Number of units of both variants together.
     power
-        Power; 0.8 by default, unless lift and units are given.
+        Power; 0.8 by default, unless both lift and units are set.
     alpha, alternative
         Significance level, and `two-sided`, `greater` or `less`, in the direction of the lift.
     treatment_proportion
@@ -441,7 +441,7 @@ def experiment_size(
     Raises
     ------
     PolicyError
-        Unless two of the three are given, or if an option is out of its range.
+        Unless exactly two of the three are set, or if an option is out of its range.
 
     Examples
     --------

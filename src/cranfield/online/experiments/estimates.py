@@ -20,7 +20,7 @@ from cranfield.significance.differences import away, fieller_limits, of_tail, p_
 from cranfield.significance.resampling import as_integers, drawn_counts, rank_of
 
 INFERENCE = ("low", "high", "lift low", "lift high", "p")
-"""What is inferred of a difference: bounds of it and of the lift, and the p-value."""
+"""Inference on a difference: bounds of it and of the lift, and the p-value."""
 
 LIFTS = ("log", "linear", "fieller")
 """Methods for the confidence interval of the lift."""
@@ -91,7 +91,7 @@ class Effects:
         return self._df(self.control_squared, self.other_squared)
 
     def _df(self, control: Floats, other: Floats) -> Floats:
-        # By shares, as squares of variances may be too small for a float.
+        # By proportions, as squares of variances may be too small for a float.
         with np.errstate(divide="ignore", invalid="ignore"):
             share = control / (control + other)
             parts = share**2 / (self.control_count - 1) + (1 - share) ** 2 / (self.other_count - 1)
@@ -128,7 +128,7 @@ class Effects:
         `log`: of the logarithm of the ratio of means, with squared error
         :math:`v_0/m_0^2 + v_1/m_1^2`; `linear`: of the ratio itself, by the delta method; `fieller`
         holds the ratios that a test does not reject, without end where the control's mean may be
-        0. NaN where the method has no limits, or nothing varies within either variant.
+        0. NaN if the method has no interval, or nothing varies within either variant.
         """
         check_choice("lift", method, LIFTS)
         below, above = self.control, self.other

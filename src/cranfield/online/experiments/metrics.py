@@ -102,7 +102,7 @@ class Metric:
         second. A pair of names where a name has a slash.
     covariate
         Column, or two, of the same units before the experiment, for variance reduction (CUPED). It
-        has to be known before a unit is exposed: what the experiment can change is no covariate.
+        has to be known before a unit is exposed: what the experiment can change is not a covariate.
     good
         Whether `up` or `down` is better; by default what a measure of a log declares, or else `up`.
     margin
@@ -170,7 +170,7 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
 
 @dataclass(frozen=True)
 class Placed:
-    """A metric whose columns are known by their place; -1 where it has no covariate."""
+    """A metric by column numbers; -1 if it has no covariate."""
 
     above: int
     below: int = ONES
@@ -220,7 +220,7 @@ def arm_means(
         else:
             shared = _product(gradient, groups.scatter, slope).sum(axis=-1)
             own = _product(slope, groups.scatter, slope).sum(axis=-1)
-        # A covariate that does not vary says nothing.
+        # A covariate without variance carries no information.
         factor = np.divide(shared, own, out=np.zeros_like(shared), where=own > 0)[..., None]
         middle = centre[..., None]
         value = value - factor * (before - middle)

@@ -87,7 +87,7 @@ def sample_ratio(
 
     .. math:: \chi^2 = \sum_j \frac{(n_j - w_j n)^2}{w_j n}
 
-    with one degree of freedom less than variants. A mismatch says that units were lost or added in
+    with one degree of freedom less than variants. A mismatch means that units were lost or added in
     one variant rather than in another, so that they no longer differ by chance alone, and nothing
     that is computed of them can be trusted. The alarm is at p < .0005: who tests each day must not
     cry wolf. Below 1,000 units the test is exact: binomial, and of more than two variants that of
@@ -114,7 +114,7 @@ def sample_ratio(
     PolicyError
         For weights that do not sum to 1, or are not of these variants.
     CranfieldError
-        If there are no units.
+        Without any unit.
 
     Examples
     --------
@@ -213,7 +213,7 @@ class ExperimentReport(Result):
     options
         Options of the analysis; 0 `resamples` where nothing was drawn.
     stopped
-        Whether there is no verdict because of a sample ratio mismatch.
+        Whether a sample ratio mismatch rules out a verdict.
     notes
         Remarks on the data and the tests.
     """

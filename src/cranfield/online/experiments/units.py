@@ -172,7 +172,7 @@ def check_rows(
     Raises
     ------
     PolicyError
-        If rows are no units, with the column that says so.
+        If rows are not units, naming the column that shows it.
     """
     places = schema.places(columns.names, columns.source)
     below = {places[name] for name in denominators}
@@ -342,7 +342,7 @@ CONTROLS = ("control", "baseline", "old", "a", "0")
 def ordered_variants(
     labels: pl.Series, control: str | None, variants: Sequence[str] | None, source: str
 ) -> tuple[str, ...]:
-    """Return the variants, the control first: the given one, or the one with a usual name."""
+    """Return the variants, the control first: the named one, or the one with a usual name."""
     present = labels.unique().drop_nulls().sort().to_list()
     names = list(variants) if variants is not None else present
     if unknown := [name for name in present if name not in names]:

@@ -205,7 +205,7 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bias(Result):
-    """Bias of an interleaving method: outcomes if users click at random; made by :func:`bias`.
+    """Bias of an interleaving method: outcomes if users click at random; returned by :func:`bias`.
 
     Attributes
     ----------
@@ -323,7 +323,7 @@ def bias(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fidelity(TableResult):
-    """Outcomes if one ranker is certainly better; made by :func:`fidelity`.
+    """Outcomes if one ranker is certainly better; returned by :func:`fidelity`.
 
     A case consists of two orders of the same documents and a set of relevant ones, of which the
     better ranker has none lower and one higher. All relevant documents that are shown are clicked.

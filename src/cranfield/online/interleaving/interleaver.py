@@ -57,7 +57,7 @@ class DrawnLists(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Interleaver:
-    """Interleaves several rankings of one topic; made by :func:`interleave`.
+    """Interleaves several rankings of one topic; returned by :func:`interleave`.
 
     Attributes
     ----------
@@ -362,7 +362,7 @@ _MOST_PAGES = 10_000_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InterleavedRuns(Mapping[str, Interleaver]):
-    """An :class:`Interleaver` for each topic; made by :func:`interleave_runs`.
+    """An :class:`Interleaver` for each topic; returned by :func:`interleave_runs`.
 
     Attributes
     ----------

@@ -246,7 +246,7 @@ CLICKS = ("all", "first", "last", "sat")
 def outcomes_by_method(
     log: QueryLog, lists: Lists, method: str | None, clicks: str, names: Sequence[str] | None
 ) -> LogCredits:
-    """Compare two rankers on each page by its own method or a given one.
+    """Compare two rankers on each page by its own method, or by one method.
 
     Values are credits, for methods that credit teams; for others the outcome, and 0 for the second
     ranker.
@@ -354,7 +354,7 @@ def preference(
     PolicyError
         Without a unit where users come again; for more than two rankers without names.
     InputError
-        For a log that lacks teams, or what else is asked for.
+        For a log that lacks teams, or other required columns.
 
     Examples
     --------

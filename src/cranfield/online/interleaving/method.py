@@ -143,12 +143,12 @@ class Distribution:
     Attributes
     ----------
     rankings
-        What is interleaved.
+        The interleaved rankings.
     lists
         Codes of the documents, best first, shape (lists, length); -1 where a list has ended.
     teams
         Index of the ranker that each document was drawn from, of the same shape; -1 where that is
-        nobody, or not said by the method.
+        nobody, or unknown to the method.
     probabilities
         Shape (lists,); they add up to 1.
     imbalance
@@ -389,7 +389,7 @@ def parse_interleaving(text: str | InterleavingMethod) -> InterleavingMethod:
 
 
 def interleaving_methods() -> pl.DataFrame:
-    """List the methods of interleaving: name, rankers, parameters, what it does, source.
+    """List the methods of interleaving: name, rankers, parameters, description, source.
 
     Examples
     --------

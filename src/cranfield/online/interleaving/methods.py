@@ -252,7 +252,7 @@ class Probabilistic(InterleavingMethod):
     """At each rank a random ranker gives a document, drawn by a softmax over its ranks.
 
     P(d) = r(d)^-tau / sum of r^-tau over its documents that are not shown. With marginal scoring a
-    click is shared among the rankers by the probability that they gave the document, given the
+    click is divided among the rankers by the probability that they gave the document, given the
     list. The outcome is the expected sign of the difference of clicks (or the expected difference),
     exactly over all assignments of documents to rankers, without enumerating them.
     """
@@ -300,7 +300,7 @@ class Probabilistic(InterleavingMethod):
         return Steps(rankings, length, options)
 
     def probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
-        """Probability of each shown document, had each ranker given it, of those left at its rank.
+        """Probability that each ranker draws each shown document, from those left at its rank.
 
         Shape (lists, ranks, rankers); NaN where a ranker has nothing left.
         """
@@ -453,7 +453,7 @@ def _polished(point: Floats, matrix: Floats, sums: Floats) -> Floats:
 
 
 _NO_BIAS = 1e-9
-"""Differences of expected credit up to this are no bias."""
+"""Largest difference of expected credit that counts as unbiased."""
 
 
 class _Optimising(InterleavingMethod):

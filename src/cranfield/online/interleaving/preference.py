@@ -123,7 +123,7 @@ class Preference(Result):
 
     @property
     def outcome(self) -> float:
-        r"""Share of wins of the impressions that are no ties, :math:`w / (w + l)`."""
+        r"""Proportion of wins among the impressions without a tie, :math:`w / (w + l)`."""
         return float(outcome_of(np.array([self.wins, self.losses])))
 
     @property

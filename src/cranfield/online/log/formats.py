@@ -109,7 +109,7 @@ def _number(table: Table, shown: pl.Series) -> pl.Series | None:
         clicks = table.frame["clicks"]
         missing = int((clicks.is_null() & shown).sum())
         if missing:
-            # An empty cell is how joined tables say that there was no click.
+            # In joined tables an empty cell means no click.
             empty = f"{counted(missing, 'row')} without a number of clicks"
             warn(f"{table.source}: {empty}; read as no click", stacklevel=4)
         return clicks.fill_null(0)
@@ -251,7 +251,7 @@ def read_ubi(
     if events is not None:
         _check_actions(done, click_actions, events[1])
         lost = done.filter(clicked & ~known).height
-        # Other events, such as purchases, are no part of a log.
+        # Other events, such as purchases, do not belong to a log.
         others = done.filter(~(clicked | shown).fill_null(False)).height
         anomalies = (
             Anomaly("clicks on no page", lost, "excluded", events[1]),
@@ -403,7 +403,7 @@ def parts_of(
     policies: Policies,
     other: Any = None,
 ) -> Parts:
-    """Read the tables of a log, in the given format or the detected one.
+    """Read the tables of a log, in the chosen or the detected format.
 
     other: a table of results or clicks, to be detected; of other formats than tables it is clicks.
     """

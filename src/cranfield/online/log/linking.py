@@ -240,7 +240,7 @@ def placed(frame: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
 def _results(
     table: Table, place: pl.DataFrame, on_anomaly: str, again: bool
 ) -> tuple[pl.DataFrame, list[Anomaly]]:
-    """Return results by page and rank; `again` says that a page was recorded twice."""
+    """Return results by page and rank; `again`: whether a page was recorded twice."""
     if "rank" not in table.names and again:
         reason = "expected ranks, by which repeated records of a page are recognised"
         raise InputError(reason, source=table.source)
@@ -310,7 +310,7 @@ def _clicks(
 
 
 def _each_click(table: Table) -> Table:
-    """Make a row of each click, where a column says how often rows were clicked."""
+    """Make a row of each click, if a column counts the clicks of rows."""
     if "clicks" not in table.names:
         return table
     row = pl.int_range(table.frame.height, eager=True).repeat_by(table.frame["clicks"].fill_null(0))

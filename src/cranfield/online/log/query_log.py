@@ -96,7 +96,7 @@ CLICKS = {**_RESULT, "time": UTC, "dwell": pl.Float64, "censored": pl.Boolean}
 
 
 def typed(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the columns that have types here; a table that is unknown has no rows."""
+    """Return the known columns; an unknown table has no rows."""
     if frame is None:
         return pl.DataFrame(schema=_RESULT)
     return frame.select(
@@ -121,7 +121,7 @@ _TABLES = ("pages", "results", "clicks")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QueryLog(Plotted):
-    """Pages that users saw, the results on them and the clicks; made by :func:`read_log`.
+    """Pages that users saw, the results on them and the clicks; returned by :func:`read_log`.
 
     Attributes
     ----------
@@ -143,8 +143,8 @@ class QueryLog(Plotted):
     anomalies
         Number of anomalies by kind, such as `{"clicks on no result": 3}`.
     has_clicks
-        Whether the source tells of clicks. Where it does not, that nobody clicked is not known
-        either, and what needs clicks is refused.
+        Whether the source has clicks. If not, it is unknown whether anybody clicked, and measures
+        of clicks are refused.
     """
 
     pages: pl.DataFrame
@@ -155,7 +155,7 @@ class QueryLog(Plotted):
     has_clicks: bool = True
 
     def require(self, table: str, *columns: str, purpose: str) -> None:
-        """Refuse a log that does not tell what something needs.
+        """Refuse a log without the required columns.
 
         Raises
         ------
@@ -228,12 +228,12 @@ class QueryLog(Plotted):
         Parameters
         ----------
         folder
-            Is made if it is not there. Files in it that have the names of those that are written
+            Created if missing. Files in it that have the names of those that are written
             are replaced, each at once.
         format
             `"csv"`, `"parquet"` or `"jsonl"`: files `pages`, `results` and `clicks`. `"ubi"`: files
-            `ubi_queries.jsonl` and `ubi_events.jsonl` as user behaviour insights has them; what its
-            version 1.3.0 has no place for stands in the attributes of queries and events.
+            `ubi_queries.jsonl` and `ubi_events.jsonl` in the format of User Behavior Insights
+            1.3.0; values without a field there are kept in the attributes of queries and events.
 
         Raises
         ------

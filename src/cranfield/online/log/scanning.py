@@ -188,7 +188,7 @@ def check_types(lazy: nw.LazyFrame[Any], table: str, columns: Collection[str], s
 
 
 def check_values(lazy: nw.LazyFrame[Any], columns: Collection[str], source: str) -> None:
-    """Refuse missing values of columns that need one, and numbers beyond their limits."""
+    """Refuse missing values of required columns, and numbers out of range."""
     tests = {}
     for name in columns:
         column = nw.col(name)

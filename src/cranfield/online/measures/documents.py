@@ -21,7 +21,7 @@ from cranfield.result import Column, Columns, TableResult
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExpectedClicks(TableResult):
-    """Clicks on documents over those expected at their ranks; made by :func:`coec`.
+    """Clicks on documents over those expected at their ranks; returned by :func:`coec`.
 
     Attributes
     ----------

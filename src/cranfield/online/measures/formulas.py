@@ -214,7 +214,7 @@ def _unsure(seconds: float) -> pl.Expr:
 
 
 def _wait(end: pl.Expr, clicks: pl.Expr) -> Sums:
-    """Measure the seconds until a click; censored where there are no such clicks."""
+    """Measure the seconds until a click; censored without such clicks."""
     next_page = _seconds(TIME, pl.col("next_time")).fill_null(0.0)
     return Sums(_seconds(TIME, end), censored=_is(clicks == 0), until=next_page)
 
@@ -338,7 +338,7 @@ def GoodAbandonment(
 def AbandonedLast() -> Sums:
     """Proportion of the pages without a click or a later query in the session.
 
-    Such pages may be good abandonment, or users who gave up: this is no more than a proxy.
+    Such pages may be good abandonment, or users who gave up: this is only a proxy.
     """
     return Sums(_is((CLICKS == 0) & LAST))
 

@@ -32,7 +32,7 @@ from cranfield.tabular import Table
 
 
 def means_of(totals: Floats, numbers: Floats) -> Floats:
-    """Divide sums by numbers; NaN where there is no value."""
+    """Divide sums by numbers; NaN if there is no value."""
     none = np.full(totals.shape, np.nan)
     return np.asarray(np.divide(totals, numbers, out=none, where=numbers > 0))
 
@@ -47,7 +47,7 @@ class UnitSums:
     Attributes
     ----------
     kind
-        What a unit is: user, session, query or page.
+        Kind of unit: user, session, query or page.
     units
         Their ids, in order of UTF-8 bytes.
     variant
@@ -76,7 +76,7 @@ class UnitSums:
 
     @property
     def means(self) -> Floats:
-        """Mean of each unit, shape (units, measures); NaN where there is no value."""
+        """Mean of each unit, shape (units, measures); NaN if there is no value."""
         return means_of(self.totals, self.numbers)
 
     def to_polars(self) -> pl.DataFrame:
@@ -93,7 +93,7 @@ class UnitSums:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OnlineMeasurements(TableResult):
-    """Values of online measures, by unit; made by :func:`measure`.
+    """Values of online measures, by unit; returned by :func:`measure`.
 
     Each column is also an attribute, of shape (units, measures). The mean of values of which some
     are censored is biased: see :func:`survival`.
@@ -194,7 +194,7 @@ class OnlineMeasurements(TableResult):
         )
 
     def wide(self) -> pl.DataFrame:
-        """Return a row a unit, with a column a measure; null where there is no value."""
+        """Return a row a unit, with a column a measure; null if there is no value."""
         means = zip(map(str, self.measures), self.means.T, strict=True)
         columns = [pl.Series(name, column).fill_nan(None) for name, column in means]
         return pl.DataFrame([*self.units.get_columns(), *columns])
@@ -257,7 +257,7 @@ def measure(
     ----------
     log
         A query log; or a mapping of `pages`, `results` and `clicks` to tables of any library that
-        narwhals knows, such as lazy frames of polars or relations of DuckDB. Tables share a column
+        narwhals knows, such as lazy frames of polars or relations of DuckDB. Tables have the column
         `page`; pages have a `query`, results and clicks a `rank`, clicks on what was shown only.
         The other columns are those of :class:`QueryLog`. What goes over results and clicks is
         computed where they are, one table at a time, so that they may be larger than memory.

@@ -16,7 +16,7 @@ from cranfield.base.spec import Registry, Spec, parameters_of, summary_of
 from cranfield.online.measures.page_table import needs_of
 
 SUMS = ("total", "number", "values", "censored", "without")
-"""What the rows of a measure have: two sums, and numbers of values, which add up over rows."""
+"""Columns of the rows of a measure: two sums and numbers of values, additive over rows."""
 
 
 _NONE = pl.lit(0.0)
@@ -75,7 +75,7 @@ class OnlineMeasure(Spec):
 
     @property
     def values_of(self) -> str:
-        """What has values, in the singular."""
+        """Kind of object that has values, in the singular."""
         return self.of or self.level
 
     def sums(self) -> Sums:

@@ -80,7 +80,7 @@ def curve(times: Floats, seen: Bools) -> Curve:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Survival(Result):
-    """Kaplan-Meier estimates of censored times, by group; made by :func:`survival`.
+    """Kaplan-Meier estimates of censored times, by group; returned by :func:`survival`.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ def survival(
     MeasureError
         For a measure that is not a time.
     InputError
-        For a log that lacks the columns of the measure, or has no value.
+        For a log without the columns of the measure, or without a value.
     PolicyError
         For a horizon that is not above 0, or beyond the longest time of a group.
 

@@ -373,11 +373,11 @@ def policy_value(
         For PI: among how many actions each list was drawn uniformly, and whether a list could
         repeat one.
     unit
-        What is independent: `list`, or `query`, `session` or `user` if the log has them.
+        Independent unit: `list`, or `query`, `session` or `user` if the log has them.
     confidence
-        Of the limits.
+        Confidence level of the intervals.
     resamples, seed
-        Of the bootstrap over units; by default limits are by Student's t.
+        Samples of the bootstrap over units; by default intervals are by Student's t.
 
     Returns
     -------

@@ -182,7 +182,7 @@ METHODS = ("swaps", "AllPairs", "EM")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankPropensities(TableResult):
-    """Probability to examine a rank, relative to rank 1; made by :func:`rank_propensities`.
+    """Probability to examine a rank, relative to rank 1; returned by :func:`rank_propensities`.
 
     Attributes
     ----------
@@ -248,8 +248,8 @@ def rank_propensities(
     depth
         Ranks, from 2.
     confidence
-        Of the limits: by queries as the sample (for `swaps` by Student's t, from a ratio of
-        sums; for `AllPairs` a sandwich), of logarithms. `EM` has none.
+        Confidence level of the intervals: by queries as the sample (for `swaps` by Student's t,
+        from a ratio of sums; for `AllPairs` a sandwich), of logarithms. `EM` has none.
 
     Raises
     ------
@@ -361,7 +361,7 @@ def run_value(
 
     where w is what a relevant document at the new rank :math:`k_d` adds to the measure. Documents
     that are not on a page add nothing, so that rankers that bring new ones are underestimated: the
-    share of the measure's weight that is on such documents is `unseen`.
+    proportion of the measure's weight on such documents is `unseen`.
 
     Source: Joachims, Swaminathan and Schnabel (2017), equation 5; Wang et al. (2016).
 
@@ -374,8 +374,8 @@ def run_value(
     measure
         One that is a sum over documents, such as DCG@10, P@5 or RBP.
     examination
-        Chance to look at a rank: what :func:`rank_propensities` made, numbers by rank from 1, or a
-        mapping; by default the `propensity` of the log's results.
+        Probability to examine a rank: a result of :func:`rank_propensities`, numbers by rank from
+        1, or a mapping; by default the `propensity` of the log's results.
     clip
         The largest weight 1 / x; larger ones are cut.
     unit, confidence, resamples, seed
@@ -384,16 +384,16 @@ def run_value(
     Returns
     -------
     PolicyValue
-        Of the run, of the pages as they were shown, and of the difference. What
-        :func:`rank_propensities` made is relative to rank 1 and can be above 1; values are then
-        relative too, and only their ratio has a meaning.
+        Of the run, of the pages as they were shown, and of the difference. The
+        result of :func:`rank_propensities` is relative to rank 1 and can be above 1; values are
+        then relative too, and only their ratio has a meaning.
 
     Raises
     ------
     InputError
         For a probability that is 0, or above 1 and not relative to rank 1.
     MeasureError
-        For a measure that is no sum over documents.
+        For a measure that is not a sum over documents.
 
     Examples
     --------

@@ -186,7 +186,7 @@ class WeightSummary:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PolicyValue(Result):
-    """Estimated value of a policy; made by :func:`policy_value` and :func:`run_value`.
+    """Estimated value of a policy; returned by :func:`policy_value` and :func:`run_value`.
 
     Attributes
     ----------

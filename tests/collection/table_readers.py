@@ -727,7 +727,7 @@ def read_actions(source: Any) -> Any:
 
 def policy_rows(draw: random.Random) -> Rows:
     chances = draw.choice([["0.5", "0.5"], ["0.25", "0.75"], ["1", "0"]])
-    return [{"action": a, "probability": c} for a, c in zip("ab", chances, strict=True)]
+    return [{"action": a, "target_probability": c} for a, c in zip("ab", chances, strict=True)]
 
 
 def read_policies(source: Any) -> Any:
@@ -739,7 +739,7 @@ def policies_value(rows: list[Record]) -> Any:
     if "position" in rows[0] or "query" in rows[0]:
         raise UndecidableError("more columns than the log has")
     once(rows, "action")
-    chances = {row["action"]: row["probability"] for row in rows}
+    chances = {row["action"]: row["target_probability"] for row in rows}
     if any(not 0 <= c <= 1 for c in chances.values()) or abs(sum(chances.values()) - 1) > 1e-6:
         raise RefusalError("chances")
     if not {a for a, c in chances.items() if c} <= {"a", "b"}:

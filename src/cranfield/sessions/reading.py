@@ -52,7 +52,7 @@ def _query(cell: Any) -> str | None:
 
 
 WHOLE = Kind(_whole, pl.Int32, "not a whole number from 1")
-TIME = Kind(_seconds, pl.Float64, "no number of seconds", lambda cell: absent(cell, _NO_TIME))
+TIME = Kind(_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME))
 TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=anything)
 
 SYSTEM = optional("system", ID)

@@ -24,20 +24,6 @@ def log_of(*given: Any, **options: Any) -> cf.online.QueryLog:
         return cf.online.read_log(*given, **options)
 
 
-def test_clicks_off_the_list_are_counted_and_said() -> None:
-    clicks = {"page": ["p", "p", "x", "q"], "rank": [3, 1, 1, None], "doc": [None, "z", None, "c"]}
-    with (
-        pytest.warns(CranfieldWarning, match="2 clicks on no result, excluded"),
-        pytest.warns(CranfieldWarning, match="1 click on no page, excluded"),
-    ):
-        log = cf.online.read_log(PAGES, RESULTS, clicks)
-    assert log.anomalies == {"clicks on no page": 1, "clicks on no result": 2}
-    assert log.clicks.rows() == [(1, 1, "c")]
-    assert repr(log) == (
-        "QueryLog(2 pages, 3 results, 1 click; 1 click on no page, 2 clicks on no result)"
-    )
-
-
 def test_what_is_left_out_is_told_of_the_file_in_which_it_is(tmp_path: Path) -> None:
     tables = {
         "pages.csv": "page,query\np,cats\n",
@@ -54,13 +40,6 @@ def test_what_is_left_out_is_told_of_the_file_in_which_it_is(tmp_path: Path) -> 
         "clicks.csv: 1 click on no result, excluded",
         "results.csv: 1 result of no page, excluded",
     ]
-
-
-def test_results_in_the_place_of_clicks_are_refused() -> None:
-    clicks = {"page": ["p", "q"], "rank": [2, 1], "doc": ["b", "c"]}
-    with pytest.raises(InputError, match="has more rows than .*must be the results"):
-        cf.online.read_log(PAGES, clicks, RESULTS)
-    assert log_of(PAGES, RESULTS, RESULTS).clicks.height == 3
 
 
 def test_pages_twice() -> None:

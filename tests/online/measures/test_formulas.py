@@ -363,13 +363,3 @@ def test_a_log_of_no_page_or_no_user_has_no_values() -> None:
     clicks = {"page": ["p"], "rank": [1], "time": [3]}
     one = cf.online.read_log(apart, {"page": ["p"], "doc": ["x"]}, clicks)
     assert cf.online.measure(one, "AbsenceTime").values.item() == 0
-
-
-def test_the_first_of_several_satisfied_pages_of_a_session() -> None:
-    for number in (1, 2, 3, 9):
-        ids = [f"p{k}" for k in range(number)]
-        pages = {"page": ids, "query": ids, "session": ["s"] * number}
-        shown = {"page": ids, "rank": [1] * number, "doc": ids}
-        clicks = {"page": ids, "rank": [1] * number, "dwell": [40] * number}
-        log = cf.online.read_log(pages, shown, clicks)
-        assert cf.online.measure(log, "QueriesToSAT")["QueriesToSAT"].item() == 1

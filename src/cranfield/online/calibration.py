@@ -97,7 +97,7 @@ class ClickMoves(Result):
             options["dwell"] = dict(known.select("value", "mean").iter_rows())
             options["dwell_by"] = stays
         moves = {
-            at: {to: float(one) for to, one in enumerate(row, 1) if one}
+            at: {to: float(count) for to, count in enumerate(row, 1) if count}
             for at, row in enumerate(often.tolist(), 1)
         }
         return MarkovPrecision(moves=moves, **options)
@@ -340,7 +340,7 @@ def _by_examined(log: QueryLog, model: ClickModel) -> pl.DataFrame:
     size = len(pages)
     on = np.bincount(pages.pattern, seen * (pages.rank > 0), size)
     could = np.bincount(pages.pattern, seen * (pages.rank < pages.lengths[pages.pattern] - 1), size)
-    shown = np.flatnonzero(pages.page >= 0)
-    kind = pages.page[shown]
-    frame = pl.DataFrame({"page": shown, "on": on[kind], "could": could[kind]})
+    results = np.flatnonzero(pages.page >= 0)
+    kind = pages.page[results]
+    frame = pl.DataFrame({"page": results, "on": on[kind], "could": could[kind]})
     return frame.with_columns(pages=pl.lit(1))

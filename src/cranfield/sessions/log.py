@@ -608,8 +608,8 @@ def followed_by(
         return inside.with_columns(session=new)
 
     def joined(history: pl.DataFrame, more: pl.DataFrame, schema: dict[str, Any]) -> pl.DataFrame:
-        both = pl.concat([repeated(history).select(*schema), more.select(*schema)])
-        return renumbered(both).sort(*LISTS, maintain_order=True)
+        results = pl.concat([repeated(history).select(*schema), more.select(*schema)])
+        return renumbered(results).sort(*LISTS, maintain_order=True)
 
     settings = {
         "duplicates of runs" if k == "duplicates" else k: v for k, v in collection.settings.items()

@@ -252,8 +252,8 @@ def area_under_curve(values: Floats, positive: Bools, weights: Floats) -> float:
     yes = np.bincount(place, weights * positive)
     no = np.bincount(place, weights) - yes
     below = np.cumsum(no) - no
-    both = yes.sum() * no.sum()
-    return float(yes @ (below + no / 2) / both) if both else np.nan
+    pairs = yes.sum() * no.sum()
+    return float(yes @ (below + no / 2) / pairs) if pairs else np.nan
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -370,8 +370,8 @@ def perplexity_gain(
 
     numbers = summed(None)
     logs = [
-        log_probabilities(one, pages, conditional=conditional)[pages.results_of(page, rank)]
-        for one, pages in pair
+        log_probabilities(trained, pages, conditional=conditional)[pages.results_of(page, rank)]
+        for trained, pages in pair
     ]
     sums = np.stack([summed(values) for values in logs])
 
@@ -403,10 +403,12 @@ def perplexity_gain(
 
 def _coded(log: QueryLog) -> tuple[Indices, int]:
     """Return the number of the query of each page, and the number of queries with results."""
-    asked = log.pages["query"].gather(log.results["page"].unique())
-    places = pl.DataFrame({"query": asked.unique(maintain_order=True)}).with_row_index("place")
-    found = log.pages.select("query").join(places, on="query", how="left", maintain_order="left")
-    return found["place"].fill_null(0).to_numpy().astype(np.intp), places.height
+    page_queries = log.pages["query"].gather(log.results["page"].unique())
+    places = pl.DataFrame({"query": page_queries.unique(maintain_order=True)}).with_row_index(
+        "place"
+    )
+    numbered = log.pages.select("query").join(places, on="query", how="left", maintain_order="left")
+    return numbered["place"].fill_null(0).to_numpy().astype(np.intp), places.height
 
 
 def perplexity_gains(
@@ -543,15 +545,15 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
     """
     kind = parse_model(model)
     log.require("results", purpose="a click model")
-    asked = log.results.with_columns(query=log.pages["query"].gather(log.results["page"]))
-    places = asked.group_by("query", "doc").agg(
+    results = log.results.with_columns(query=log.pages["query"].gather(log.results["page"]))
+    places = results.group_by("query", "doc").agg(
         first=(pl.col("rank") == 1).any(), below=(pl.col("rank") > 1).any()
     )
     queries = places.filter("first", "below")["query"].unique().sort().to_list()
-    found = [row for query in queries for row in _rates(log, query, kind)]
+    rows = [row for query in queries for row in _rates(log, query, kind)]
     kinds = (pl.String, pl.String, pl.Int64, pl.Float64, pl.Float64)
     schema = dict(zip(RatePrediction.columns, kinds, strict=True))
-    return RatePrediction(pl.DataFrame(found, schema=schema, orient="row"), str(kind))
+    return RatePrediction(pl.DataFrame(rows, schema=schema, orient="row"), str(kind))
 
 
 def _rates(log: QueryLog, query: str, model: Model) -> Iterable[tuple[str, str, int, float, float]]:

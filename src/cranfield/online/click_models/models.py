@@ -85,17 +85,17 @@ class Examined(Climbing):
         item, cell = key // cells, key % cells
         clicked = sums(alike, pages.weight * pages.clicks, key.size)
         missed = sums(alike, pages.weight, key.size) - clicked
-        shown = clicked + missed
-        by_item, by_cell = sums(item, shown, items), sums(cell, shown, cells)
+        impressions = clicked + missed
+        by_item, by_cell = sums(item, impressions, items), sums(cell, impressions, cells)
 
         def expect(values: Values) -> tuple[Tallies, float]:
             a, x = values["attractiveness"][item], values["examination"][cell]
-            both = a * x
-            none = 1 - both
+            click = a * x
+            none = 1 - click
             share = missed / np.maximum(none, TINY)
-            hits = sums(item, clicked + share * (a - both), items)
-            seen = sums(cell, clicked + share * (x - both), cells)
-            value = clicked @ np.log(np.maximum(both, TINY))
+            hits = sums(item, clicked + share * (a - click), items)
+            seen = sums(cell, clicked + share * (x - click), cells)
+            value = clicked @ np.log(np.maximum(click, TINY))
             value += missed @ np.log(np.maximum(none, TINY))
             found = {"attractiveness": Tally(hits, by_item), "examination": Tally(seen, by_cell)}
             return found, float(value)

@@ -336,11 +336,11 @@ class ClickModel(Result):
             options |= _parameter(own, by, frame, ranks)
         if name == "CM":
             options["satisfies"] = dict.fromkeys(options["clicks"], 1.0)
-        made: Measure = REGISTRY[measure](**options)
-        made.require_complete()
-        if len(str(made)) > LONGEST:
+        trained_measure: Measure = REGISTRY[measure](**options)
+        trained_measure.require_complete()
+        if len(str(trained_measure)) > LONGEST:
             raise MeasureError(f"the text of {measure} to rank {ranks} is too long; set a cutoff")
-        return made
+        return trained_measure
 
     def user_model(self, *, unjudged: bool = False, **options: Any) -> Continuing:
         """Return the users of a model tied by grade as a C/W/L user model.
@@ -570,7 +570,7 @@ def train_models(
     [PBM, UBM]
     """
     check_several("models", models)
-    known = [parse_model(one) for one in models]
+    known = [parse_model(text) for text in models]
     check_choice("tied", "none" if tied is None else tied, TIED)
     tied = "grade" if tied == "grade" else None
     if qrels is not None:

@@ -158,23 +158,23 @@ def simulate_aa_tests(
     apart = columns - middle
     first, second = np.triu_indices(columns.shape[1])
     products = apart[:, first] * apart[:, second]
-    found = np.empty((len(units.placed) + 1, n_tests))
+    pvalues = np.empty((len(units.placed) + 1, n_tests))
     for part in row_slices(n_tests, number, AT_A_TIME):
         probabilities = [by_md5(f"{salt}-{k}", ids) for k in range(part.start, part.stop)]
         other = np.stack(probabilities) >= shares[0]
-        both = moments_of_two(apart, products, middle, other)
-        for k, one in enumerate(units.placed.values()):
-            found[k, part] = Effects.of(arm_means(both, one, theta), 0, 1).pvalue()
-        found[-1, part] = chi_square(both.count, shares)[1]
+        moments = moments_of_two(apart, products, middle, other)
+        for k, metric in enumerate(units.placed.values()):
+            pvalues[k, part] = Effects.of(arm_means(moments, metric, theta), 0, 1).pvalue()
+        pvalues[-1, part] = chi_square(moments.count, shares)[1]
     names = (*units.placed, SRM)
-    return AATests(units.source, units.kind, number, names, found, alpha, salt)
+    return AATests(units.source, units.kind, number, names, pvalues, alpha, salt)
 
 
 def _units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
     named = read_metrics(metrics)
     if not isinstance(data, (QueryLog, UnitSums)):
         return read_units(data, named, variant=None, unit=unit, variants=("all",), missing=missing)
-    texts = {name: str(one) for name, one in measures_of(named).items()}
+    texts = {name: str(measure) for name, measure in measures_of(named).items()}
     if isinstance(data, QueryLog):
         data = sums_by_unit(data, texts.values(), unit=unit or "user")
     sums: UnitSums = data

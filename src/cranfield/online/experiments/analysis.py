@@ -387,7 +387,7 @@ def _table(
     unreliable = ["low", "high", "lift low", "lift high", "p", "adjusted p", "p not worse"]
     table = table.with_columns(pl.Series("adjusted p", corrected))
     table = table.with_columns(pl.col(unreliable) * shown)
-    lower = {name for name, one in metrics.items() if one.good == "down"}
+    lower = {name for name, metric in metrics.items() if metric.good == "down"}
     significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
     is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(lower)
     # Two-sided intervals at alpha are one-sided ones at half of it.

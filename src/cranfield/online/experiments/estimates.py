@@ -291,7 +291,7 @@ def always_valid(
     [0.4716, 0.0]
     """
     chosen = parse_sequential(method)
-    d, s, n = (np.asarray(one, dtype=np.float64) for one in (difference, error, units))
+    d, s, n = (np.asarray(values, dtype=np.float64) for values in (difference, error, units))
     if np.isinf(d).any():
         raise PolicyError("differences must be finite or NaN")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -333,7 +333,8 @@ def resampled_means(
     for k in range(arms):
         own = columns[arm == k]
         # A sum has at most about twice as many terms as units.
-        numbers, units = zip(*(as_integers(one, 2 * len(own) + 64) for one in own.T), strict=True)
+        terms = 2 * len(own) + 64
+        numbers, units = zip(*(as_integers(column, terms) for column in own.T), strict=True)
         integers = np.stack(numbers, axis=1)
         for part, counts in _weights(stream(seed, k), resamples, len(own), weights):
             sums = (counts @ integers) * np.array(units)

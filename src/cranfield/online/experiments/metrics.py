@@ -138,13 +138,13 @@ class Metric:
         return f"Metric({', '.join([repr(self.value), *more])})"
 
 
-def _two(given: Any) -> tuple[str, str]:
-    parts: Any = given.split("/") if isinstance(given, str) else given
-    named = isinstance(parts, (list, tuple)) and all(isinstance(one, str) for one in parts)
-    if not (named and 1 <= len(parts) <= 2 and all(one.strip() for one in parts)):
+def _two(value: Any) -> tuple[str, str]:
+    parts: Any = value.split("/") if isinstance(value, str) else value
+    named = isinstance(parts, (list, tuple)) and all(isinstance(part, str) for part in parts)
+    if not (named and 1 <= len(parts) <= 2 and all(part.strip() for part in parts)):
         raise PolicyError(
             "a metric must be a column or a ratio of two, such as clicks/pages, got"
-            f" {quoted(given)}"
+            f" {quoted(value)}"
         )
     return (parts[0].strip(), parts[1].strip() if len(parts) == 2 else "")
 

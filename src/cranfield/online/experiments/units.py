@@ -230,7 +230,7 @@ def _check_labels(columns: Columns, variant: int, metrics: set[int]) -> None:
 def _texts(cells: Cells) -> pl.Series:
     if isinstance(cells, pl.Series) and not cells.dtype.is_nested():
         return cells.cast(pl.String, strict=False)
-    return pl.Series([None if absent(one) else str(one) for one in cells], dtype=pl.String)
+    return pl.Series([None if absent(cell) else str(cell) for cell in cells], dtype=pl.String)
 
 
 def _totals(columns: Columns, evidence: str) -> PolicyError:
@@ -401,8 +401,8 @@ def _placed(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Floats,
         return order.index(keys[0]), order.index(keys[1])
 
     placed = {}
-    for name, one in metrics.items():
-        above, below, covariate, under = one.parts()
+    for name, metric in metrics.items():
+        above, below, covariate, under = metric.parts()
         more = place(covariate, under) if covariate else (-1, ONES)
         placed[name] = Placed(*place(above, below), *more)
     return np.column_stack(list(columns.values())), placed
@@ -410,15 +410,15 @@ def _placed(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Floats,
 
 def measures_of(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
     """Return the online measures of metrics of a log."""
-    return {name: parse_online_measure(str(one.value)) for name, one in metrics.items()}
+    return {name: parse_online_measure(str(metric.value)) for name, metric in metrics.items()}
 
 
 def directed(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     """Set the direction of metrics by that of their measures."""
-    lower = {name for name, one in measures_of(metrics).items() if one.better == "lower"}
+    lower = {name for name, metric in measures_of(metrics).items() if metric.better == "lower"}
     return {
-        name: replace(one, good=one.good or ("down" if name in lower else "up"))
-        for name, one in metrics.items()
+        name: replace(metric, good=metric.good or ("down" if name in lower else "up"))
+        for name, metric in metrics.items()
     }
 
 
@@ -433,12 +433,12 @@ def units_of_log(
     variants: Sequence[str] | None = None,
 ) -> Units:
     """Sum measures by unit, with those of the log `before` as covariates."""
-    for name, one in metrics.items():
-        if one.covariate is not None:
+    for name, metric in metrics.items():
+        if metric.covariate is not None:
             raise PolicyError(
                 f"{name}: metrics of a log cannot have a covariate; use before= for an earlier log"
             )
-    texts = {name: str(one) for name, one in measures_of(metrics).items()}
+    texts = {name: str(metric) for name, metric in measures_of(metrics).items()}
     source, notes = "sums by unit", list[str]()
     if isinstance(data, QueryLog):
         source = data.source

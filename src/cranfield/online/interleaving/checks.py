@@ -86,10 +86,11 @@ class CascadeUser:
     def __post_init__(self) -> None:
         check_choice("stop", self.after, STOP)
         for what in ("click", "stop"):
-            given = numbers(getattr(self, what), f"the probabilities of a {what}")
-            if given.ndim != 1 or not given.size or not ((given >= 0) & (given <= 1)).all():
+            probabilities = numbers(getattr(self, what), f"the probabilities of a {what}")
+            inside = (probabilities >= 0) & (probabilities <= 1)
+            if probabilities.ndim != 1 or not probabilities.size or not inside.all():
                 raise PolicyError(f"{what} must have probabilities between 0 and 1, one per grade")
-            object.__setattr__(self, what, tuple(given.tolist()))
+            object.__setattr__(self, what, tuple(probabilities.tolist()))
         if len(self.click) != len(self.stop):
             raise PolicyError(
                 f"click and stop must have as many grades, got {len(self.click)} and"

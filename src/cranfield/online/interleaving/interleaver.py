@@ -317,8 +317,8 @@ def interleave(
     if len(runs) < len(lists):
         raise PolicyError("expected lists of ids or runs, got both")
     if topic is None or not any(topic in run.topics for run in runs):
-        said = "is missing" if topic is None else f"{quoted(topic)} is in none of them"
-        raise PolicyError(f"runs are interleaved for one topic, which {said}")
+        problem = "is missing" if topic is None else f"{quoted(topic)} is in none of them"
+        raise PolicyError(f"runs are interleaved for one topic, which {problem}")
     check_names(runs)
     own = {}
     for run in runs:
@@ -393,10 +393,12 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         """Rankings by topic and ranker, best document first, as :func:`preference` takes them."""
         return {
             topic: {
-                ranker: [str(one.docs[k]) for k in order if k >= 0]
-                for ranker, order in zip(one.rankers, one.rankings.orders.tolist(), strict=True)
+                ranker: [str(interleaver.docs[k]) for k in order if k >= 0]
+                for ranker, order in zip(
+                    interleaver.rankers, interleaver.rankings.orders.tolist(), strict=True
+                )
             }
-            for topic, one in self.items()
+            for topic, interleaver in self.items()
         }
 
     def __repr__(self) -> str:

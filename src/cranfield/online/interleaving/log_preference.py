@@ -226,14 +226,15 @@ def impressions_needed(
 
 def _power(number: Indices, share: float, alpha: float) -> Floats:
     """Return the power of the exact test by number of impressions without ties."""
-    # The most losses with which the test rejects: the probability of as few is at most alpha / 2.
+    # The largest number of losses with which the test rejects: the probability of that number or
+    # fewer is at most alpha / 2.
     near = np.floor(number / 2 + ndtri(alpha / 2) * np.sqrt(number) / 2)
     count = near + np.arange(-3, 4)[:, None]
     small = (count >= 0) & (bdtr(np.maximum(count, 0), number, 0.5) <= alpha / 2 * (1 + 1e-12))
-    most = np.where(small, count, -1.0).max(axis=0)
-    known = np.maximum(most, 0)
-    found = bdtr(known, number, 1 - share) + bdtr(known, number, share)
-    return np.asarray(np.where(most >= 0, found, 0.0))
+    largest = np.where(small, count, -1.0).max(axis=0)
+    known = np.maximum(largest, 0)
+    rejected = bdtr(known, number, 1 - share) + bdtr(known, number, share)
+    return np.asarray(np.where(largest >= 0, rejected, 0.0))
 
 
 Lists = Mapping[str, Mapping[str, Sequence[str]]]
@@ -277,10 +278,10 @@ def outcomes_by_method(
         page, credits = _of_query(rows, two, str(of), log.source)
         values[page] = credits
     # A page without results has no clicks: a tie.
-    kept = used["page"].to_numpy()
-    if without := log.pages.height - len(kept):
+    numbers = used["page"].to_numpy()
+    if without := log.pages.height - len(numbers):
         notes.append(f"{counted(without, 'page')} without interleaved lists or a method excluded")
-    return LogCredits(pair, values[kept], kept, tuple(notes))
+    return LogCredits(pair, values[numbers], numbers, tuple(notes))
 
 
 def _of_query(
@@ -288,24 +289,24 @@ def _of_query(
 ) -> tuple[Floats, Floats]:
     """Return pages of a query, and credits or outcomes, shape (pages, 2)."""
     length = int(rows["rank"].max())  # type: ignore[arg-type]
-    made = interleave(lists, method, length)
-    code = {doc: k for k, doc in enumerate(made.docs)}
+    interleaver = interleave(lists, method, length)
+    code = {doc: k for k, doc in enumerate(interleaver.docs)}
     known = rows["doc"].replace_strict(code, default=-1, return_dtype=pl.Int64).to_numpy()
     if (known < 0).any():
         doc = rows["doc"][int(np.argmax(known < 0))]
         raise InputError("a page shows a document that is in no ranking", source=source, doc=doc)
     page, place = np.unique(rows["page"].to_numpy(), return_inverse=True)
     cells = place, rows["rank"].to_numpy() - 1
-    teams = {name: k for k, name in enumerate(made.rankers)}
+    teams = {name: k for k, name in enumerate(interleaver.rankers)}
     codes, owners = np.full((2, len(page), length), -1, dtype=np.intp)
     codes[cells] = known
     owners[cells] = rows["team"].replace_strict(teams, default=-1, return_dtype=pl.Int64)
     clicked = np.zeros(codes.shape, dtype=bool)
     clicked[cells] = rows["weight"] > 0
-    if made.method.by_team:
-        return page, made.credits(codes, clicked, owners)
-    found = made.outcomes(codes, clicked, owners)
-    return page, np.stack([found, np.zeros_like(found)], axis=1)
+    if interleaver.method.by_team:
+        return page, interleaver.credits(codes, clicked, owners)
+    outcomes = interleaver.outcomes(codes, clicked, owners)
+    return page, np.stack([outcomes, np.zeros_like(outcomes)], axis=1)
 
 
 def preference(

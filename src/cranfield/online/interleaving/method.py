@@ -169,10 +169,10 @@ class Distribution:
         return len(self.lists)
 
     def __repr__(self) -> str:
-        said = counted(len(self), "list")
+        text = counted(len(self), "list")
         if self.imbalance is not None and self.imbalance.max(initial=0) > 1e-9:
-            said += f", biased by up to {self.imbalance.max():.6g} of credit"
-        return f"Distribution({said})"
+            text += f", biased by up to {self.imbalance.max():.6g} of credit"
+        return f"Distribution({text})"
 
     def _repr_html_(self) -> str:
         return frame_html(self.to_polars(), repr(self), limit=20)

@@ -145,7 +145,7 @@ class PreferenceMatrix(Result):
         return frame.with_columns(pl.selectors.float().fill_nan(None))
 
     def note_lines(self) -> list[str]:
-        cycles = [f"note: a cycle: {' > '.join([*one, one[0]])}" for one in self.cycles()]
+        cycles = [f"note: a cycle: {' > '.join([*cycle, cycle[0]])}" for cycle in self.cycles()]
         return [*cycles, *super().note_lines()]
 
     def heading(self) -> list[str]:

@@ -235,8 +235,8 @@ def read_ubi(
     :meth:`QueryLog.write` puts them. Clicks are the events with one of the `click_actions`. Clicks
     of no query, and events that are neither clicks nor impressions, are counted.
     """
-    asked = numbered_records(*queries, "UBI queries", QUERIES).unnest("query_attributes")
-    nameless = asked.filter(pl.col("query_id").is_null())
+    query_records = numbered_records(*queries, "UBI queries", QUERIES).unnest("query_attributes")
+    nameless = query_records.filter(pl.col("query_id").is_null())
     if nameless.height:
         raise InputError("has no query_id", source=queries[1], line=nameless["line"][0])
     done = pl.DataFrame(schema=pl.Schema(EVENTS)).with_columns(line=pl.lit(0, pl.Int64))
@@ -264,7 +264,7 @@ def read_ubi(
     seen = seen.select("line", *_OF_RESULTS, **of_event)
     seen = seen.unique(["page", "rank", "doc"], keep="first", maintain_order=True)
     # A query that is recorded again, such as for a facet, has other hits.
-    first = asked.unique("query_id", keep="first", maintain_order=True)
+    first = query_records.unique("query_id", keep="first", maintain_order=True)
     found = first.join(seen.rename({"page": "query_id"}), on="query_id", how="anti")
     found = found.select("line", page="query_id", doc="query_response_hit_ids").explode("doc")
     found = found.drop_nulls("doc").with_columns(
@@ -276,7 +276,7 @@ def read_ubi(
     )
     sessions = done.filter(known).drop_nulls("session_id")
     sessions = sessions.unique("query_id", keep="first", maintain_order=True)
-    pages = asked.join(
+    pages = query_records.join(
         sessions.select("query_id", of_events="session_id"),
         on="query_id",
         how="left",
@@ -336,13 +336,13 @@ def read_yandex(raw: bytes, source: str) -> Parts:
     number = query.cast(pl.Int64).cum_sum()
     frame = frame.with_columns(page=pl.when(query).then(number))
     frame = frame.with_columns(page=pl.col("page").forward_fill().over("session"))
-    asked, clicked = frame.filter(query), frame.filter(click)
-    pages = asked.select(
+    queries, clicked = frame.filter(query), frame.filter(click)
+    pages = queries.select(
         *("session", "time", "line"),
         id="page",
         query=pl.concat_str(cell.get(3), cell.get(4), separator="_"),
     )
-    results = asked.select("page", "line", doc=cell.slice(5)).explode("doc", empty_as_null=False)
+    results = queries.select("page", "line", doc=cell.slice(5)).explode("doc", empty_as_null=False)
     clicks = clicked.select("page", "time", "line", doc=cell.get(3, null_on_oob=True))
     return _tables(pages, results, clicks, source)
 

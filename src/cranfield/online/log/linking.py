@@ -185,7 +185,7 @@ def linked(parts: Parts, policies: Policies) -> QueryLog:
 def _check_any(what: str, table: Table, rows: pl.DataFrame, pages: Table) -> None:
     """Refuse a table of which no row is on a page of the log, or on a result of one."""
     if table.frame.height and rows.is_empty():
-        page, other = (quoted(one[0]) for one in (pages.frame["id"], table.frame["page"]))
+        page, other = (quoted(frame[0]) for frame in (pages.frame["id"], table.frame["page"]))
         raise InputError(
             f"expected {what} on pages of {pages.source}, such as page {page}, got none; the first"
             f" of {table.frame.height:,} is on page {other}",
@@ -370,16 +370,16 @@ def _rows_at(clicks: pl.DataFrame, results: pl.DataFrame, key: str) -> pl.Series
     return clicks.join(first, on=keys, how="left", maintain_order="left")["row"]
 
 
-def _without_bots(log: QueryLog, most: int) -> QueryLog:
+def _without_bots(log: QueryLog, limit: int) -> QueryLog:
     """Drop users, or sessions where there are no users, with too many queries."""
     unit = next((name for name in ("user", "session") if name in log.pages.columns), None)
     if unit is None:
         raise InputError("max_queries requires the user or the session of pages", source=log.source)
-    many = (pl.len().over(unit) > most) & pl.col(unit).is_not_null()
+    many = (pl.len().over(unit) > limit) & pl.col(unit).is_not_null()
     bots = log.pages.select(many).to_series()
     if not bots.any():
         return log
     if bots.all():
-        raise InputError(f"no {unit} has {counted(most, 'page')} or fewer", source=log.source)
-    what = f"pages of {unit}s with more than {counted(most, 'page')}"
+        raise InputError(f"no {unit} has {counted(limit, 'page')} or fewer", source=log.source)
+    what = f"pages of {unit}s with more than {counted(limit, 'page')}"
     return replace(log.where(~bots), anomalies={**log.anomalies, what: int(bots.sum())})

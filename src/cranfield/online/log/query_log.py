@@ -36,7 +36,7 @@ def _ubi(
     queries = pages.join(hits, left_on="id", right_on="page", how="left", maintain_order="left")
     inside = {"session_id": "session", "variant": "variant", "found": "found", "method": "method"}
     attributes = _renamed(pages, inside)
-    asked = queries.select(
+    records = queries.select(
         *_renamed(pages, {"query_id": "id", "user_query": "query"}),
         *_renamed(pages, {"client_id": "user", "timestamp": "time"}),
         pl.col("doc").fill_null([]).alias("query_response_hit_ids"),
@@ -45,7 +45,7 @@ def _ubi(
     events = [] if plain else [_events(results, "impression", pages)]
     events += [] if clicks is None else [_events(clicks, "click", pages)]
     return {
-        "ubi_queries": asked,
+        "ubi_queries": records,
         **({"ubi_events": pl.concat(events, how="diagonal_relaxed")} if events else {}),
     }
 
@@ -106,8 +106,8 @@ def typed(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.DataFrame:
 
 def counted_things(number: int, what: str) -> str:
     """Write a number with a noun phrase in the plural, such as clicks on no result."""
-    noun, _, rest = what.partition(" ")
-    return f"{counted(number, noun.removesuffix('s'))} {rest}".rstrip()
+    noun, _, remainder = what.partition(" ")
+    return f"{counted(number, noun.removesuffix('s'))} {remainder}".rstrip()
 
 
 NOT_TOLD = {
@@ -163,11 +163,11 @@ class QueryLog(Plotted):
             Naming the column, and what it is needed for.
         """
         check_choice("table", table, _TABLES)
-        have = getattr(self, table)
+        frame = getattr(self, table)
         for column in columns:
-            if column not in have.columns:
+            if column not in frame.columns:
                 raise InputError(f"{purpose} needs the {column} of {table}", source=self.source)
-        if table == "results" and have.is_empty():
+        if table == "results" and frame.is_empty():
             raise InputError(f"{purpose} needs {NOT_TOLD[table]}", source=self.source)
         if table == "clicks" and not self.has_clicks:
             raise InputError(f"{purpose} needs {NOT_TOLD[table]}", source=self.source)
@@ -371,8 +371,8 @@ def _seconds(timeout: Any) -> float:
     if isinstance(timeout, timedelta):
         seconds = timeout.total_seconds()
     elif isinstance(timeout, str):
-        found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([smhd])\s*", timeout)
-        seconds = float(found[1]) * _UNITS[found[2]] if found else 0
+        match = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([smhd])\s*", timeout)
+        seconds = float(match[1]) * _UNITS[match[2]] if match else 0
     elif isinstance(timeout, (int, float)) and not isinstance(timeout, bool):
         seconds = float(timeout)
     else:

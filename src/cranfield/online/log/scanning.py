@@ -80,8 +80,8 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
     """
     if isinstance(pages, (str, PathLike)) and Path(fspath(pages)).is_dir():
         pages, results, clicks = tables_in(Path(fspath(pages)))
-    given = {"pages": pages, "results": results, "clicks": clicks}
-    return {name: _opened(data, name) for name, data in given.items() if data is not None}
+    sources = {"pages": pages, "results": results, "clicks": clicks}
+    return {name: _opened(data, name) for name, data in sources.items() if data is not None}
 
 
 def _opened(data: Any, name: str) -> nw.LazyFrame[Any]:
@@ -167,8 +167,8 @@ def _tried(
         missing = pl.lit(False) if name == "rank" else kind.missing_in(name, dtype)
         values[name], unread[name] = value, value.is_null() & ~missing
     tests = lazy.select(test.any().alias(name) for name, test in unread.items())
-    found = tests.collect(engine="streaming").row(0, named=True)
-    wrong = next((name for name, there in found.items() if there), "")
+    failures = tests.collect(engine="streaming").row(0, named=True)
+    wrong = next((name for name, there in failures.items() if there), "")
     return lazy.select(**values), wrong, unread.get(wrong, pl.lit(False))
 
 

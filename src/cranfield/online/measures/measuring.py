@@ -204,12 +204,12 @@ class OnlineMeasurements(TableResult):
         """How many values are censored, and how many rows belong to no unit."""
         notes = []
         values, censored = self.values.sum(axis=0), self.censored.sum(axis=0)
-        for one, number, least in zip(self.measures, values, censored, strict=True):
-            if least:
-                share = least / (number + least)
+        for measure, number, n_censored in zip(self.measures, values, censored, strict=True):
+            if n_censored:
+                share = n_censored / (number + n_censored)
                 notes.append(
-                    f"{one}: the mean of {counted(int(number), one.values_of)};"
-                    f" {share:.1%} ({least:,}) are censored"
+                    f"{measure}: the mean of {counted(int(number), measure.values_of)};"
+                    f" {share:.1%} ({n_censored:,}) are censored"
                 )
         if self.n_without_unit:
             rows = counted(self.n_without_unit, "row")
@@ -310,8 +310,8 @@ def _measured(
     size = units.height if keys else 1
     sums = np.zeros((len(SUMS), size, len(measures)))
     n_without_unit = 0
-    for k, one in enumerate(measures):
-        rows = one.rows(pages, keys)
+    for k, measure in enumerate(measures):
+        rows = measure.rows(pages, keys)
         place = _places(rows, units, keys)
         inside = place >= 0
         n_without_unit = max(n_without_unit, int((~inside).sum()))
@@ -321,7 +321,7 @@ def _measured(
         **(units[np.repeat(np.arange(size), len(measures))] if keys else units).to_dict(),
         "measure": pl.Series([*map(str, measures)] * size, dtype=pl.String),
         "value": pl.Series(means_of(*sums[:2]).ravel()).fill_nan(None),
-        "of": pl.Series([one.values_of for one in measures] * size, dtype=pl.String),
+        "of": pl.Series([measure.values_of for measure in measures] * size, dtype=pl.String),
         **{name: part.ravel() for name, part in zip(SUMS[:2], sums[:2], strict=True)},
         **{name: part.ravel() for name, part in zip(SUMS[2:], sums[2:].astype(int), strict=True)},
     }
@@ -401,14 +401,16 @@ def ready(
         if keys.count(key) > 1:
             raise PolicyError(f"by must name different columns, got {quoted(key)} twice")
     parsed = _parsed(measures, keys, tables, labels is not None)
-    columns = {name for one in parsed for name in one.columns()} | {*keys} - {"page"}
+    columns = {name for measure in parsed for name in measure.columns()} | {*keys} - {"page"}
     if until:
-        more = {name for one in parsed for name in one.columns(until=True)}
+        more = {name for measure in parsed for name in measure.columns(until=True)}
         columns |= {name for name in more if not tables.lacks(needs_of([name]))}
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     if labels is not None:
-        wanted = [vars(one)["label"] for one in parsed if one.name == "GoodAbandonment"]
-        pages = _labelled(pages, labels, wanted, tables.source)
+        label_names = [
+            vars(measure)["label"] for measure in parsed if measure.name == "GoodAbandonment"
+        ]
+        pages = _labelled(pages, labels, label_names, tables.source)
     if "page" in keys and "id" in pages.columns:
         pages = pages.with_columns(page=pl.col("id"))
     return tables, parsed, pages.with_columns(pl.col(keys).cast(pl.String))
@@ -439,10 +441,10 @@ def _parsed(
     return parsed
 
 
-def _too_fine(one: OnlineMeasure, keys: Sequence[str]) -> str:
+def _too_fine(measure: OnlineMeasure, keys: Sequence[str]) -> str:
     """Return a unit that is smaller than the rows of the measure; empty if none is."""
     smaller = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
-    return next((key for key in keys if key in smaller[one.level]), "")
+    return next((key for key in keys if key in smaller[measure.level]), "")
 
 
 def _places(rows: pl.DataFrame, units: pl.DataFrame, keys: Sequence[str]) -> Indices:
@@ -454,7 +456,7 @@ def _places(rows: pl.DataFrame, units: pl.DataFrame, keys: Sequence[str]) -> Ind
     return joined["unit"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
 
 
-def _labelled(pages: pl.DataFrame, labels: Any, wanted: Iterable[str], source: str) -> pl.DataFrame:
+def _labelled(pages: pl.DataFrame, labels: Any, names: Iterable[str], source: str) -> pl.DataFrame:
     """Add labels to pages, by their id; each wanted one must be there, in one spelling."""
     table = read_table(labels, LABELS)
     key = "id" if "id" in pages.columns else "page"
@@ -466,7 +468,7 @@ def _labelled(pages: pl.DataFrame, labels: Any, wanted: Iterable[str], source: s
         raise InputError(f"unknown page {quoted(page)}: it is not in {source}", source=table.source)
     label = ids.join(frame, on="page", how="left", maintain_order="left")["label"]
     known = label.drop_nulls().unique().sort()
-    for name in wanted:
+    for name in names:
         if [one for one in known if one.casefold() == name.casefold()] != [name]:
             has = "pages have several spellings of" if name in known else "no page has"
             reason = f"{has} the label {quoted(name)}; labels: {some_of(map(quoted, known), 6)}"

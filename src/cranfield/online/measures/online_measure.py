@@ -121,8 +121,8 @@ class OnlineMeasure(Spec):
     def columns(self, *, until: bool = False) -> set[str]:
         """Return the columns of pages that its formulas mention; with `until`, also that."""
         sums = self.sums().expressions()
-        mentioned = (one for name, one in sums.items() if until or name != "until")
-        names = {name for one in mentioned for name in one.meta.root_names()}
+        mentioned = (expression for name, expression in sums.items() if until or name != "until")
+        names = {name for expression in mentioned for name in expression.meta.root_names()}
         return names | ({self.level} - {"page"})
 
     @property
@@ -232,12 +232,12 @@ def catalogue() -> pl.DataFrame:
     )
 
 
-def _needs_in_words(one: OnlineMeasure) -> str:
+def _needs_in_words(measure: OnlineMeasure) -> str:
     """Write what a measure needs besides pages, their queries, and the rank of a row."""
-    said = []
+    parts = []
     for table in ("results", "clicks", "pages"):
-        own = {name for where, name in one.needs if where == table}
+        own = {name for where, name in measure.needs if where == table}
         names = sorted(own - {"page", "rank", "query"})
         if names or (own and table != "pages"):
-            said.append(f"{table} with {' and '.join(names)}" if names else table)
-    return ", ".join(said)
+            parts.append(f"{table} with {' and '.join(names)}" if names else table)
+    return ", ".join(parts)

@@ -66,9 +66,9 @@ class LogTables:
             collected(table.group_by("rank").agg(nw.len().alias("number")))
             for table in (self.table("results"), clicked)
         )
-        both = shown.join(hit, on="rank", how="left", suffix="_clicked").sort("rank")
-        rate = both["number_clicked"].fill_null(0) / both["number"]
-        return dict(zip(both["rank"].to_list(), rate.to_list(), strict=True))
+        counts = shown.join(hit, on="rank", how="left", suffix="_clicked").sort("rank")
+        rate = counts["number_clicked"].fill_null(0) / counts["number"]
+        return dict(zip(counts["rank"].to_list(), rate.to_list(), strict=True))
 
 
 def collected(table: nw.LazyFrame[Any]) -> pl.DataFrame:

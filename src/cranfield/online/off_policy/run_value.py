@@ -78,7 +78,7 @@ def harvest(shown: pl.DataFrame) -> Harvest:
     return Harvest(query, rank, other, clicked, not_clicked, pairs.height // 2)
 
 
-def all_pairs(found: Harvest, depth: int) -> tuple[Floats, Floats]:
+def all_pairs(harvested: Harvest, depth: int) -> tuple[Floats, Floats]:
     r"""Estimate examination by rank, relative to rank 1, and errors of the logarithms.
 
     Clicks at rank k of documents seen at k and k' have probability :math:`x_k r_{kk'}` with r the
@@ -87,38 +87,41 @@ def all_pairs(found: Harvest, depth: int) -> tuple[Floats, Floats]:
     ranks that no pairs link with rank 1, 0 for those without a click in any pair.
     """
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)
-    clicks = np.bincount(found.rank, weights=found.clicked, minlength=depth + 1)
-    seen = np.bincount(found.rank, minlength=depth + 1) > 0
+    clicks = np.bincount(harvested.rank, weights=harvested.clicked, minlength=depth + 1)
+    seen = np.bincount(harvested.rank, minlength=depth + 1) > 0
     value[seen[1:] & (clicks[1:] == 0)] = 0.0
-    linked = _linked(found, clicks > 0, depth)
+    linked = _linked(harvested, clicks > 0, depth)
     value[0], error[0] = 1.0, 0.0
-    used = linked[found.rank] & linked[found.other]
+    used = linked[harvested.rank] & linked[harvested.other]
     if not used.any():
         return value, error
     ranks = np.flatnonzero(linked)
     ranks = ranks[ranks > 1]
-    low, high = np.minimum(found.rank, found.other), np.maximum(found.rank, found.other)
+    low, high = (
+        np.minimum(harvested.rank, harvested.other),
+        np.maximum(harvested.rank, harvested.other),
+    )
     pair = low * (depth + 1) + high
-    of_pair = np.bincount(pair, weights=found.clicked * used, minlength=(depth + 1) ** 2)
+    of_pair = np.bincount(pair, weights=harvested.clicked * used, minlength=(depth + 1) ** 2)
     # A pair without any click says that its documents are never clicked.
     used &= of_pair[pair] > 0
-    kept, column = np.unique(pair[used], return_inverse=True)
-    cell, row = np.unique(pair[used] * (depth + 1) + found.rank[used], return_inverse=True)
-    design = np.zeros((cell.size, ranks.size + kept.size))
+    pairs, column = np.unique(pair[used], return_inverse=True)
+    cell, row = np.unique(pair[used] * (depth + 1) + harvested.rank[used], return_inverse=True)
+    design = np.zeros((cell.size, ranks.size + pairs.size))
     of_rank = np.full(depth + 1, -1)
     of_rank[ranks] = np.arange(ranks.size)
-    place = of_rank[found.rank[used]]
+    place = of_rank[harvested.rank[used]]
     design[row[place >= 0], place[place >= 0]] = 1
     design[row, ranks.size + column] = 1
-    counts = found.clicked[used], found.not_clicked[used]
+    counts = harvested.clicked[used], harvested.not_clicked[used]
     c, n = (np.bincount(row, weights=part).astype(np.float64) for part in counts)
     beta = _newton(design, c, n, ranks.size)
     n = np.maximum(n, SMALLEST[-1])
     odds, slope = _terms(design @ beta)
-    queries = int(found.query.max()) + 1
+    queries = int(harvested.query.max()) + 1
     score = np.zeros((queries, cell.size))
-    excess = found.clicked[used] - found.not_clicked[used] * odds[row]
-    np.add.at(score, (found.query[used], row), excess)
+    excess = harvested.clicked[used] - harvested.not_clicked[used] * odds[row]
+    np.add.at(score, (harvested.query[used], row), excess)
     inverse = np.linalg.pinv(design.T @ (design * (n * slope)[:, None]))
     terms = score @ design @ inverse
     value[ranks - 1] = np.exp(beta[: ranks.size])
@@ -166,12 +169,12 @@ def _maximised(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
     return beta
 
 
-def _linked(found: Harvest, clicked: Bools, depth: int) -> Bools:
+def _linked(harvested: Harvest, clicked: Bools, depth: int) -> Bools:
     """Return the ranks with clicks that pairs link with rank 1, directly or through others."""
     linked = np.zeros(depth + 1, dtype=bool)
     linked[1] = clicked[1]
     for _ in range(depth):
-        linked[found.other[linked[found.rank]]] = True
+        linked[harvested.other[linked[harvested.rank]]] = True
         linked &= clicked
     return linked
 
@@ -323,21 +326,23 @@ def _swaps(shown: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
         pl.col("clicked", "below").mean(), times=pl.len()
     )
     swap = ["query", "rank", "one", "two"]
-    both = orders.with_columns(
+    swapped = orders.with_columns(
         orders=pl.len().over(swap), times=pl.col("times").min().over(swap)
     ).filter(pl.col("orders") == 2)
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)
     value[0], error[0] = 1.0, 0.0
-    sums = both.group_by("query", "rank").agg((pl.col("clicked", "below") * pl.col("times")).sum())
+    sums = swapped.group_by("query", "rank").agg(
+        (pl.col("clicked", "below") * pl.col("times")).sum()
+    )
     for (rank,), part in sums.sort("rank", "query").group_by("rank", maintain_order=True):
         clicks = part.select("below", "clicked").to_numpy()
         if clicks[:, 1].any():
             at_rank, at_top = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
-            made = two_means(at_rank, at_top, np.arange(len(clicks)), len(clicks))
-            value[int(rank) - 1] = made.estimate[0]
+            means = two_means(at_rank, at_top, np.arange(len(clicks)), len(clicks))
+            value[int(rank) - 1] = means.estimate[0]
             with np.errstate(divide="ignore", invalid="ignore"):
-                error[int(rank) - 1] = made.standard_error[0] / made.estimate[0]
-    return value, error, both.height // 2
+                error[int(rank) - 1] = means.standard_error[0] / means.estimate[0]
+    return value, error, swapped.height // 2
 
 
 def run_value(

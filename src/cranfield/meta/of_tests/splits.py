@@ -234,7 +234,7 @@ class SplitStudy(Study):
         these topics, and so found nothing: the summary leaves these repeats out.
     """
 
-    name: ClassVar[str] = "tests"
+    name = "tests"
     reference: ClassVar[str] = "Ferro and Sanderson (2022)"
     parts: ClassVar[Sequence[str]] = ("summary",)
     columns: ClassVar[Mapping[str, Columns]] = {

@@ -95,7 +95,7 @@ class ExpectedClicks(TableResult):
             f"CTR {clicks / impressions:.4f} ({clicks:,} of {counted(impressions, 'impression')})"
         )
         pairs = counted(len(self.rows), "query-document pair")
-        return [f"clicks over expected clicks of {pairs}; {rate}"]
+        return [f"clicks over expected clicks of {pairs}", rate]
 
 
 def coec(log: Log) -> ExpectedClicks:
@@ -160,7 +160,8 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     ...     "clicks": [120, 30, 10],
     ... }
     >>> print(coec_of_totals(totals))
-    clicks over expected clicks of 3 query-document pairs; CTR 0.0640 (160 of 2,500 impressions)
+    clicks over expected clicks of 3 query-document pairs
+    CTR 0.0640 (160 of 2,500 impressions)
     <BLANKLINE>
     query  doc  impressions  clicks  expected    coec
     hats   c            500      10   43.3333  0.2308

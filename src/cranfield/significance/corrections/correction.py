@@ -1,7 +1,7 @@
 """The corrections for many comparisons: what each is, and which tests it goes with.
 
 A new correction is a function that takes the outcome of a test, the pairs and the options, declared
-where it stands, with its name in the list here.
+where it stands.
 """
 
 from __future__ import annotations
@@ -60,20 +60,10 @@ class Correction:
 CORRECTIONS: Registry[Correction] = Registry(
     "correction",
     """
-    corrections.of_pvalues: none=uncorrected
-    corrections.studentised: tukey=hsd=tukey-hsd
-    corrections.resampled:
-        randomised-tukey=randomized-tukey=randomised-tukey-hsd=randomized-tukey-hsd
-    corrections.studentised: dunnett
-    corrections.resampled:
-        max-t=westfall-young=maxt bootstrap-tukey=bootstrapped-tukey=tukey-bootstrap
-        bootstrap-max-t=romano-wolf
-    pairwise.bootstrap: bootstrap-max
-    corrections.of_pvalues:
-        bonferroni=bonf holm=holm-bonferroni bh=fdr=fdr-bh=benjamini-hochberg
-        by=fdr-by=benjamini-yekutieli
+    corrections.of_pvalues corrections.studentised corrections.resampled pairwise.bootstrap
     """,
     package="cranfield.significance",
+    decorators="declared_correction",
 )
 """Corrections by name."""
 
@@ -91,11 +81,7 @@ def declared_correction(name: str, **declared: Any) -> Callable[[Corrector], Cor
     """Enter a function among the corrections; its docstring has the texts of the declaration."""
 
     def enter(function: Corrector) -> Corrector:
-        aliases = tuple(CORRECTIONS.other_names(name))
-        texts = described(function)
-        CORRECTIONS[name] = Correction(
-            name=name, run=function, aliases=aliases, **texts, **declared
-        )
+        CORRECTIONS[name] = Correction(name=name, run=function, **declared, **described(function))
         return function
 
     return enter

@@ -81,8 +81,11 @@ def test_what_options_go_with_is_there() -> None:
         ("evaluate qrels r.run -p 2 -f trec", "--places requires --format table, ir_measures,"),
         ("evaluate qrels r.run --caption x", "setting caption requires --format latex"),
         ("online preference --counts 9,3 --clicks sat", "--clicks requires LOG"),
-        ("online preference --counts 9,3 --odd count", "--odd requires LOG"),
-        ("online experiment u.csv --metric x --odd count", "--odd requires --measure"),
+        ("online preference --counts 9,3 --on-anomaly count", "--on-anomaly requires LOG"),
+        (
+            "online experiment u.csv --metric x --on-anomaly count",
+            "--on-anomaly requires --measure",
+        ),
         (
             "online interleave r.run r.run --impressions 1 --keys k.csv",
             "--keys cannot be combined with --impressions",

@@ -63,11 +63,11 @@ def test_a_log(tmp_path: Path) -> None:
             frame = frame.with_columns(ids)
         paths.append(str(tmp_path / f"{name}.parquet"))
         frame.write_parquet(paths[-1])
-    text = said("experiment", *paths, "-m", "CTR", "-m", "Abandonment", "--odd", "count")
+    text = said("experiment", *paths, "-m", "CTR", "-m", "Abandonment", "--on-anomaly", "count")
     assert "control 164 : treatment 153" in text
     assert text.count("better") == 2
     for option, value in (("--variant", "arm"), ("--missing", "drop"), ("--segments", "user")):
-        error = refused("experiment", *paths, "-m", "CTR", "--odd", "count", option, value)
+        error = refused("experiment", *paths, "-m", "CTR", "--on-anomaly", "count", option, value)
         assert f"{option[2:]} requires a table of units, got a log" in error
 
 
@@ -82,7 +82,7 @@ def test_every_output_names_the_control(tmp_path: Path) -> None:
     assert "new (control)" in page.read_text()
     units.write_text(units.read_text().replace("old", "current"))
     error = refused(*command)
-    assert "current, new; say which one is the control: --control ..." in error
+    assert "current, new; set which of them is the control: --control ..." in error
 
 
 def test_assignment(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_report_is_not_written_over(tmp_path: Path) -> None:
 
 def test_columns_that_are_none_are_refused() -> None:
     for wrong in (("--segments", ""), ("--segments", "variant"), ("--unit", "variant")):
-        assert "cannot be" in refused("experiment", USERS, "--metric", "orders", *wrong)
+        assert "different columns" in refused("experiment", USERS, "--metric", "orders", *wrong)
 
 
 def test_a_skewed_metric_of_an_unequal_split(tmp_path: Path) -> None:

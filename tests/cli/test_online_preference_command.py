@@ -61,9 +61,9 @@ def test_three_rankers_are_a_table_of_pairs(logs: Path) -> None:
 def test_a_correction_of_one_pair_has_no_effect(logs: Path) -> None:
     start = ("online", "preference", "two.csv", "--unit", "user")
     _, err = cranfield(logs, *start, "--correction", "bh")
-    assert "setting correction has no effect: there is only one pair of rankers" in err
+    assert "setting correction has no effect: the log has one pair of rankers" in err
     _, err = cranfield(logs, *start, "--rankers", "a,z", status=2)
-    assert "no ranker 'z' in the log; there are a, b\n" in err
+    assert "unknown ranker 'z'; expected one of: a, b\n" in err
 
 
 def test_counts_need_no_log(logs: Path) -> None:
@@ -86,10 +86,10 @@ def test_counts_have_exact_intervals(logs: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "expected LOG"),
-        (("two.csv",), "users come again (4 users, 8 pages)"),
+        ((), "missing LOG"),
+        (("two.csv",), "users have several pages (4 users, 8 pages)"),
         (("two.csv", "--unit", "shop"), "'--unit': 'shop' is not one of 'user', 'session'"),
-        (("two.csv", "--unit", "user", "--rankers", "a,c"), "no ranker 'c'"),
+        (("two.csv", "--unit", "user", "--rankers", "a,c"), "unknown ranker 'c'"),
         (("two.csv", "--unit", "user", "--table", "pairs"), "pairs"),
         (
             ("three.csv", "--unit", "user", "--expected", "0.3"),
@@ -101,7 +101,7 @@ def test_counts_have_exact_intervals(logs: Path) -> None:
         ),
         (("--counts", "1"), "--counts must be"),
         (("--counts", "0,0,0"), "no impression"),
-        (("two.csv", "--counts", "1,2,3"), "--counts cannot be combined with LOG"),
+        (("two.csv", "--counts", "1,2,3"), "cannot be combined with LOG"),
         (("two.csv", "--unit", "user", "-o", "two.csv"), "two.csv"),
     ],
 )

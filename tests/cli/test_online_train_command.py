@@ -37,7 +37,7 @@ def test_a_model_is_trained_tried_and_written(folder: Path) -> None:
 
 
 def test_tables_of_numbers(folder: Path) -> None:
-    command = "online train log.csv --model all --qrels qrels.txt --measure P@1 --over RCTR"
+    command = "online train log.csv --model all --qrels qrels.txt --measure P@1 --baseline RCTR"
     out, _ = cranfield(folder, *command.split(), "--resamples", "50", "--format", "json")
     found = json.loads(out)
     assert len(found["models"]) == 10
@@ -64,8 +64,8 @@ def test_tied_by_grade_of_the_log_or_of_judgments(folder: Path) -> None:
         ("--model DBNN", "did you mean DBN"),
         ("--model DBN --model DBN", "only once"),
         ("--model DBN --model UBM -o m.json", "--output requires a single model"),
-        ("--seed 3", "requires --over"),
-        ("--model DBN --over UBM", "must be one of several"),
+        ("--seed 3", "requires --baseline"),
+        ("--model DBN --baseline UBM", "must be one of several"),
         ("--measure P@1", "--measure requires --qrels"),
         ("-o log.csv", "would overwrite an input file"),
         ("--table gain", "unknown table 'gain'"),

@@ -179,7 +179,7 @@ def preference(
     the log.
     """
     from cranfield import online
-    from cranfield.online.interleaving.of_log import teams_of
+    from cranfield.online.interleaving.log_preference import teams_of
 
     result: Result
     options["confidence"] = confidence
@@ -208,4 +208,6 @@ def preference(
     else:
         refuse_given(("expected",), f"requires two rankers, got {len(teams)}")
         result = online.preference_matrix(log, names=teams, correction=correction, **options)
-    written.write(together(result, log=log.source, clicks=options["clicks"], odd=log.odd))
+    written.write(
+        together(result, log=log.source, clicks=options["clicks"], anomalies=log.anomalies)
+    )

@@ -41,7 +41,7 @@ class LogOptions:
     """How a log is read."""
 
     log_format: str
-    odd: str
+    on_anomaly: str
     max_queries: int | None
     session_timeout: str | None
     click_actions: list[str] | None
@@ -55,7 +55,7 @@ class LogOptions:
             log = read_files(
                 files,
                 format=self.log_format,
-                odd=self.odd,
+                on_anomaly=self.on_anomaly,
                 max_queries=self.max_queries,
                 click_actions=self.click_actions,
             )
@@ -79,7 +79,7 @@ log_options = gathered(
         (
             *options_of(
                 "cranfield.online.read_log",
-                "format odd max_queries click_actions",
+                "format on_anomaly max_queries click_actions",
                 goes_with=_READ,
                 format={"flag": "--log-format"},
             ),
@@ -200,7 +200,7 @@ def measure(
             frames[name] = frame, frame.columns[:keys]
         notes += [INDEPENDENT] if "logrank" in frames else []
     heading = [repr(log), *(f"note: {note}" for note in notes)]
-    facts = {"log": log.source, "by": list(by), "odd": log.odd, "notes": notes}
+    facts = {"log": log.source, "by": list(by), "anomalies": log.anomalies, "notes": notes}
     written.write(ResultSet(heading, tables, frames, facts))
 
 
@@ -220,14 +220,14 @@ Examples:
   cranfield online train log.parquet --model DBN -o dbn.json
   cranfield online train monday.csv --held-out tuesday.csv --model PBM --model "DBN(gamma=0.9)"
   cranfield online train log.csv --model DBN --tied grade --qrels qrels.txt --table parameters
-  cranfield online train log.csv --model all --qrels qrels.txt --measure nDCG@10 --over RCTR
+  cranfield online train log.csv --model all --qrels qrels.txt --measure nDCG@10 --baseline RCTR
 """
 
 KEYS = {
     "models": ("model",),
     "ranks": ("model", "rank"),
     "parameters": ("model", "parameter", "of"),
-    "gain": ("model", "over"),
+    "gain": ("model", "baseline"),
     "relevance": ("model",),
 }
 """The tables of numbers, and the columns that say what a row is of."""
@@ -278,8 +278,10 @@ SHOWN = 12
         " be given several times.",
     },
 )
-@option("--over", metavar="MODEL", help="Report the perplexity gain over this model.")
-@options_from("cranfield.online.perplexity_gain", "seed resamples", goes_with="--over")
+@option(
+    "--baseline", metavar="MODEL", help="One of the models, to compute the gain of perplexity over."
+)
+@options_from("cranfield.online.perplexity_gain", "seed resamples", goes_with="--baseline")
 @log_options
 @result_options(KEYS, output=None)
 @option(
@@ -292,7 +294,7 @@ def train(
     test: tuple[str, ...],
     qrels: str | None,
     measures: tuple[str, ...],
-    over: str | None,
+    baseline: str | None,
     reading: LogOptions,
     written: ResultOutput,
     path: str | None,
@@ -304,13 +306,13 @@ def train(
     a column for clicks; or its tables PAGES RESULTS CLICKS.
     """
     compared = qrels is not None and tied != "grade"
-    lacking = {"gain"} if over is None else set()
+    lacking = {"gain"} if baseline is None else set()
     lacking |= set() if compared else {"relevance"}
     written.check(name for name in KEYS if name not in lacking)
     from cranfield import online, read_qrels
     from cranfield.online.click_models.evaluation import parameters_of, perplexity_gains
 
-    known, base = _models(models, over, path)
+    known, base = _models(models, baseline, path)
     read = [reading.read(one) for one in (logs, test) if one]
     if tied == "grade" and qrels is not None:
         judged = read_qrels(qrels)
@@ -340,9 +342,9 @@ def train(
 
 
 def _models(
-    models: tuple[str, ...], over: str | None, path: str | None
+    models: tuple[str, ...], baseline: str | None, path: str | None
 ) -> tuple[list[Model], Model | None]:
-    """Read the text forms of models, and of the model that gains are over."""
+    """Read the text forms of models, and of the baseline of gains."""
     from cranfield import online
 
     names = online.models()["model"].to_list() if models == ("all",) else models
@@ -351,9 +353,9 @@ def _models(
         raise PolicyError("each --model must be given only once")
     if path is not None and len(known) > 1:
         raise PolicyError(f"--output requires a single model, got {len(known)}")
-    base = None if over is None else online.parse_model(over)
+    base = None if baseline is None else online.parse_model(baseline)
     if base is not None and (base not in known or len(known) < 2):
-        raise PolicyError(f"--over {base} must be one of several models")
+        raise PolicyError(f"--baseline {base} must be one of several models")
     return known, base
 
 
@@ -363,5 +365,5 @@ def _few(parameters: pl.DataFrame) -> Table:
 
     few = parameters.filter(pl.len().over("model", "parameter") <= SHOWN)
     hidden = parameters.height - few.height
-    beyond = f"; {counted(hidden, 'value')} not shown" if hidden else ""
+    beyond = f"; {counted(hidden, 'value')} omitted" if hidden else ""
     return from_frame(few, f"Parameters{beyond}", places={"hits": 1, "trials": 1})

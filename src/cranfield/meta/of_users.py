@@ -34,8 +34,8 @@ from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
 from cranfield.meta.work import Progress, hash_of, part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
 from cranfield.online.interleaving.interleaver import interleave
+from cranfield.online.interleaving.log_preference import impressions_needed
 from cranfield.online.interleaving.method import parse_interleaving
-from cranfield.online.interleaving.of_log import impressions_needed
 from cranfield.online.interleaving.preference import TIE
 from cranfield.result import Column, Columns
 

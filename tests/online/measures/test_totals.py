@@ -40,7 +40,7 @@ def test_values_are_those_of_a_loop() -> None:
     result = online.coec_of_totals(pl.DataFrame(dict(zip(names, columns, strict=True))))
     for row in result.rows.iter_rows(named=True):
         clicks, expected = found[row["query"], row["doc"]]
-        assert row["clicked"] == clicks
+        assert row["clicks"] == clicks
         assert_allclose(row["expected"], expected, rtol=1e-12)
         assert row["coec"] is None if expected == 0 else row["coec"] == clicks / row["expected"]
 

@@ -304,7 +304,9 @@ def analyse_experiment(
         )
     else:
         if before is not None:
-            raise PolicyError("before is of a log; in a table a covariate is a column")
+            raise PolicyError(
+                "before requires a log; in a table the covariate is a column of its own"
+            )
         reading |= {"segments": segments, "time": time, "mixed": mixed, "missing": missing}
         units = read_units(data, named, variant=variant, unit=unit, **reading)
     return analyse_units(units, named, options, shares, srm=srm, segments=segments, oec=oec)
@@ -322,13 +324,15 @@ def analyse_units(
 ) -> ExperimentReport:
     """Check the sample ratio, and compare each variant with the control by each metric."""
     if len(units.variants) < 2:
-        raise CranfieldError(f"{units.source}: an experiment has two variants, not one")
+        raise CranfieldError(f"{units.source}: expected at least two variants, got one")
     for name, count in units.counts.items():
         if count < 2:
-            raise CranfieldError(f"variant {quoted(name)} has fewer than two units")
+            raise CranfieldError(
+                f"expected at least two units per variant, got fewer in variant {quoted(name)}"
+            )
     shares = None if weights is None else {name: weights[name] for name in units.variants}
     checks = sample_ratio(units.counts, shares)
-    by_level = _sample_ratios(units, checks.expected_share)
+    by_level = _sample_ratios(units, checks.expected_proportion)
     stopped = srm == "stop" and (checks.alarm or bool((by_level["adjusted_p"] < ALARM).any()))
     by_arm = units.moments()
     arms = {name: arm_means(by_arm, placed, options.theta) for name, placed in units.placed.items()}
@@ -386,10 +390,10 @@ def _table(
     unreliable = ["low", "high", "lift low", "lift high", "p", "adjusted p", "p not worse"]
     table = table.with_columns(pl.Series("adjusted p", corrected))
     table = table.with_columns(pl.col(unreliable) * shown)
-    lower = {name for name, one in metrics.items() if one.good == "down"}
+    lower = {name for name, metric in metrics.items() if metric.good == "down"}
     significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
     is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(lower)
-    # Two-sided limits of alpha are one-sided ones of half of it.
+    # Two-sided intervals at alpha are one-sided ones at half of it.
     is_not_worse = pl.col("p not worse").is_not_nan() & (pl.col("p not worse") <= options.alpha / 2)
     clear = pl.when(is_good).then(pl.lit("better")).otherwise(pl.lit("worse"))
     unclear = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))
@@ -407,7 +411,7 @@ def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
     for test, method in (("bootstrap", "a bootstrap"), ("always valid", "an always-valid method")):
         if test in tests:
             more = f"; {method} is not valid and decides nothing: errors='permutation' is exact"
-    return [f"few units ({listed}): only large differences can be found{more}"]
+    return [f"few units ({listed}): only large differences can be detected{more}"]
 
 
 def _notes_on_constants(
@@ -447,7 +451,7 @@ def _notes_on_skewness(
         worse, better = (upper, lower) if down else (lower, upper)
         treated, control = (units.counts[one] for one in (variant, units.variants[0]))
         distorted = (
-            f"without any effect Welch's test would find it worse in about {worse:.2g} and better"
+            f"without any effect Welch's test would call it worse in about {worse:.2g} and better"
             f" in about {better:.2g} of experiments, not {options.alpha / 2:g} each"
         )
         remedy = "; a permutation test keeps its level" if options.errors == "delta" else ""

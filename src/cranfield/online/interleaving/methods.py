@@ -109,7 +109,7 @@ class TeamDraft(InterleavingMethod):
     common_prefix: str = parameter(
         "teams",
         choice("teams", "nobody"),
-        "'nobody': the common prefix of all rankings is in no team",
+        "'nobody': the common prefix of all rankings belongs to no team",
     )
 
     @property
@@ -218,7 +218,7 @@ def _forward(
     lists, ranks, rankers = probabilities.shape
     if not replace and rankers > _MAX_RANKERS:
         raise PolicyError(
-            f"marginal credit without replacement takes at most {_MAX_RANKERS} rankers"
+            f"marginal credit without replacement requires at most {_MAX_RANKERS} rankers"
         )
     first = np.zeros((lists, 1 + width))
     first[:, 0] = 1
@@ -255,7 +255,7 @@ class Probabilistic(InterleavingMethod):
     """At each rank a random ranker gives a document, drawn by a softmax over its ranks.
 
     P(d) = r(d)^-tau / sum of r^-tau over its documents that are not shown. With marginal scoring a
-    click is shared among the rankers by the probability that they gave the document, given the
+    click is divided among the rankers by the probability that they gave the document, given the
     list. The outcome is the expected sign of the difference of clicks (or the expected difference),
     exactly over all assignments of documents to rankers, without enumerating them.
     """
@@ -304,7 +304,7 @@ class Probabilistic(InterleavingMethod):
         return Steps(rankings, length, options)
 
     def probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
-        """Probability of each shown document, had each ranker given it, of those left at its rank.
+        """Probability that each ranker draws each shown document, from those left at its rank.
 
         Shape (lists, ranks, rankers); NaN where a ranker has nothing left.
         """
@@ -357,9 +357,7 @@ class PairwisePreference(InterleavingMethod):
         " authors' code",
     )
     outcome: str = parameter("difference", choice("sign", "difference"), "as of others")
-    mean: bool = parameter(
-        False, flag, "whether to divide by the number of pairs, as in the authors' code"
-    )
+    mean: bool = parameter(False, flag, "divide by the number of pairs, as in the authors' code")
 
     def lists(self, rankings: Rankings, length: int) -> Steps:
         best, docs = rankings.best, np.arange(len(rankings.docs))
@@ -440,7 +438,7 @@ def minimised(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
         scaled, left = cost[columns] / scale, matrix[:, columns]
         optimum = linprog(scaled, A_eq=left, b_eq=sums, options=options)
         if not optimum.success:
-            raise CranfieldError(f"no optimum was found: {optimum.message}")
+            raise CranfieldError(f"the optimisation failed: {optimum.message}")
         reduced = scaled - optimum.eqlin.marginals @ left
         on_face = (reduced <= _ZERO) | (optimum.x > _ZERO)
         point, columns = optimum.x[on_face], columns[on_face]
@@ -460,7 +458,7 @@ def _polished(point: Floats, matrix: Floats, sums: Floats) -> Floats:
 
 
 _NO_BIAS = 1e-9
-"""Differences of expected credit up to this are no bias."""
+"""Largest difference of expected credit that counts as unbiased."""
 
 
 class _Optimising(InterleavingMethod):

@@ -70,7 +70,7 @@ def clicks_by_rank_chart(
     check_whole("depth", depth, 1, 1000)
     check_share("confidence", confidence)
     log.require("results", purpose="a chart of clicks by rank")
-    shown = log.shown.filter(pl.col("rank") <= depth)
+    shown = log.results_with_clicks.filter(pl.col("rank") <= depth)
     variant = pl.lit("all pages")
     if "variant" in log.pages.columns:
         variant = pl.lit(log.pages["variant"].gather(shown["page"]))

@@ -36,8 +36,8 @@ SRM = "(sample ratio)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Replays(Result):
-    """p-values of tests in simulated A/A tests.
+class AATests(Result):
+    """P-values of tests in simulated A/A tests.
 
     Attributes
     ----------
@@ -46,15 +46,15 @@ class Replays(Result):
     names
         The metrics, and the sample ratio.
     pvalues
-        Shape (names, replays).
+        Shape (names, tests).
     alpha, salt
         Significance level, and the prefix of the salts.
     """
 
-    name: ClassVar[str] = "replays"
+    name: ClassVar[str] = "aa-tests"
     columns: ClassVar[Columns] = {
         "test": Column("Metric, or the sample ratio.", key=True),
-        "replays": Column("Number of simulated A/A tests."),
+        "tests": Column("Number of simulated A/A tests."),
         "rejected": Column("Proportion of them in which the test rejects."),
         "low": Column("Lower bound of its 0.95 confidence interval (Wilson)."),
         "high": Column("Upper bound of that interval."),
@@ -85,35 +85,35 @@ class Replays(Result):
         return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 
     def heading(self) -> list[str]:
-        replays = counted(self.pvalues.shape[1], "replay")
-        return [f"{replays} of {counted(self.units, self.unit)}, alpha {self.alpha:g}"]
+        tests = counted(self.pvalues.shape[1], "simulated A/A test")
+        return [f"{tests} on {counted(self.units, self.unit)}, alpha {self.alpha:g}"]
 
 
-def replay_aa(
+def simulate_aa_tests(
     data: Any,
     metrics: Any,
     *,
     unit: str | None = None,
-    replays: int = 1000,
+    n_tests: int = 1000,
     weights: Any = None,
     theta: str = "pooled",
     missing: str = "error",
     alpha: float = 0.05,
     salt: str = "replay",
-) -> Replays:
+) -> AATests:
     """Simulate A/A tests, to check whether tests keep their level.
 
     Units keep what they did, whichever variant they had; their variants are hashed anew with the
     salts `replay-0`, `replay-1` and so on. The null hypothesis is true, so p-values of a valid test
-    are uniform: it rejects in alpha of the replays. The tests are Welch's. One that rejects more
-    often treats dependent units as independent, or has too few units for the skewness of the metric
-    and an unequal split.
+    are uniform: it rejects in a proportion alpha of the simulated tests. The tests are Welch's. One
+    that rejects more often treats dependent units as independent, or has too few units for the
+    skewness of the metric and an unequal split.
 
     Parameters
     ----------
     data, metrics, unit, theta, missing
         As for :func:`analyse_experiment`; no variant is needed.
-    replays
+    n_tests
         Number of simulated A/A tests.
     weights
         Proportions of the two variants; by default equal ones.
@@ -124,7 +124,7 @@ def replay_aa(
 
     Returns
     -------
-    Replays
+    AATests
         P-values, of the sample ratio too.
 
     Raises
@@ -135,21 +135,21 @@ def replay_aa(
     Examples
     --------
     >>> import cranfield as cf
-    >>> found = replay_aa(cf.online.simulated_log(), "CTR", replays=100)
+    >>> found = simulate_aa_tests(cf.online.simulated_log(), "CTR", n_tests=100)
     >>> found.names, found.pvalues.shape
     (('CTR', '(sample ratio)'), (2, 100))
     """
-    check_whole("replays", replays, 1, 10**6)
+    check_whole("n_tests", n_tests, 1, 10**6)
     check_choice("theta", theta, THETAS)
     check_share("alpha", alpha)
     variants = ("control", "treatment") if weights is None else weights
     shares = np.array([*checked_weights(variants).values()])
     if shares.size != 2:
-        raise PolicyError(f"replays have two variants, not {shares.size}")
+        raise PolicyError(f"weights must name two variants, got {shares.size}")
     units = _units(data, metrics, unit, missing)
     number = len(units.arm)
     if number < 4:
-        raise CranfieldError(f"replays need four units, not {number}")
+        raise CranfieldError(f"simulated A/A tests need at least 4 units, got {number}")
     ids = units.ids
     if ids is None:
         ids = pl.Series(np.arange(number)).cast(pl.String)
@@ -158,23 +158,23 @@ def replay_aa(
     apart = columns - middle
     first, second = np.triu_indices(columns.shape[1])
     products = apart[:, first] * apart[:, second]
-    found = np.empty((len(units.placed) + 1, replays))
-    for part in row_slices(replays, number, AT_A_TIME):
-        chances = [by_md5(f"{salt}-{k}", ids) for k in range(part.start, part.stop)]
-        other = np.stack(chances) >= shares[0]
-        both = moments_of_two(apart, products, middle, other)
-        for k, one in enumerate(units.placed.values()):
-            found[k, part] = Effects.of(arm_means(both, one, theta), 0, 1).pvalue()
-        found[-1, part] = chi_square(both.count, shares)[1]
+    pvalues = np.empty((len(units.placed) + 1, n_tests))
+    for part in row_slices(n_tests, number, AT_A_TIME):
+        probabilities = [by_md5(f"{salt}-{k}", ids) for k in range(part.start, part.stop)]
+        other = np.stack(probabilities) >= shares[0]
+        moments = moments_of_two(apart, products, middle, other)
+        for k, metric in enumerate(units.placed.values()):
+            pvalues[k, part] = Effects.of(arm_means(moments, metric, theta), 0, 1).pvalue()
+        pvalues[-1, part] = chi_square(moments.count, shares)[1]
     names = (*units.placed, SRM)
-    return Replays(units.source, units.kind, number, names, found, alpha, salt)
+    return AATests(units.source, units.kind, number, names, pvalues, alpha, salt)
 
 
 def _units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
     named = read_metrics(metrics)
     if not isinstance(data, (QueryLog, UnitSums)):
         return read_units(data, named, variant=None, unit=unit, variants=("all",), missing=missing)
-    texts = {name: str(one) for name, one in measures_of(named).items()}
+    texts = {name: str(measure) for name, measure in measures_of(named).items()}
     if isinstance(data, QueryLog):
         data = sums_by_unit(data, texts.values(), unit=unit or "user")
     sums: UnitSums = data
@@ -186,7 +186,7 @@ def _units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
 
 
 def moments_of_two(apart: Floats, products: Floats, middle: Floats, other: Bools) -> Moments:
-    """Return moments of both variants of each test, shape (replays, 2), by sums around a middle.
+    """Return moments of both variants of each test, shape (tests, 2), by sums around a middle.
 
     Assigned at random, both means are near the middle, so that nothing cancels.
     """

@@ -37,8 +37,8 @@ def results_or_clicks(data: Any) -> tuple[Any, Any]:
     if not holds_results(cells.opened(columns, cells.CLICKS, empty=True)):
         return None, columns
     warn(
-        f"{columns.source}: has all ranks of its pages and no times, and is taken as the results;"
-        " results=FILE or clicks=FILE says which it is"
+        f"{columns.source}: has all ranks of its pages and no times, and is read as results; use"
+        " results=FILE or clicks=FILE to choose"
     )
     return columns, None
 
@@ -68,10 +68,10 @@ def parted(table: Table, clicks: bool = False) -> Parts:
     _same(table, pages, of_page)
     shown = frame["doc"].is_not_null()
     if "doc" not in table.names and "rank" in table.names:
-        raise InputError("has ranks, and no doc column", source=table.source)
+        raise InputError("has ranks, but no doc column", source=table.source)
     if "rank" in table.names:
         ranked = frame["rank"].is_not_null()
-        table.refuse(~shown & ranked, lambda row: "has a rank, and no document")
+        table.refuse(~shown & ranked, lambda row: "has a rank, but no document")
         table.refuse(shown & ~ranked, lambda row: "has no rank")
     results = replace(
         table.gather(shown.arg_true()),
@@ -79,10 +79,10 @@ def parted(table: Table, clicks: bool = False) -> Parts:
     )
     number = _number(table, shown)
     if number is None and shown.any() and not clicks:
-        problem = "has no column of clicks with values; clicks are taken as unknown"
+        problem = "has no column of clicks with values; clicks are treated as unknown"
         warn(f"{table.source}: {problem}", stacklevel=4)
     if number is not None:
-        table.refuse((number > 0) & ~shown, lambda row: "is clicked, and has no document")
+        table.refuse((number > 0) & ~shown, lambda row: "is clicked, but has no document")
     of_pages = Table(pages, table.source, ("id", *of_page))
     return Parts(of_pages, results, None if number is None else _clicks(table, number))
 
@@ -109,7 +109,7 @@ def _number(table: Table, shown: pl.Series) -> pl.Series | None:
         clicks = table.frame["clicks"]
         missing = int((clicks.is_null() & shown).sum())
         if missing:
-            # An empty cell is how joined tables say that there was no click.
+            # In joined tables an empty cell means no click.
             empty = f"{counted(missing, 'row')} without a number of clicks"
             warn(f"{table.source}: {empty}; read as no click", stacklevel=4)
         return clicks.fill_null(0)
@@ -166,12 +166,12 @@ def read_sessions_as_log(sessions: Sessions) -> Parts:
     Pages are named by session and query, such as `3-1`. A query without text has that of its topic.
     """
     if len(sessions.systems) > 1:
-        raise InputError("a log is of one system", source=sessions.source)
+        raise InputError("expected sessions of one system, got several", source=sessions.source)
     for frame in (sessions.queries, sessions.clicks):
         start = frame["start"].fill_nan(None)
         late = start.filter(start.abs() > _LATEST)
         if late.len():
-            raise InputError(f"time {late[0]:g} is no number of seconds", source=sessions.source)
+            raise InputError(f"time {late[0]:g} is not a number of seconds", source=sessions.source)
     names = pl.Series(sessions.names, dtype=pl.String)
     topics = pl.Series(sessions.topics, dtype=pl.String)
 
@@ -191,7 +191,7 @@ def read_sessions_as_log(sessions: Sessions) -> Parts:
     clicks = with_page(sessions.clicks).select(
         *("page", "rank"), time=at("start"), dwell=pl.col("end") - pl.col("start")
     )
-    lost = Anomaly("clicks on no result", sessions.lost_clicks, "left out", sessions.source)
+    lost = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
     return Parts(
         cells.table_of(pages, cells.PAGES, sessions.source),
         cells.table_of(results, cells.RESULTS, sessions.source),
@@ -235,8 +235,8 @@ def read_ubi(
     :meth:`QueryLog.write` puts them. Clicks are the events with one of the `click_actions`. Clicks
     of no query, and events that are neither clicks nor impressions, are counted.
     """
-    asked = numbered_records(*queries, "UBI queries", QUERIES).unnest("query_attributes")
-    nameless = asked.filter(pl.col("query_id").is_null())
+    query_records = numbered_records(*queries, "UBI queries", QUERIES).unnest("query_attributes")
+    nameless = query_records.filter(pl.col("query_id").is_null())
     if nameless.height:
         raise InputError("has no query_id", source=queries[1], line=nameless["line"][0])
     done = pl.DataFrame(schema=pl.Schema(EVENTS)).with_columns(line=pl.lit(0, pl.Int64))
@@ -251,10 +251,10 @@ def read_ubi(
     if events is not None:
         _check_actions(done, click_actions, events[1])
         lost = done.filter(clicked & ~known).height
-        # Other events, such as purchases, are no part of a log.
+        # Other events, such as purchases, do not belong to a log.
         others = done.filter(~(clicked | shown).fill_null(False)).height
         anomalies = (
-            Anomaly("clicks on no page", lost, "left out", events[1]),
+            Anomaly("clicks on no page", lost, "excluded", events[1]),
             Anomaly("events of other kinds", others),
         )
     of_event = {"page": pl.col("query_id"), "rank": pl.col("ordinal"), "doc": pl.col("object_id")}
@@ -264,7 +264,7 @@ def read_ubi(
     seen = seen.select("line", *_OF_RESULTS, **of_event)
     seen = seen.unique(["page", "rank", "doc"], keep="first", maintain_order=True)
     # A query that is recorded again, such as for a facet, has other hits.
-    first = asked.unique("query_id", keep="first", maintain_order=True)
+    first = query_records.unique("query_id", keep="first", maintain_order=True)
     found = first.join(seen.rename({"page": "query_id"}), on="query_id", how="anti")
     found = found.select("line", page="query_id", doc="query_response_hit_ids").explode("doc")
     found = found.drop_nulls("doc").with_columns(
@@ -276,7 +276,7 @@ def read_ubi(
     )
     sessions = done.filter(known).drop_nulls("session_id")
     sessions = sessions.unique("query_id", keep="first", maintain_order=True)
-    pages = asked.join(
+    pages = query_records.join(
         sessions.select("query_id", of_events="session_id"),
         on="query_id",
         how="left",
@@ -305,7 +305,7 @@ def _check_actions(events: pl.DataFrame, clicks: Sequence[str], source: str) -> 
         listed = some_of([f"{quoted(name)} ({times:,})" for name, times in number], 12)
         raise InputError(
             f"expected events with action_name {' or '.join(map(quoted, clicks))}, got {listed};"
-            " click_actions=... says which of them are clicks",
+            " set click_actions=... to those that are clicks",
             source=source,
         )
 
@@ -336,13 +336,13 @@ def read_yandex(raw: bytes, source: str) -> Parts:
     number = query.cast(pl.Int64).cum_sum()
     frame = frame.with_columns(page=pl.when(query).then(number))
     frame = frame.with_columns(page=pl.col("page").forward_fill().over("session"))
-    asked, clicked = frame.filter(query), frame.filter(click)
-    pages = asked.select(
+    queries, clicked = frame.filter(query), frame.filter(click)
+    pages = queries.select(
         *("session", "time", "line"),
         id="page",
         query=pl.concat_str(cell.get(3), cell.get(4), separator="_"),
     )
-    results = asked.select("page", "line", doc=cell.slice(5)).explode("doc", empty_as_null=False)
+    results = queries.select("page", "line", doc=cell.slice(5)).explode("doc", empty_as_null=False)
     clicks = clicked.select("page", "time", "line", doc=cell.get(3, null_on_oob=True))
     return _tables(pages, results, clicks, source)
 
@@ -377,7 +377,7 @@ def _refuse(frame: pl.DataFrame, bad: pl.Expr | pl.Series, what: str, source: st
     wrong = frame.filter(bad)
     if wrong.height:
         text, line = wrong.row(0, named=True)["text"], wrong["line"][0]
-        raise InputError(f"{quoted(text)} is no line of {what}", source=source, line=line)
+        raise InputError(f"expected a line of {what}, got {quoted(text)}", source=source, line=line)
 
 
 def _tables(pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame, source: str) -> Parts:
@@ -403,7 +403,7 @@ def parts_of(
     policies: Policies,
     other: Any = None,
 ) -> Parts:
-    """Read the tables of a log, in the given format or the detected one.
+    """Read the tables of a log, in the chosen or the detected format.
 
     other: a table of results or clicks, to be detected; of other formats than tables it is clicks.
     """
@@ -412,7 +412,10 @@ def parts_of(
     is_file = isinstance(source, (str, PathLike))
     if is_file and Path(fspath(source)).is_dir():
         if results is not None or clicks is not None:
-            raise InputError("a folder has its own results and clicks", source=fspath(source))
+            raise InputError(
+                "a folder cannot be combined with tables of results or clicks",
+                source=fspath(source),
+            )
         source, results, clicks, form = _folder(Path(fspath(source)), form)
     if form == "auto":
         form = _form(source, results, clicks)
@@ -422,7 +425,7 @@ def parts_of(
         return _three_tables(source, results, clicks, other)
     beside = "results" if results is not None else "clicks" if clicks is not None else ""
     if beside and not (form == "ubi" and results is None):
-        raise InputError(f"a log of format {form} takes no table of {beside} beside it")
+        raise InputError(f"a log of format {form} cannot be combined with a table of {beside}")
     parts = _parts_of_one(source, clicks, form, policies)
     shown, clicked = parts.results, parts.clicks
     if shown is not None and shown.frame.is_empty():
@@ -442,7 +445,7 @@ def _three_tables(source: Any, results: Any, clicks: Any, other: Any) -> Parts:
             if clicks is None:
                 return parts
             if parts.clicks is not None:
-                reason = "has a column of clicks, and a table of clicks was given too"
+                reason = "has a column of clicks and cannot be combined with a table of clicks"
                 raise InputError(reason, source=source.source)
             return parts._replace(clicks=cells.opened(clicks, cells.CLICKS, empty=True))
     if other is not None:
@@ -454,8 +457,8 @@ def _three_tables(source: Any, results: Any, clicks: Any, other: Any) -> Parts:
         more = clicked.frame.height > of_pages.frame.height
         if more and holds_results(clicked):
             raise InputError(
-                f"has more rows than {of_pages.source}, all ranks of its pages and no times: these"
-                " are the results; the tables are pages, results and clicks, in this order",
+                f"has more rows than {of_pages.source}, all ranks of its pages and no times, so it"
+                " must be the results; expected pages, results and clicks in this order",
                 source=clicked.source,
             )
     _warn_of_no_results(of_pages)
@@ -472,7 +475,7 @@ def _parts_of_one(source: Any, clicks: Any, form: str, policies: Policies) -> Pa
     """Read a log that is one source, or UBI queries with their events."""
     if form == "flat":
         table = cells.opened(source, cells.FLAT)
-        first, anomalies = first_records(table, policies.odd, drop_doubled=False)
+        first, anomalies = first_records(table, policies.on_anomaly, drop_doubled=False)
         return parted(first)._replace(anomalies=(*anomalies,))
     if form == "sessions":
         sessions = source if isinstance(source, Sessions) else read_sessions(source)
@@ -488,7 +491,7 @@ def _parts_of_one(source: Any, clicks: Any, form: str, policies: Policies) -> Pa
 
 def _raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:
     if not isinstance(source, (str, PathLike)):
-        raise InputError(f"a log of format {form} is a file, not {type(source).__name__}")
+        raise InputError(f"a log of format {form} must be a file, got {type(source).__name__}")
     file = Source(fspath(source))
     raw = file.read()
     if is_blank(raw) and not empty:
@@ -509,7 +512,7 @@ def tables_in(folder: Path) -> tuple[str, str | None, str | None]:
     """Return the files of pages, results and clicks in a folder."""
     pages, results, clicks = (_file(folder, name) for name in ("pages", "results", "clicks"))
     if pages is None:
-        reason = "holds neither pages.csv (or .parquet, …) nor ubi_queries.jsonl"
+        reason = "has neither pages.csv (or .parquet, …) nor ubi_queries.jsonl"
         raise InputError(reason, source=str(folder))
     return pages, results, clicks
 
@@ -556,6 +559,6 @@ def _form_of_text(source: Source) -> str:
                 return form
         reason = "is empty: a log has at least one page"
         if head.strip():
-            reason = "is none of the forms of logs that are known by their start; say its format"
+            reason = "is not a log of a known format; set format="
         raise InputError(reason, source=source.name)
     return ""

@@ -125,10 +125,10 @@ class PreferenceMatrix(Result):
             reference = {name: -k for k, name in enumerate(reference)}
         missing = [name for name in self.rankers if name not in reference]
         if missing:
-            raise PolicyError(f"the reference has no ranker {quoted(missing[0])}")
+            raise PolicyError(f"reference must have every ranker; missing: {quoted(missing[0])}")
         scores = np.array([reference[name] for name in self.rankers], dtype=float)
         if np.isnan(scores).any():
-            raise PolicyError("the reference has a score that is no number")
+            raise PolicyError("scores of reference must be numbers, got NaN")
         wrong = np.sign(self.delta) != np.sign(scores[:, None] - scores)
         size = len(self.rankers)
         return float(wrong.sum() / (size * (size - 1)))
@@ -137,7 +137,7 @@ class PreferenceMatrix(Result):
         rows = [
             (
                 *(*pair.names, pair.wins, pair.losses, pair.ties, pair.outcome),
-                *(pair.delta, *pair.delta_limits, pair.delta_pvalue, pair.pvalue, corrected),
+                *(pair.delta, *pair.delta_interval, pair.delta_pvalue, pair.pvalue, corrected),
             )
             for pair, corrected in zip(self.pairs, self.pvalues, strict=True)
         ]
@@ -145,7 +145,7 @@ class PreferenceMatrix(Result):
         return frame.with_columns(pl.selectors.float().fill_nan(None))
 
     def note_lines(self) -> list[str]:
-        cycles = [f"note: a cycle: {' > '.join([*one, one[0]])}" for one in self.cycles()]
+        cycles = [f"note: a cycle: {' > '.join([*cycle, cycle[0]])}" for cycle in self.cycles()]
         return [*cycles, *super().note_lines()]
 
     def heading(self) -> list[str]:
@@ -232,13 +232,13 @@ def matrix_from(
     names = tuple(map(str, rankers))
     if len(names) != credits.shape[1] or len(set(names)) != len(names):
         raise PolicyError(
-            f"names are those of {credits.shape[1]} different rankers, not {quoted(rankers)}"
+            f"names must be {credits.shape[1]} different rankers, got {quoted(rankers)}"
         )
     pairs = []
     for (first, own), (second, other) in combinations(zip(names, credits.T, strict=True), 2):
         if np.isnan(own - other).all():
             raise PolicyError(
-                f"no impression in which both {quoted(first)} and {quoted(second)} took part"
+                f"no impression has credits of both {quoted(first)} and {quoted(second)}"
             )
         pair = first, second
         pairs.append(preference_between(own, other, code, pair, unit, (), options))

@@ -22,8 +22,8 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import OneOf, Share, Whole
 from cranfield.base.text import counted
 from cranfield.online.interleaving.interleaver import interleave
-from cranfield.online.interleaving.of_many import PreferenceMatrix, matrix_from
 from cranfield.online.interleaving.preference import Preference, preference_between
+from cranfield.online.interleaving.preference_matrix import PreferenceMatrix, matrix_from
 from cranfield.online.log.query_log import QueryLog
 from cranfield.significance.corrections.of_pvalues import LAWS
 
@@ -46,13 +46,13 @@ class LogCredits:
     def of(self, name: str) -> Floats:
         if name not in self.rankers:
             known = ", ".join(self.rankers)
-            raise PolicyError(f"no ranker {quoted(name)} in the log; there are {known}")
+            raise PolicyError(f"unknown ranker {quoted(name)}; expected one of: {known}")
         return self.values[:, self.rankers.index(name)]
 
 
 def _pair(names: Sequence[str]) -> tuple[str, str]:
     if len(names) != 2:
-        raise PolicyError(f"a preference is between two rankers, not {quoted(', '.join(names))}")
+        raise PolicyError(f"names must be two rankers, got {quoted(', '.join(names))}")
     return names[0], names[1]
 
 
@@ -75,13 +75,13 @@ def with_weights(log: QueryLog, clicks: str, shown: pl.DataFrame) -> tuple[pl.Da
         log.require("clicks", "dwell", purpose="satisfied clicks")
         weight = (pl.col("dwell") >= SATISFIED).fill_null(False).cast(pl.Float64)
         if unknown := rows["dwell"].null_count():
-            notes.append(f"{counted(unknown, 'click')} of unknown dwell taken for not satisfied")
+            notes.append(f"{counted(unknown, 'click')} of unknown dwell treated as not satisfied")
     elif clicks != "all":
         numeric = [name for name, kind in rows.schema.items() if kind.is_numeric()]
         check_choice("clicks", clicks, ["all", "first", "last", "sat", *numeric[2:]])
         weight = pl.col(clicks).cast(pl.Float64).fill_null(0.0)
         if unknown := rows[clicks].null_count():
-            notes.append(f"{counted(unknown, 'click')} without {clicks} worth nothing")
+            notes.append(f"{counted(unknown, 'click')} without {clicks} counted as 0")
     best = rows.group_by("page", "rank").agg(weight.max().alias("weight"))
     weighted = shown.join(best, on=["page", "rank"], how="left", maintain_order="left")
     return weighted.with_columns(pl.col("weight").fill_null(0.0)), notes
@@ -95,8 +95,8 @@ def teams_of(log: QueryLog) -> tuple[str, ...]:
     names = log.results["team"].drop_nulls().unique() if known else pl.Series(dtype=pl.String)
     if names.is_empty():
         raise InputError(
-            "no result has a team: methods other than team draft need the lists (or runs) that were"
-            " interleaved",
+            "no result has a team; methods other than team draft require the interleaved lists or"
+            " runs",
             source=log.source,
         )
     return tuple(sorted(names, key=str.encode))
@@ -128,14 +128,14 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     row = np.searchsorted(pages, each["page"].to_numpy())
     values[row, each["team"].to_numpy()] = each["weight"].to_numpy()
     if without := log.pages.height - len(pages):
-        notes.append(f"{counted(without, 'page')} without teams left aside")
+        notes.append(f"{counted(without, 'page')} without teams excluded")
     if "method" in log.pages.columns:
         method = log.pages["method"].drop_nulls()
         other = method.filter(~method.str.starts_with("TeamDraft")).unique().sort()
         if len(other):
             notes.append(
-                f"clicks are credited by team, though pages were interleaved by {', '.join(other)}:"
-                " the lists (or runs) are needed to compare them by that method"
+                f"clicks are credited by team, but pages were interleaved by {', '.join(other)};"
+                " that method requires the interleaved lists or runs"
             )
     return LogCredits(names, values, pages, tuple(notes))
 
@@ -149,9 +149,9 @@ def units_of(
         known = chosen[name].drop_nulls() if name in chosen.columns else pl.Series()
         if known.n_unique() < len(known):
             raise PolicyError(
-                f"{name}s come again ({counted(known.n_unique(), name)},"
-                f" {counted(len(known), 'page')}), so that pages are not independent: name the"
-                f" unit, such as unit={name!r}, or unit='impression' if you know better"
+                f"{name}s have several pages ({counted(known.n_unique(), name)},"
+                f" {counted(len(known), 'page')}), so pages are not independent: set unit={name!r},"
+                " or unit='impression' to treat pages as independent"
             )
     unit = unit or "impression"
     check_choice("unit", unit, UNITS)
@@ -161,7 +161,9 @@ def units_of(
     code = chosen[unit].rank("dense").to_numpy() - 1.0
     if alone := int(np.isnan(code).sum()):
         code[np.isnan(code)] = chosen[unit].n_unique() + np.arange(alone)
-        notes.append(f"{counted(alone, 'page')} without {unit}, each taken for one of its own")
+        notes.append(
+            f"{counted(alone, 'page')} without {unit}, each treated as a {unit} of its own"
+        )
     return unit, code.astype(np.intp), notes
 
 
@@ -207,7 +209,9 @@ def impressions_needed(
     check_share("power", power)
     check_share("alpha", alpha)
     if not (0 <= outcome <= 1 and 0 < decided <= 1):
-        raise PolicyError("an outcome and a share that decides lie between 0 and 1")
+        raise PolicyError(
+            f"outcome and decided must be between 0 and 1, got {outcome:g} and {decided:g}"
+        )
     share = max(outcome, 1 - outcome)
     if share == 0.5:
         return np.inf
@@ -222,14 +226,15 @@ def impressions_needed(
 
 def _power(number: Indices, share: float, alpha: float) -> Floats:
     """Return the power of the exact test by number of impressions without ties."""
-    # The most losses with which the test rejects: the probability of as few is at most alpha / 2.
+    # The largest number of losses with which the test rejects: the probability of that number or
+    # fewer is at most alpha / 2.
     near = np.floor(number / 2 + ndtri(alpha / 2) * np.sqrt(number) / 2)
     count = near + np.arange(-3, 4)[:, None]
     small = (count >= 0) & (bdtr(np.maximum(count, 0), number, 0.5) <= alpha / 2 * (1 + 1e-12))
-    most = np.where(small, count, -1.0).max(axis=0)
-    known = np.maximum(most, 0)
-    found = bdtr(known, number, 1 - share) + bdtr(known, number, share)
-    return np.asarray(np.where(most >= 0, found, 0.0))
+    largest = np.where(small, count, -1.0).max(axis=0)
+    known = np.maximum(largest, 0)
+    rejected = bdtr(known, number, 1 - share) + bdtr(known, number, share)
+    return np.asarray(np.where(largest >= 0, rejected, 0.0))
 
 
 Lists = Mapping[str, Mapping[str, Sequence[str]]]
@@ -242,7 +247,7 @@ CLICKS = ("all", "first", "last", "sat")
 def outcomes_by_method(
     log: QueryLog, lists: Lists, method: str | None, clicks: str, names: Sequence[str] | None
 ) -> LogCredits:
-    """Compare two rankers on each page by its own method or a given one.
+    """Compare two rankers on each page by its own method, or by one method.
 
     Values are credits, for methods that credit teams; for others the outcome, and 0 for the second
     ranker.
@@ -256,7 +261,7 @@ def outcomes_by_method(
     pages = pages.filter(pl.Series(interleaved_pages(log)))
     used = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
     if used.is_empty():
-        raise InputError("no page has both lists and a method", source=log.source)
+        raise InputError("no page has both interleaved lists and a method", source=log.source)
     shown = log.results.join(used, on="page", how="inner", maintain_order="left")
     shown, notes = with_weights(log, clicks, shown)
     if "team" not in shown.columns:
@@ -265,15 +270,18 @@ def outcomes_by_method(
     values = np.zeros((log.pages.height, 2))
     for (query, of), rows in shown.group_by("query", "method", maintain_order=True):
         if missing := [name for name in pair if name not in lists[query]]:
-            raise PolicyError(f"no list of {quoted(missing[0])} for the query {quoted(query)}")
+            raise PolicyError(
+                f"lists must have every ranker; {quoted(missing[0])} is missing for the query"
+                f" {quoted(query)}"
+            )
         two = {name: lists[query][name] for name in pair}
         page, credits = _of_query(rows, two, str(of), log.source)
         values[page] = credits
     # A page without results has no clicks: a tie.
-    kept = used["page"].to_numpy()
-    if without := log.pages.height - len(kept):
-        notes.append(f"{counted(without, 'page')} without lists or a method left aside")
-    return LogCredits(pair, values[kept], kept, tuple(notes))
+    numbers = used["page"].to_numpy()
+    if without := log.pages.height - len(numbers):
+        notes.append(f"{counted(without, 'page')} without interleaved lists or a method excluded")
+    return LogCredits(pair, values[numbers], numbers, tuple(notes))
 
 
 def _of_query(
@@ -281,24 +289,24 @@ def _of_query(
 ) -> tuple[Floats, Floats]:
     """Return pages of a query, and credits or outcomes, shape (pages, 2)."""
     length = int(rows["rank"].max())  # type: ignore[arg-type]
-    made = interleave(lists, method, length)
-    code = {doc: k for k, doc in enumerate(made.docs)}
+    interleaver = interleave(lists, method, length)
+    code = {doc: k for k, doc in enumerate(interleaver.docs)}
     known = rows["doc"].replace_strict(code, default=-1, return_dtype=pl.Int64).to_numpy()
     if (known < 0).any():
         doc = rows["doc"][int(np.argmax(known < 0))]
-        raise InputError("a page shows a document that no ranker has", source=source, doc=doc)
+        raise InputError("a page shows a document that is in no ranking", source=source, doc=doc)
     page, place = np.unique(rows["page"].to_numpy(), return_inverse=True)
     cells = place, rows["rank"].to_numpy() - 1
-    teams = {name: k for k, name in enumerate(made.rankers)}
+    teams = {name: k for k, name in enumerate(interleaver.rankers)}
     codes, owners = np.full((2, len(page), length), -1, dtype=np.intp)
     codes[cells] = known
     owners[cells] = rows["team"].replace_strict(teams, default=-1, return_dtype=pl.Int64)
     clicked = np.zeros(codes.shape, dtype=bool)
     clicked[cells] = rows["weight"] > 0
-    if made.method.by_team:
-        return page, made.credits(codes, clicked, owners)
-    found = made.outcomes(codes, clicked, owners)
-    return page, np.stack([found, np.zeros_like(found)], axis=1)
+    if interleaver.method.by_team:
+        return page, interleaver.credits(codes, clicked, owners)
+    outcomes = interleaver.outcomes(codes, clicked, owners)
+    return page, np.stack([outcomes, np.zeros_like(outcomes)], axis=1)
 
 
 def preference(
@@ -347,7 +355,7 @@ def preference(
     PolicyError
         Without a unit where users come again; for more than two rankers without names.
     InputError
-        For a log that lacks teams, or what else is asked for.
+        For a log that lacks teams, or other required columns.
 
     Examples
     --------
@@ -360,7 +368,7 @@ def preference(
     if lists is not None:
         credits = outcomes_by_method(log, lists, method, clicks, names)
     elif method is not None:
-        raise PolicyError("a method needs the lists that it interleaved")
+        raise PolicyError("method requires the interleaved lists")
     else:
         credits = team_credits(log, clicks)
     kind, code, notes = units_of(log, credits, unit)
@@ -405,7 +413,7 @@ def preference_matrix(
     kind, code, notes = units_of(log, credits, unit)
     rankers = tuple(credits.rankers if names is None else names)
     if len(rankers) < 2:
-        raise PolicyError("preferences are between two rankers or more")
+        raise PolicyError("names must be two rankers or more")
     values = np.stack([credits.of(name) for name in rankers], axis=1)
     options = 0.5, confidence, resamples, seed
     return matrix_from(values, code, rankers, kind, notes, correction, options)

@@ -66,7 +66,8 @@ def frame_of(values: Any) -> pd.DataFrame:
 def same_as_statsmodels(
     table: AnovaTable, values: Any, formula: str, names: dict[str, str]
 ) -> None:
-    theirs = sm.stats.anova_lm(smf.ols(formula, frame_of(values)).fit(), typ=2)
+    frame = frame_of(values)
+    theirs = sm.stats.anova_lm(smf.ols(formula, frame).fit(), typ=2)
     for ours, name in {**names, "Error": "Residual"}.items():
         k = table.sources.index(ours)
         assert table.ss[k] == pytest.approx(theirs.sum_sq[name], rel=1e-9)
@@ -74,6 +75,8 @@ def same_as_statsmodels(
         if ours != "Error":
             assert table.f[k] == pytest.approx(theirs.F[name], rel=1e-8)
             assert table.p[k] == pytest.approx(theirs["PR(>F)"][name], abs=1e-12)
+            more = theirs.df[name] * (theirs.F[name] - 1)
+            assert table.omega2[k] == pytest.approx(max(0, more / (more + len(frame))), rel=1e-8)
 
 
 @pytest.fixture

@@ -14,13 +14,7 @@ import cranfield as cf
 from cranfield.significance.models.anova import one_way, three_way, two_way
 from cranfield.significance.models.anova_table import AnovaTable
 from tests.conftest import ADHOC8
-
-
-def scores_of(values: Any) -> cf.Scores:
-    array = np.asarray(values, dtype=float)
-    return cf.Scores(
-        array, tuple(map(str, range(len(array)))), tuple(map(str, range(array.shape[1])))
-    )
+from tests.significance.helpers import scored
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +155,7 @@ def test_gaps_that_are_none_change_nothing(values: Any) -> None:
 def test_two_systems_are_t_tests() -> None:
     rng = np.random.default_rng(2)
     for n in (3, 10, 50):
-        pair = scores_of(rng.random((n, 2)))
+        pair = scored(rng.random((n, 2)))
         for model, test in (("anova-2", "t"), ("anova-1", "t-unpaired")):
             anova, t = cf.compare(pair, test=model, correction="tukey"), cf.compare(pair, test=test)
             assert anova.adjusted_pvalues[0] == pytest.approx(t.adjusted_pvalues[0], abs=1e-12)
@@ -178,7 +172,7 @@ def test_one_way_tukey_is_scipys() -> None:
     values[0, 0] = values[3, 1] = values[4, 1] = np.nan
     groups = [column[~np.isnan(column)] for column in values.T]
     theirs = stats.tukey_hsd(*groups)
-    found = cf.compare(scores_of(values), test="anova-1")
+    found = cf.compare(scored(values), test="anova-1")
     np.testing.assert_allclose(
         found.pvalue_matrix[np.triu_indices(5, 1)], theirs.pvalue[np.triu_indices(5, 1)], atol=1e-9
     )

@@ -9,7 +9,6 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
 from cranfield.significance.prepare import by_cluster
 
@@ -76,23 +75,3 @@ def test_size() -> None:
     as_topics, *clustered = found / 400
     assert as_topics > 0.2
     assert all(0.02 <= one <= 0.09 for one in clustered)
-
-
-def test_what_has_no_clusters() -> None:
-    with pytest.raises(CranfieldError, match="row '5-11' is in no cluster"):
-        by_cluster(scores(), dict.fromkeys(scores().topics[:-1], "1"))
-    with pytest.raises(PolicyError, match="unknown weight 'rows'; expected one of: cluster, row"):
-        by_cluster(scores(), of_label, weight="rows")
-    lacking = of_rows(np.array([[0.1, np.nan]]), [1])
-    with pytest.raises(CranfieldError, match="has no score; clusters need them all"):
-        by_cluster(lacking, str)
-
-
-def test_scores_whose_squares_are_no_numbers() -> None:
-    large = Scores(np.array([[1e308], [-1e308], [1e308], [1e308]]), tuple("abcd"), ("x",))
-    for asked in (
-        lambda: by_cluster(large, str.upper),
-        lambda: cf.significance.fit_simulator(large),
-    ):
-        with pytest.raises(CranfieldError, match="beyond 1e\\+100, whose squares are no numbers"):
-            asked()

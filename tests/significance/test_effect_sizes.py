@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 import pytest
 from scipy.integrate import quad
 from scipy.special import gammaln, ndtr
 from scipy.stats import ncf, nct
 
 from cranfield import compare, evaluate
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.bundled import trec_covid
 from cranfield.significance.effects import (
     KINDS,
@@ -182,13 +180,3 @@ def test_factors_where_nothing_varies() -> None:
         assert table is not None
         for row in anova_effect_sizes(table).rows():
             assert row[1:] == (None, None, None, None)
-
-
-def test_options() -> None:
-    with pytest.raises(PolicyError, match="unknown effect size 'g'; expected one of:"):
-        effect_sizes(SCORES, kind="g")
-    with pytest.raises(PolicyError, match="confidence level"):
-        effect_sizes(SCORES, confidence=95)
-    with pytest.raises(CranfieldError, match="no score"):
-        effect_sizes({"a": [1.0, 2.0, np.nan], "b": [1.0, 2.5, 3.0]})
-    assert isinstance(effect_sizes(SCORES).to_polars(), pl.DataFrame)

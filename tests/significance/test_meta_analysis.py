@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.significance import meta_analysis
 from cranfield.significance.several.random_effects import pool, predict
 
@@ -214,23 +213,3 @@ def test_odd_scores(tau2_by: str, standardised: bool) -> None:
         assert found.to_polars().height == 3
     same_effects = meta_analysis(dict.fromkeys("12", COLLECTIONS["a"]), tau2_by=tau2_by)
     assert same_effects.pooled.tau2.tolist() == [0, 0, 0]
-
-
-def test_what_is_refused() -> None:
-    a = COLLECTIONS["a"]
-    with pytest.raises(PolicyError, match="there is 1 collection; it takes two"):
-        meta_analysis({"a": a})
-    with pytest.raises(PolicyError, match="max-t does not go with a meta-analysis; none, bonf"):
-        meta_analysis(COLLECTIONS, correction="max-t")
-    with pytest.raises(PolicyError, match="unknown tau2_by 'ml'; expected one of: reml"):
-        meta_analysis(COLLECTIONS, tau2_by="ml")
-    with pytest.raises(PolicyError, match="baseline"):
-        meta_analysis(COLLECTIONS, baseline="v")
-    apart = {"a": {"x": a["x"], "y": a["y"]}, "b": {"v": a["x"], "w": a["y"]}}
-    with pytest.raises(CranfieldError, match="no collection holds two systems"):
-        meta_analysis(apart, baseline=["x", "y"])
-    values = np.random.default_rng(0).random((5, 2))
-    scores = [cf.Scores(values, (*"12345",), ("x", "y"), measure=name) for name in ("AP", "RR")]
-    with pytest.raises(PolicyError, match="differences of 'AP', 'RR' cannot be pooled; standard"):
-        meta_analysis({"a": scores[0], "b": scores[1]})
-    assert len(meta_analysis({"a": scores[0], "b": scores[1]}, standardised=True)) == 1

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.significance import (
     Resampled,
     fit_simulator,
@@ -46,8 +45,6 @@ def test_topics_needed_for_two_systems() -> None:
     found = power_pairs(pool, difference=0.08, sets=300)
     assert found.needed == pytest.approx(want, abs=5)
     assert found.needed in found.topics
-    with pytest.raises(CranfieldError, match="more than 10,000 topics would be needed"):
-        power_pairs(pool, difference=1e-6, sets=1, test="sign")
 
 
 def test_many_systems() -> None:
@@ -81,19 +78,3 @@ def test_means_of_the_pilot_and_streams() -> None:
     true = np.abs(pilot.mean()[found.first] - pilot.mean()[found.second])
     assert found.found[1, np.argmax(true)] == found.found[1].max()
     assert str(found).splitlines()[0].startswith("t, max-t: 4 systems, the pilot's means;")
-
-
-def test_options() -> None:
-    pool = normal(2, 50)
-    refused: list[tuple[dict[str, Any], str]] = [
-        ({"topics": 1}, "the number of topics"),
-        ({"topics": 5, "difference": -1.0}, "difference must be a number above 0"),
-        ({"topics": 5, "sets": 0}, "sets"),
-        ({"power": 1.5}, "power"),
-        ({"topics": 5, "difference": 0.1, "alpha": 2.0}, "alpha"),
-    ]
-    for options, message in refused:
-        with pytest.raises(PolicyError, match=message):
-            power_pairs(pool, **options)
-    with pytest.raises(CranfieldError, match="no two systems differ in their true means"):
-        power_pairs(pool.with_means(0.0), topics=5, sets=2)

@@ -116,14 +116,6 @@ def test_product_of_effects_is_not_additive() -> None:
     assert any("do not add up" in note for note in found.notes)
 
 
-def test_level_of_the_tests() -> None:
-    """Of data that meet the assumptions, each test rejects about the share alpha."""
-    rejected = [two_way_check(additive(seed)).violated for seed in range(400)]
-    for assumption in ("normal errors", "equal variances", "additive effects"):
-        share = sum(assumption in one for one in rejected) / 400
-        assert 0.015 < share < 0.095
-
-
 def test_notes_of_what_is_fine() -> None:
     found = two_way_check(additive(3), alpha=0.01)
     assert found.violated == ()

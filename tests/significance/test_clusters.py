@@ -1,4 +1,4 @@
-"""Clusters of rows: against statsmodels, by hand, and by simulation."""
+"""Clusters of rows: against statsmodels and by hand."""
 
 from __future__ import annotations
 
@@ -60,18 +60,3 @@ def test_clusters_of_one_size() -> None:
         made = by_cluster(some, lambda row: str(int(row) // 3), weight=weight)
         assert made.values == pytest.approx(means, abs=1e-15)
         assert by_cluster(some, str, weight=weight).values == pytest.approx(values, abs=1e-15)
-
-
-def test_size() -> None:
-    """Rows of a cluster are alike: 20 clusters of 1 to 7 rows, and no difference."""
-    rng = np.random.default_rng(7)
-    found = np.zeros(3)
-    for _ in range(400):
-        of = np.repeat(np.arange(20), rng.integers(1, 8, 20))
-        d = rng.normal(0, 0.1, 20)[of] + rng.normal(0, 0.08, of.size)
-        some = of_rows(np.stack([d, 0 * d], axis=1), of)
-        made = [some, *(by_cluster(some, of_label, weight=one) for one in ("cluster", "row"))]
-        found += [cf.compare(one, test="t").raw_pvalues[0] <= 0.05 for one in made]
-    as_topics, *clustered = found / 400
-    assert as_topics > 0.2
-    assert all(0.02 <= one <= 0.09 for one in clustered)

@@ -137,13 +137,7 @@ def test_kinds_by_hand() -> None:
     assert only.effect[0] == glass.effect[at]
 
 
-def test_bias_is_that_of_normal_samples() -> None:
-    """Of 200,000 samples of 5 normal differences with an effect of .8."""
-    rng = np.random.default_rng(5)
-    d = rng.normal(0.8, 1.0, (200_000, 5))
-    raw = d.mean(axis=1) / d.std(axis=1, ddof=1)
-    corrected = raw.mean() * bias_correction(np.array([4.0]))[0]
-    assert corrected == pytest.approx(0.8, abs=4 * raw.std() / np.sqrt(200_000))
+def test_bias_correction_of_few_and_many_topics() -> None:
     assert bias_correction(np.array([1.0, np.inf])).tolist() == pytest.approx(
         [np.nan, 1.0], nan_ok=True
     )

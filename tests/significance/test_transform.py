@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -37,13 +36,6 @@ def test_arcsine_keeps_order_and_bounds(values: np.ndarray) -> None:
     found = arcsine(scored(values)).values
     assert (found >= 0).all() and (found <= np.pi / 2).all()
     np.testing.assert_allclose(np.sin(found) ** 2, values, atol=1e-15)
-
-
-def test_arcsine_makes_binomial_variance_even() -> None:
-    """What it is for: the variance of a share of 100 is p(1 - p)/100, that of its arcsine 1/400."""
-    rng = np.random.default_rng(3)
-    shares = rng.binomial(100, [0.2, 0.5, 0.8], (20_000, 3)) / 100
-    assert arcsine(scored(shares)).std() ** 2 == pytest.approx([1 / 400] * 3, rel=0.05)
 
 
 def test_arcsine_of_shards_and_of_missing_scores() -> None:

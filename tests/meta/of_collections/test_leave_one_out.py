@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 import cranfield as cf
-from cranfield.base.errors import MeasureError, PolicyError
 from cranfield.meta.of_collections.leave_one_out import LeaveOneOut, leave_one_out
-from cranfield.meta.of_collections.pools import traced
 from tests.meta.of_collections.test_pools import QRELS, RUNS, TEAMS, ranked
 
 Grades = dict[str, dict[str, int]]
@@ -140,27 +136,6 @@ def test_the_bundled_collection_against_judgments_written_out(others: str) -> No
                 assert row["tau"] == pytest.approx(expected, abs=1e-12)
 
 
-def test_the_bundled_collection_against_trec_eval() -> None:
-    runs, qrels, rankings, teams = covid()
-    names = ("map", "ndcg_cut_20", "P_10", "bpref")
-    found = leave_one_out(
-        runs, qrels, list(names), teams=teams, depth=7, lists="raw", compat="trec_eval"
-    )
-    for team in found.teams.sort("unique relevant", "team")["team"].to_list()[-3:]:
-        own = [run for run in runs if teams[run.name] == team]
-        smaller = taken(rankings, qrels, teams, team, 7, "keep")
-        evaluator = pytrec_eval.RelevanceEvaluator(smaller, set(names))
-        for run in own:
-            lists: dict[str, dict[str, float]] = {}
-            for topic, doc, value in run.to_polars().select("topic", "doc", "score").rows():
-                lists.setdefault(topic, {})[doc] = value
-            scores = evaluator.evaluate(lists)
-            for name in names:
-                mean = np.mean([of_topic[name] for of_topic in scores.values()])
-                after = by_system(found, name, "raw", "after")[run.name]
-                assert after == pytest.approx(mean, abs=1e-9)
-
-
 DOCS = [f"d{k}" for k in range(7)]
 LISTS = st.lists(st.sampled_from(DOCS), unique=True, min_size=1)
 COLLECTIONS = st.tuples(
@@ -239,25 +214,6 @@ def test_the_order_of_systems_does_not_matter(given_: Any, mixer: random.Random)
     assert one.rankings.with_columns(same).equals(other.rankings.with_columns(same))
 
 
-@settings(max_examples=10)
-@given(COLLECTIONS)
-def test_nothing_is_ever_added(given_: Any) -> None:
-    lists, judged, labels, depth, others = given_
-    rankings, qrels, teams = small(lists, judged, labels)
-    found = leave_one_out(
-        runs_of(rankings), qrels, "NumRelRet", teams=teams, depth=depth, others=others, lists="raw"
-    )
-    full = found.pools.runs.restricted(found.pools.judgments(others))
-    for team in found.pools.teams:
-        left = found.judged_without(team)
-        assert (left.recall_base() <= full.recall_base()).all()
-        lost = (full.recall_base() - left.recall_base()).sum()
-        [row] = found.teams.filter(pl.col("team") == team).to_dicts()
-        assert lost == row["unique relevant"] <= row["unique"] <= row["contributed"]
-    assert (found.systems["difference"] <= 0).all()
-    assert (found.systems["rank change"] >= 0).all()
-
-
 def test_a_team_whose_documents_others_have_too_changes_nothing() -> None:
     runs = {
         "a": {"1": ranked("x", "y", "z")},
@@ -299,62 +255,3 @@ def test_systems_without_a_score_have_no_rank() -> None:
     row = found.systems.row(2, named=True)
     assert [row[name] for name in ("before", "after", "difference", "rank before")] == [None] * 4
     assert found.systems["rank after"].to_list() == [2, 2, None]
-
-
-def test_workers_change_nothing(tmp_path: Path) -> None:
-    one = leave_one_out(RUNS, QRELS, "AP", teams=TEAMS, depth=3)
-    seen: list[tuple[int, int]] = []
-    other = leave_one_out(
-        RUNS, QRELS, "AP", teams=TEAMS, depth=3, jobs=2, progress=lambda *at: seen.append(at)
-    )
-    assert one.systems.equals(other.systems) and one.rankings.equals(other.rankings)
-    assert seen[-1] == (2, 2)
-
-
-def test_parts_that_are_done_are_kept(tmp_path: Path) -> None:
-    made = traced(RUNS, QRELS)
-    one = leave_one_out(made, None, "AP", teams=TEAMS, depth=3)
-    seen: list[tuple[int, int]] = []
-    for _ in range(2):
-        kept = leave_one_out(
-            made,
-            None,
-            "AP",
-            teams=TEAMS,
-            depth=3,
-            folder=tmp_path,
-            progress=lambda *at: seen.append(at),
-        )
-        assert kept.systems.equals(one.systems)
-    assert seen == [(0, 2), (1, 2), (2, 2), (2, 2)]
-    with pytest.raises(PolicyError, match="another study: depth was 3, and is 2"):
-        leave_one_out(RUNS, QRELS, "AP", teams=TEAMS, depth=2, folder=tmp_path)
-    fewer = {topic: dict(list(grades.items())[:-1]) for topic, grades in QRELS.items()}
-    with pytest.raises(PolicyError, match="another study: "):
-        leave_one_out(RUNS, fewer, "AP", teams=TEAMS, depth=3, folder=tmp_path)
-    with pytest.raises(PolicyError, match="judged already"):
-        leave_one_out(made, QRELS, "AP", teams=TEAMS, depth=3)
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"others": "lose"}, PolicyError, "unknown others 'lose'; expected one of: keep, drop"),
-        ({"lists": ["raw", "new"]}, PolicyError, "unknown list 'new'; expected one of"),
-        ({"teams": lambda name: "us"}, PolicyError, "all systems are of team 'us'"),
-        ({"measures": "XYZ"}, MeasureError, "XYZ"),
-        ({"jobs": 0}, PolicyError, "jobs must be an integer"),
-        ({"unjudged": "condensed"}, PolicyError, "leave_one_out has no option 'unjudged'"),
-    ],
-)
-def test_what_cannot_be_done_is_said(
-    options: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        leave_one_out(RUNS, QRELS, **{"measures": "AP", "depth": 3, "teams": TEAMS, **options})
-
-
-def test_a_team_that_is_not_there() -> None:
-    found = leave_one_out(RUNS, QRELS, "AP", teams=TEAMS, depth=3)
-    with pytest.raises(PolicyError, match="there is no team 'Z'"):
-        found.judged_without("Z")

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import PolicyError
 from cranfield.meta.of_collections.pool_depth import pool_depths
 from tests.meta.of_collections.test_pools import QRELS, RUNS, ranked
 
@@ -130,24 +129,3 @@ def test_topics_without_judgments_left_count() -> None:
     assert found.systems["score"].to_list() == [0.5, 0.5, 0.5, 0.5]
     assert found.rankings["tau"].to_list() == [None]
     assert found.pools["lacking"].to_list() == [1, None]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"depths": []}, "no depth of pools"),
-        ({"depths": [10, 0]}, "depth must be an integer from 1"),
-        ({"depths": 2.5}, "depths are whole numbers, not 2.5"),
-        ({"depths": [1, 2, 3], "pool_depth": 1}, "at most pool_depth, 1, got 2, 3"),
-        ({"pool_depth": 0}, "pool_depth must be an integer from 1"),
-        ({"contributors": "judged"}, "requires the depth of the pool"),
-        ({"depths": "ten"}, "depths: expected a list, got 'ten'"),
-        ({"top": 0}, "top must be an integer from 1"),
-        ({"rel": "high"}, "rel must be an integer from 1"),
-        ({"lists": "cooked"}, "unknown list 'cooked'; expected one of: raw, condensed"),
-        ({"lists": ()}, "no kind of list"),
-    ],
-)
-def test_what_cannot_be_done_is_said(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(PolicyError, match=message):
-        pool_depths(RUNS, QRELS, "AP", **options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from polars.testing import assert_frame_equal
 from scipy.stats import kendalltau
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta import Pooling, leave_one_out, pooling
 from cranfield.meta.of_collections.pooling import methods_of
 
@@ -243,32 +241,6 @@ def test_repeats(covid: Any) -> None:
     assert fewer.samples.filter(budget=5)["relevant"].to_list() == drawn[:2]
 
 
-def test_parts_resume_to_the_same_bytes(covid: Any, tmp_path: Path) -> None:
-    runs = covid.runs[:5]
-    given: dict[str, Any] = {"budgets": [3, 9], "depth": 4, "contributors": None}
-    given |= {"repeats": 2, "measures": "AP"}
-    whole = pooling(runs, covid.qrels, methods="depth,random,MaxMean", **given)
-    folder = tmp_path / "parts"
-    pooling(runs, covid.qrels, methods="depth,random", folder=folder, **given)
-    files = {path: path.read_bytes() for path in folder.glob("*.parquet")}
-    assert len(files) == 4
-    next(path for path in files if path.name.startswith("random")).unlink()
-    again = pooling(
-        runs,
-        covid.qrels,
-        methods="depth,random,MaxMean",
-        folder=folder,
-        jobs=2,
-        backend="threading",
-        **given,
-    )
-    assert all(path.read_bytes() == there for path, there in files.items())
-    for name, frame in again.frames().items():
-        assert_frame_equal(frame, whole.frames()[name], check_exact=True)
-    with pytest.raises(PolicyError, match="holds another study: depth was 4, and is 3"):
-        pooling(runs, covid.qrels, folder=folder, **{**given, "depth": 3})
-
-
 def test_one_queue_over_all_topics_buys_as_much(covid: Any) -> None:
     runs = covid.runs[:5]
     made = pooling(
@@ -342,24 +314,3 @@ def test_budgets_by_default_are_below_the_largest_topic() -> None:
     # All documents are relevant: every method finds as many.
     assert deep.verdict[0].startswith("With 5 judgments a topic, all 2 methods find equally many")
     assert pooling(runs, qrels, "AP", methods="depth", depth=2).budgets == (1,)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"methods": []}, "no method was given"),
-        ({"methods": 3}, "methods are a list of their names, not 3"),
-        ({"methods": "deep"}, "unknown pooling method 'deep'"),
-        ({"budgets": []}, "no budget was given"),
-        ({"budgets": [0]}, "budget must be an integer from 1"),
-        ({"budgets": "x"}, "budgets: expected a list, got 'x'"),
-        ({"depth": 0}, "depth must be an integer from 1"),
-        ({"repeats": 0}, "repeats must be an integer from 1"),
-        ({"test": "anova-3"}, "anova-3 needs scores by shard"),
-        ({"contributors": ["nobody"]}, "there is no system 'nobody'"),
-        ({"unjudged": "x"}, "pooling has no option 'unjudged'"),
-    ],
-)
-def test_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(CranfieldError, match=message):
-        pooling(RUNS, QRELS, "AP", **{"depth": 5, **options})

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 import cranfield as cf
-from cranfield.base.errors import PolicyError
 from cranfield.meta.of_collections.pools import pools
 
 
@@ -126,35 +123,6 @@ def test_ranks_follow_the_policy_for_ties() -> None:
     qrels = {"1": {"x": 1, "y": 1, "z": 1}}
     assert unique(pools(runs, qrels, depth=1), "a") == {"y"}
     assert unique(pools(runs, qrels, depth=1, ties="id-ascending"), "a") == {"x"}
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"contributors": ["bad", "good"]},
-            r"system 'bad' has an unjudged document at rank 1; give a depth",
-        ),
-        ({"depth": 0}, "depth must be an integer from 1"),
-        ({"depth": 2.5}, "depth must be an integer from 1"),
-        ({"depth": 2, "rel": 0}, "rel must be an integer from 1"),
-        ({"contributors": "judged"}, "contributors='judged' requires the depth"),
-        ({"contributors": "all", "depth": 2}, "'judged' or names of systems, not 'all'"),
-        ({"contributors": 3, "depth": 2}, "'judged' or names of systems, not '3'"),
-        ({"contributors": ["nobody"], "depth": 2}, "there is no system 'nobody'"),
-        ({"contributors": [], "depth": 2}, "no run contributes"),
-        (
-            {"contributors": "judged", "depth": 2},
-            "top 2 documents are all judged",
-        ),
-        ({"teams": {"bad": "B"}, "depth": 2}, "system 'good' has no team"),
-        ({"ties": "coin", "depth": 2}, "unknown ties 'coin'; expected one of:"),
-    ],
-)
-def test_what_cannot_be_done_is_said(options: dict[str, Any], message: str) -> None:
-    runs = {"good": {"1": ranked("x", "new")}, "bad": {"1": ranked("new", "x")}}
-    with pytest.raises(PolicyError, match=message):
-        pools(runs, {"1": {"x": 1}}, **options)
 
 
 def test_the_bundled_collection() -> None:

@@ -13,18 +13,12 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.of_measures.concordance import Concordance, concordance
 from cranfield.meta.of_measures.correlations import sign_pvalue
 from cranfield.scores import Scores
+from tests.significance.helpers import scored
 
 GRADES = arrays(np.int64, (5, 3, 4), elements=st.integers(0, 3))
-
-
-def scored(values: Any, **more: Any) -> Scores:
-    table = np.asarray(values, dtype=np.float64)
-    topics = tuple(f"q{t}" for t in range(table.shape[0]))
-    return Scores(table, topics, tuple(f"s{s}" for s in range(table.shape[1])), **more)
 
 
 def measures(values: Any) -> dict[str, Scores]:
@@ -132,27 +126,6 @@ def test_order_names_and_units_do_not_matter(values: np.ndarray, random: Any) ->
     )
 
 
-@given(GRADES)
-@settings(max_examples=20, deadline=None)
-def test_the_pair_the_other_way_round(values: np.ndarray) -> None:
-    plain = measures(values)
-    one = row(concordance(plain, ["G", "H"]), "A", "B")
-    back = row(concordance({k: plain[k] for k in "BACGH"}, ["H", "G"]), "B", "A")
-    for name in ("concordant", "share", "wins"):
-        assert one[f"first {name}"] == back[f"second {name}"]
-        assert one[f"second {name}"] == back[f"first {name}"]
-    assert one["p"] == back["p"]
-
-
-def test_a_gold_measure_that_is_a_candidate_in_disguise_is_never_lost_to() -> None:
-    random = np.random.default_rng(4)
-    values = random.random((2, 10, 6))
-    found = concordance({"A": scored(values[0]), "B": scored(values[1])}, scored(values[0]))
-    one = found.pairs.row(0, named=True)
-    assert one["first share"] == 1.0 and one["second wins"] == 0
-    assert found.gold == ("gold 1",)
-
-
 def test_rounding_is_a_tie() -> None:
     a = scored([[0.1 + 0.2, 0.3]])
     b = scored([[0.0, 1.0]])
@@ -229,41 +202,3 @@ def test_a_measure_may_be_called_measure() -> None:
         {"a": scored([[1, 0]]), "measure": scored([[0, 1]])}, {"g": scored([[1, 0]])}
     )
     assert found.matrix().columns == ["measure", "measure "]
-
-
-def test_errors() -> None:
-    good = measures(np.zeros((5, 2, 3)))
-    with pytest.raises(PolicyError, match="there is no 'X': there are A, B, C, G, H"):
-        concordance(good, "X")
-    with pytest.raises(PolicyError, match="two measures or more, not 1"):
-        concordance(good, ["A", "B", "C", "G"])
-    with pytest.raises(PolicyError, match="needs a gold measure"):
-        concordance(good, [])
-    with pytest.raises(PolicyError, match="'G' is there twice"):
-        concordance(good, ["G", "G"])
-    with pytest.raises(PolicyError, match="a name or scores, not int"):
-        concordance(good, 3)
-    with pytest.raises(PolicyError, match="a name or scores, not int"):
-        concordance(good, [3])
-    with pytest.raises(PolicyError, match="a mapping, a table or a file, not int"):
-        concordance(3, "G")
-    with pytest.raises(PolicyError, match="scores are Scores, scores by system, .*, not int"):
-        concordance({"A": 3}, "G")
-    with pytest.raises(PolicyError, match="there are no measures"):
-        concordance({}, "G")
-    with pytest.raises(PolicyError, match="two measures have the same name"):
-        concordance({1: scored([[1, 0]]), "1": scored([[1, 0]])}, "1")
-    with pytest.raises(CranfieldError, match="'C' lacks system 's2', which 'A' has"):
-        concordance({**good, "C": scored(np.zeros((2, 2)))}, "G")
-    with pytest.raises(CranfieldError, match="'A' lacks topic 'q2', which 'C' has"):
-        concordance({**good, "C": scored(np.zeros((3, 3)))}, "G")
-    with pytest.raises(CranfieldError, match="the gold measure 'gold 1' lacks system 's2'"):
-        concordance(good, scored(np.zeros((2, 2))))
-    with pytest.raises(CranfieldError, match="'C' has an infinite score"):
-        concordance({**good, "C": scored([[0, np.inf, 0]] * 2)}, "G")
-    with pytest.raises(PolicyError, match="'C' has scores by shard"):
-        concordance(
-            {**good, "C": Scores(np.zeros((2, 3, 2)), ("q0", "q1"), ("s0", "s1", "s2"))}, "G"
-        )
-    with pytest.raises(CranfieldError, match="compares runs, and there is 1"):
-        concordance(measures(np.zeros((5, 2, 1))), "G")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError
 from cranfield.correlation import kendall_tau, rbo_of_scores, tau_ap
 from cranfield.meta.of_measures.correlations import METHODS, Correlations, correlate
 from cranfield.scores import Scores
@@ -135,11 +134,6 @@ def test_missing_scores() -> None:
     values = THREE["two"].values.copy()
     values[1, 2] = np.nan
     scores = {**THREE, "two": replace(THREE["two"], values=values)}
-    with pytest.raises(
-        CranfieldError,
-        match=r"system 'c' on topic 'q2' has no score by 'two' \(1 score missing\)",
-    ):
-        correlate(scores)
     dropped = correlate(scores, missing="drop")
     assert dropped.topics == ("q1", "q3", "q4")
     assert dropped.notes == ("1 topic left out for lack of a score",)
@@ -172,17 +166,6 @@ def test_order_of_topics_and_systems_does_not_matter(random: Any, method: str) -
         np.testing.assert_allclose(getattr(mixed, what), getattr(plain, what), atol=1e-12)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_positive_affine_maps_change_nothing(method: str) -> None:
-    def mapped(scores: Scores) -> Scores:
-        return replace(scores, values=3 * scores.values + 10)
-
-    plain = correlate(THREE, method=method)
-    moved = correlate({name: mapped(one) for name, one in THREE.items()}, method=method)
-    np.testing.assert_allclose(moved.overall, plain.overall, atol=1e-12)
-    np.testing.assert_allclose(moved.topicwise, plain.topicwise, atol=1e-12)
-
-
 def test_arrays_and_mappings_are_scores() -> None:
     arrays = {"x": THREE["one"].values, "y": THREE["two"].values}
     np.testing.assert_array_equal(correlate(arrays).overall, correlate(THREE).overall[:2, :2])
@@ -192,33 +175,3 @@ def test_options_are_kept() -> None:
     assert correlate(THREE, method="rbo", ties="w", p=0.5).options == {"ties": "w", "p": 0.5}
     assert correlate(THREE, method="tau-ap", ties="a").options == {"ties": "a"}
     assert correlate(THREE).options == {} and isinstance(correlate(THREE), Correlations)
-
-
-def test_bad_input_is_refused() -> None:
-    one = THREE["one"]
-    with pytest.raises(PolicyError, match="unknown method 'gamma'; expected one of: tau, tau-a"):
-        correlate(THREE, method="gamma")
-    with pytest.raises(PolicyError, match="unknown missing 'none'; expected one of"):
-        correlate(THREE, missing="none")
-    with pytest.raises(PolicyError, match="unknown ties 'w' of tau-ap; expected one of: a, b"):
-        correlate(THREE, method="tau-ap", ties="w")
-    with pytest.raises(PolicyError, match="p must be a number between 0 and 1"):
-        correlate(THREE, method="rbo", p=1)
-    for few in (one, {"one": one}):
-        with pytest.raises(PolicyError, match="of two measures or more, not 1"):
-            correlate(few)
-    for bad in ([one, one], None):
-        with pytest.raises(PolicyError, match="scores by measure are a mapping, a table or a file"):
-            correlate(bad)
-    with pytest.raises(PolicyError, match="'two' has scores by shard"):
-        correlate({"one": one, "two": replace(one, values=np.ones((4, 6, 2)))})
-    with pytest.raises(CranfieldError, match="'two' has an infinite score"):
-        correlate({"one": one, "two": replace(one, values=np.full((4, 6), math.inf))})
-    with pytest.raises(CranfieldError, match="'two' lacks system 'a', which 'one' has"):
-        correlate({"one": one, "two": replace(one, systems=("A", *SYSTEMS[1:]))})
-    more = Scores(np.ones((5, 6)), (*TOPICS, "q5"), SYSTEMS)
-    with pytest.raises(CranfieldError, match="'one' lacks topic 'q5', which 'two' has"):
-        correlate({"one": one, "two": more})
-    alone = _made(np.ones((4, 1)), TOPICS, ["a"])
-    with pytest.raises(CranfieldError, match="two systems at least are ordered"):
-        correlate({"one": alone, "two": alone})

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.of_measures.discriminative import discriminative_power
 from cranfield.scores import Scores
-
-
-def scored(values: Any, **more: Any) -> Scores:
-    table = np.asarray(values, dtype=np.float64)
-    topics = tuple(f"q{t}" for t in range(table.shape[0]))
-    return Scores(table, topics, tuple(f"s{s}" for s in range(table.shape[1])), **more)
+from tests.significance.helpers import scored
 
 
 def some_measures(seed: int = 0) -> dict[str, Scores]:
@@ -136,34 +127,9 @@ def test_measures_are_put_in_the_same_order() -> None:
     assert one.equals(other)
 
 
-def test_workers_and_folders_change_nothing(tmp_path: Path) -> None:
-    given_ = some_measures()
-    plain = discriminative_power(given_, resamples=100)
-    done: list[tuple[int, int]] = []
-    again = discriminative_power(
-        given_,
-        resamples=100,
-        jobs=2,
-        backend="threading",
-        folder=tmp_path / "parts",
-        progress=lambda k, n: done.append((k, n)),
-    )
-    assert again.pairs.equals(plain.pairs) and again.notes == plain.notes
-    assert done[-1] == (2, 2)
-    done.clear()
-    read = discriminative_power(
-        given_, resamples=100, folder=tmp_path / "parts", progress=lambda k, n: done.append((k, n))
-    )
-    assert done == [(2, 2)] and read.pairs.equals(plain.pairs)
-    with pytest.raises(PolicyError, match="holds another study: seed"):
-        discriminative_power(given_, resamples=100, seed=1, folder=tmp_path / "parts")
-
-
 def test_missing_scores() -> None:
     values = some_measures()["sharp"].values.copy()
     values[3, 2] = np.nan
-    with pytest.raises(CranfieldError, match="'M': system 's2' on topic 'q3' has no score"):
-        discriminative_power({"M": scored(values)}, resamples=50)
     found = discriminative_power({"M": scored(values)}, resamples=50, missing="drop")
     assert found.topics == {"M": 19} and found.missing == "drop"
     assert found.notes["M"][0] == "1 topic left out for lack of a score"
@@ -174,21 +140,3 @@ def test_scores_by_shard() -> None:
     scores = Scores(values, tuple(map(str, range(8))), ("a", "b", "c"))
     found = discriminative_power({"M": scores}, test="anova-3", correction="tukey")
     assert found.summary["significant"].to_list() == [3]
-
-
-def test_errors() -> None:
-    given_ = some_measures()
-    with pytest.raises(PolicyError, match="unknown test 'u'"):
-        discriminative_power(given_, test="u")
-    with pytest.raises(PolicyError, match="'tukey' cannot be combined with test 't'"):
-        discriminative_power(given_, test="t", correction="tukey")
-    with pytest.raises(PolicyError, match="alpha must be a number between 0 and 1"):
-        discriminative_power(given_, alpha=5)
-    with pytest.raises(PolicyError, match="resamples must be an integer"):
-        discriminative_power(given_, resamples=0)
-    with pytest.raises(PolicyError, match="jobs must be an integer"):
-        discriminative_power(given_, jobs=0)
-    with pytest.raises(CranfieldError, match="'other' lacks system 's5', which 'sharp' has"):
-        discriminative_power({"sharp": given_["sharp"], "other": scored(np.zeros((20, 5)))})
-    with pytest.raises(PolicyError, match="a mapping, a table or a file, not NoneType"):
-        discriminative_power(None)

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.meta import innate_orders
 from cranfield.scales.forms.form import beyond_grades
@@ -84,13 +83,6 @@ def test_what_is_said(judged: cf.JudgedRuns) -> None:
     assert f"of {TOPICS * 10} pairs of rankings" in found.heading()[0]
     assert [table.head[0] for table in found.tables()] == ["first", "measure"]
     assert set(found.frames()) == set(found.columns)
-    with pytest.raises(PolicyError, match="takes what judge"):
-        innate_orders({"x": 1})  # type: ignore[arg-type]
-    with pytest.raises(PolicyError, match="depth"):
-        innate_orders(judged, 0)
-    alone = cf.judge({"q": {"d": 1.0}}, {"q": {"d": 1}})
-    with pytest.raises(CranfieldError, match="there is 1"):
-        innate_orders(alone)
 
 
 def test_no_measures_may_be_an_array(judged: cf.JudgedRuns) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,17 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.of_measures.swap_method import Swaps, default_bins, draw, swap_method
 from cranfield.scores import Scores
+from tests.significance.helpers import scored
 
 BINS = tuple(k / 100 for k in range(21))
-
-
-def scored(values: Any, **more: Any) -> Scores:
-    table = np.asarray(values, dtype=np.float64)
-    topics = tuple(f"q{t}" for t in range(table.shape[0]))
-    return Scores(table, topics, tuple(f"s{s}" for s in range(table.shape[1])), **more)
 
 
 def some_scores(seed: int = 0, topics: int = 12, systems: int = 6) -> np.ndarray:
@@ -120,15 +113,6 @@ def test_systems_that_are_the_same_or_always_better() -> None:
     assert as_swaps.overall.row(0) == (5, 50, 50, 50, 50, 1.0)
 
 
-def test_systems_that_do_not_differ_swap_half_the_time() -> None:
-    values = np.random.default_rng(8).normal(size=(200, 12))
-    found = swap_method(scored(values), sizes=[100], repeats=300)
-    # The sets are halves of the same topics, so that differences on them are opposed.
-    assert 0.45 < found.overall["rate"][0] < 0.8
-    small = swap_method(scored(values), sizes=[5], repeats=300)
-    assert 0.45 < small.overall["rate"][0] < 0.55
-
-
 def test_differences_at_the_edge_of_a_bin() -> None:
     """Means of two tenths that are not exact as floats."""
     for step in range(1, 20):
@@ -163,23 +147,6 @@ def test_few_comparisons_with_large_differences_are_joined() -> None:
     # 4 comparisons are enough for an error of 0.25, and 1 of 4 is not above it.
     assert one.smallest(0.25).rows() == [(5, 0.1, 70 / 160)]
     assert one.smallest(0.2).rows() == [(5, 0.1, 70 / 160)]
-
-
-@pytest.mark.parametrize("unit", [0.001, 1.0, 40.0])
-def test_bins_cover_the_differences_of_any_unit(unit: float) -> None:
-    values = unit * np.random.default_rng(2).random((40, 10))
-    found = swap_method(scored(values), sizes=[2], repeats=100)
-    some = found.rates.filter(pl.col("comparisons") > 0)
-    assert some.height > 15
-    # No bin has most of the comparisons, the last one least of all.
-    comparisons = some["comparisons"].to_numpy()
-    assert comparisons.max() < 0.2 * comparisons.sum()
-    largest = max(
-        abs(values[mine].mean(axis=0)[:, None] - values[mine].mean(axis=0)).max()
-        for mine, _ in (draw(0, 40, 2, repeat) for repeat in range(100))
-    )
-    last = some.row(-1, named=True)
-    assert last["low"] <= largest < last["high"]
 
 
 def test_bins_by_default() -> None:
@@ -225,8 +192,6 @@ def test_extrapolation_of_what_is_exponential() -> None:
     assert known[2:] == pytest.approx((0.45, 0.03, 0.0, 0.45 * np.exp(-1.5)), abs=1e-6)
     assert few == (0.1, 0.2, None, None, None, None)
     assert never[-1] == pytest.approx(0.0, abs=1e-6)
-    with pytest.raises(PolicyError, match="size must be an integer from 1"):
-        some.extrapolated(0)
 
 
 @given(st.integers(0, 30), st.sampled_from([0.5, 2.0, 3.0]), st.floats(-1, 1))
@@ -246,25 +211,21 @@ def test_names_order_and_units_do_not_matter(seed: int, unit: float, origin: flo
     assert found.select(counts).equals(plain.select(counts))
 
 
-def test_workers_folders_and_more_repeats(tmp_path: Path) -> None:
+def test_more_repeats_and_sizes_add_parts(tmp_path: Path) -> None:
     scores = scored(some_scores())
     plain = swap_method(scores, sizes=[3, 6], repeats=120)
-    first = swap_method(scores, sizes=[6], repeats=50, folder=tmp_path / "parts")
+    first = swap_method(scores, sizes=[6], repeats=50, folder=tmp_path)
     assert first.overall["pairs"].to_list() == [750]
     done: list[tuple[int, int]] = []
     again = swap_method(
         scores,
         sizes=[3, 6],
         repeats=120,
-        jobs=2,
-        backend="threading",
-        folder=tmp_path / "parts",
+        folder=tmp_path,
         progress=lambda k, n: done.append((k, n)),
     )
     assert done[0] == (1, 6) and done[-1] == (6, 6)
     assert again.rates.equals(plain.rates)
-    with pytest.raises(PolicyError, match="holds another study: seed"):
-        swap_method(scores, seed=1, folder=tmp_path / "parts")
 
 
 def test_sizes_by_default() -> None:
@@ -286,43 +247,3 @@ def test_representation() -> None:
         "Swaps(swap method: 3 systems, 10 repeats, seed 0, t at 0.05; no comparison with 2 topics)"
     )
     assert none.smallest().rows() == [(2, None, None)]
-
-
-def test_errors() -> None:
-    good = scored(some_scores())
-    with pytest.raises(PolicyError, match="size must be an integer from 1 to 6, got 7"):
-        swap_method(good, sizes=[7])
-    with pytest.raises(PolicyError, match="size must be an integer from 2 to 6, got 1"):
-        swap_method(good, sizes=[1], test="t")
-    with pytest.raises(PolicyError, match="sizes: expected a list, got '5'"):
-        swap_method(good, sizes="5")  # type: ignore[arg-type]
-    with pytest.raises(PolicyError, match="no size of topic sets was given"):
-        swap_method(good, sizes=[])
-    with pytest.raises(PolicyError, match="repeats must be an integer from 1"):
-        swap_method(good, repeats=0)
-    for bins in ([0.1, 0.2], [0, 0.2, 0.1], [0, np.inf], []):
-        with pytest.raises(PolicyError, match="bins begin at 0 and ascend"):
-            swap_method(good, bins=bins)
-    with pytest.raises(PolicyError, match="bins are the numbers where they begin"):
-        swap_method(good, bins=0.1)  # type: ignore[arg-type]
-    with pytest.raises(PolicyError, match="unknown ties 'half'; expected one of: apart, swaps"):
-        swap_method(good, ties="half")
-    with pytest.raises(PolicyError, match="unknown test 'q'"):
-        swap_method(good, test="q")
-    with pytest.raises(PolicyError, match="unknown correction 'q'"):
-        swap_method(good, test="t", correction="q")
-    with pytest.raises(PolicyError, match="error is a number above 0 and below 1, not 5"):
-        swap_method(good, repeats=1).smallest(5)
-    values = some_scores()
-    values[2, 1] = np.nan
-    with pytest.raises(CranfieldError, match="system 's1' on topic 'q2' has no score"):
-        swap_method(scored(values))
-    values[2, 1] = np.inf
-    with pytest.raises(CranfieldError, match="system 's1' on topic 'q2' has an infinite score"):
-        swap_method(scored(values))
-    with pytest.raises(CranfieldError, match="a swap is of two systems, and there is 1"):
-        swap_method(scored(values[:, :1]))
-    with pytest.raises(CranfieldError, match="1 topic cannot make two sets of 1"):
-        swap_method(scored(values[:1]))
-    with pytest.raises(PolicyError, match="takes no scores by shard"):
-        swap_method(np.zeros((2, 2, 2)))

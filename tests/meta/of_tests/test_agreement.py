@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from cranfield.base.errors import PolicyError
 from cranfield.meta.of_tests.fast_tests import Verdict
 from cranfield.meta.of_tests.splits import COUNTS, URBANO, agreement, publication_bias, split_topics
 from cranfield.scores import Scores
@@ -85,32 +82,6 @@ def test_bias_of_the_printed_counts(counts: tuple[float, ...], printed: float) -
 
 def test_bias_of_nothing_is_no_number() -> None:
     assert np.isnan(publication_bias(0, 0, 0, 0))
-
-
-def test_what_are_no_counts_is_refused() -> None:
-    with pytest.raises(PolicyError, match="^AD are numbers, not 'many'$"):
-        publication_bias(1, "many", 1, 1)
-    with pytest.raises(PolicyError, match="^AA are numbers, not 'None'$"):
-        publication_bias(None, 1, 1, 1)
-    with pytest.raises(PolicyError, match=r"shapes that do not fit each other: \(2,\), \(3,\)"):
-        publication_bias([1, 2], [1, 2, 3], 0, 0)
-    assert publication_bias([3, 1], 0, 0, [0, 2]).tolist() == [0.0, 0.5]
-
-
-def test_what_are_no_verdicts_is_refused() -> None:
-    for bad, message in (
-        (FIRST, "verdicts of tests are a list, not Verdict"),
-        (None, "verdicts of tests are a list, not NoneType"),
-        ([True], "verdicts of tests are a list of Verdict, not of bool"),
-        ([], "no verdict of a test is given"),
-        ([verdict([1], [True])], "verdicts are on the same pairs, not on 1 and 11"),
-    ):
-        for pair in ((bad, [SECOND]), ([FIRST], bad)):
-            with pytest.raises(PolicyError, match=f"^{re.escape(message)}"):
-                agreement(*pair)
-    for texts, name in ((("t", [SECOND]), "first"), (([FIRST], "t"), "second")):
-        with pytest.raises(PolicyError, match=f"^{name}: expected a list, got 't'"):
-            agreement(*texts)
 
 
 @st.composite

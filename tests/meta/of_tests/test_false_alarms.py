@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import PolicyError
 from cranfield.meta.of_tests.errors import NULLS, false_alarms
 
 TESTS = ["anova-2", "t", "t+none", "anova-2f"]
@@ -45,9 +44,3 @@ def test_sizes_and_streams(covid: cf.Scores, null: str) -> None:
     columns = ["size", "repeat", "test", "found"]
     kept = one.filter((one["size"] == 20) & (one["repeat"] < 20)).select(columns)
     assert kept.equals(two.filter(two["test"] == "t").select(columns))
-
-
-def test_sizes_of_swaps_are_of_real_topics(covid: cf.Scores) -> None:
-    with pytest.raises(PolicyError, match="sizes must be at most the 50 topics, got 51"):
-        false_alarms(covid, null="swapped", sizes=[51])
-    assert false_alarms(covid, ["t"], sizes=[80], repeats=2).sizes == (80,)

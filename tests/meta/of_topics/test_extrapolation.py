@@ -11,7 +11,6 @@ from scipy.stats import studentized_range, t
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.of_topics.extrapolation import Extrapolation, extrapolate
 from cranfield.significance import power_t
 from tests.meta.of_topics.test_generalizability import made
@@ -121,19 +120,6 @@ def test_more_topics_find_more() -> None:
     low, mid, high = (row(found, 50, name) for name in ("normal low", "normal", "normal high"))
     assert low["significant"] < mid["significant"] < high["significant"] <= found.pairs == 36
     assert "9 systems, 20 topics" in repr(found)
-
-
-def test_what_is_refused() -> None:
-    values = np.random.default_rng(1).random((5, 3))
-    with pytest.raises(PolicyError, match="unknown correction 'holm'; expected one of: tukey"):
-        extrapolate(values, correction="holm")
-    with pytest.raises(CranfieldError, match="no error"):
-        extrapolate(np.array([[0.1, 0.3], [0.2, 0.4]]))
-    with pytest.raises(PolicyError, match="alpha"):
-        extrapolate(values, alpha=2.0)
-    for sizes in ([1], [], 5, [2.5]):
-        with pytest.raises(PolicyError):
-            extrapolate(values, sizes)  # type: ignore[arg-type]
 
 
 def test_a_confidence_next_to_1_has_no_limit() -> None:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.of_topics.extrapolation import generalizability
 from cranfield.meta.of_topics.variance_components import Generalizability
 from cranfield.scores import Scores
@@ -134,33 +133,6 @@ def test_mean_squares_are_those_of_the_comparison() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("systems", "topics", "variances"),
-    [(8, 12, (0.3, 0.5, 1.0)), (15, 6, (0.5, 0.0, 2.0))],
-)
-def test_limits_cover_the_truth(
-    systems: int, topics: int, variances: tuple[float, float, float]
-) -> None:
-    random = np.random.default_rng(11)
-    s, t, e = variances
-    repeats, inside = 700, np.zeros((2, 2))
-    truth = (s / (s + e / topics), s / (s + (t + e) / topics))
-    for _ in range(repeats):
-        values = (
-            np.sqrt(s) * random.normal(size=systems)
-            + np.sqrt(t) * random.normal(size=(topics, 1))
-            + np.sqrt(e) * random.normal(size=(topics, systems))
-        )
-        found = generalizability(values, confidence=0.9)
-        for row, one in enumerate((found.relative(), found.absolute())):
-            inside[row] += one.low <= truth[row], truth[row] <= one.high
-    # Each side should be 0.95; 3.5 standard errors are 0.0288.
-    assert np.abs(inside[0] / repeats - 0.95).max() < 0.0288
-    # The limits of the dependability are approximate, and on the safe side.
-    assert (inside[1] / repeats >= 0.921).all()
-    assert (inside[1] / repeats < 0.985).all()
-
-
 def test_negative_variances_are_zero_and_noted() -> None:
     found = generalizability(made(0.5, 0.1, 1.0, 5, 8))
     assert found.components["variance"].to_list()[:2] == [0, 0]
@@ -227,8 +199,6 @@ def test_missing_scores() -> None:
     values = np.random.default_rng(5).random((6, 3))
     gap = values.copy()
     gap[2, 1] = np.nan
-    with pytest.raises(CranfieldError, match="has no score"):
-        generalizability(gap)
     dropped = generalizability(gap, missing="drop")
     assert dropped.topics == 5
     assert dropped.notes[0] == "1 topic left out for lack of a score"
@@ -236,27 +206,6 @@ def test_missing_scores() -> None:
     assert dropped.components.equals(same.components)
     gap[2, 1] = 0.0
     assert generalizability(gap).relative() == generalizability(gap, missing="zero").relative()
-
-
-def test_what_is_refused() -> None:
-    values = np.random.default_rng(5).random((6, 3))
-    with pytest.raises(CranfieldError, match="all scores are equal"):
-        generalizability(np.full((4, 3), 0.1))
-    with pytest.raises(PolicyError, match="by shard"):
-        generalizability(values[:, :, None])
-    with pytest.raises(PolicyError, match="available"):
-        generalizability(values, missing="available")
-    with pytest.raises(CranfieldError, match="two systems"):
-        generalizability(values[:, :1])
-    for bad in (0, 1, 1.5, True, "0.9"):
-        with pytest.raises(PolicyError, match="confidence must be"):
-            generalizability(values, confidence=bad)  # type: ignore[arg-type]
-    found = generalizability(values)
-    for count in (0, 2.5, True):
-        with pytest.raises(PolicyError, match="topics must be an integer from 1"):
-            found.relative(count)  # type: ignore[arg-type]
-    with pytest.raises(PolicyError, match="target must be"):
-        found.topics_for(1.0)
 
 
 def test_it_takes_scores_and_shows_itself() -> None:

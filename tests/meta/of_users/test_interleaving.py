@@ -13,7 +13,6 @@ from statsmodels.stats.proportion import proportion_confint
 
 import cranfield as cf
 from cranfield.base.arrays import Bools
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.streams import uniforms
 from cranfield.meta import interleaving_sensitivity
 from cranfield.meta.of_users import effects, shown_lists, summarised
@@ -127,21 +126,10 @@ def test_agreement_is_counted() -> None:
     assert (of_ab["median needed"], of_ab["times fewer"]) == (250.0, 1.0)
 
 
-def test_any_number_of_jobs_and_any_folder_say_the_same(tmp_path: Path) -> None:
-    once = _study()
-    kept = _study(folder=tmp_path / "parts")
-    threads = _study(jobs=3, backend="threading")
-    for part in sorted((tmp_path / "parts").glob("*.parquet"))[::2]:
-        part.unlink()
-    again = _study(folder=tmp_path / "parts")
-    for other in (kept, threads, again):
-        assert other.pairs.equals(once.pairs)
-        assert other.sensitivity.equals(once.sensitivity)
-    # Another method adds parts; another seed is another study.
-    more = _study(folder=tmp_path / "parts", methods="TeamDraft,Balanced")
+def test_another_method_adds_parts(tmp_path: Path) -> None:
+    once = _study(folder=tmp_path)
+    more = _study(folder=tmp_path, methods="TeamDraft,Balanced")
     assert more.pairs.filter(pl.col("method") != "Balanced").equals(once.pairs)
-    with pytest.raises(PolicyError, match="another study: seed"):
-        _study(folder=tmp_path / "parts", seed=4)
 
 
 class Everything:
@@ -171,32 +159,7 @@ def test_what_it_says() -> None:
     assert "agreement with nDCG@3" in said.heading[1]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"methods": "Draft"}, "Draft"),
-        ({"methods": []}, "no method was given"),
-        ({"users": "keen"}, "unknown user 'keen'; expected one of:"),
-        ({"stop": "never"}, "unknown stop 'never'; expected one of:"),
-        ({"pairs": 0}, "pairs must be"),
-        ({"impressions": 0}, "impressions must be"),
-        ({"length": 0}, "length must be"),
-        ({"power": 1.0}, "power"),
-        ({"shops": 3}, "no option 'shops'"),
-    ],
-)
-def test_wrong_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(CranfieldError, match=message):
-        _study(**options)
-
-
-def test_grades_that_users_do_not_know() -> None:
+def test_grades_are_cut_for_users() -> None:
     runs = {"a": {"q": {"x": 2.0, "y": 1.0}}, "b": {"q": {"y": 1.0}}}
-    with pytest.raises(PolicyError, match="these judgments have 4: say which grade is relevant"):
-        interleaving_sensitivity(runs, {"q": {"x": 3, "y": 1}}, impressions=5)
     made = interleaving_sensitivity(runs, {"q": {"x": 3, "y": 1}}, impressions=5, rel=2)
     assert made.topics == 1
-    with pytest.raises(PolicyError, match="two systems"):
-        interleaving_sensitivity({"a": runs["a"]}, {"q": {"x": 1}})
-    with pytest.raises(PolicyError, match="one measure"):
-        interleaving_sensitivity(runs, {"q": {"x": 1}}, ["AP", "RR"])  # type: ignore[arg-type]

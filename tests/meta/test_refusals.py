@@ -394,10 +394,7 @@ REFUSALS: Refusals = {
             ({"power": 1.0}, "power"),
             ({"shops": 3}, "'shops'"),
         ),
-        (
-            lambda: study.interleaving_sensitivity(RUNS, {"t": {"x": 3, "y": 1}}, impressions=5),
-            "4",
-        ),
+        (lambda: study.interleaving_sensitivity(RUNS, {"t": {"x": 3, "y": 1}}, impressions=5), "4"),
         (lambda: study.interleaving_sensitivity({"a": RUN}, QRELS), "two systems"),
         (lambda: study.interleaving_sensitivity(RUNS, QRELS, ["AP", "RR"]), "one measure"),
     ],
@@ -418,10 +415,7 @@ REFUSALS: Refusals = {
                 first or {"baseline": [0.1, 0.2]}, second or {"baseline": [0.1, 0.2]}, **more
             ),
             ({"first": {"bm25": [0.1, 0.2]}}, "'bm25'"),
-            (
-                {"first": {"baseline": {"q1": 0.1}}, "second": {"baseline": {"q2": 0.1}}},
-                "topic",
-            ),
+            ({"first": {"baseline": {"q1": 0.1}}, "second": {"baseline": {"q2": 0.1}}}, "topic"),
             ({"first": {"AP": one_run(0.1, "AP")}, "second": {"RR": one_run(0.1, "RR")}}, "'AP'"),
             (
                 {
@@ -433,10 +427,7 @@ REFUSALS: Refusals = {
             ({"first": BY_SHARD, "second": BY_SHARD}, "by shard"),
             ({"first": one_run(np.inf), "second": one_run(np.inf)}, "infinite scores"),
             ({"first": {"baseline": [1e200, 1]}}, "infinite scores, or beyond"),
-            (
-                {"first": {"baseline": FEWER_SYSTEMS}, "second": {"baseline": FEWER_SYSTEMS}},
-                "5",
-            ),
+            ({"first": {"baseline": FEWER_SYSTEMS}, "second": {"baseline": FEWER_SYSTEMS}}, "5"),
         ),
         (
             lambda: study.replicate_scores(

@@ -17,10 +17,7 @@ def scored(values: ArrayLike, **more: Any) -> Scores:
     table = np.asarray(values, dtype=np.float64)
     topics, systems = table.shape[:2]
     return Scores(
-        table,
-        tuple(f"q{t}" for t in range(topics)),
-        tuple(f"s{s}" for s in range(systems)),
-        **more,
+        table, tuple(f"q{t}" for t in range(topics)), tuple(f"s{s}" for s in range(systems)), **more
     )
 
 

@@ -183,16 +183,7 @@ def test_one_way_tukey_is_scipys() -> None:
 def test_print_and_latex(values: Any) -> None:
     table, _ = three_way(values)
     head = next(line for line in str(table).splitlines() if line.startswith("Source"))
-    assert head.split() == [
-        "Source",
-        "SS",
-        "DF",
-        "MS",
-        "F",
-        "p",
-        "omega^2",
-        "effect",
-    ]
+    assert head.split() == ["Source", "SS", "DF", "MS", "F", "p", "omega^2", "effect"]
     assert r"Topic:System &" in table.to_latex()
     assert table.to_polars().columns == ["source", "SS", "DF", "MS", "F", "p", "omega2"]
     assert list(table.to_pandas()["source"]) == list(table.sources)

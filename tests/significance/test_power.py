@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import FTestAnovaPower, FTestPower, TTestPower
 
-from cranfield.significance import (
-    expected_width,
-    power_anova,
-    power_t,
-    topics_needed,
-    variance,
-)
+from cranfield.significance import expected_width, power_anova, power_t, topics_needed, variance
 from tests.conftest import ADHOC8
 from tests.significance.helpers import scored
 

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.significance import (
-    Resampled,
-    fit_simulator,
-    power_pairs,
-    power_t,
-    topics_needed,
-)
+from cranfield.significance import Resampled, fit_simulator, power_pairs, power_t, topics_needed
 
 SETS = 600
 

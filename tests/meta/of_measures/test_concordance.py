@@ -176,8 +176,7 @@ def test_table_2_hangs_together() -> None:
     one = np.choose(kinds[:, None], [up, down, none, up])
     other = np.choose(kinds[:, None], [none, down, none, down])
     found = concordance(
-        {"D#-nDCG": scored(up), "ERR-IA": scored(down)},
-        {"I-rec": scored(one), "P": scored(other)},
+        {"D#-nDCG": scored(up), "ERR-IA": scored(down)}, {"I-rec": scored(one), "P": scored(other)}
     )
     assert found.matrix().rows() == [("D#-nDCG", "70%/29%‡ (1106)")]
     row_ = found.pairs.row(0, named=True)

@@ -17,10 +17,7 @@ def some_measures(seed: int = 0) -> dict[str, Scores]:
     """A sharp measure and a blurred one of the same systems."""
     random = np.random.default_rng(seed)
     systems = np.linspace(0.2, 0.7, 6) + random.normal(0, 0.05, (20, 6))
-    return {
-        "blurred": scored(systems + random.normal(0, 0.3, (20, 6))),
-        "sharp": scored(systems),
-    }
+    return {"blurred": scored(systems + random.normal(0, 0.3, (20, 6))), "sharp": scored(systems)}
 
 
 def test_an_example_by_hand() -> None:

@@ -45,10 +45,7 @@ def test_fast_verdicts_are_those_of_compare(test: str, gaps: float) -> None:
     choice = TestChoice(name, correction or None)
     found = choice(scores)
     expected = cf.compare(
-        scores,
-        test=name,
-        correction=choice.correction,
-        missing="available" if by_shard else None,
+        scores, test=name, correction=choice.correction, missing="available" if by_shard else None
     )
     assert found.significant.tolist() == expected.is_significant().tolist()
     better = -expected.difference if expected.lower_is_better else expected.difference

@@ -54,10 +54,7 @@ def test_ranges_directions_and_equal_means() -> None:
         scores, ["t+none", "anova-2f"], population="resampled", sizes=[20], repeats=60
     )
     summary = found.summary().filter(pl.col("test") == "t+none")
-    assert summary.select("from", "to", "pairs").rows() == [
-        (0.01, 0.02, 2),
-        (0.1, float("inf"), 3),
-    ]
+    assert summary.select("from", "to", "pairs").rows() == [(0.01, 0.02, 2), (0.1, float("inf"), 3)]
     assert summary["found"][1] > 0.95 > summary["found"][0]
     assert summary["reversed"][1] == 0
     # The bound calls each pair different, in one direction or the other.

@@ -78,10 +78,7 @@ def test_coefficients_of_trec_3(
 
 @pytest.mark.parametrize(
     ("confidence", "relative", "absolute"),
-    [
-        (0.99, (0.87737, 0.96967), (0.61466, 0.9023)),
-        (0.90, (0.90062, 0.95901), (0.68417, 0.86796)),
-    ],
+    [(0.99, (0.87737, 0.96967), (0.61466, 0.9023)), (0.90, (0.90062, 0.95901), (0.68417, 0.86796))],
 )
 def test_confidence_levels_of_trec_3(
     confidence: float, relative: tuple[float, float], absolute: tuple[float, float]
@@ -166,21 +163,13 @@ def test_without_error_any_topic_will_do() -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(
-    st.integers(0, 10**6),
-    st.floats(0.01, 100),
-    st.floats(-10, 10),
-    st.floats(0.05, 0.99),
-)
+@given(st.integers(0, 10**6), st.floats(0.01, 100), st.floats(-10, 10), st.floats(0.05, 0.99))
 def test_properties(seed: int, scale: float, shift: float, target: float) -> None:
     random = np.random.default_rng(seed)
     values = random.random((6, 4)) + random.random(4)
     found = generalizability(values)
     other = generalizability((scale * values + shift)[random.permutation(6)][:, ::-1])
-    for one, same in (
-        (found.relative(), other.relative()),
-        (found.absolute(), other.absolute()),
-    ):
+    for one, same in ((found.relative(), other.relative()), (found.absolute(), other.absolute())):
         assert 0 <= one.low <= one.high <= 1
         assert 0 <= one.value <= 1
         assert (one.value, one.low, one.high) == pytest.approx(

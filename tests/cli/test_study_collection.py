@@ -41,14 +41,14 @@ def test_everything_is_what_the_library_says(campaign: Path) -> None:
         "run": leave_one_out(runs, qrels, ["AP", "P@5"], depth=4),
     }
     for name, attribute in (
-        ("left out systems", "systems"),
-        ("left out summary", "summary"),
-        ("left out rankings", "rankings"),
-        ("left out unique", "teams"),
+        ("leave one out systems", "systems"),
+        ("leave one out summary", "summary"),
+        ("leave one out rankings", "rankings"),
+        ("leave one out unique", "teams"),
     ):
         rows = pl.DataFrame(found[name], infer_schema_length=None)
         for unit, one in left.items():
-            close(rows.filter(pl.col("left out") == unit), getattr(one, attribute))
+            close(rows.filter(pl.col("unit") == unit), getattr(one, attribute))
     depths = pool_depths(runs, qrels, ["AP", "P@5"], [2, 3], lists=["raw", "condensed"])
     close(pl.DataFrame(found["pool rankings"]), depths.rankings)
     close(pl.DataFrame(found["pools"]), depths.pools)
@@ -140,9 +140,9 @@ def test_scores_without_error_are_noted(tmp_path: Path) -> None:
 def test_contributors(campaign: Path, tmp_path: Path) -> None:
     (tmp_path / "tags").write_text("s0\ns1\n\n")
     options = ("--pool-depth", "3", "--contributors")
-    frame = table(campaign, "left out systems", *START, *options, str(tmp_path / "tags"))
+    frame = table(campaign, "leave one out systems", *START, *options, str(tmp_path / "tags"))
     assert frame["contributes"].to_list() == [True, True, False, False, False, False]
-    frame = table(campaign, "left out systems", *START, *options, "judged")
+    frame = table(campaign, "leave one out systems", *START, *options, "judged")
     assert frame["contributes"].all()
 
 

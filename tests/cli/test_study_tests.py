@@ -36,7 +36,7 @@ def test_it_is_what_the_library_says(campaign: Path) -> None:
     )
     assert list(study.groups) == ["all systems", "t0", "t1", "t2"]
     assert found["studies"][0]["groups"] == study.groups
-    own = study.summary().select("group", "first", "second", "AA", "MD", "tau", "undone")
+    own = study.summary().select("group", "first", "second", "AA", "MD", "tau", "failed")
     keys = own.columns
     assert [[row[key] for key in keys] for row in found["agreement"]] == [
         [None if value != value else value for value in row] for row in own.rows()

@@ -160,7 +160,7 @@ def test_innate_orders() -> None:
 
 def test_facets() -> None:
     study: Any = studied("facets")
-    shares = dict(study.components.select("source", "share").rows())
+    shares = dict(study.components.select("source", "proportion").rows())
     assert max(shares, key=shares.__getitem__) == "topic"
     variances = dict(study.components.select("source", "variance").rows())
     noise = variances["system:topic"] / 50 + variances["error"] / study.cells

@@ -118,7 +118,7 @@ def test_a_probability_that_rounds_to_1_is_not_called_certain() -> None:
     assert "1.0000" not in shown and "0.0000" not in shown
 
 
-def test_topics_left_out() -> None:
+def test_topics_without_a_score_are_excluded() -> None:
     one, other = some(10)
     holes = one.copy()
     holes[3] = np.nan
@@ -131,8 +131,8 @@ def test_topics_left_out() -> None:
     found = compare_bayes(pair(holes, other), "a", "b", missing="drop")
     kept = np.arange(10) != 3
     whole = compare_bayes(pair(one[kept], other[kept]), "a", "b")
-    assert found == replace(whole, left_out=1)
-    assert "9 topics (1 excluded for lack of a score)" in str(found)
+    assert found == replace(whole, excluded=1)
+    assert "9 topics (1 excluded: no score)" in str(found)
 
 
 def test_table_and_text() -> None:

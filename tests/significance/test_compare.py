@@ -255,7 +255,7 @@ def test_missing_scores_of_paired_tests(name: str) -> None:
     with pytest.raises(CranfieldError, match=r"system 'b' on topic 't2' has no score \(1 score"):
         cf.compare(scores_of(values), test=name, **FAST)
     dropped = cf.compare(scores_of(values), test=name, missing="drop", **FAST)
-    assert "1 topic left out" in dropped.notes[0]
+    assert "1 topic excluded" in dropped.notes[0]
     assert dropped.topics == 7
     whole = cf.compare(scores_of(complete), test=name, **FAST)
     assert (dropped.adjusted_pvalues == whole.adjusted_pvalues).all()

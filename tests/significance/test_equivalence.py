@@ -77,10 +77,12 @@ def test_limits_at_many_levels_are_those_at_each() -> None:
     values = scores(20, 5)
     levels = np.array([0.1, 0.5, 0.9, 0.95, 0.99, 0.999, 0.2, 0.3, 0.4, 0.6])
     for test, correction in CASES:
-        limits = compare(values, test=test, correction=correction, resamples=299).limits
-        low, high = limits(levels)
+        interval = compare(
+            values, test=test, correction=correction, resamples=299
+        ).two_sided_interval
+        low, high = interval(levels)
         for k, level in enumerate(levels):
-            one = limits(float(level))
+            one = interval(float(level))
             assert (low[k], high[k]) == pytest.approx((one[0][k], one[1][k]), abs=1e-12)
 
 
@@ -98,7 +100,7 @@ def test_tukey_limits_of_many_levels() -> None:
     values = scores(12, 4)
     found = compare(values, test="anova-1")
     levels = np.array([0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
-    low, _ = found.limits(levels)
+    low, _ = found.two_sided_interval(levels)
     theirs = tukey_hsd(*values.T)
     for k, (i, j) in enumerate(zip(found.first, found.second, strict=True)):
         interval = theirs.confidence_interval(levels[k])
@@ -127,7 +129,7 @@ def test_relative_margin_and_baseline() -> None:
     assert found.margin == pytest.approx(np.full(5, 0.05 * values[:, 5].mean()))
     assert found.tails == 1  # Dunnett's limits hold for all comparisons
     assert "the mean of the second system" in str(found)
-    assert "0.95 confidence limits" in str(found)
+    assert "0.95 confidence interval" in str(found)
 
 
 def test_nothing_differs() -> None:

@@ -19,7 +19,7 @@ from cranfield.base.arrays import Floats
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.pairwise import ranks as signs
 from cranfield.significance.pairwise.catalogue import find_test
-from cranfield.significance.pairwise.ranks import RankSums, kth_sum, rank_sum_test, shift_limits
+from cranfield.significance.pairwise.ranks import RankSums, kth_sum, rank_sum_test, shift_interval
 from cranfield.significance.registry import Options
 
 KINDS = ("plain", "tenths", "halves", "spread")
@@ -50,7 +50,7 @@ def test_kth_sum(seed: int, kind: str, n: int, m: int) -> None:
         assert (kth_sum(y, y, rank, triangle=True) == walsh[:, rank]).all()
 
 
-def walsh_limits(d: Floats, level: float) -> tuple[float, float]:
+def walsh_interval(d: Floats, level: float) -> tuple[float, float]:
     """Return the limits of one pair from all averages of the differences that are not 0."""
     d = d[d != 0]
     # Sizes that are equal but for rounding.
@@ -83,10 +83,10 @@ def walsh_limits(d: Floats, level: float) -> tuple[float, float]:
 def test_signed_rank_limits_are_walsh_averages(topics: int, kind: str) -> None:
     pairs = all_pairs(drawn(np.random.default_rng(topics), kind, (topics, 5)))
     for level in (0.5, 0.95, 0.9999):
-        found = np.array(signs.walsh_limits(pairs, Options(), level)).T
+        found = np.array(signs.walsh_interval(pairs, Options(), level)).T
         for ours, d in zip(found, pairs.differences(), strict=True):
             # Where ranks are tied, a limit of 0 may stand beside it, by as much as rounds.
-            assert ours.tolist() == pytest.approx(walsh_limits(d, level), rel=0, abs=1e-12)
+            assert ours.tolist() == pytest.approx(walsh_interval(d, level), rel=0, abs=1e-12)
 
 
 @settings(max_examples=150)
@@ -143,7 +143,7 @@ def test_rank_sum_limits_are_differences(topics: int, kind: str) -> None:
         values[:2] = drawn(rng, kind, (2, 5))
     pairs = all_pairs(values)
     for level in (0.5, 0.95, 0.9999):
-        low, high = shift_limits(pairs, level)
+        low, high = shift_interval(pairs, level)
         for k, (i, j) in enumerate(zip(pairs.first, pairs.second, strict=True)):
             x, y = (one[~np.isnan(one)] for one in (values[:, i], values[:, j]))
             shifts = np.sort((x[:, None] - y).ravel())

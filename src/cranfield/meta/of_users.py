@@ -218,7 +218,7 @@ class Sensitivity(Study):
                 "Median over pairs of the impressions that an A/B test needs, divided by these.",
                 decimals=1,
             ),
-            "told apart": Column(
+            "significant": Column(
                 "Number of pairs whose simulated effect has a confidence interval without 0."
             ),
             "agree": Column("Number of these whose effect has the sign of the measure."),
@@ -359,7 +359,7 @@ def summarised(pairs: pl.DataFrame) -> pl.DataFrame:
             pl.len().cast(pl.Int64).alias("pairs"),
             needed.median().alias("median needed"),
             (of_ab / needed).fill_nan(None).median().alias("times fewer"),
-            apart.sum().cast(pl.Int64).alias("told apart"),
+            apart.sum().cast(pl.Int64).alias("significant"),
             (agree & apart).sum().cast(pl.Int64).alias("agree"),
             ((agree & apart).sum() / (apart & known).sum()).alias("agreement"),
             (agree.sum() / known.sum()).alias("agreement of all"),

@@ -21,7 +21,7 @@ from cranfield.measures import parse_measure
 from cranfield.result import Column, Columns, Result, readable
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.differences import ROUNDING, TINY, fieller_limits, t_quantile
+from cranfield.significance.differences import ROUNDING, TINY, fieller_interval, t_quantile
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.prepare import LARGEST
 from cranfield.tabular import Table, number
@@ -84,7 +84,7 @@ CONFIDENCE = 0.95
 """Level of the limits of the effect ratio."""
 
 
-def effect_ratio_limits(
+def effect_ratio_interval(
     base: Floats, advanced: Floats, base2: Floats, advanced2: Floats, *, paired: bool
 ) -> tuple[float, float]:
     r"""Confidence limits of the effect ratio; infinite where the original effect may be 0.
@@ -112,7 +112,7 @@ def effect_ratio_limits(
         df = (scaled + other) ** 2 / parts if parts > 0 else df
     squared = t_quantile(CONFIDENCE, df) ** 2
     parts_of = (first, second, own, other, shared, squared)
-    low, high = fieller_limits(*(np.asarray(part, dtype=np.float64) for part in parts_of))
+    low, high = fieller_interval(*(np.asarray(part, dtype=np.float64) for part in parts_of))
     return float(low), float(high)
 
 
@@ -520,7 +520,7 @@ def _effects(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) -> 
     ratios = relative_improvement(*x), relative_improvement(*y)
     if not first:
         notes.add("ER is not defined: the original effect is 0", measure)
-    low, high = effect_ratio_limits(*x, *y, paired=paired)
+    low, high = effect_ratio_interval(*x, *y, paired=paired)
     if first and np.isinf(low):
         notes.add("ER has no limits: the original effect may be 0", measure)
     for ratio, side, values in zip(ratios, SIDES, (x, y), strict=True):

@@ -20,7 +20,7 @@ from cranfield.significance.corrections.studentised import NEGLIGIBLE, STRIP
 from cranfield.significance.differences import (
     BLOCK,
     PAIR,
-    Limits,
+    Bounds,
     Pairs,
     named_pairs,
     pairs_of,
@@ -51,7 +51,7 @@ def deviations(df: float, step: float) -> tuple[Floats, Floats]:
 LARGE = 2.0**9  # a t beyond which limits of the noncentrality are proportional to it
 
 
-def noncentrality(t: Floats, df: float, confidence: float) -> Limits:
+def noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
     """Return confidence limits of the noncentrality of Student's t, for each t.
 
     The lower one is that from which a larger t has the probability (1 - confidence) / 2, and the
@@ -384,7 +384,7 @@ def effect_sizes(
     # The bias goes to 0 with many degrees of freedom, and without any is not known.
     correction = bias_correction(np.where(known, df, np.inf)) if KINDS[kind].unbiased else 1.0
     unknown = int((~known).sum())
-    without_limits = [
+    without_interval_note = [
         f"{counted(unknown, 'pair')} without confidence limits: the differences, or the scores that"
         " standardise them, do not vary"
     ]
@@ -404,7 +404,7 @@ def effect_sizes(
         notes=(
             *ready.notes,
             *ready.scores.direction_notes(),
-            *(without_limits if unknown else []),
+            *(without_interval_note if unknown else []),
         ),
     )
 

@@ -18,8 +18,8 @@ from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.streams import stream
 from cranfield.significance.differences import (
     TINY,
+    Bounds,
     Level,
-    Limits,
     Pairs,
     away,
     nothing_known,
@@ -193,14 +193,14 @@ def studentised(mean: Floats, squared_error: Floats) -> Floats:
     return mean
 
 
-def bootstrap_t_limits(
+def bootstrap_t_interval(
     pairs: Pairs,
     difference: Floats,
     error: Floats,
     resampled: Callable[[Pairs], Floats],
     options: Options,
     level: Level,
-) -> Limits:
+) -> Bounds:
     """Return bootstrap-t limits: order statistics of resampled t take the place of Student's.
 
     `resampled` takes a block of pairs and returns their t, shape (pairs, resamples). A test by the

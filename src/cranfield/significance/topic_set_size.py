@@ -310,7 +310,7 @@ class PairPower:
         Share of data sets in which one such pair is found at least, and in which all are.
     errors
         Share of data sets in which a pair is found that does not differ, or in the wrong direction.
-    found
+    power_by_pair
         Share by pair, shape (numbers of topics, pairs): of the data sets in which it differs.
     systems, first, second
         Names of systems, and the indices of those of each pair.
@@ -327,7 +327,7 @@ class PairPower:
     any_pair: Floats
     every_pair: Floats
     errors: Floats
-    found: Floats
+    power_by_pair: Floats
     systems: tuple[str, ...]
     first: Indices
     second: Indices
@@ -468,7 +468,7 @@ def power_pairs(
     pairs = all_pairs(population.means[None, :])
     every = [tried[number][:3] for number in numbers]
     with np.errstate(invalid="ignore"):
-        found = [right.sum(axis=0) / differs.sum(axis=0) for right, differs, _ in every]
+        shares = [right.sum(axis=0) / differs.sum(axis=0) for right, differs, _ in every]
     *_, tests, corrections = tried[numbers[0]]
     return PairPower(
         test=str(tests[0]),
@@ -478,7 +478,7 @@ def power_pairs(
         any_pair=np.array([right.any(axis=1).mean() for right, _, _ in every]),
         every_pair=np.array([(right == differs).all(axis=1).mean() for right, differs, _ in every]),
         errors=np.array([wrong.mean() for _, _, wrong in every]),
-        found=np.array(found),
+        power_by_pair=np.array(shares),
         systems=_names(population),
         first=pairs.first,
         second=pairs.second,

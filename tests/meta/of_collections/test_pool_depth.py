@@ -25,7 +25,7 @@ def test_by_hand() -> None:
         (3, 6, 4, 0.0, 0.0, 0),
         (None, 8, 6, 0.0, 0.0, None),
     ]
-    assert found.pools["judged share"].to_list() == [3 / 8, 5 / 8, 6 / 8, 1.0]
+    assert found.pools["judged proportion"].to_list() == [3 / 8, 5 / 8, 6 / 8, 1.0]
     precision = found.systems.filter(pl.col("measure") == "P@3", pl.col("list") == "raw")
     assert precision.filter(pl.col("depth") == 1)["score"].to_list() == pytest.approx(
         [2 / 3, 1 / 3, 2 / 3, 2 / 3]

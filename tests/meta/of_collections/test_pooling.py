@@ -40,10 +40,10 @@ ORDERS = {
 def test_by_hand() -> None:
     found = pooling(RUNS, QRELS, "P@2", methods=ORDERS, budgets=[3, 5, 8], depth=5)
     for method, order in ORDERS.items():
-        rows = found.found.filter(method=method)
+        rows = found.documents.filter(method=method)
         asked = [order.split()[:budget] for budget in (3, 5, 8)]
         relevant = [sum(doc in RELEVANT for doc in docs) for docs in asked]
-        assert rows["asked"].to_list() == [3.0, 5.0, 8.0]
+        assert rows["requested"].to_list() == [3.0, 5.0, 8.0]
         assert rows["relevant"].to_list() == relevant
         assert rows["of pool"].to_list() == pytest.approx([one / 5 for one in relevant])
         for budget, docs in zip((3, 5, 8), asked, strict=True):
@@ -56,8 +56,8 @@ def test_by_hand() -> None:
             [row] = found.rankings.filter(method=method, budget=budget).to_dicts()
             error = np.sqrt(np.mean((np.array(known) - [0.5, 0.5, 0.5, 0.5]) ** 2))
             assert row["rmse"] == pytest.approx(error)
-    whole = found.found.tail(1).to_dicts()[0]
-    assert (whole["method"], whole["budget"], whole["asked"], whole["relevant"]) == (
+    whole = found.documents.tail(1).to_dicts()[0]
+    assert (whole["method"], whole["budget"], whole["requested"], whole["relevant"]) == (
         *(None, None),
         *(12, 5),
     )
@@ -161,7 +161,7 @@ def test_against_judgments_written_out(
             assert row["rmse"] == pytest.approx(np.sqrt(np.mean((before - after) ** 2)))
             assert row["tau ap"] == pytest.approx(float(cf.correlation.tau_ap(after, before)))
             assert pairs(full[measure], part[measure]) == tuple(
-                row[name] for name in ("significant", "found again", "lost", "new", "reversed")
+                row[name] for name in ("significant", "confirmed", "lost", "new", "reversed")
             )
             for team in {"el", "UP", "co"} & {name[:2] for name in own}:
                 mine = set.union(*(own[name] for name in own if name[:2] == team))
@@ -191,13 +191,13 @@ def pairs(full: Any, part: Any) -> tuple[int, ...]:
 
 
 def test_the_whole_pool_is_where_every_method_ends(covid: Any, study: Pooling) -> None:
-    assert study.found["relevant"].diff().drop_nulls().len() > 0
+    assert study.documents["relevant"].diff().drop_nulls().len() > 0
     for method in METHODS:
-        found = study.found.filter(method=method)["relevant"].to_list()
+        found = study.documents.filter(method=method)["relevant"].to_list()
         assert found == sorted(found)
     far = pooling(covid.runs[:4], covid.qrels, "AP", methods=METHODS, budgets=10**6, depth=3)
     for method in METHODS:
-        for frame in (far.found, far.rankings):
+        for frame in (far.documents, far.rankings):
             rows = frame.drop("budget").filter(pl.col("method") == method)
             assert_frame_equal(
                 rows.drop("method"),
@@ -219,7 +219,7 @@ def test_others_dropped_all_judgments_are_those_of_the_pool(covid: Any) -> None:
     [row] = made.rankings.filter(pl.col("method").is_null()).to_dicts()
     assert row["drop"] == pytest.approx(left.summary["mean drop"].item())
     assert (row["tau"], row["rmse"], row["lost"], row["new"]) == (1, 0, 0, 0)
-    assert made.found["of all"].to_list() == made.found["of pool"].to_list()
+    assert made.documents["of all"].to_list() == made.documents["of pool"].to_list()
     assert made.notes[0].endswith("; no budget buys them, and they are taken back")
 
 
@@ -227,15 +227,15 @@ def test_repeats(covid: Any) -> None:
     runs = covid.runs[:6]
     given: dict[str, Any] = {"budgets": [5, 20], "depth": 5, "contributors": None}
     made = pooling(runs, covid.qrels, "AP", methods="Thompson,depth", repeats=4, seed=7, **given)
-    assert made.found["repeats"].to_list() == [4, 4, 1, 1, 1]
+    assert made.documents["repeats"].to_list() == [4, 4, 1, 1, 1]
     drawn = made.samples.filter(method="Thompson", budget=5)["relevant"].to_list()
     for repeat, relevant in enumerate(drawn):
         order = cf.assess.order(runs, "Thompson", covid.qrels, depth=5, seed=7 + repeat)
         assert relevant == order.found([5]).item()
-    [row] = made.found.filter(method="Thompson", budget=5).to_dicts()
+    [row] = made.documents.filter(method="Thompson", budget=5).to_dicts()
     assert row["relevant"] == np.mean(drawn)
     assert row["relevant sd"] == pytest.approx(np.std(drawn, ddof=1))
-    assert made.found.filter(method="depth")["relevant sd"].to_list() == [None, None]
+    assert made.documents.filter(method="depth")["relevant sd"].to_list() == [None, None]
     # More repeats do not change the first ones.
     fewer = pooling(runs, covid.qrels, "AP", methods="Thompson", repeats=2, seed=7, **given)
     assert fewer.samples.filter(budget=5)["relevant"].to_list() == drawn[:2]
@@ -252,10 +252,10 @@ def test_one_queue_over_all_topics_buys_as_much(covid: Any) -> None:
         depth=5,
         contributors=None,
     )
-    both = made.found.group_by("budget", maintain_order=True).agg("asked", "relevant")
-    assert all(asked[0] == asked[1] for asked in both["asked"][:2].to_list())
+    both = made.documents.group_by("budget", maintain_order=True).agg("requested", "relevant")
+    assert all(asked[0] == asked[1] for asked in both["requested"][:2].to_list())
     order = cf.assess.order(runs, "MTF(scope='global')", covid.qrels, depth=5)
-    size = int(both["asked"][0][0])
+    size = int(both["requested"][0][0])
     first = order.grades[order.sequence[:size]] >= 1
     assert both["relevant"][0][1] == first.sum()
 
@@ -267,15 +267,15 @@ def test_unjudged_documents_and_topics() -> None:
     }
     qrels = {"1": {"x": 1, "y": 0}, "2": {"z": 2}}
     made = pooling(runs, qrels, "RR", methods="depth", budgets=[1, 9], depth=2, contributors=None)
-    assert made.found["asked"].to_list() == [2, 4, 4]
-    assert made.found["judged"].to_list() == [1, 3, 3]
+    assert made.documents["requested"].to_list() == [2, 4, 4]
+    assert made.documents["judged"].to_list() == [1, 3, 3]
     assert made.notes[0] == (
         "1 document of the pool without a judgment; when asked for, they are taken for not relevant"
     )
     assert made.notes[1] == "1 topic without judgments left aside"
     judged = pooling(runs, qrels, "RR", methods="depth", budgets=1, depth=1)
     assert judged.pool.systems == ("in",)
-    assert judged.found["relevant"].to_list() == [2, 2]
+    assert judged.documents["relevant"].to_list() == [2, 2]
     alone = pooling({"in": runs["in"]}, qrels, "RR", methods="depth", budgets=1, depth=1)
     assert alone.rankings["drop"].to_list() == [None, None]
     assert alone.rankings["significant"].to_list() == [None, None]
@@ -288,9 +288,9 @@ def test_grades_below_zero() -> None:
     runs = {"a": {"q": ranked("x y")}, "b": {"q": ranked("y z")}}
     qrels = {"q": {"x": -2, "y": 1, "z": 0}}
     given: dict[str, Any] = {"methods": "depth", "budgets": 3, "depth": 2}
-    assert pooling(runs, qrels, "RR", **given).found["judged"][0] == 3
+    assert pooling(runs, qrels, "RR", **given).documents["judged"][0] == 3
     some = pooling(runs, qrels, "RR", negative="unjudged", **given)
-    assert (some.found["asked"][0], some.found["judged"][0]) == (3, 2)
+    assert (some.documents["requested"][0], some.documents["judged"][0]) == (3, 2)
 
 
 def test_methods() -> None:

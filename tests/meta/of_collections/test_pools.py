@@ -79,11 +79,11 @@ def test_the_depth_is_found_where_judgments_end() -> None:
     }
     judged = dict.fromkeys("abcde", 1)
     found = pools(runs, {"1": judged, "2": judged})
-    assert (found.depth, found.found) == (3, True)
+    assert (found.depth, found.depth_inferred) == (3, True)
     # A run whose documents are all judged sets no limit.
     assert found.judged_depth.tolist() == [2, 3, 3]
     assert pools(runs, {"1": judged, "2": judged}, contributors=["short"]).depth == 2
-    assert not pools(runs, {"1": judged, "2": judged}, depth=3).found
+    assert not pools(runs, {"1": judged, "2": judged}, depth=3).depth_inferred
 
 
 def test_judged_contributors_are_those_with_all_their_top_documents_judged() -> None:
@@ -140,4 +140,8 @@ def test_the_half_that_is_judged_deepest_is_taken_where_not_all_are() -> None:
         "z": {"1": {"n": 3.0, "a": 2.0, "b": 1.0}},
     }
     found = pools(runs, {"1": {"a": 1, "b": 0}})
-    assert (found.depth, found.found, found.contributes.tolist()) == (2, True, [True, True, False])
+    assert (found.depth, found.depth_inferred, found.contributes.tolist()) == (
+        2,
+        True,
+        [True, True, False],
+    )

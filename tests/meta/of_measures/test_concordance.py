@@ -65,8 +65,8 @@ def test_an_example_by_hand() -> None:
         "disagreements": 3,
         "first concordant": 3,
         "second concordant": 1,
-        "first share": 1.0,
-        "second share": pytest.approx(1 / 3),
+        "first proportion": 1.0,
+        "second proportion": pytest.approx(1 / 3),
         "first wins": 2,
         "second wins": 0,
         "both": 1,
@@ -97,9 +97,9 @@ def test_figure_17_with_one_and_two_gold_measures(values: np.ndarray) -> None:
             assert parts == one["disagreements"]
             assert one["compared"] == 18
             if wanted[0]:
-                assert one["first share"] == wanted[1] / wanted[0]
+                assert one["first proportion"] == wanted[1] / wanted[0]
             else:
-                assert one["first share"] is None
+                assert one["first proportion"] is None
             if len(gold) == 1:
                 # Of two that disagree, one at least is concordant with any single measure.
                 assert one["neither"] == 0
@@ -143,7 +143,7 @@ def test_missing_scores_are_counted() -> None:
     g[0][2] = np.nan
     found = concordance({"A": scored(b), "B": scored(b)}, scored(g))
     assert found.pairs.select("compared", "missing", "disagreements").row(0) == (1, 2, 0)
-    assert found.pairs["first share"][0] is None and found.pairs["p"][0] == 1.0
+    assert found.pairs["first proportion"][0] is None and found.pairs["p"][0] == 1.0
     assert found.matrix().rows() == [("A", "- (0)")]
 
 

@@ -164,8 +164,8 @@ def test_topics_without_scores_in_enough_shards() -> None:
     study = split_topics(whole, ["anova-3"], by_shard=lonely, sizes=[3], repeats=3)
     row = study.summary().filter(pl.col("sets") == "1-2")
     # What could not be done is no result.
-    assert row["undone"].item() >= 3
-    assert row["significant first"].item() is None or row["undone"].item() < 6
+    assert row["failed"].item() >= 3
+    assert row["significant first"].item() is None or row["failed"].item() < 6
 
 
 def test_missing_scores_may_count_as_zero() -> None:

@@ -30,7 +30,7 @@ def test_two_systems_against_the_noncentral_t(size: int) -> None:
     variance = float(np.var(scores.values[:, 0] - scores.values[:, 1])) / 2
     want = float(power_t(size, difference=0.05, variance=variance))
     found = power_of_tests(scores, ["t"], population="resampled", sizes=[size], repeats=800)
-    [share] = found.errors()["found"]
+    [share] = found.errors()["power"]
     assert abs(share - want) < 4 * np.sqrt(want * (1 - want) / 800)
 
 
@@ -55,11 +55,11 @@ def test_ranges_directions_and_equal_means() -> None:
     )
     summary = found.summary().filter(pl.col("test") == "t+none")
     assert summary.select("from", "to", "pairs").rows() == [(0.01, 0.02, 2), (0.1, float("inf"), 3)]
-    assert summary["found"][1] > 0.95 > summary["found"][0]
+    assert summary["power"][1] > 0.95 > summary["power"][0]
     assert summary["reversed"][1] == 0
     # The bound calls each pair different, in one direction or the other.
     bound = found.summary().filter(pl.col("test") == "anova-2f")
-    assert (bound["found"] + bound["reversed"]).to_list() == [1.0, 1.0]
+    assert (bound["power"] + bound["reversed"]).to_list() == [1.0, 1.0]
     errors = {row["test"]: row for row in found.errors().to_dicts()}
     assert errors["anova-2f"]["any equal"] == 1
     assert errors["t+none"]["any equal"] < 0.2
@@ -76,7 +76,7 @@ def test_simulated_shards_and_streams() -> None:
     assert one.filter(pl.col("test") == "sign").equals(two)
     both: dict[str, Any] = {"by_shard": shards, **few}
     sharded = false_alarms(whole, ["anova-3"], **both).repeated
-    assert sharded["found"].sum() > 0
+    assert sharded["rejected"].sum() > 0
     assert power_of_tests(whole, ["anova-3"], population="resampled", **both).systems == 5
 
 
@@ -86,4 +86,4 @@ def test_missing_scores_are_left_out_first() -> None:
     gaps = cf.Scores(values, scores.topics, scores.systems)
     found = false_alarms(gaps, ["t+none"], missing="drop", sizes=[20], repeats=200)
     assert found.summary()["any pair"].item() < 0.12
-    assert found.summary()["undone"].item() == 0
+    assert found.summary()["failed"].item() == 0

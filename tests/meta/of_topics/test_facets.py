@@ -17,7 +17,7 @@ def test_variances_are_those_of_lme4(known: dict[str, Any]) -> None:
     found = cf.meta.facets(scores(*known["drawn"]), missing="available")
     variances = found.components["variance"]
     np.testing.assert_allclose(variances, known["random systems"], rtol=known["within"])
-    assert found.components["share"].sum() == pytest.approx(1)
+    assert found.components["proportion"].sum() == pytest.approx(1)
 
 
 def test_coefficients() -> None:

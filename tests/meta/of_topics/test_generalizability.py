@@ -55,7 +55,7 @@ def test_variances_of_trec_3() -> None:
     assert found.components["variance"].to_list() == pytest.approx(
         [0.0028117, 0.028093, 0.010152], rel=5e-5
     )
-    assert found.components["share"].to_list() == pytest.approx(
+    assert found.components["proportion"].to_list() == pytest.approx(
         [0.068482, 0.68425, 0.24727], rel=5e-5
     )
 
@@ -190,7 +190,7 @@ def test_missing_scores() -> None:
     gap[2, 1] = np.nan
     dropped = generalizability(gap, missing="drop")
     assert dropped.topics == 5
-    assert dropped.notes[0] == "1 topic left out for lack of a score"
+    assert dropped.notes[0] == "1 topic excluded: no score"
     same = generalizability(np.delete(values, 2, axis=0))
     assert dropped.components.equals(same.components)
     gap[2, 1] = 0.0

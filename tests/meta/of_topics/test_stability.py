@@ -82,7 +82,7 @@ def test_sample_by_sample(test: str, correction: str, replace: bool) -> None:
         assert row["significant"] == one.count()
         both = one.is_significant() & whole.is_significant()
         agree = np.sign(one.difference) == np.sign(whole.difference)
-        assert row["found again"] == (both & agree).sum()
+        assert row["confirmed"] == (both & agree).sum()
         assert row["contradicted"] == (both & ~agree).sum()
         wanted = kendalltau(values[drawn].mean(axis=0), values.mean(axis=0)).statistic
         assert row["tau"] == pytest.approx(wanted)
@@ -138,7 +138,7 @@ def test_contradictions() -> None:
         drawn = set(stream(1, 2, row["repeat"]).choice(12, 2, replace=False).tolist())
         turned = len(drawn & {3, 7})
         assert row["significant"] == (turned != 1)
-        assert row["found again"] == (turned == 0)
+        assert row["confirmed"] == (turned == 0)
         assert row["contradicted"] == (turned == 2)
         against += turned == 2
     assert found.by_size["contradicted"][0] == against / 300 > 0
@@ -210,7 +210,7 @@ def test_ties_are_shared() -> None:
     assert found.top["overlap"].to_list() == [1] * 4
     # No pair differs significantly: there is nothing to find again.
     equal = stability(scores(np.hstack([one, one])), sizes=[5], repeats=3)
-    assert equal.by_size["tau"].to_list() == equal.by_size["found again"].to_list() == [None]
+    assert equal.by_size["tau"].to_list() == equal.by_size["confirmed"].to_list() == [None]
     assert equal.samples["tau"].null_count() == 3
 
 
@@ -252,7 +252,7 @@ def test_missing_scores() -> None:
     values[3, 2] = np.nan
     found = stability(values, repeats=2, missing="drop")
     assert found.topics == 11
-    assert found.notes == ("1 topic left out for lack of a score",)
+    assert found.notes == ("1 topic excluded: no score",)
     assert found.by_size["topics"].to_list() == [2, 3, 4, 6, 7, 8, 9, 10]
 
 

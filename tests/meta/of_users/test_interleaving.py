@@ -118,7 +118,7 @@ def test_agreement_is_counted() -> None:
         "pairs": 4,
         "median needed": 30.0,
         "times fewer": 7.5,  # 10, 5, 0, infinite
-        "told apart": 3,
+        "significant": 3,
         "agree": 1,
         "agreement": 0.5,
         "agreement of all": 2 / 3,

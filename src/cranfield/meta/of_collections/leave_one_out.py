@@ -31,7 +31,7 @@ from cranfield.meta.study_options import Depth, Rel
 from cranfield.meta.work import Progress, run_parts
 from cranfield.result import Column, Columns
 
-_LEFT_OUT = {"left out": Column("Unit that is left out: `team` or `run`.", key=True)}
+_UNIT = {"unit": Column("Unit that is excluded: `team` or `run`.", key=True)}
 
 
 class LeaveOneOut(Study):
@@ -42,29 +42,30 @@ class LeaveOneOut(Study):
     measures, lists
         Text forms of the measures, and kinds of lists: `raw`, `condensed`.
     pools
-        Who contributed what: the teams, the contributing runs, the depth.
+        The teams, the contributing runs and the depth of the pool.
     teams, summary, rankings, systems
-        The tables `left out unique` (see :class:`Pools`), `left out summary`, `left out rankings`
-        and `left out systems`, without their first column.
+        The tables `leave one out unique` (see :class:`Pools`), `leave one out summary`,
+        `leave one out rankings` and `leave one out systems`, without their first column.
     """
 
     name: ClassVar[str] = "leave-one-out"
     reference: ClassVar[str] = "Zobel (1998); Sakai (2013)"
     parts: ClassVar[Sequence[str]] = ("teams", "summary", "rankings", "systems")
     titles: ClassVar[Mapping[str, str]] = {
-        "left out summary": "Leaving out the unique documents of each team or run: changes of its"
+        "leave one out summary": "Leaving out the unique documents of each team or run: changes of"
+        " its"
         " runs' scores",
-        "left out unique": "Unique contributions",
-        "left out systems": "Ranks with and without the unique documents",
+        "leave one out unique": "Unique contributions",
+        "leave one out systems": "Ranks with and without the unique documents",
     }
     columns: ClassVar[Mapping[str, Columns]] = {
-        "left out unique": {
-            **_LEFT_OUT,
+        "leave one out unique": {
+            **_UNIT,
             "team": Column("Team.", key=True),
             "*": Column("A contribution of the team; see :class:`Pools`."),
         },
-        "left out summary": {
-            **_LEFT_OUT,
+        "leave one out summary": {
+            **_UNIT,
             **OF_LIST,
             "systems": Column("Number of systems of teams that contributed."),
             "mean drop": Column(
@@ -79,8 +80,8 @@ class LeaveOneOut(Study):
             "mean tau": Column("Mean over all teams of Kendall's tau of the two orders."),
             "lowest tau": Column("Lowest tau of a team."),
         },
-        "left out rankings": {
-            **_LEFT_OUT,
+        "leave one out rankings": {
+            **_UNIT,
             **OF_LIST,
             "team": Column("Team that was left out.", key=True),
             "tau": Column(
@@ -91,8 +92,8 @@ class LeaveOneOut(Study):
             "mean drop": Column("Mean drop of the score of the team's own runs."),
             "largest drop": Column("Largest drop of the score of its own runs."),
         },
-        "left out systems": {
-            **_LEFT_OUT,
+        "leave one out systems": {
+            **_UNIT,
             **OF_LIST,
             "system": Column("System.", key=True),
             "team": Column("Its team.", key=True),
@@ -142,10 +143,10 @@ class LeaveOneOut(Study):
         lines = [
             f"leaving out each {unit}: {counted(len(pools.teams), unit)},"
             f" {counted(contributing, 'contributing run')}, pool depth"
-            f" {pools.depth}{', found in the judgments' if pools.found else ''}"
+            f" {pools.depth}{', found in the judgments' if pools.depth_inferred else ''}"
         ]
         apart = len(pools.contributes) - int(pools.contributes.sum())
-        if pools.found and apart:
+        if pools.depth_inferred and apart:
             lines.append(
                 f"note: the half of the runs that is judged deepest has all its top {pools.depth}"
                 f" judged; the other {counted(apart, 'run')} {'is' if apart == 1 else 'are'} taken"
@@ -160,11 +161,11 @@ class LeaveOneOut(Study):
         return lines
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        unit = pl.lit(self.unit).alias("left out")
+        unit = pl.lit(self.unit).alias("unit")
         return {name: frame.select(unit, pl.all()) for name, frame in super().frames().items()}
 
     def facts(self) -> dict[str, Any]:
-        return {**super().facts(), "left out": self.unit, "depth": self.pools.depth}
+        return {**super().facts(), "unit": self.unit, "depth": self.pools.depth}
 
 
 def _compared(
@@ -212,7 +213,7 @@ def _compared(
         .with_columns(rank_change.alias("rank change"))
         .fill_nan(None)
         .with_columns(whole)
-        .select(name for name in LeaveOneOut.columns["left out systems"] if name != "left out"),
+        .select(name for name in LeaveOneOut.columns["leave one out systems"] if name != "unit"),
         pl.concat(rankings).fill_nan(None).with_columns(whole),
     )
 

@@ -65,9 +65,11 @@ class PoolDepths(Study):
         "pools": {
             "depth": Column("Depth of the pool; null for all judgments.", key=True),
             "judged": Column("Number of documents judged."),
-            "judged share": Column("Documents judged as a proportion of all judgments."),
+            "judged proportion": Column("Documents judged as a proportion of all judgments."),
             "relevant": Column("Number of documents judged relevant."),
-            "relevant share": Column("Relevant documents as a proportion of all relevant ones."),
+            "relevant proportion": Column(
+                "Relevant documents as a proportion of all relevant ones."
+            ),
             "unjudged": Column("Proportion of unjudged documents in the top ranks of all systems."),
             "largest unjudged": Column("Largest proportion of a system."),
             "lacking": Column(
@@ -112,7 +114,8 @@ class PoolDepths(Study):
             pool = self.pools.filter(pl.col("depth") == row["depth"]).row(0, named=True)
             told.append(
                 f"{measure}, {kind} lists: a pool of depth {row['depth']} has"
-                f" {100 * pool['judged share']:.0f}% of the judgments, and orders the systems with"
+                f" {100 * pool['judged proportion']:.0f}% of the judgments, and orders the systems"
+                f" with"
                 f" Kendall's tau {row['tau']:.2f} to the order by all."
             )
         return tuple(told)
@@ -243,8 +246,8 @@ def pool_depths(
     # Shares are of all judgments, which stand in the last row.
     judged, relevant = pl.col("judged"), pl.col("relevant")
     pools_by_depth = pl.DataFrame(counts, schema_overrides=shares).with_columns(
-        (judged / judged.last()).alias("judged share"),
-        (relevant / relevant.last()).fill_nan(None).alias("relevant share"),
+        (judged / judged.last()).alias("judged proportion"),
+        (relevant / relevant.last()).fill_nan(None).alias("relevant proportion"),
     )
     return PoolDepths(
         call,

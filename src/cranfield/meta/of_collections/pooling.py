@@ -64,7 +64,7 @@ _AGREEMENT = {
     "rmse": "Root mean square difference to the overall scores by all judgments",
     "rank change": "Largest change of rank",
     "significant": "Number of significant pairs of systems",
-    "found again": "Number of pairs significant with all judgments that are so with the same sign",
+    "confirmed": "Number of pairs significant with all judgments that are so with the same sign",
     "lost": "Number of these that are not significant",
     "new": "Number of significant pairs that are not with all judgments",
     "reversed": "Number of pairs significant with all judgments that are so with the other sign",
@@ -104,8 +104,8 @@ class Pooling(Study):
         The pool that is judged.
     relevant
         Number of relevant documents of all judgments, of topics that count.
-    found, rankings, samples, systems
-        The tables `pooling found`, `pooling rankings`, `pooling samples` and `pooling systems`.
+    documents, rankings, samples, systems
+        The tables `pooling documents`, `pooling rankings`, `pooling samples` and `pooling systems`.
     notes
         Remarks on the data.
     """
@@ -114,18 +114,18 @@ class Pooling(Study):
     reference: ClassVar[str] = (
         "Zobel (1998); Losada, Parapar and Barreiro (2017); Otero, Parapar and Ferro (2023)"
     )
-    parts: ClassVar[Sequence[str]] = ("found", "rankings", "samples", "systems")
+    parts: ClassVar[Sequence[str]] = ("documents", "rankings", "samples", "systems")
     titles: ClassVar[Mapping[str, str]] = {
-        "pooling found": "Documents found, by judgments of each topic",
+        "pooling documents": "Documents found, by judgments of each topic",
         "pooling rankings": "Budgets against all judgments; drop and fall: of a team or run that is"
         " left out",
     }
     nulls: ClassVar[Mapping[str, str]] = {"method": "whole pool", "budget": "all"}
     columns: ClassVar[Mapping[str, Columns]] = {
-        "pooling found": {
+        "pooling documents": {
             **_BUDGET,
             "repeats": Column("Number of repeats; the others are means over them."),
-            "asked": Column("Number of documents requested.", decimals=1),
+            "requested": Column("Number of documents requested.", decimals=1),
             "judged": Column("Number of these that are judged.", decimals=1),
             "relevant": Column("Number of relevant documents found.", decimals=1),
             "relevant sd": Column("Its standard deviation over repeats; null for one."),
@@ -137,7 +137,7 @@ class Pooling(Study):
             **OF_LIST,
             **_BUDGET,
             "repeat": Column("Repeat.", key=True),
-            "*": Column("A number of `pooling found` or `pooling rankings`, of one repeat."),
+            "*": Column("A number of `pooling documents` or `pooling rankings`, of one repeat."),
         },
         "pooling systems": {
             **OF_LIST,
@@ -160,7 +160,7 @@ class Pooling(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        rows = self.found.filter(pl.col("budget") == self.found["budget"].min())
+        rows = self.documents.filter(pl.col("budget") == self.documents["budget"].min())
         best = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
         if best["of pool"] is None:
             return ()
@@ -177,7 +177,7 @@ class Pooling(Study):
         )
 
     def heading(self) -> list[str]:
-        drawn = self.found["repeats"].max() != 1
+        drawn = self.documents["repeats"].max() != 1
         again = f"; {counted(self.repeats, 'repeat')}, seed {self.seed}" if drawn else ""
         return [
             f"judging a pool of {counted(len(self.pool), 'document')} for {self.relevant:,}"
@@ -206,7 +206,7 @@ def over_repeats(samples: pl.DataFrame, relevant: int) -> tuple[pl.DataFrame, pl
         .group_by(*BUDGET, maintain_order=True)
         .agg(
             repeats,
-            pl.col("asked", "judged", "relevant").mean(),
+            pl.col("requested", "judged", "relevant").mean(),
             documents.std().alias("relevant sd"),
         )
         .with_columns(
@@ -355,7 +355,7 @@ def pooling(
     ... }
     >>> qrels = {"p": {"x": 1, "y": 1, "n": 0, "m": 0}, "q": {"v": 1, "w": 0, "u": 0}}
     >>> made = pooling(runs, qrels, "AP", methods="depth,MaxMean", budgets=[1, 2])
-    >>> made.found["method", "budget", "asked", "relevant"].rows()
+    >>> made.documents["method", "budget", "requested", "relevant"].rows()
     ... # doctest: +NORMALIZE_WHITESPACE
     [('depth', 1, 2.0, 1.0), ('depth', 2, 4.0, 2.0), ('MaxMean', 1, 2.0, 2.0),
      ('MaxMean', 2, 4.0, 3.0), (None, None, 7.0, 3.0)]
@@ -427,7 +427,7 @@ def pooling(
         pools=known,
         pool=within,
         relevant=relevant,
-        found=found,
+        documents=found,
         rankings=rankings,
         samples=samples,
         systems=_of_systems(rows, given),

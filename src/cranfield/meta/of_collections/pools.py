@@ -242,7 +242,7 @@ class Pools:
         Team of each system, an index into `teams`; shape (systems,).
     contributes
         Which systems' runs went into the pool; shape (systems,).
-    depth, found
+    depth, depth_inferred
         Documents that each of them contributed to each topic, and whether this was found in the
         judgments rather than given.
     judged_depth
@@ -266,7 +266,7 @@ class Pools:
     team_of: Ints
     contributes: Bools
     depth: int
-    found: bool
+    depth_inferred: bool
     judged_depth: Ints
     contributors: Ints
     owner: Ints
@@ -441,7 +441,7 @@ def pools(
         team_of=team_of,
         contributes=contributes,
         depth=chosen,
-        found=depth is None,
+        depth_inferred=depth is None,
         judged_depth=np.minimum(reach, retrieved_where_judged(made).max(axis=0)),
         contributors=number,
         owner=owner,

@@ -21,7 +21,7 @@ from cranfield.scores import Scores
 Task = tuple[str | None, int]
 """A method, or None for the whole pool, and a repeat of it."""
 
-PAIRS = ("significant", "found again", "lost", "new", "reversed")
+PAIRS = ("significant", "confirmed", "lost", "new", "reversed")
 """Numbers of pairs of systems, beside those that are significant with all judgments."""
 
 AGREEMENT: dict[str, Any] = {
@@ -38,7 +38,7 @@ ALONE: dict[str, Any] = {
 
 _ROW: dict[str, Any] = {
     **dict.fromkeys(("measure", "list", "method"), pl.String),
-    **dict.fromkeys(("budget", "repeat", "asked", "judged", "relevant"), pl.Int64),
+    **dict.fromkeys(("budget", "repeat", "requested", "judged", "relevant"), pl.Int64),
     **AGREEMENT,
     **ALONE,
 }
@@ -131,7 +131,7 @@ def _scored(
         "method": method,
         "budget": budget,
         "repeat": repeat,
-        "asked": asked.size,
+        "requested": asked.size,
         "judged": judged.size,
         "relevant": int((runs.grade[judged] >= given.rel).sum()),
     }

@@ -49,10 +49,10 @@ class Concordance(Study):
             " standard."
         ),
         "second concordant": Column("The same of the second measure."),
-        "first share": Column(
+        "first proportion": Column(
             "First concordant as a proportion of the disagreements; null if there are none."
         ),
-        "second share": Column("The same of the second measure."),
+        "second proportion": Column("The same of the second measure."),
         "first wins": Column("Number of disagreements in which only the first is concordant."),
         "second wins": Column("Number of those in which only the second is."),
         "both": Column("Number of those in which both are."),
@@ -78,8 +78,8 @@ class Concordance(Study):
         for row in self.pairs.iter_rows(named=True):
             mark = next((mark for alpha, mark in MARKS if row["p"] <= alpha), "")
             shares = "-"
-            if row["first share"] is not None:
-                shares = f"{row['first share']:.0%}/{row['second share']:.0%}{mark}"
+            if row["first proportion"] is not None:
+                shares = f"{row['first proportion']:.0%}/{row['second proportion']:.0%}{mark}"
             second = row["second"] if row["second"] != "measure" else "measure "
             columns[second][measures.index(row["first"])] = f"{shares} ({row['disagreements']})"
         return pl.DataFrame(columns)
@@ -279,8 +279,8 @@ def _compared(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame:
             "disagreements": differ,
             "first concordant": mine,
             "second concordant": theirs,
-            "first share": shares[0],
-            "second share": shares[1],
+            "first proportion": shares[0],
+            "second proportion": shares[1],
             "first wins": mine - tied,
             "second wins": theirs - tied,
             "both": tied,

@@ -84,7 +84,7 @@ class Swaps(Study):
                 " largest are swapped more often.",
                 decimals=2,
             ),
-            "share": Column(
+            "proportion": Column(
                 "Proportion of comparisons with such a difference (sensitivity).",
                 decimals=1,
                 percent=True,
@@ -110,7 +110,7 @@ class Swaps(Study):
         A row a size: `difference`, where the first bin begins whose rate, and that of every bin
         above it, is at most `error`, which is above 0 and below 1. From the top, a bin with fewer
         than 1 / `error` comparisons is joined with the next lower one: one swap in it would exceed
-        `error`. `share`: the part of all comparisons that have such a difference, called the
+        `error`. `proportion`: the part of all comparisons that have such a difference, called the
         sensitivity of the measure. Both are null where even the largest differences are swapped
         more often.
         """
@@ -126,7 +126,7 @@ class Swaps(Study):
                 reached, share = low, share + comparisons
             total = sum(comparisons for _, comparisons, _ in mine)
             rows.append((size, reached, None if reached is None else share / total))
-        schema = {"size": pl.Int64, "difference": pl.Float64, "share": pl.Float64}
+        schema = {"size": pl.Int64, "difference": pl.Float64, "proportion": pl.Float64}
         return pl.DataFrame(rows, schema, orient="row")
 
     def _joined(self, size: int, least: float) -> list[tuple[float, int, int]]:
@@ -188,7 +188,7 @@ class Swaps(Study):
         if row["difference"] is not None:
             sure = (
                 f"Of differences of {row['difference']:g} or more at most {ERROR:.0%} are swapped,"
-                f" and {percent(row['share'])} of the pairs have one."
+                f" and {percent(row['proportion'])} of the pairs have one."
             )
         else:
             low, number, swaps = self._joined(row["size"], 1 / ERROR)[0]

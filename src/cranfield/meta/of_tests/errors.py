@@ -107,7 +107,7 @@ def _block(
             rows += [
                 (size, repeat, test.label, *row, int(not done)) for row in count(test, verdict)
             ]
-    return pl.DataFrame(rows, schema=["size", "repeat", "test", *columns, "undone"], orient="row")
+    return pl.DataFrame(rows, schema=["size", "repeat", "test", *columns, "failed"], orient="row")
 
 
 NULLS = {
@@ -131,8 +131,8 @@ class FalseAlarms(Study):
     tests, sizes
         The tests, and numbers of topics.
     repeated
-        Table with a row for each `size`, `repeat` and `test`: `found`, the number of pairs called
-        different, of `pairs`; `undone` is 1 where the test could not be done, and found nothing.
+        Table with a row for each `size`, `repeat` and `test`: `rejected`, the number of rejected
+        pairs, of `pairs`; `failed` is 1 where the test could not be computed.
     """
 
     name: ClassVar[str] = "false-alarms"
@@ -152,7 +152,7 @@ class FalseAlarms(Study):
             ),
             "low": Column("Lower bound of its exact (Clopper-Pearson) 0.95 confidence interval."),
             "high": Column("Upper bound of that interval."),
-            "undone": Column("Number of repeats in which the test could not be done; excluded."),
+            "failed": Column("Number of repeats in which the test could not be done; excluded."),
         }
     }
 
@@ -160,20 +160,20 @@ class FalseAlarms(Study):
 
     def summary(self) -> pl.DataFrame:
         """Return the Type I error rates, a row for each size and test."""
-        done = pl.col("undone") == 0
-        found, pairs = pl.col("found").filter(done), pl.col("pairs").filter(done)
+        done = pl.col("failed") == 0
+        found, pairs = pl.col("rejected").filter(done), pl.col("pairs").filter(done)
         table = self.repeated.group_by("size", "test", maintain_order=True).agg(
             (found.sum() / pairs.sum()).alias("per pair"),
             (found > 0).mean().alias("any pair"),
             (found > 0).sum().alias("count"),
             done.sum().alias("done"),
-            pl.col("undone").sum(),
+            pl.col("failed").sum(),
         )
         low, high = clopper_pearson(table["count"].to_numpy(), table["done"].to_numpy(), LIMITS)
         limits = {"low": low, "high": high}
         return table.with_columns(
             pl.Series(name, limit).fill_nan(None) for name, limit in limits.items()
-        ).select("size", "test", "per pair", "any pair", "low", "high", "undone")
+        ).select("size", "test", "per pair", "any pair", "low", "high", "failed")
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -282,7 +282,7 @@ def false_alarms(
     )
     found = run_parts(
         _block,
-        (given, source, seed, _significant, ("found", "pairs")),
+        (given, source, seed, _significant, ("rejected", "pairs")),
         repeated(wanted, repeats, 25),
         about={"study": "false alarms", "null": null, **given.about(seed)},
         **work,
@@ -321,7 +321,7 @@ class PowerOfTests(Study):
     repeated
         Table with a row for each `size`, `repeat`, `test` and `range` of true differences: the
         `pairs` of it; `right` and `wrong`, how many were called different in the right direction,
-        and in the wrong one or without any true difference; `undone` is 1 where the test could not
+        and in the wrong one or without any true difference; `failed` is 1 where the test could not
         be done, and found nothing. Range 0 are pairs whose true means are equal.
     """
 
@@ -335,7 +335,7 @@ class PowerOfTests(Study):
             "from": Column("Lower end of the range of true differences."),
             "to": Column("Upper end of that range; it may be infinite.", key=True),
             "pairs": Column("Number of pairs of systems in the range."),
-            "found": Column(
+            "power": Column(
                 "Proportion called different in the right direction, on average over all repeats."
             ),
             "reversed": Column("Proportion called different in the wrong direction."),
@@ -343,14 +343,14 @@ class PowerOfTests(Study):
         "errors": {
             "size": Column("Number of topics.", key=True),
             "test": Column("Test and correction.", key=True),
-            "found": Column("Power over all pairs with a true difference."),
+            "power": Column("Power over all pairs with a true difference."),
             "any reversed": Column(
                 "Proportion of repeats in which a pair was called different in the wrong direction."
             ),
             "any equal": Column(
                 "Proportion of repeats in which a pair with equal true means was called different."
             ),
-            "undone": Column("Number of repeats in which the test could not be done."),
+            "failed": Column("Number of repeats in which the test could not be done."),
         },
     }
 
@@ -368,7 +368,7 @@ class PowerOfTests(Study):
             .group_by("size", "test", "range", maintain_order=True)
             .agg(
                 pl.col("pairs").first(),
-                (pl.col("right").sum() / pairs).alias("found"),
+                (pl.col("right").sum() / pairs).alias("power"),
                 (pl.col("wrong").sum() / pairs).alias("reversed"),
             )
         )
@@ -384,29 +384,29 @@ class PowerOfTests(Study):
             pl.col("pairs").filter(differs).sum(),
             pl.col("wrong").filter(differs).sum().alias("reversed"),
             pl.col("wrong").filter(~differs).sum().alias("equal"),
-            pl.col("undone").max(),
+            pl.col("failed").max(),
         )
         return by_repeat.group_by("size", "test", maintain_order=True).agg(
-            (pl.col("right").sum() / pl.col("pairs").sum()).alias("found"),
+            (pl.col("right").sum() / pl.col("pairs").sum()).alias("power"),
             (pl.col("reversed") > 0).mean().alias("any reversed"),
             (pl.col("equal") > 0).mean().alias("any equal"),
-            pl.col("undone").sum(),
+            pl.col("failed").sum(),
         )
 
     @property
     def verdict(self) -> tuple[str, ...]:
         size = max(self.sizes)
-        rows = self.errors().filter(pl.col("size") == size).drop_nulls("found")
+        rows = self.errors().filter(pl.col("size") == size).drop_nulls("power")
         if rows.is_empty():
             return ()
 
         def share(row: Mapping[str, Any]) -> tuple[str, str]:
-            short = percent(row["found"])
+            short = percent(row["power"])
             return f"{short} of the pairs", short
 
         found = f"{rows['test'][0]} finds {share(rows.row(0, named=True))[0]} that differ."
         if len(rows) > 1:
-            found = most_and_fewest(rows, "found", "true differences found", share, "test")
+            found = most_and_fewest(rows, "power", "true differences found", share, "test")
             found = found[0].lower() + found[1:]
         most = rows.sort("any reversed", descending=True).row(0, named=True)["any reversed"]
         worst = names_or_count(attaining(rows, "any reversed", most, "test"), "test")
@@ -477,7 +477,7 @@ def power_of_tests(
     >>> covid = cf.bundled.trec_covid()
     >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
     >>> found = power_of_tests(scores, ["anova-2+tukey", "t+holm"], sizes=[50], repeats=50)
-    >>> found.errors().select("test", pl.col("found").round(3), "any reversed").rows()
+    >>> found.errors().select("test", pl.col("power").round(3), "any reversed").rows()
     [('anova-2', 0.726, 0.0), ('t', 0.815, 0.0)]
     """
     check_several("edges", edges)

@@ -230,7 +230,7 @@ class SplitStudy(Study):
     repeated
         Table with a row for each `group`, `size`, `repeat`, pair of topic sets (`sets`: `1-2` two
         disjoint sets, `1-1` and `2-2` the same one), and pair of tests, `first` and `second`. Its
-        numbers are those of :func:`agreement`; `undone` counts tests that could not be done on
+        numbers are those of :func:`agreement`; `failed` counts tests that could not be done on
         these topics, and so found nothing: the summary leaves these repeats out.
     """
 
@@ -247,7 +247,7 @@ class SplitStudy(Study):
             ),
             "first": Column("Test on the first set.", key=True),
             "second": Column("Test on the second set.", key=True),
-            "undone": Column("Number of tests that could not be done; these repeats are excluded."),
+            "failed": Column("Number of tests that could not be done; these repeats are excluded."),
             **_means("significant first", "number of significant pairs on the first set"),
             **_means("significant second", "number of significant pairs on the second set"),
             **_means("both", "number of pairs that are significant on both sets"),
@@ -279,9 +279,9 @@ class SplitStudy(Study):
 
     @cached_property
     def _summary(self) -> pl.DataFrame:
-        columns: list[pl.Expr] = [pl.col("undone").sum()]
+        columns: list[pl.Expr] = [pl.col("failed").sum()]
         for name in NUMBERS:
-            known = pl.col(name).filter(pl.col("undone") == 0).drop_nans()
+            known = pl.col(name).filter(pl.col("failed") == 0).drop_nans()
             columns += [
                 known.mean().alias("bias mean" if name == "bias" else name),
                 known.std().alias(f"{name} sd"),
@@ -376,7 +376,7 @@ class SplitStudy(Study):
             f" alpha {self.alpha:g}, seed {self.seed}"
         ]
         lines += explained(self.tests)
-        if self._summary.filter(pl.col("sets") == "1-2")["undone"].sum():
+        if self._summary.filter(pl.col("sets") == "1-2")["failed"].sum():
             lines.append("note: some tests could not be done on some sets, which are left out")
         return lines
 
@@ -549,7 +549,7 @@ def _split(given: Given, group: str, size: int, repeat: int, seed: int) -> pl.Da
             "first": labels.gather(i),
             "second": labels.gather(j),
             **{name: counts[name][i, j] for name in NUMBERS},
-            "undone": (~done[one])[i].astype(np.int64) + (~done[other])[j],
+            "failed": (~done[one])[i].astype(np.int64) + (~done[other])[j],
         }
         tables.append(pl.DataFrame([head]).join(pl.DataFrame(table), how="cross"))
     return pl.concat(tables)

@@ -180,7 +180,7 @@ def generalizability(
                 "df": df.astype(np.int64),
                 "mean square": squares,
                 "variance": variances,
-                "share": variances / variances.sum(),
+                "proportion": variances / variances.sum(),
                 "estimate": estimates,
             }
         ),

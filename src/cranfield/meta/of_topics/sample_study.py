@@ -94,7 +94,7 @@ def _examined(whole: AllTopics, task: tuple[int, int, int]) -> pl.DataFrame:
             "tau ap": tau_ap(high, truth),
             "tested": tested,
             "significant": counts[:, 0],
-            "found again": counts[:, 1],
+            "confirmed": counts[:, 1],
             "contradicted": counts[:, 2],
         }
     )
@@ -133,7 +133,7 @@ class Stability(Study):
         The tables `stability`, `top`, `first places` and `ranks`, without the measure.
     samples
         Table with a row a sample: `topics`, `repeat`, `tau`, `tau ap`, whether it was `tested`,
-        and the numbers of pairs that are `significant`, `found again` and `contradicted`.
+        and the numbers of pairs that are `significant`, `confirmed` and `contradicted`.
     notes
         What was excluded or imputed.
     """
@@ -171,7 +171,7 @@ class Stability(Study):
             "significant median": Column("Median number of significant pairs.", 1, read=False),
             "significant low": Column("Lower limit of this number over the samples.", 0),
             "significant high": Column("Upper limit of this number over the samples.", 0),
-            "found again": Column(
+            "confirmed": Column(
                 "Mean proportion of the pairs significant on all topics that are significant in a"
                 " sample, with the same better system; null if there are none.",
                 2,
@@ -223,7 +223,7 @@ class Stability(Study):
         last = (rows.head(1) if half.is_empty() else half).row(-1, named=True)
         again = (
             ""
-            if last["found again"] is None
+            if last["confirmed"] is None
             else (f" Of pairs that differ by all, {percent(last['found again'])} are found again.")
         )
         return (
@@ -264,7 +264,7 @@ def _of_size(
         low, high = limits(tau, confidence) if tau.size else (None, None)
         row |= {name: tau.mean() if tau.size else None, f"{name} low": low, f"{name} high": high}
     significant, again, against = (
-        part[name].to_numpy() for name in ("significant", "found again", "contradicted")
+        part[name].to_numpy() for name in ("significant", "confirmed", "contradicted")
     )
     low, high = limits(significant, confidence)
     before = int(np.count_nonzero(whole.signs))
@@ -276,7 +276,7 @@ def _of_size(
         "significant median": np.median(significant),
         "significant low": low,
         "significant high": high,
-        "found again": again.mean() / before if before else None,
+        "confirmed": again.mean() / before if before else None,
         "contradicted": against.mean(),
     }
 
@@ -470,7 +470,7 @@ def stability(
         significant=int(found.significant.sum()),
         pairs=found.significant.size,
         by_size=pl.DataFrame(
-            by_size, schema_overrides=dict.fromkeys([*number_or_none, "found again"], pl.Float64)
+            by_size, schema_overrides=dict.fromkeys([*number_or_none, "confirmed"], pl.Float64)
         ),
         top=pl.DataFrame(tops_by_size, schema=TOP_SCHEMA),
         firsts=pl.concat(firsts),

@@ -73,7 +73,7 @@ class Generalizability(Study):
             "df": Column("Degrees of freedom."),
             "mean square": Column("Mean square.", decimals=5, read=False),
             "variance": Column("Variance component, at least 0.", decimals=5),
-            "share": Column("Proportion of the sum of the three.", decimals=3),
+            "proportion": Column("Proportion of the sum of the three.", decimals=3),
             "estimate": Column(
                 "Estimate of the variance, negative where the component is 0.",
                 decimals=5,
@@ -180,10 +180,10 @@ class Generalizability(Study):
         if error <= 0 and system <= 0:
             return math.nan, math.nan, math.nan
         value = system / error if error > 0 else math.inf
-        limit = self._absolute_limit if absolute else self._relative_limit
+        limit = self._absolute_bound if absolute else self._relative_bound
         return value, limit(tail), limit(1 - tail)
 
-    def _relative_limit(self, tail: float) -> float:
+    def _relative_bound(self, tail: float) -> float:
         mean, _, error = self.components["mean square"].to_list()
         most = _f(tail, self.systems - 1, (self.systems - 1) * (self.topics - 1))
         if mean <= most * error:
@@ -191,7 +191,7 @@ class Generalizability(Study):
         # A share so near 1 that it is 1 has no limit.
         return (mean / error / most - 1) / self.topics if error * most > 0 else math.inf
 
-    def _absolute_limit(self, tail: float) -> float:
+    def _absolute_bound(self, tail: float) -> float:
         mean, of_topics, error = self.components["mean square"].to_list()
         m, n = self.systems, self.topics
         known = float(chdtri(m - 1, tail)) / (m - 1)
@@ -280,7 +280,7 @@ class Facets(Study):
             **OF_MEASURE,
             "source": Column("Source of variance.", key=True),
             "variance": Column("Variance component, at least 0.", decimals=5),
-            "share": Column("Proportion of the sum of all.", decimals=3),
+            "proportion": Column("Proportion of the sum of all.", decimals=3),
         },
         "coefficients": {
             **OF_MEASURE,
@@ -348,13 +348,16 @@ class Facets(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        most = self.components.sort("share", descending=True, maintain_order=True).row(
+        most = self.components.sort("proportion", descending=True, maintain_order=True).row(
             0, named=True
         )
         own = self.components.row(0, named=True)
-        systems = f", {percent(own['share'])} from systems" if most["source"] != "system" else ""
+        systems = (
+            f", {percent(own['proportion'])} from systems" if most["source"] != "system" else ""
+        )
         return (
-            f"{labelled(self.measure)}most of the variance of scores, {percent(most['share'])},"
+            f"{labelled(self.measure)}most of the variance of scores,"
+            f" {percent(most['proportion'])},"
             f" comes from {EFFECTS[most['source']]}{systems}.",
             f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each,"
             f" the generalizability coefficient of differences between systems is"
@@ -443,7 +446,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
         topics=int(number),
         cells=int((~np.isnan(values)).any(axis=1).sum()),
         components=pl.DataFrame(
-            {"source": SOURCES, "variance": variances, "share": variances / variances.sum()}
+            {"source": SOURCES, "variance": variances, "proportion": variances / variances.sum()}
         ),
         notes=ready.notes,
     )

@@ -251,7 +251,7 @@ AGAINST = {
     "tau": "Kendall's tau",
     "tau ap": "tau AP",
     "rmse": "RMSE of overall scores",
-    "found again": "significant pairs found again",
+    "confirmed": "significant pairs found again",
     "drop %": "mean drop without own documents, %",
 }
 """What can stand against the number of judgments, and the title of its axis."""
@@ -269,7 +269,7 @@ def pooling_chart(found: Pooling, what: str = "tau") -> alt.ConcatChart:
     found
         What :func:`cranfield.meta.pooling` found.
     what
-        `tau` (default), `tau ap`, `rmse`, `found again`, or `drop %` of a team left out.
+        `tau` (default), `tau ap`, `rmse`, `confirmed`, or `drop %` of a team left out.
 
     Raises
     ------
@@ -286,9 +286,11 @@ def pooling_chart(found: Pooling, what: str = "tau") -> alt.ConcatChart:
     """
     check_choice("what", what, AGAINST)
     marks = by_colour("method", found.methods)
-    first = _pooling_panel(found.found, "of pool", "relevant documents of the pool found", marks)
+    first = _pooling_panel(
+        found.documents, "of pool", "relevant documents of the pool found", marks
+    )
     panels = [first.properties(title="Relevant documents")]
-    judged = found.found["method", "budget", "judged"]
+    judged = found.documents["method", "budget", "judged"]
     for (measure, kind), rows in found.rankings.group_by("measure", "list", maintain_order=True):
         title = measure if found.lists == ("raw",) else f"{measure}, {kind} lists"
         joined = rows.join(judged, on=["method", "budget"], nulls_equal=True, maintain_order="left")
@@ -353,7 +355,7 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     titles = {
         "significant": ("Significant pairs", f"pairs of {pairs:,}"),
         "tau": (f"Agreement with the ranking by all {topics}", "Kendall's tau"),
-        "found again": (f"Pairs found by all {topics} and found again", "share"),
+        "confirmed": (f"Pairs found by all {topics} and found again", "share"),
     }
     marks = by_colour("measure", names)
     if len(names) == 1:
@@ -387,7 +389,7 @@ def _names(studies: Sequence[Stability]) -> list[str]:
 
 def _stability_rows(study: Stability, name: str) -> pl.DataFrame:
     """Return a row a number of topics and a number that is drawn, with its limits."""
-    table, again = study.by_size, "found again"
+    table, again = study.by_size, "confirmed"
     low = high = pl.lit(None)
     if study.significant:
         # The table has the means only.

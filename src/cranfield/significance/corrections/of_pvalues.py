@@ -1,4 +1,4 @@
-"""Corrections that need nothing but p-values, of any test."""
+"""Corrections of p-values, for any test."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from cranfield.base.errors import PolicyError, check_choice, numbers
 from cranfield.significance.corrections.catalogue import CORRECTIONS, declared_correction
 from cranfield.significance.differences import (
     BONFERRONI,
+    Bounds,
     Corrected,
     Interval,
     Level,
-    Limits,
     Outcome,
     Pairs,
 )
@@ -24,14 +24,14 @@ from cranfield.significance.registry import Options
 
 
 def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
-    """Correct p-values that are looked at together, by a correction that needs nothing else.
+    """Adjust the p-values of multiple comparisons.
 
     Parameters
     ----------
     pvalues
-        From 0 to 1, any shape. NaN, which is of no test, stays and counts for nothing.
+        From 0 to 1, any shape. NaN stays NaN and does not count as a comparison.
     correction
-        Name of one that goes by p-values alone: `none`, `bonferroni`, `holm`, `bh` or `by`.
+        `none`, `bonferroni`, `holm`, `bh` or `by`.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     Raises
     ------
     PolicyError
-        For what is no p-value, and for a correction that needs more.
+        For invalid p-values, and for corrections that need more than p-values.
 
     Examples
     --------
@@ -53,17 +53,17 @@ def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     given = numbers(pvalues, "p-values")
     known = ~np.isnan(given)
     if ((given[known] < 0) | (given[known] > 1)).any():
-        raise PolicyError("p-values lie between 0 and 1")
+        raise PolicyError("p-values must be between 0 and 1")
     out = np.full(given.shape, np.nan)
     out[known] = LAWS[name](given[known])
     return out
 
 
-@declared_correction("none", bounds="each comparison")
+@declared_correction("none", controls="each comparison")
 def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""not corrected for many comparisons.
 
-    does: no correction: each comparison errs in alpha of the cases where there is nothing
+    does: no correction: the Type I error rate of each comparison is alpha
     """
     return Corrected(outcome.pvalue)
 
@@ -79,16 +79,17 @@ def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 
 
 def _with_inequality(law: str, outcome: Outcome) -> Corrected:
-    """Correct, with intervals that hold together by Bonferroni's inequality."""
+    """Correct, with simultaneous intervals by Bonferroni's inequality."""
     pvalue = LAWS[law](outcome.pvalue)
     if pvalue.size <= 1:
         return Corrected(pvalue)
-    limits = partial(narrowed, outcome.interval, pvalue.size)
+    limits = partial(bonferroni_interval, outcome.interval, pvalue.size)
     return Corrected(pvalue, interval=limits, holds_for=BONFERRONI)
 
 
-def narrowed(interval: Interval, pairs: int, level: Level) -> Limits:
-    """Return limits that hold for so many pairs together, by Bonferroni's inequality."""
+def bonferroni_interval(interval: Interval, pairs: int, level: Level) -> Bounds:
+    """Return intervals that hold simultaneously for a number of pairs, by Bonferroni's
+    inequality."""
     return interval(1 - (1 - level) / pairs)
 
 
@@ -96,7 +97,8 @@ def narrowed(interval: Interval, pairs: int, level: Level) -> Limits:
 def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""Holm's correction.
 
-    does: Bonferroni's correction step by step; as strict on errors, never weaker
+    does: step-down version of Bonferroni's correction; controls the same error rate, never less
+        powerful
     source: Holm (1979)
 
     Intervals are Bonferroni's, which need no order of the pairs.
@@ -104,19 +106,19 @@ def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     return _with_inequality("holm", outcome)
 
 
-@declared_correction("bh", bounds="share of errors")
+@declared_correction("bh", controls="FDR")
 def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""false discovery rate of Benjamini and Hochberg.
 
-    does: Benjamini and Hochberg: at most alpha of the differences found are expected to be none
-        (false discovery rate)
+    does: Benjamini and Hochberg: the expected proportion of false positives among the rejections
+        (false discovery rate) is at most alpha
     assumes: comparisons are independent, or depend on each other positively
     source: Benjamini and Hochberg (1995)
     """
     return _with_coverage_rate("bh", outcome)
 
 
-@declared_correction("by", bounds="share of errors")
+@declared_correction("by", controls="FDR")
 def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""false discovery rate of Benjamini and Yekutieli.
 
@@ -129,7 +131,7 @@ def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Cor
 def _with_coverage_rate(law: str, outcome: Outcome) -> Corrected:
     """Correct, with intervals that have the false coverage rate of the selected pairs.
 
-    Of m pairs with R rejected at level q, each interval has level 1 - R q / m; it leaves out 0
+    Of m pairs with R rejected at level q, each interval has level 1 - R q / m; it excludes 0
     exactly where the pair is rejected. By the law of dependent p-values q is divided by the sum of
     1 / i up to m. Source: Benjamini and Yekutieli (2005).
     """
@@ -137,13 +139,13 @@ def _with_coverage_rate(law: str, outcome: Outcome) -> Corrected:
     if pvalue.size <= 1:
         return Corrected(pvalue)
     dependence = _harmonic(pvalue.size) if law == "by" else 1.0
-    limits = partial(limits_of_selected, outcome.interval, pvalue, dependence)
+    limits = partial(selected_interval, outcome.interval, pvalue, dependence)
     return Corrected(pvalue, interval=limits, holds_for=SELECTED)
 
 
-def limits_of_selected(
+def selected_interval(
     interval: Interval, pvalue: Floats, dependence: float, level: Level
-) -> Limits:
+) -> Bounds:
     tail = 1 - np.asarray(level)
     # 1 - level is not quite alpha, as floats.
     rejected = (pvalue <= np.reshape(tail, (-1, 1)) * (1 + 1e-12)).sum(axis=1)
@@ -152,7 +154,7 @@ def limits_of_selected(
 
 
 SELECTED = "the significant pairs, of which a proportion of alpha is expected to miss"
-"""What intervals with a false coverage rate hold for."""
+"""Scope of intervals with a false coverage rate."""
 
 
 def _harmonic(number: int) -> float:
@@ -183,4 +185,4 @@ LAWS: dict[str, Callable[[Floats], Floats]] = {
     "bh": _step_up,
     "by": lambda pvalues: _step_up(pvalues, _harmonic(pvalues.size)),
 }
-"""What becomes of p-values, by the name of the correction."""
+"""Adjustments of p-values, by the name of the correction."""

@@ -31,7 +31,7 @@ from cranfield.significance.differences import (
     p_of,
     ranked_together,
     ratio,
-    t_limits,
+    t_interval,
 )
 from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
 from cranfield.significance.pairwise.catalogue import declared_test
@@ -179,7 +179,7 @@ def by_model(model: Model, pairs: Pairs, options: Options, *, paired: bool, **mo
         statistic=t,
         pvalue=p_of(t, error, model.df, options.alternative),
         effect=ratio(difference, unit),
-        interval=partial(t_limits, difference, error, model.df),
+        interval=partial(t_interval, difference, error, model.df),
         n=n,
         zeros=zeros,
         model=model,

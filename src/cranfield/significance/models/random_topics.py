@@ -44,7 +44,7 @@ from cranfield.significance.resampling import (
     DRAWN,
     RELATIVE,
     as_integers,
-    bootstrap_t_limits,
+    bootstrap_t_interval,
     count_reaching,
     monte_carlo,
 )
@@ -403,7 +403,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=difference,
         pvalue=monte_carlo(extreme, options.resamples),
         effect=t,
-        interval=partial(bootstrap_t_limits, pairs, difference, errors, resampled, options),
+        interval=partial(bootstrap_t_interval, pairs, difference, errors, resampled, options),
         n=np.full(len(pairs), data.shape[0]),
         details={"resamples": options.resamples, "seed": options.seed},
         table=table,

@@ -15,15 +15,15 @@ from cranfield.significance.corrections.resampled import (
     CentredPairs,
     largest_difference,
     pvalues_of,
-    simultaneous_limits,
+    simultaneous_interval,
 )
 from cranfield.significance.differences import (
     ROUNDING,
     TINY,
     TOGETHER,
+    Bounds,
     Corrected,
     Level,
-    Limits,
     Model,
     Outcome,
     Pairs,
@@ -37,7 +37,7 @@ from cranfield.significance.resampling import (
     RELATIVE,
     Centred,
     as_integers,
-    bootstrap_t_limits,
+    bootstrap_t_interval,
     count_reaching,
     drawn_counts,
     monte_carlo,
@@ -125,7 +125,7 @@ def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
         statistic=statistic,
         pvalue=monte_carlo(np.concatenate(count), options.resamples),
         effect=ratio(mean, deviation),
-        interval=partial(paired_limits, pairs, mean, error, options, by_error),
+        interval=partial(paired_interval, pairs, mean, error, options, by_error),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
@@ -133,12 +133,12 @@ def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
     )
 
 
-def paired_limits(
+def paired_interval(
     pairs: Pairs, mean: Floats, error: Floats, options: Options, by_error: bool, level: Level
-) -> Limits:
+) -> Bounds:
     # Samples take far more memory than the scores: they are not kept.
     again = resampler(pairs, options, by_error)
-    return bootstrap_t_limits(pairs, mean, error, again, options, level)
+    return bootstrap_t_interval(pairs, mean, error, again, options, level)
 
 
 def resampler(pairs: Pairs, options: Options, by_error: bool) -> Callable[[Pairs], Floats]:
@@ -208,7 +208,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=difference,
         pvalue=monte_carlo(count, options.resamples),
         effect=ratio(difference, np.full(len(pairs), (high - low).mean())),
-        interval=partial(median_limits, pairs, difference, centred, options),
+        interval=partial(median_interval, pairs, difference, centred, options),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
@@ -232,9 +232,9 @@ def centred_medians(pairs: Pairs, options: Options) -> Floats:
     return np.array(in_threads(medians, list(columns), options.jobs))
 
 
-def median_limits(
+def median_interval(
     pairs: Pairs, difference: Floats, centred: Floats, options: Options, level: Level
-) -> Limits:
+) -> Bounds:
     """Return limits of each pair alone, by the quantile of its own resampled differences."""
     rank = np.broadcast_to(
         rank_of((1 - level) / (1 if options.two_sided else 2), options.resamples), (len(pairs),)
@@ -264,7 +264,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     difference = outcome.statistic
     return Corrected(
         pvalues_of(away(difference, options.alternative), maxima),
-        interval=partial(simultaneous_limits, difference, 1.0, maxima, options),
+        interval=partial(simultaneous_interval, difference, 1.0, maxima, options),
         holds_for=TOGETHER,
     )
 
@@ -319,7 +319,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=difference,
         pvalue=monte_carlo(extreme, options.resamples),
         effect=ratio(difference, pooled),
-        interval=partial(welch_limits, pairs, options),
+        interval=partial(welch_interval, pairs, options),
         n=n + m,
         details={"resamples": options.resamples, "seed": options.seed},
     )
@@ -367,7 +367,7 @@ def _reaching(
     return count_reaching(found, observed, kind, slack=slack)
 
 
-def welch_limits(pairs: Pairs, options: Options, level: Level) -> Limits:
+def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return bootstrap-t limits of the difference of means, each system by its own variance."""
     values, count = packed(pairs.values)
     systems, resamples = values.shape[1], options.resamples
@@ -398,4 +398,4 @@ def welch_limits(pairs: Pairs, options: Options, level: Level) -> Limits:
 
     error = np.sqrt(own[pairs.first] + own[pairs.second])
     difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
-    return bootstrap_t_limits(pairs, difference, error, resampled, options, level)
+    return bootstrap_t_interval(pairs, difference, error, resampled, options, level)

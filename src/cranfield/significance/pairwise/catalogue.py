@@ -139,7 +139,7 @@ class TestInfo:
         fitting = [
             one
             for one in CORRECTIONS.values()
-            if one.goes_with(self.family, paired=self.paired, resampled=resampled)
+            if one.supports(self.family, paired=self.paired, resampled=resampled)
         ]
         own_first = sorted(fitting, key=lambda one: one.families is None)
         return tuple(dict.fromkeys((self.correction, *(one.name for one in own_first))))

@@ -16,8 +16,8 @@ from cranfield.base.text import counted
 from cranfield.significance.differences import (
     BLOCK,
     ROUNDING,
+    Bounds,
     Level,
-    Limits,
     Outcome,
     Pairs,
     away,
@@ -25,7 +25,7 @@ from cranfield.significance.differences import (
     order_statistics,
     p_of,
     ratio,
-    t_limits,
+    t_interval,
 )
 from cranfield.significance.pairwise.catalogue import TestInfo, declared_test
 from cranfield.significance.registry import Options
@@ -67,7 +67,7 @@ def with_exchange_tests(
         f" cannot be estimated, and p-values are of {name}"
     )
 
-    def limits(level: Level) -> Limits:
+    def limits(level: Level) -> Bounds:
         """Return the shifts that the exchange does not reject: the difference, or everything."""
         low, high = outcome.interval(level)
         tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
@@ -137,7 +137,7 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=t,
         pvalue=p_of(t, error, df, options.alternative),
         effect=ratio(mean, deviation),
-        interval=partial(t_limits, mean, error, df),
+        interval=partial(t_interval, mean, error, df),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details={"df": float(df)},
@@ -214,7 +214,7 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
         statistic=t,
         pvalue=p_of(t, error, df, options.alternative),
         effect=ratio(difference, np.sqrt(common)),
-        interval=partial(t_limits, difference, error, df),
+        interval=partial(t_interval, difference, error, df),
         n=n + m,
         details={"df": df},
     )
@@ -274,7 +274,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=mean,
         pvalue=pvalue,
         effect=ratio(mean, deviation),
-        interval=partial(subset_limits, pairs, options, all_subsets),
+        interval=partial(subset_interval, pairs, options, all_subsets),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details=details,
@@ -364,7 +364,7 @@ def _pairs_reaching(left: Floats, right: Floats, least: Floats) -> Floats:
     return np.asarray(float(size) * right.shape[1] - too_small)
 
 
-def subset_limits(pairs: Pairs, options: Options, everything: bool, level: Level) -> Limits:
+def subset_interval(pairs: Pairs, options: Options, everything: bool, level: Level) -> Bounds:
     """Return limits of the shift that the test does not reject.
 
     Turning the signs of a subset of topics makes the sum of shifted differences at least as large

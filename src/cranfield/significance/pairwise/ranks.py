@@ -23,8 +23,8 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.significance.differences import (
     BLOCK,
+    Bounds,
     Level,
-    Limits,
     Outcome,
     Pairs,
     away,
@@ -235,7 +235,7 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=plus / 2,
         pvalue=np.where(n > 0, pvalue, 1.0),
         effect=np.divide(2 * plus - total, total, out=np.zeros(len(pairs)), where=n > 0),
-        interval=partial(walsh_limits, pairs, options),
+        interval=partial(walsh_interval, pairs, options),
         n=n,
         zeros=pairs.topics - n,
         ties=ties,
@@ -345,7 +345,7 @@ def sums_at_most(patterns: NDArray[np.int32]) -> Floats:
     return out
 
 
-def walsh_limits(pairs: Pairs, options: Options, level: Level) -> Limits:
+def walsh_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return limits of the pseudo-median: the Walsh averages that the test does not reject.
 
     They are of the differences that are not 0, which the test leaves out, and by the distribution
@@ -418,7 +418,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=wins.astype(np.float64),
         pvalue=binomial_pvalues(wins, losses, options.alternative),
         effect=np.divide(wins - losses, n, out=np.zeros(len(pairs)), where=n > 0),
-        interval=partial(median_limits, pairs, options),
+        interval=partial(median_interval, pairs, options),
         n=n,
         zeros=pairs.topics - n,
     )
@@ -431,7 +431,7 @@ def _beyond(pairs: Pairs, options: Options) -> Floats:
     return differences
 
 
-def median_limits(pairs: Pairs, options: Options, level: Level) -> Limits:
+def median_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return the order statistics that the sign test does not reject, of what is not 0."""
     low, high = nothing_known(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
@@ -486,7 +486,7 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=u,
         pvalue=pvalue,
         effect=2 * u / (n * m) - 1,
-        interval=partial(shift_limits, pairs),
+        interval=partial(shift_interval, pairs),
         n=n + m,
         ties=shared.astype(np.intp),
         details={"exact": bool(options.exact)},
@@ -567,7 +567,7 @@ def _exact(pairs: Pairs, codes: Indices, u: Floats, alternative: str) -> Floats:
     return np.asarray(np.minimum(1.0, high if alternative == "greater" else low))
 
 
-def shift_limits(pairs: Pairs, level: Level) -> Limits:
+def shift_interval(pairs: Pairs, level: Level) -> Bounds:
     """Return limits of the shift: the differences between single scores that are not rejected."""
     low, high = nothing_known(len(pairs))
     values = pairs.values

@@ -25,10 +25,10 @@ from cranfield.significance.corrections.resampled import (
     PooledErrors,
     maxima,
     pvalues_of,
-    simultaneous_limits,
+    simultaneous_interval,
     step_down,
 )
-from cranfield.significance.differences import PAIR, Limits, Pairs, named_pairs, pairs_of
+from cranfield.significance.differences import PAIR, Bounds, Pairs, named_pairs, pairs_of
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.prepare import (
     as_scores,
@@ -107,7 +107,7 @@ class JointComparison(Result, WithProse):
     difference: Floats
     statistics: tuple[str, ...]
     pvalues: Floats
-    interval: Limits
+    interval: Bounds
     alpha: float
     lower_is_better: tuple[bool, ...]
     baselines: tuple[str, ...]
@@ -303,7 +303,7 @@ def _compared(
     difference = np.concatenate([family.difference for family in families])
     error = np.concatenate([np.zeros(family.difference.size) + family.error for family in families])
     error[error == 0] = np.inf
-    low, high = simultaneous_limits(difference, error, largest, options, 1 - options.alpha)
+    low, high = simultaneous_interval(difference, error, largest, options, 1 - options.alpha)
     # In later steps down an interval of the first step may contradict the decision.
     contradicts = ((low > 0) | (high < 0)) != (pvalue <= options.alpha)
     low[contradicts] = high[contradicts] = np.nan

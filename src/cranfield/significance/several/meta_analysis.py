@@ -17,15 +17,15 @@ from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.differences import (
     PAIR,
+    Bounds,
     Level,
-    Limits,
     Outcome,
     Pairs,
     named_pairs,
     p_of,
     pairs_of,
     ratio,
-    t_limits,
+    t_interval,
 )
 from cranfield.significance.effects import bias_correction
 from cranfield.significance.pairwise.catalogue import find_test
@@ -189,9 +189,9 @@ class MetaAnalysis(Result):
     alpha: float
     raw_pvalues: Floats
     adjusted_pvalues: Floats
-    interval: Limits
+    interval: Bounds
     interval_kind: str
-    prediction: Limits
+    prediction: Bounds
     resamples: int
     seed: int
     notes: tuple[str, ...]
@@ -361,9 +361,9 @@ def meta_analysis(
     several = found.places > 1
     df = np.where(several, np.inf if errors == "normal" else found.places - 1.0, 1.0)
 
-    def limits(level: Level) -> Limits:
+    def limits(level: Level) -> Bounds:
         # Without an error nothing is known.
-        low, high = t_limits(found.estimate, found.error, df, level)
+        low, high = t_interval(found.estimate, found.error, df, level)
         return np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
 
     t = ratio(found.estimate, found.error)

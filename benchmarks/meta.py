@@ -81,7 +81,7 @@ def trec8(data: Path) -> str:
 def asl(data: Path) -> str:
     """Score ten measures on the TREC-COVID runs, and test all pairs of runs by each of them."""
     import cranfield as cf
-    from cranfield.meta.of_measures.discriminative import discriminative_power
+    from cranfield.meta.measure_studies.discriminative import discriminative_power
 
     folder = data / "trec-covid-r5"
     runs = sorted(folder.glob("runs/*"))

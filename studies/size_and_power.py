@@ -45,7 +45,7 @@ from cranfield.base.streams import stream
 from cranfield.meta.work import fingerprint, repeated, run_parts
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.of_pvalues import adjusted
+from cranfield.significance.corrections.pvalue_corrections import adjusted
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     PooledErrors,

@@ -11,12 +11,12 @@ import pytest
 import cranfield as cf
 from cranfield import meta
 from cranfield.base.errors import CranfieldError
-from cranfield.meta.of_collections.pools import pools, traced
-from cranfield.meta.of_scales import scale_options
-from cranfield.meta.of_tests.fast_tests import Verdict
-from cranfield.meta.of_tests.splits import agreement, publication_bias
+from cranfield.meta.collection_studies.pools import pools, traced
 from cranfield.meta.reproduction import order_agreement, position_tau, union_tau
 from cranfield.meta.reproduction_result import check_size, checked_bounds
+from cranfield.meta.scale_study import scale_options
+from cranfield.meta.test_studies.fast_tests import Verdict
+from cranfield.meta.test_studies.splits import agreement, publication_bias
 from tests.significance.helpers import Refusals, cases, options, scored
 
 # Without types, which forbid much of what is wrong here.

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from cranfield.base.errors import PolicyError
-from cranfield.meta.of_measures.discriminative import DiscriminativePower
+from cranfield.meta.measure_studies.discriminative import DiscriminativePower
 from cranfield.reporting.charts.of_studies import asl_chart, thinned
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from cranfield.significance.corrections.of_pvalues import adjusted
+from cranfield.significance.corrections.pvalue_corrections import adjusted
 
 PVALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 

@@ -12,7 +12,7 @@ import pytest
 import cranfield as cf
 from cranfield import significance
 from cranfield.base.errors import CranfieldError
-from cranfield.significance.corrections.of_pvalues import adjusted
+from cranfield.significance.corrections.pvalue_corrections import adjusted
 from cranfield.significance.corrections.studentised import (
     studentised_range_isf,
     studentised_range_sf,

@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 STUDIES: Registry[type[Result]] = Registry(
     "study",
     """
-    of_scales: scales
-    of_tests.splits: tests
-    of_tests.errors: false-alarms
-    of_tests.errors: power-of-tests
-    of_measures.discriminative: discriminative-power
-    of_measures.swap_method: swaps
-    of_collections.pool_depth: pool-depth
-    of_collections.pooling: pooling
-    of_collections.leave_one_out: leave-one-out
-    of_measures.predictive: predictive-power
-    of_measures.concordance: concordance
-    of_measures.innate: innate-orders
-    of_topics.sample_study: stability
-    of_topics.variance_components: generalizability
-    of_topics.variance_components: facets
+    scale_study: scales
+    test_studies.splits: tests
+    test_studies.errors: false-alarms
+    test_studies.errors: power-of-tests
+    measure_studies.discriminative: discriminative-power
+    measure_studies.swap_method: swaps
+    collection_studies.pool_depth: pool-depth
+    collection_studies.pooling: pooling
+    collection_studies.leave_one_out: leave-one-out
+    measure_studies.predictive: predictive-power
+    measure_studies.concordance: concordance
+    measure_studies.innate: innate-orders
+    topic_studies.sample_study: stability
+    topic_studies.variance_components: generalizability
+    topic_studies.variance_components: facets
     reproduction_result: reproduction
-    of_measures.correlations: correlations
-    of_topics.extrapolation: extrapolation
-    of_users: interleaving
+    measure_studies.correlations: correlations
+    topic_studies.extrapolation: extrapolation
+    interleaving_study: interleaving
     """,
     package="cranfield.meta",
     base=Result,

@@ -70,7 +70,7 @@ def t_power(half: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
     if alternative == "two-sided":
         return _tail(1.0, df, half, alpha)
     if alpha >= 0.5:
-        raise PolicyError(f"alpha of a one-sided test must be below 0.5, not {alpha:g}")
+        raise PolicyError(f"alpha of a one-sided test must be below 0.5, got {alpha:g}")
     # What both tails share, and what tells them apart.
     return np.asarray(
         (_tail(1.0, df, half, 2 * alpha) + _tail(1.0, df, half, 2 * alpha, odd=True)) / 2
@@ -144,14 +144,14 @@ def power_anova(
     """
     check_choice("model", model, MODELS)
     if systems < 2:
-        raise PolicyError(f"a comparison needs two systems or more, not {systems}")
+        raise PolicyError(f"a comparison requires at least two systems, got {systems}")
     if not 1 / (systems - 1) <= epsilon <= 1:
         raise PolicyError(
             f"epsilon of {systems} systems lies between {1 / (systems - 1):.4g} and 1, not"
             f" {epsilon:g}"
         )
     if model == "anova-1" and epsilon != 1:
-        raise PolicyError("epsilon is of the two-way design: model='anova-1' has none")
+        raise PolicyError("epsilon requires the two-way design, got model='anova-1'")
     n = _checked(topics, alpha, difference=difference, variance=variance)
     error = (n - 1) * (systems if model == "anova-1" else systems - 1)
     with np.errstate(over="ignore"):
@@ -240,4 +240,4 @@ def check_positive(**options: float) -> None:
     """Refuse options, named in the message, that are not positive numbers."""
     for name, value in options.items():
         if not (np.isfinite(value) and value > 0):
-            raise PolicyError(f"{name} must be a number above 0, not {value:g}")
+            raise PolicyError(f"{name} must be a number above 0, got {value:g}")

@@ -20,7 +20,7 @@ import cranfield as cf
 from cranfield import meta
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.streams import stream
-from cranfield.meta.of_tests.splits import split_topics
+from cranfield.meta.test_studies.splits import split_topics
 from cranfield.meta.work import ResultsFolder, run_parts
 
 
@@ -128,7 +128,7 @@ def test_folders_of_another_study(tmp_path: Path, scores: cf.Scores) -> None:
 
 STUDY = """
 import sys, numpy as np, cranfield as cf
-from cranfield.meta.of_tests.splits import split_topics
+from cranfield.meta.test_studies.splits import split_topics
 random = np.random.default_rng(8)
 values = random.beta(2, 3, (20, 1)) + random.normal(0, 0.1, (20, 8)) + np.arange(8) / 30
 scores = cf.Scores(values, [f"q{k}" for k in range(20)], [f"s{k}" for k in range(8)])

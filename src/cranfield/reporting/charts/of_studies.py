@@ -11,12 +11,12 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.text import counted
-from cranfield.meta.of_collections.leave_one_out import LeaveOneOut
-from cranfield.meta.of_collections.pooling import Pooling
-from cranfield.meta.of_measures.discriminative import DiscriminativePower
-from cranfield.meta.of_scales import ScaleStudy
-from cranfield.meta.of_tests.splits import SplitStudy
-from cranfield.meta.of_topics.sample_study import Stability, limits
+from cranfield.meta.collection_studies.leave_one_out import LeaveOneOut
+from cranfield.meta.collection_studies.pooling import Pooling
+from cranfield.meta.measure_studies.discriminative import DiscriminativePower
+from cranfield.meta.scale_study import ScaleStudy
+from cranfield.meta.test_studies.splits import SplitStudy
+from cranfield.meta.topic_studies.sample_study import Stability, limits
 from cranfield.reporting.charts.inputs import first_or
 from cranfield.reporting.charts.theme import (
     COLOURS,

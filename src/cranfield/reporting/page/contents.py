@@ -169,7 +169,7 @@ COVERAGE = ("Judged", "Unjudged")
 
 NO_QUALITY = "it tells how much is judged, not how good a ranking is"
 
-MISSING = ("missing score", "for lack of a score")
+MISSING = ("missing score", "excluded: no score")
 """Phrases of notes on the policy for missing scores."""
 
 

@@ -59,7 +59,7 @@ class Correction:
 CORRECTIONS: Registry[Correction] = Registry(
     "correction",
     """
-    corrections.of_pvalues: none=uncorrected
+    corrections.pvalue_corrections: none=uncorrected
     corrections.studentised: tukey=hsd=tukey-hsd
     corrections.resampled:
         randomised-tukey=randomized-tukey=randomised-tukey-hsd=randomized-tukey-hsd
@@ -68,7 +68,7 @@ CORRECTIONS: Registry[Correction] = Registry(
         max-t=westfall-young=maxt bootstrap-tukey=bootstrapped-tukey=tukey-bootstrap
         bootstrap-max-t=romano-wolf
     pairwise.bootstrap: bootstrap-max
-    corrections.of_pvalues:
+    corrections.pvalue_corrections:
         bonferroni=bonf holm=holm-bonferroni bh=fdr=fdr-bh=benjamini-hochberg
         by=fdr-by=benjamini-yekutieli
     """,

@@ -12,7 +12,7 @@ from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
 from cranfield.significance.corrections.catalogue import declared_correction
-from cranfield.significance.corrections.of_pvalues import bonferroni
+from cranfield.significance.corrections.pvalue_corrections import bonferroni
 from cranfield.significance.differences import (
     BLOCK,
     TOGETHER,

@@ -60,7 +60,7 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     asks: If topics were drawn anew from topics like these, and the systems did not differ, how
         often would t be as large as it is?
     null: The mean difference is zero.
-    assumes: Topics are a random sample; nothing on the shape of the distribution.
+    assumes: Topics are a random sample; no distributional form is assumed.
     when: Two systems on the same topics, with differences that are far from normal, and a few
         dozen topics at least.
     formula: p = \frac{|\{b : |t(w^{*b})| \ge |t(z)|\}| + 1}{B + 1}, \quad t(z) =
@@ -71,7 +71,7 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     source: Efron and Tibshirani (1993); Sakai (2013), figures 11 and 12
     convention: The paper's p is count / B. The same topics are drawn for all pairs. The
         interval is the bootstrap-t interval by the same samples: symmetric, from the quantile
-        of |t|, so that it leaves out 0 exactly where p is at most alpha; of a one-sided test,
+        of |t|, so that it excludes 0 exactly where p is at most alpha; of a one-sided test,
         from the quantile of t on its side. A resample without any variation counts as extreme.
     """
     return _by_samples(pairs, options, by_error=True)
@@ -86,10 +86,10 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     null: The mean difference is zero.
     assumes: Topics are a random sample, and so many that the mean is known to vary as it does
         in samples of them.
-    when: To compare with studies that used it. With few topics it finds too much: the samples
-        vary less than the mean does, by a factor of 1 - 1/n in the variance, and their tails
-        are thinner than those of t. Take the test bootstrap, which divides by the error of each
-        sample.
+    when: To compare with studies that used it. With few topics its Type I errors are too
+        frequent: the samples vary less than the mean does, by a factor of 1 - 1/n in the variance,
+        and their tails are thinner than those of t. Use the test bootstrap, which divides by the
+        error of each sample.
     formula: p = \frac{|\{b : |\bar{w}^{*b}| \ge |\bar{z}|\}| + 1}{B + 1}, \quad w_i = z_i -
         \bar{z}
     statistic: mean difference
@@ -235,7 +235,7 @@ def centred_medians(pairs: Pairs, options: Options) -> Floats:
 def median_interval(
     pairs: Pairs, difference: Floats, centred: Floats, options: Options, level: Level
 ) -> Bounds:
-    """Return limits of each pair alone, by the quantile of its own resampled differences."""
+    """Return intervals of each pair alone, by the quantile of its own resampled differences."""
     rank = np.broadcast_to(
         rank_of((1 - level) / (1 if options.two_sided else 2), options.resamples), (len(pairs),)
     )
@@ -290,9 +290,9 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     source: Efron and Tibshirani (1993); Sakai (2013), figures 13 and 14
     convention: The paper's p is count / B. The interval is the bootstrap-t interval with
         Welch's standard error, where each system's scores are drawn from its own: symmetric,
-        from the quantile of |t|; of a one-sided test, from the quantile of t on its side. It
-        does not take both distributions for the same, as the p-value does, so that the two may
-        disagree where a difference is barely significant.
+        from the quantile of |t|; of a one-sided test, from the quantile of t on its side. Unlike
+        the p-value it does not assume that both distributions are the same, so that the two may
+        disagree if a difference is barely significant.
     """
     values, count = packed(pairs.values)
     integers, _ = as_integers(values, 4 * values.shape[0] ** 2)
@@ -368,7 +368,7 @@ def _reaching(
 
 
 def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
-    """Return bootstrap-t limits of the difference of means, each system by its own variance."""
+    """Return bootstrap-t intervals of the difference of means, each system by its own variance."""
     values, count = packed(pairs.values)
     systems, resamples = values.shape[1], options.resamples
     means, squared = np.empty((2, systems, resamples))

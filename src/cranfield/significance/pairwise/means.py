@@ -63,12 +63,13 @@ def with_exchange_tests(
     shown = constant & (sign != 0)
     name = "exact sign flips" if info.paired else "exact permutations"
     note = (
-        f"{counted(int(shown.sum()), 'pair')} without any variation of the difference: an error"
-        f" cannot be estimated, and p-values are of {name}"
+        f"{counted(int(shown.sum()), 'pair')} without any variation of the difference: the error"
+        f" cannot be estimated, and p-values are by {name}"
     )
 
     def limits(level: Level) -> Bounds:
-        """Return the shifts that the exchange does not reject: the difference, or everything."""
+        """Return the interval of shifts that the exchange does not reject: the difference alone,"
+        " or all numbers."""
         low, high = outcome.interval(level)
         tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
         half = np.where(smallest <= tail * (1 + 1e-9), 0.0, np.inf)
@@ -240,7 +241,8 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     asks: If the two systems' labels were swapped at random, topic by topic, how often would
         their means differ as much as they do?
     null: The two systems are the same: it makes no difference which is called which.
-    assumes: Topics are independent. Nothing on distributions, nor that topics are a sample.
+    assumes: Topics are independent. No distributional form is assumed, nor that topics are a
+        sample.
     when: Two systems on the same topics, without the t-test's assumption. For many systems,
         with the randomised Tukey HSD, if all vary alike; real ones do not.
     formula: p = \frac{|\{b : |\sum_t s_{bt} d_t| \ge |\sum_t d_t|\}| + 1}{B + 1}, \quad s_{bt}
@@ -287,7 +289,7 @@ def exact_wanted(pairs: Pairs, zeros: Indices, options: Options) -> bool:
         if most > MOST_EXACT:
             raise PolicyError(
                 f"{most} topics are too many for the exact randomisation test, which takes up to"
-                f" {MOST_EXACT}; give a number of resamples instead"
+                f" {MOST_EXACT}; use exact=False and a number of resamples"
             )
         return True
     feasible = most <= MOST_EXACT and len(pairs) * 2 ** ((most + 1) // 2) <= EXACT_WORK
@@ -365,14 +367,14 @@ def _pairs_reaching(left: Floats, right: Floats, least: Floats) -> Floats:
 
 
 def subset_interval(pairs: Pairs, options: Options, everything: bool, level: Level) -> Bounds:
-    """Return limits of the shift that the test does not reject.
+    """Return the interval of shifts that the test does not reject.
 
     Turning the signs of a subset of topics makes the sum of shifted differences at least as large
-    exactly when the mean of the subset is at most the shift. So the lower limit of a one-sided test
+    exactly when the mean of the subset is at most the shift. So the lower bound of a one-sided test
     is the mean of a certain rank. In a two-sided test the sum may become as large below zero, which
     it does when the mean of the other topics is at most the shift; so the lower of both means
-    counts for the lower limit, and the higher one for the upper limit. Either `everything`, all
-    subsets, is taken, or those that the test drew.
+    counts for the lower bound, and the higher one for the upper bound. Either all subsets are used
+    (`everything`), or those that the test drew.
     """
     n = pairs.topics
     low, high = nothing_known(len(pairs))

@@ -86,7 +86,7 @@ def test_formats(campaign: Path) -> None:
     out, _ = cranfield(campaign, *START, "--pool-depth", "4", "-o", "out.txt")
     text = (campaign / "out.txt").read_text()
     assert out == ""
-    assert "leaving out each run: 6 runs, 6 contributing runs, pool depth 4\n" in text
+    assert "leave-one-out test by run: 6 runs, 6 contributing runs, pool depth 4\n" in text
     assert "AP: 6 systems, 12 topics; samples without replacement" in text
     assert "\nSamples of topics against all topics; " in text
     assert "\ntopics needed\n" not in text
@@ -114,7 +114,7 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
     assert cranfield(campaign, *command, "--format", "json") == first
     assert {one: one.stat().st_mtime_ns for one in tmp_path.glob("*/*.parquet")} == parts
     _, err = cranfield(campaign, *command, "--seed", "1", status=2)
-    assert "holds another study: seed was 0, and is 1" in err
+    assert "contains another study: seed was 0, and is 1" in err
 
 
 def test_scores_from_a_file(campaign: Path) -> None:
@@ -134,7 +134,7 @@ def test_scores_from_a_file(campaign: Path) -> None:
 def test_scores_without_error_are_noted(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("topic,a,b\n1,.25,.5\n2,.5,.75\n3,.0,.25\n")
     out, _ = cranfield(tmp_path, "study", "collection", "--scores", "s.csv", "--repeats", "5")
-    assert "nothing on other numbers of topics: the scores leave no error" in out
+    assert "nothing on other numbers of topics: the scores have no error variance" in out
 
 
 def test_contributors(campaign: Path, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
     assert cranfield(campaign, *command) == first
     assert {one: one.stat().st_mtime_ns for one in tmp_path.glob("*/*.parquet")} == parts
     _, err = cranfield(campaign, *command, "--alpha", "0.1", status=2)
-    assert "holds another study: alpha was 0.05, and is 0.1" in err
+    assert "contains another study: alpha was 0.05, and is 0.1" in err
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
         (("--scores", "scores.csv", "--sizes", "7"), "sizes must be at most half of the 12 topics"),
         (("--scores", "scores.csv", "--sizes", "x"), "--sizes takes whole numbers from 2"),
         (("--scores", "scores.csv", "-t", "wilcox"), "did you mean wilcoxon"),
-        (("--scores", "scores.csv", "-t", "md3"), "anova-3 needs scores by shard"),
+        (("--scores", "scores.csv", "-t", "md3"), "anova-3 requires scores by shard"),
         (("--scores", "scores.csv", "--shards", "2"), "--scores are judged already"),
         (("--scores", "scores.csv", "--rel", "2"), "setting rel is for judging runs"),
         (("--scores", "scores.csv", "--teams", "absent.csv"), "absent.csv: cannot be read"),
         (("--scores", "scores.csv", "--teams", "teams.csv"), "system 'a' has no team"),
-        (("--scores", "scores.csv", "--only", "zz"), "there is no system 'zz'"),
+        (("--scores", "scores.csv", "--only", "zz"), "unknown system 'zz'"),
         (("--shards", "2", "--shard-map", "x"), "cannot be combined with the setting shard-map"),
         ((), "give QRELS and at least one RUN, or --scores FILE"),
     ],

@@ -160,7 +160,7 @@ REFUSALS: Refusals = {
             ({"B": SHARDS}, "'B' has scores by shard"),
         ),
         (lambda: study.concordance(3, "G"), "int"),
-        (lambda: study.concordance({}, "G"), "no measures"),
+        (lambda: study.concordance({}, "G"), "at least one measure"),
         (lambda: study.concordance({1: SOME, "1": SOME}, "1"), "same name"),
         (lambda: study.concordance(dict.fromkeys("ABG", ONE_SYSTEM), "G"), "1"),
     ],
@@ -302,7 +302,7 @@ REFUSALS: Refusals = {
             ({"tests": ["nope"]}, "unknown test 'nope'"),
             ({"systems": 3}, "3"),
             ({"systems": ["s0", "zz"]}, "system 'zz'"),
-            ({"systems": ["s0"]}, "two systems, not 1"),
+            ({"systems": ["s0"]}, "two systems, got 1"),
             ({"teams": {"s0": "a"}}, "system 's1' has no team"),
             ({"teams": 7}, "teams"),
             ({"teams": lambda _: "all systems"}, "'all systems'"),
@@ -422,11 +422,11 @@ REFUSALS: Refusals = {
                     "first": {"baseline": one_run(0.1, "AP"), "advanced": one_run(0.1, "RR")},
                     "second": one_run(0.1, "AP"),
                 },
-                "'AP' and of 'RR'",
+                "'AP' and 'RR'",
             ),
             ({"first": BY_SHARD, "second": BY_SHARD}, "by shard"),
-            ({"first": one_run(np.inf), "second": one_run(np.inf)}, "infinite scores"),
-            ({"first": {"baseline": [1e200, 1]}}, "infinite scores, or beyond"),
+            ({"first": one_run(np.inf), "second": one_run(np.inf)}, "finite"),
+            ({"first": {"baseline": [1e200, 1]}}, "finite"),
             ({"first": {"baseline": FEWER_SYSTEMS}, "second": {"baseline": FEWER_SYSTEMS}}, "5"),
         ),
         (
@@ -435,7 +435,7 @@ REFUSALS: Refusals = {
             ),
             "topics of their own|different topics",
         ),
-        (lambda: check_size(np.array([np.inf])), "infinite scores, or beyond"),
+        (lambda: check_size(np.array([np.inf])), "finite"),
         *(
             (lambda bounds=bounds: checked_bounds(bounds), "bounds")
             for bounds in ((1, 0), (0, np.inf), (0,), 3, ("a", 1), (0, 0))

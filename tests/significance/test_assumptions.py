@@ -119,7 +119,7 @@ def test_product_of_effects_is_not_additive() -> None:
 def test_notes_of_what_is_fine() -> None:
     found = two_way_check(additive(3), alpha=0.01)
     assert found.violated == ()
-    assert found.notes[0] == "No test speaks against the assumptions at this level."
+    assert found.notes[0] == "No test rejects an assumption at this level."
     assert repr(found).endswith("rejected: none)")
 
 
@@ -128,7 +128,7 @@ def test_notes_of_what_is_not() -> None:
     assert found.violated[:2] == ("normal errors", "equal variances")
     notes = " ".join(found.notes)
     assert "With 50 topics a test of means hardly depends on it;" in notes
-    assert "read its corrected p" in notes and "independent" in notes
+    assert "use its corrected p" in notes and "Independence" in notes
     few = two_way_check(np.random.default_rng(0).exponential(size=(12, 6)) ** 2)
     assert "With 12 topics, fewer than 20, it may matter" in " ".join(few.notes)
     holes = np.random.default_rng(0).exponential([0.02, 0.05, 0.3], (50, 3))
@@ -146,7 +146,7 @@ def test_table_and_text() -> None:
     assert frame["rejected"].to_list()[0] is True
     text = str(found)
     assert text.startswith("50 topics, 3 systems; alpha 0.05; rejected: normal errors")
-    assert "Brown-Forsythe" in text and "That topics are independent" in text
+    assert "Brown-Forsythe" in text and "Independence of topics" in text
 
 
 def test_bartlett_alone_violates_nothing() -> None:
@@ -184,7 +184,7 @@ def test_nothing_left_over() -> None:
     assert np.isnan(found.skewness) and np.isnan(found.kurtosis)
     assert found.to_polars().is_empty()
     assert "as all residuals are equal" in " ".join(found.skipped)
-    assert "leaves nothing over" in " ".join(found.skipped)
+    assert "no residual variation" in " ".join(found.skipped)
     assert "Not done" in str(found)
 
 

@@ -79,7 +79,7 @@ def test_sums_are_means_times_topics() -> None:
     assert (found.mean_of, found.interval_of) == ("sum", "difference of sums")
     uneven = values.copy()
     uneven[3, 1] = np.nan
-    with pytest.raises(CranfieldError, match="sums of scores cannot be compared"):
+    with pytest.raises(CranfieldError, match="sums of scores require the same topics"):
         cf.compare(replace(sums, values=uneven), test="welch")
 
 

@@ -285,7 +285,7 @@ def run_parts(
     Raises
     ------
     PolicyError
-        For no jobs, an unknown backend, or a folder that holds another study.
+        For no jobs, an unknown backend, or a folder that contains another study.
     MissingDependencyError
         When a backend is not installed.
     CranfieldError

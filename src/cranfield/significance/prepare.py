@@ -178,7 +178,7 @@ def baseline_indices(
 
 def _baseline(systems: Sequence[str], given: Any) -> int:
     if isinstance(given, str):
-        return place_of(given, systems, role=" to be the baseline")
+        return place_of(given, systems, role=" as baseline")
     if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
         raise PolicyError(f"a baseline must be the name of a system, got {given!r}")
     if str(given) in systems:

@@ -75,7 +75,7 @@ def test_figure_18_by_hand() -> None:
     assert found.rankings.filter(pl.col("team") == "C")["tau"].to_list() == [1.0, 1.0]
     assert (
         repr(found)
-        == "LeaveOneOut(leaving out each team: 3 teams, 4 contributing runs, pool depth 3)"
+        == "LeaveOneOut(leave-one-out test by team: 3 teams, 4 contributing runs, pool depth 3)"
     )
 
 

@@ -220,7 +220,7 @@ def test_others_dropped_all_judgments_are_those_of_the_pool(covid: Any) -> None:
     assert row["drop"] == pytest.approx(left.summary["mean drop"].item())
     assert (row["tau"], row["rmse"], row["lost"], row["new"]) == (1, 0, 0, 0)
     assert made.documents["of all"].to_list() == made.documents["of pool"].to_list()
-    assert made.notes[0].endswith("; no budget buys them, and they are taken back")
+    assert made.notes[0].endswith("; they are outside every budget, and are removed")
 
 
 def test_repeats(covid: Any) -> None:
@@ -270,9 +270,9 @@ def test_unjudged_documents_and_topics() -> None:
     assert made.documents["requested"].to_list() == [2, 4, 4]
     assert made.documents["judged"].to_list() == [1, 3, 3]
     assert made.notes[0] == (
-        "1 document of the pool without a judgment; when asked for, they are taken for not relevant"
+        "1 document of the pool without a judgment; if requested, counted as not relevant"
     )
-    assert made.notes[1] == "1 topic without judgments left aside"
+    assert made.notes[1] == "1 topic without judgments excluded"
     judged = pooling(runs, qrels, "RR", methods="depth", budgets=1, depth=1)
     assert judged.pool.systems == ("in",)
     assert judged.documents["relevant"].to_list() == [2, 2]

@@ -163,7 +163,7 @@ def test_missing_topics_are_said() -> None:
     left = reproduce(one, two, qrels=judgments(1, 6), measures="P@10", topics="intersection")
     assert left.scores["topics"].to_list() == [4, 6]
     assert left.effects["topics"].to_list() == [4]
-    assert "P@10: baseline: 2 topics with scores on the original side only, left out" in left.notes
+    assert "P@10: baseline: 2 topics with scores on the original side only, excluded" in left.notes
 
 
 def test_unjudged_topics_do_not_count() -> None:
@@ -243,7 +243,7 @@ def test_what_is_not_defined_is_null_and_noted() -> None:
     assert row["reproduced RI"] == pytest.approx(1.0)
     assert "ER is not defined: the original effect is 0" in found.notes
     assert "RI and DRI are not defined: the original baseline has the mean 0" in found.notes
-    assert "nRMSE needs a lowest and a highest score, and none are known" in found.notes
+    assert "nRMSE requires a lowest and a highest score, which are not known; pass bounds" in found.notes
     outside = reproduce_scores({"baseline": [0.5, 2]}, {"baseline": [0.5, 1]}, bounds=(0, 1))
     assert outside.scores["nRMSE"][0] is None
     assert "nRMSE is not defined: scores outside 0 to 1" in outside.notes
@@ -264,8 +264,8 @@ def test_partial_scores_in_a_replication() -> None:
     assert found.effects.select("topics", "other topics").row(0) == (2, 2)
     assert found.scores.filter(role="advanced")["topics"][0] == 3
     assert found.notes == (
-        "effects: 1 topic of the original side with scores of one role only, left out",
-        "ER has no limits: the original effect may be 0",
+        "effects: 1 topic of the original side with scores of one role only, excluded",
+        "ER has no confidence interval: the original effect may be 0",
     )
 
 

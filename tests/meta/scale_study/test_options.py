@@ -45,7 +45,7 @@ def test_beyond_reach_at_once(
         )
     assert time.process_time() - start < 10
     assert steps == []
-    start_of = f"the study needs exact ranks, which are beyond reach for {', '.join(beyond)}: "
+    start_of = f"the study requires exact ranks, which cannot be computed for {', '.join(beyond)}: "
     assert str(caught.value).startswith(start_of)
     assert "\n" not in str(caught.value)
 

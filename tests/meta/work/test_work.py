@@ -273,7 +273,7 @@ def test_jobs_folders_and_resuming_change_nothing(
     assert {path: path.read_bytes() for path in sorted(tmp_path.glob("*.parquet"))} == written
     for table, frame in again.frames().items():
         assert frame.equals(frames[table])
-    with pytest.raises(PolicyError, match="holds another study: (seed|depth) was"):
+    with pytest.raises(PolicyError, match="contains another study: (seed|depth) was"):
         study(scores, folder=tmp_path, seed=1)
 
 

@@ -90,5 +90,5 @@ def test_two_systems_are_needed() -> None:
     scores = random_scores(2)
     with pytest.raises(cf.PolicyError, match="'s0' and 's0' are one system; name two"):
         difference_bars(scores, "s0", "s0")
-    with pytest.raises(cf.PolicyError, match="there is no system 'x'"):
+    with pytest.raises(cf.PolicyError, match="unknown system 'x'"):
         difference_scatter(scores, "s0", "x")

@@ -124,13 +124,13 @@ def test_what_cannot_be_drawn(scores: cf.Scores, message: str) -> None:
 
 def test_unknown_systems() -> None:
     scores = random_scores(3)
-    with pytest.raises(cf.PolicyError, match=r"there is no system 's22'; did you mean 's2'"):
+    with pytest.raises(cf.PolicyError, match=r"unknown system 's22'; did you mean 's2'"):
         charts.box_plot(scores, systems=["s22"])
     with pytest.raises(cf.PolicyError, match="list of systems is empty"):
         charts.difficulty_map(scores, systems=[])
     with pytest.raises(cf.PolicyError, match="systems are a list of names, not '3'"):
         charts.box_plot(scores, systems=3)  # type: ignore[arg-type]
-    with pytest.raises(cf.PolicyError, match="there is no system '4'"):
+    with pytest.raises(cf.PolicyError, match="unknown system '4'"):
         charts.box_plot(scores, systems=[4])  # type: ignore[list-item]
     with pytest.raises(cf.PolicyError):
         charts.box_plot(3)

@@ -74,7 +74,7 @@ def test_without_intervals(options: dict[str, str]) -> None:
 
 
 def test_unknown_reference() -> None:
-    with pytest.raises(cf.PolicyError, match="there is no system 'x'"):
+    with pytest.raises(cf.PolicyError, match="unknown system 'x'"):
         intervals_chart(cf.compare(random_scores(3)), reference="x")
 
 

@@ -110,9 +110,9 @@ def test_what_is_not_there() -> None:
     ev = figure_8()
     with pytest.raises(cf.CranfieldError, match="topic '2' has no relevant documents"):
         precision_recall(ev, topic="2")
-    with pytest.raises(cf.PolicyError, match="there is no topic '3'"):
+    with pytest.raises(cf.PolicyError, match="unknown topic '3'"):
         precision_recall(ev, topic="3")
-    with pytest.raises(cf.PolicyError, match="there is no system 'two'"):
+    with pytest.raises(cf.PolicyError, match="unknown system 'two'"):
         precision_recall(ev, systems=["two"])
     for levels in ([], [0.5], [0, 1.1], [-0.1, 1], [0, float("nan")]):
         with pytest.raises(cf.PolicyError, match="two levels of recall or more, from 0 to 1"):

@@ -95,9 +95,6 @@ TREC = Judgments("trec", topics=50, judged=1737, relevant=95, seed=8)
 MSMARCO = Judgments("msmarco", topics=6980, judged=1.07, relevant=1.07, seed=19)
 """Like the small development set of MS MARCO: many queries, hardly more than one answer each."""
 
-TENFOLD = Judgments("msmarco-tenfold", topics=69_800, judged=1.07, relevant=1.07, seed=19)
-"""Those ten times, for topics of other names."""
-
 _GENERATED = (
     DataSet("A", TREC, runs=1, depth=1000, seed=1),
     DataSet("C", TREC, runs=129, depth=1000, seed=3),
@@ -111,14 +108,14 @@ VARIANTS = {
     "shuffled": ("C", "D"),
     "blanks": ("C", "D"),
     "ties": ("A", "C", "D", "E"),
-    **dict.fromkeys((*ARCHIVES, "tenfold"), ("D",)),
+    **dict.fromkeys(ARCHIVES, ("D",)),
 }
 """Other forms of the same lines, and of which data sets there are such."""
 
 _VARIANTS = tuple(
     DataSet(
         f"{source.name}-{variant}",
-        TENFOLD if variant == "tenfold" else source.judgments,
+        source.judgments,
         source.runs,
         source.depth,
         source.seed + 100 * number,

@@ -1,7 +1,6 @@
 """Generate the benchmark data: `python -m benchmarks.generate [--out DIR] [--only A,C,...]`.
 
-What exists already with the same settings is kept. The whole takes 5.3 GB, of which
-`D-tenfold` 2.6 GB.
+What exists already with the same settings is kept. The whole takes 2.7 GB.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import numpy as np
 if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.datasets import DATA_SETS, DEFAULT_FOLDER, MSMARCO, TENFOLD, DataSet, Judgments
+from benchmarks.datasets import DATA_SETS, DEFAULT_FOLDER, DataSet, Judgments
 from benchmarks.rewrite import (
     open_gzip,
     open_xz,
@@ -30,7 +29,6 @@ from benchmarks.rewrite import (
     write_blanks,
     write_packed,
     write_shuffled,
-    write_tenfold,
     write_ties,
 )
 from benchmarks.simulate import retrieve, world_of
@@ -44,7 +42,6 @@ _REWRITERS: dict[str, Callable[[Path, Path, np.random.Generator], None]] = {
     "shuffled": write_shuffled,
     "blanks": write_blanks,
     "ties": write_ties,
-    "tenfold": write_tenfold,
     "gz": partial(write_packed, open_gzip),
     "zst": partial(write_packed, open_zstd),
     "xz": partial(write_packed, open_xz),
@@ -85,9 +82,6 @@ def _once(folder: Path, settings: dict[str, object], make: Callable[[], None]) -
 
 
 def _qrels(root: Path, judgments: Judgments) -> None:
-    if judgments == TENFOLD:
-        write_tenfold(MSMARCO.path(root), judgments.path(root))
-        return
     world = world_of(judgments)
     with judgments.path(root).open("w", encoding="ascii", newline="\n") as file:
         for topic in world.topics:

@@ -1,4 +1,4 @@
-"""The measurements: ours and a peer in turn, variants of the data, and the import."""
+"""The measurements: ours and a peer in turn, and variants of the data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 
 from benchmarks.agreement import Agreement
@@ -16,13 +15,6 @@ from benchmarks.process import Failure, Timing, timed, warm
 from benchmarks.tasks import PEERS, UNPACKERS, Peer, fill, unpacking
 
 Pairs = list[tuple[Timing, Timing]]
-
-STARTS = {
-    "python -c pass": ("-c", "pass"),
-    'python -c "import numpy, polars"': ("-c", "import numpy, polars"),
-    'python -c "import cranfield"': ("-c", "import cranfield"),
-}
-"""What is started, each beside the first."""
 
 
 @dataclass
@@ -71,10 +63,8 @@ class Bench:
         return self._run("cranfield", self.ours, self.python, data)
 
     def run_peer(self, peer: Peer, data: DataSet) -> Timing | Failure:
-        if not peer.own:
-            return self._run(peer.name, peer.command, self.peer_python, data)
-        parts = [self.ours if part == "{ours}" else (part,) for part in peer.command]
-        return self._run(peer.name, [*chain(*parts)], self.python, data)
+        python = self.python if peer.own else self.peer_python
+        return self._run(peer.name, peer.command, python, data)
 
     def agreement(self, first: Path, second: Path) -> Agreement | Failure:
         """Compare two outputs in another process, to keep this one small."""
@@ -166,21 +156,6 @@ def compare_variants(
             result.agreement = bench.agreement(
                 bench.output("cranfield", data), bench.output("cranfield", clean)
             )
-    return results
-
-
-def measure_import(bench: Bench, repeat: int) -> dict[str, Result]:
-    """Measure starting Python alone and with more, in turn, after one untimed round."""
-    results = {name: Result() for name in STARTS}
-    for number in range(repeat + 1):
-        for name, told in STARTS.items():
-            out, err = bench.scratch / "import.out", bench.scratch / "import.err"
-            outcome = timed([bench.python, *told], out, err)
-            if number or isinstance(outcome, Failure):
-                _note(results[name], outcome)
-    bare, *others = results.values()
-    for other in others:
-        other.pairs = list(zip(other.timings, bare.timings, strict=False))
     return results
 
 

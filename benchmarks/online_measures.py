@@ -1,11 +1,10 @@
 """Time, memory and exactness of online measures on large logs.
 
-    python -m benchmarks.online_measures [--pages 1000000] [--folder DIR] [--ways lazy read duckdb]
+    python -m benchmarks.online_measures [--pages 1000000] [--folder DIR] [--ways lazy read]
 
 Simulated logs of as many pages, of ten results each, and of four times as many are written as
-Parquet, and all measures of pages are computed: of lazy files, of a log that is read,
-and by DuckDB, which has to find the same to the bit. Each is a process of its own, whose time and
-peak memory are printed.
+Parquet, and all measures of pages are computed, of lazy files and of a log that is read, the same
+to the bit. Each is a process of its own, whose time and peak memory are printed.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import numpy as np
 import polars as pl
 
 NAMES = ("pages", "results", "clicks")
-WAYS = ("lazy", "read", "duckdb")
+WAYS = ("lazy", "read")
 BATCH = 500_000
 
 
@@ -86,7 +85,7 @@ def of_pages() -> list[str]:
     return [name for name in every if name != "GoodAbandonment"]
 
 
-def measured(folder: Path, way: str, by: str | None) -> dict[str, Any]:
+def measured(folder: Path, way: str) -> dict[str, Any]:
     """Compute all measures of pages, and say how long it took, and how much memory."""
     import cranfield as cf
 
@@ -95,14 +94,10 @@ def measured(folder: Path, way: str, by: str | None) -> dict[str, Any]:
     log: Any
     if way == "read":
         log = cf.online.read_log(*files.values())
-    elif way == "lazy":
-        log = {name: pl.scan_parquet(file) for name, file in files.items()}
     else:
-        import duckdb
-
-        log = {name: duckdb.read_parquet(str(file)) for name, file in files.items()}
+        log = {name: pl.scan_parquet(file) for name, file in files.items()}
     read = time.perf_counter() - start
-    found = cf.online.measure(log, of_pages(), by)
+    found = cf.online.measure(log, of_pages())
     seconds = time.perf_counter() - start
     used = resource.getrusage(resource.RUSAGE_SELF)
     peak = used.ru_maxrss / 1e6
@@ -117,12 +112,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--pages", type=int, default=1_000_000)
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS[:2])
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
     parser.add_argument("--times", type=int, nargs="*", default=[1, 4])
     parser.add_argument("--way", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.way:
-        print(json.dumps(measured(asked.folder, asked.way, None)))
+        print(json.dumps(measured(asked.folder, asked.way)))
         return
     folder = asked.folder or Path(tempfile.mkdtemp())
     for times in asked.times:

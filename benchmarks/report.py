@@ -41,11 +41,6 @@ def variants_text(clean: DataSet, results: Mapping[str, Result], floor: float) -
     return text
 
 
-def import_text(results: Mapping[str, Result], floor: float) -> str:
-    """Starting Python alone, and with more."""
-    return _table("import: starting Python alone, and with more", "ratio", results, floor)
-
-
 def overview_text(results: Mapping[str, Mapping[str, Result]]) -> str:
     """Return the ratios of all parts in which we are compared with others."""
     columns = [

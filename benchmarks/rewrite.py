@@ -1,4 +1,4 @@
-"""A run in other forms: in random order, with irregular blanks, with ties, ten times, packed.
+"""A run in other forms: in random order, with irregular blanks, with ties, packed.
 
 The first three work on bytes as NumPy arrays, since a Python loop over millions of lines would
 take longer than generating them did.
@@ -59,14 +59,6 @@ def write_ties(source: Path, target: Path, rng: np.random.Generator) -> None:
             after = int(ends[0] - np.flatnonzero(part[: ends[0]] == _BLANK)[-1])
             keep[ends[:, None] - after - np.arange(1, 5)] = False
             file.write(part[keep].tobytes())
-
-
-def write_tenfold(source: Path, target: Path, _: object = None) -> None:
-    """Write the lines of a file ten times, the first two digits of topics saying which time."""
-    lines = source.read_bytes().removesuffix(b"\n")
-    with target.open("wb") as file:
-        for time in range(10, 20):
-            file.write(b"%d" % time + lines.replace(b"\n", b"\n%d" % time) + b"\n")
 
 
 def write_packed(

@@ -29,19 +29,14 @@ from benchmarks.measure import (
     Result,
     compare,
     compare_variants,
-    measure_import,
     prepare,
 )
 from benchmarks.process import Failure, memory_floor
-from benchmarks.report import comparison_text, import_text, overview_text, variants_text
+from benchmarks.report import comparison_text, overview_text, variants_text
 from benchmarks.tasks import OURS, PEERS, Peer, missing, peer_versions, versions
 
 _ALL = (*(name for name, peer in PEERS.items() if not peer.own), "limit", "numpy, polars")
 _QUICK = tuple(name for name in _ALL if not PEERS[name].slow)
-
-
-_FEWEST_TESTS = 5
-"""Tests of significance take milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -75,20 +70,12 @@ class Part:
 _REPEAT, _DATA = ("--repeat", "{repeat}"), ("--data", "{data}")
 
 _PARTS = {
-    "import": Part(),
     "startup": Part(("A",), program=("startup", *_REPEAT, *_DATA)),
     **{name: Part((name,), _ALL) for name in ("A", "C", "D", "E")},
     "ties": Part(("A-ties", "C-ties", "D-ties", "E-ties"), _QUICK, most=2),
     "variants": Part(variants=("C", "D"), forms=("shuffled", "blanks")),
     "archives": Part(("D-gz",), ("pytrec_eval", "trec_eval"), ("D",), ARCHIVES, most=2),
     "dicts": Part(("A", "D"), program=("dicts", *_REPEAT, *_DATA)),
-    "large": Part(("D-tenfold",), ("one processor", "limit"), most=1),
-    "dask": Part(("C",), ("two Dask workers",)),
-    "many": Part(("D",), program=("many", *_DATA)),
-    "significance": Part(program=("significance", "--repeat", "{more}")),
-    "scales": Part(program=("scales",)),
-    "intents": Part(program=("intents",)),
-    "dominance": Part(program=("dominance",)),
 }
 
 _SINGLE = {name: Part((name,), _QUICK) for name in DATA_SETS if name not in _PARTS}
@@ -96,9 +83,6 @@ _SINGLE = {name: Part((name,), _QUICK) for name in DATA_SETS if name not in _PAR
 
 _LARGE = {"C", "D", "E"}
 """The data sets on which slow peers take a minute."""
-
-_FEWEST_IMPORTS = 10
-"""An import takes a fraction of a second, so more repetitions cost nothing."""
 
 
 def main() -> None:
@@ -132,10 +116,6 @@ def _measure(bench: Bench, options: argparse.Namespace) -> dict[str, dict[str, R
     """Measure and print part by part, so that one sees results as they come."""
     results: dict[str, dict[str, Result]] = {}
     parts = {name: part for name, part in {**_PARTS, **_SINGLE}.items() if name in options.only}
-    if "import" in parts:
-        repeat = max(options.repeat, _FEWEST_IMPORTS)
-        results["import"] = measure_import(bench, repeat)
-        _print(import_text(results["import"], memory_floor()))
     _generate(bench.data, parts.values())
     beside = dict.fromkeys(name for part in parts.values() for name in part.beside)
     prepare(bench, [peer for peer in options.peers if peer.name in {*beside, "beside"}])
@@ -143,8 +123,7 @@ def _measure(bench: Bench, options: argparse.Namespace) -> dict[str, dict[str, R
         repeat = min(options.repeat, part.most)
         if part.program:
             _say("")
-            more = max(options.repeat, _FEWEST_TESTS)
-            places = {"{repeat}": str(repeat), "{more}": str(more), "{data}": str(bench.data)}
+            places = {"{repeat}": str(repeat), "{data}": str(bench.data)}
             module, *told = [places.get(word, word) for word in part.program]
             command = [sys.executable, "-m", f"benchmarks.{module}", *told]
             if subprocess.run(command, check=False, cwd=HERE.parent).returncode:

@@ -48,7 +48,7 @@ class Peer:
     Attributes
     ----------
     command
-        How to score runs; its means go to standard output. `{ours}` stands for our command.
+        How to score runs; its means go to standard output.
     module
         The module that must be there to import.
     packages
@@ -74,10 +74,6 @@ class Peer:
     means: bool = True
     slow: bool = False
     decimals: int | None = None
-
-
-DASK = str(HERE / "dask.yml")
-"""Settings that let Dask judge the runs."""
 
 
 def _script(name: str) -> tuple[str, ...]:
@@ -109,11 +105,9 @@ PEERS = {
         ),
         Peer("limit", _script("limit"), own=True),
         Peer("numpy, polars", ("{python}", "-c", "import numpy, polars"), own=True, means=False),
-        Peer("one processor", ("taskset", "-c", "0", "{ours}"), own=True),
-        Peer("two Dask workers", ("{ours}", "--settings", DASK, "--jobs", "2"), own=True),
     )
 }
-"""The tools of others, a program in C as the limit, the least that we can take, ours otherwise."""
+"""The tools of others, a program in C as the limit, and the least that we can take."""
 
 _PROBE = """
 import importlib.metadata, importlib.util, json, sys

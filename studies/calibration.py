@@ -11,7 +11,6 @@ rate, half of the systems do differ. Prints tables in Markdown.
 from __future__ import annotations
 
 import argparse
-import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
@@ -251,7 +250,6 @@ def main() -> None:
             for name, correction in FAMILIES_UNEQUAL
         },
     }
-    started = time.time()
     # A fork would copy Polars without its threads.
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         for title, every in parts.items():
@@ -268,7 +266,6 @@ def main() -> None:
             }
             found = {name: [one.result() for one in some] for name, some in cells.items()}
             print(table(title, found), flush=True)
-    print(f"({time.time() - started:.0f} s)")
 
 
 if __name__ == "__main__":

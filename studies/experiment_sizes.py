@@ -1,11 +1,10 @@
 """Rejection rates of the tests of A/B experiments under the null hypothesis.
 
-    python -m studies.experiment_sizes [LOG]
+    python -m studies.experiment_sizes
     python -m studies.experiment_sizes unequal [EXPERIMENTS]
 
 The first command prints the tables of docs/experiments.md for equal splits, from 10,000 A/A
-experiments each. With LOG, any log that `read_log` reads, its units are reassigned 10,000 times
-too. The second command prints the table for unequal splits: 1,000 users, 10% treated.
+experiments each. The second command prints the table for unequal splits: 1,000 users, 10% treated.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.shares import wilson
 from cranfield.base.streams import stream
-from cranfield.online import analyse_experiment, read_log, replay_aa, simulated_log
+from cranfield.online import analyse_experiment
 from cranfield.online.experiments.design import chi_square
 from cranfield.online.experiments.estimates import Effects, always_valid
 from cranfield.online.experiments.metrics import Moments, Placed, arm_means
@@ -269,12 +268,6 @@ def main() -> None:
     for name in POPULATIONS:
         found = watched(name)
         print(f"{name:11}", *(f"{one} {share:.4f}" for one, share in found.items()), flush=True)
-    logs = [("simulated log", simulated_log(), "user")]
-    logs += [(path, read_log(path), "session") for path in sys.argv[1:]]
-    for name, log, unit in logs:
-        print(f"\n{name}: replays of {unit}s")
-        measures = ["CTR", "ClickRR", "Abandonment"]
-        print(replay_aa(log, measures, unit=unit, replays=EXPERIMENTS), flush=True)
 
 
 if __name__ == "__main__":

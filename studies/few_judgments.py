@@ -1,15 +1,13 @@
 """What are scores worth that have few judgments of people and many labels of a judge?
 
     python -m studies.few_judgments FOLDER [--samples 4000] [--trec8 FOLDER]
-        [--parts means strata documents topics]
+        [--parts strata documents topics]
 
 FOLDER holds LLMJudge: `llmjudge_test_qrel_idx.txt` and `submissions/`; the other one TREC-8 ad hoc.
 Prints, in Markdown:
 
-- means: limits of the share of pairs with a grade of 2 or more, from n pairs that people judged, by
-  judges of different quality and by one of random grades: how often they hold it, and how wide they
-  are beside those of people alone;
-- strata: the same with as many pairs of each topic, for these pairs;
+- strata: how often limits of the share of pairs with a grade of 2 or more hold it, from as many
+  judged pairs of each topic, and how wide they are beside those of people alone;
 - documents: means over samples of corrected P@10, DCG@10 and RBP beside those of all judgments, in
   standard errors, for label sets as runs, and for the runs of TREC-8 with a judge that is made up;
   and how often the limits of both kinds hold the true score;
@@ -20,7 +18,6 @@ Prints, in Markdown:
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,7 +42,6 @@ from cranfield.collection.qrels import Qrels
 SEED = 20261122
 JUDGES = ("Olz-gpt4o", "NISTRetrieval-instruct1", "TREMA-nuggets")
 RANDOM = "random grades"
-SIZES = (20, 50, 100)
 MEASURES = ("P(rel=2)@10", "DCG@10", "RBP(rel=2)")
 BY_TOPIC = ("AP(rel=2)", "nDCG@10")
 CHUNK = 200
@@ -101,40 +97,6 @@ def held(found: Any, truth: Any) -> tuple[int, float]:
     """How many limits hold the truth, and the sum of their widths."""
     inside = (found.low <= truth + 1e-12) & (truth - 1e-12 <= found.high)
     return int(inside.sum()), float((found.high - found.low).sum())
-
-
-def means(labels: Labels, samples: int) -> None:
-    """Simple random samples of all pairs."""
-    rows(
-        "judge | correlation | labels | covers | humans only | width | humans only | lambda",
-        number=8,
-    )
-    human = (labels.human.grades >= 2).astype(np.float64)
-    truth = float(human.mean())
-    for name in (*JUDGES, RANDOM):
-        judge = (labels.grades[name] >= 2).astype(np.float64)
-        correlation = float(np.corrcoef(human, judge)[0, 1])
-        for size in SIZES:
-            total, used = np.zeros(4), 0.0
-            for chunk in chunks(samples):
-                taken = [stream(SEED, 1, size, k).choice(human.size, size, False) for k in chunk]
-                given = np.full((len(chunk), human.size), np.nan)
-                np.put_along_axis(given, np.array(taken), human[np.array(taken)], axis=1)
-                both = corrected_mean(given, judge, seed=SEED)
-                alone = corrected_mean(given, judge, lambda_=0)
-                total += (*held(both, truth), *held(alone, truth))
-                used += float(both.lambda_.sum())
-            hit, width, hit_alone, width_alone = (total / samples).tolist()
-            row(
-                name,
-                round(correlation, 2),
-                size,
-                hit,
-                hit_alone,
-                width,
-                width_alone,
-                round(used / samples, 2),
-            )
 
 
 def strata(labels: Labels, samples: int) -> None:
@@ -299,13 +261,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--trec8", type=Path)
     parser.add_argument("--samples", type=int, default=4000)
-    every = ("means", "strata", "documents", "topics")
+    every = ("strata", "documents", "topics")
     parser.add_argument("--parts", nargs="*", default=every, choices=every)
     given = parser.parse_args()
-    started = time.perf_counter()
     labels = llmjudge(given.folder)
-    if "means" in given.parts:
-        means(labels, given.samples)
     if "strata" in given.parts:
         strata(labels, given.samples)
     sets = {name: labels.of(name) for name in labels.grades if name != RANDOM}
@@ -337,7 +296,6 @@ def main() -> None:
             for judge in (*JUDGES, RANDOM):
                 by_judge = cf.evaluate(runs, labels.of(judge), measure)[measure].values.T
                 by_topic(judge, people, by_judge, measure, given.samples)
-    print(f"\n{time.perf_counter() - started:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,25 +1,22 @@
 """How often do tests err, and how much do they find, on systems that are like real ones?
 
     python -m studies.size_and_power size|power FOLDER [--populations NAME ...] [--scores FILE ...]
-        [--tests TEST ...] [--kinds KIND ...] [--groups GROUP ...] [--topics N ...]
-        [--sets N] [--jobs N] [--cache DIR]
+        [--tests TEST ...] [--groups GROUP ...] [--topics N ...] [--sets N] [--jobs N] [--cache DIR]
 
 FOLDER holds public data as subfolders `trec8-adhoc` (qrels, runs, `scores/adhoc8_ap.csv`),
-`trec-covid-r5` and `trec-web-2012`; populations whose data are not there are left out. Scores of
-other collections are populations too: tables of topics and systems, or of systems only.
+`trec-covid-r5` and `trec-web-2012`; populations without data are skipped. Scores of other
+collections are populations too: tables of topics and systems, or of systems only.
 
-Data sets are drawn from populations whose true means are known. `resampled` draws from the real
-topics, with replacement; `simulated` from fitted margins and a Gaussian copula, `empirical` from
-these with the ranks of real topics. For `size` all means are made equal, while spreads and
-correlations stay: any pair called different is an error. For `power` the means are those of the
-real systems, and pairs are counted by the size of their true difference.
+Topics are drawn from the real ones with replacement, so that the true means are known. For `size`
+all means are made equal, while spreads and correlations stay: any significant pair is an error. For
+`power` the means are those of the real systems.
 
 Groups of systems: `near` are ten with neighbouring means, `distinct` the same without runs that
 score as another one on half of the topics, `spread` 25 from best to worst, `all`, `pair` two
 neighbours among distinct ones. With `near`, `distinct` and `pair` data sets take turns between
 windows. A test and its correction may be followed by `+last`: all systems are compared with the
-last. Finished parts are kept in the cache; a longer study takes over what is there. Prints
-tables in Markdown.
+last. Finished parts are kept in the cache, and a longer study continues from them. Prints tables in
+Markdown.
 """
 
 from __future__ import annotations
@@ -29,8 +26,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from itertools import pairwise
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,26 +35,12 @@ import polars as pl
 from scipy.special import betaincinv
 
 import cranfield as cf
-from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.streams import stream
 from cranfield.meta.work import fingerprint, repeated, run_parts
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.pvalue_corrections import adjusted
-from cranfield.significance.corrections.resampled import (
-    CentredPairs,
-    PooledErrors,
-    maxima,
-    pvalues_of,
-    step_down,
-)
-from cranfield.significance.corrections.studentised import studentised_range_isf
-from cranfield.significance.differences import Pairs, all_pairs, ratio
-from cranfield.significance.models.anova import two_way_model
-from cranfield.significance.pairwise.means import t_test
-from cranfield.significance.registry import Options
-from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
+from cranfield.significance.simulation import Resampled
 
 TESTS = (
     "anova-2+tukey",
@@ -80,15 +62,12 @@ OF_TWO = ("t+none", "bootstrap+none", "randomisation+none", "signed-rank+none", 
 """Tests of the group `pair`."""
 
 GROUPS = ("near", "distinct", "spread", "all", "pair")
-KINDS = ("resampled", "simulated", "empirical")
 TOPICS = (25, 50)
 NEAR, SPREAD, WINDOWS, COUPLES = 10, 25, 5, 25
 PART = 50
 """Data sets in a part of the study."""
 
 RESAMPLES, LARGE_RESAMPLES, ALPHA, SEED = 999, 199, 0.05, 20261122
-EDGES = (0.0, 0.01, 0.02, 0.05, 0.1, np.inf)
-"""Of true differences, for power."""
 
 JUDGED: dict[str, tuple[str, str, str]] = {
     "TREC-8 P@10": ("trec8-adhoc", "qrels.trec8.adhoc.txt.gz", "P@10"),
@@ -100,8 +79,6 @@ JUDGED: dict[str, tuple[str, str, str]] = {
     "Web 2012 nDCG@20": ("trec-web-2012", "qrels.adhoc.txt.gz", "nDCG@20"),
 }
 """Populations by name: folder, judgments and measure."""
-
-Population = Resampled | Simulator
 
 SAVED = {"TREC-8 AP": "trec8-adhoc/scores/adhoc8_ap.csv"}
 """Populations whose scores are there as a table of systems."""
@@ -200,8 +177,8 @@ class Part:
         return said.replace("+", "--")
 
 
-def done(shared: dict[str, list[Population]], part: Part) -> pl.DataFrame:
-    """Give data sets to a test: a row for each, and each size of true differences."""
+def done(shared: dict[str, list[Resampled]], part: Part) -> pl.DataFrame:
+    """Give data sets to a test: a row for each."""
     pools = shared[part.group]
     test, correction, *last = part.test.split("+")
     rows = []
@@ -211,35 +188,25 @@ def done(shared: dict[str, list[Population]], part: Part) -> pl.DataFrame:
         drawn = pool.draw(part.topics, SEED, GROUPS.index(part.group), part.topics, at)
         own_seed = int(stream(SEED, 99, at).integers(2**31))
         started = time.perf_counter()
-        options = Options(resamples=resamples_of(part), alpha=ALPHA, seed=own_seed, jobs=1)
-        if (direct := DIRECT.get(f"{test}+{correction}")) is not None and not last:
-            pairs = all_pairs(drawn)
-            first, second = pairs.first, pairs.second
-            said = np.sign(pairs.differences_of(drawn.mean(axis=0))) * direct(pairs, options)
-        else:
-            found = compare(
-                labelled(drawn),
-                test=test,
-                correction=correction,
-                baseline=str(drawn.shape[1]) if last else None,
-                resamples=options.resamples,
-                alpha=ALPHA,
-                seed=own_seed,
-                jobs=1,
-            )
-            first, second = found.first, found.second
-            said = np.sign(found.difference) * found.is_significant()
+        found = compare(
+            labelled(drawn),
+            test=test,
+            correction=correction,
+            baseline=str(drawn.shape[1]) if last else None,
+            resamples=resamples_of(part),
+            alpha=ALPHA,
+            seed=own_seed,
+            jobs=1,
+        )
+        first, second = found.first, found.second
+        said = np.sign(found.difference) * found.is_significant()
         took = time.perf_counter() - started
         true = pool.means[first] - pool.means[second]
         true[np.abs(true) < 1e-9] = 0.0
-        size = np.searchsorted(EDGES, np.abs(true), side="left")
         right = (said != 0) & (said == np.sign(true))
         wrong = (said != 0) & ~right
-        for one in np.unique(size):
-            where = size == one
-            counts = (int(where.sum()), int(right[where].sum()), int(wrong[where].sum()))
-            rows.append((at, int(one), *counts, took))
-    names = ("set", "size", "pairs", "right", "wrong", "seconds")
+        rows.append((at, said.size, int(right.sum()), int(wrong.sum()), took))
+    names = ("set", "pairs", "right", "wrong", "seconds")
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
@@ -248,63 +215,10 @@ def resamples_of(part: Part) -> int:
     return LARGE_RESAMPLES if (part.group, part.test) == ("all", "t+bootstrap-max-t") else RESAMPLES
 
 
-def bootstrapped_tukey(pairs: Pairs, options: Options) -> Bools:
-    family = PooledErrors.of(pairs)
-    pvalue = pvalues_of(np.abs(family.t), maxima([family], options))
-    return np.asarray(pvalue <= options.alpha)
-
-
-def tukey(pairs: Pairs, options: Options) -> Bools:
-    model = two_way_model(pairs.values)
-    q = np.abs(ratio(model.differences(pairs), model.standard_errors(pairs))) * np.sqrt(2)
-    return np.asarray(q > tukey_quantile(options.alpha, pairs.systems, model.df))
-
-
-@lru_cache
-def tukey_quantile(alpha: float, systems: int, df: float) -> float:
-    return float(studentised_range_isf(alpha, systems, df))
-
-
-def holm(pairs: Pairs, options: Options) -> Bools:
-    return adjusted(t_test(pairs, options).pvalue, "holm") <= options.alpha
-
-
-def romano_wolf(pairs: Pairs, options: Options) -> Bools:
-    return step_down([CentredPairs.of(pairs)], options)[0] <= options.alpha
-
-
-DIRECT: dict[str, Callable[[Pairs, Options], Bools]] = {
-    "anova-2+bootstrap-tukey": bootstrapped_tukey,
-    "anova-2+tukey": tukey,
-    "t+holm": holm,
-    "t+bootstrap-max-t": romano_wolf,
-}
-"""Tests that need no table, interval or note: which pairs they find, as `compare` does."""
-
-
-def population(values: Floats, kind: str, equal: bool) -> Population:
+def population(values: Floats, equal: bool) -> Resampled:
     """Make the population that data sets are drawn from."""
-    if kind == "resampled":
-        real = Resampled(values)
-        return real.with_means(float(values.mean())) if equal else real
-    varied = np.flatnonzero(np.ptp(values, axis=0) > 0)
-    copula = "gaussian" if kind == "simulated" else kind
-    fitted = fit_simulator(values[:, varied], copula=copula)
-    if not equal:
-        return fitted
-    mean = float(fitted.means.mean())
-    # Runs that hardly find anything cannot be made as good as others.
-    return fitted.select(
-        [k for k in range(varied.size) if reaches(fitted.select([k]), mean)]
-    ).with_means(mean)
-
-
-def reaches(system: Simulator, mean: float) -> bool:
-    try:
-        system.with_means(mean)
-    except CranfieldError:
-        return False
-    return True
+    real = Resampled(values)
+    return real.with_means(float(values.mean())) if equal else real
 
 
 def labelled(values: Floats) -> Scores:
@@ -314,24 +228,24 @@ def labelled(values: Floats) -> Scores:
 
 
 def studied(
-    name: str, values: Floats, kind: str, given: argparse.Namespace
+    name: str, values: Floats, given: argparse.Namespace
 ) -> dict[tuple[str, str, int], pl.DataFrame]:
     """Return what each test said, by group, test and number of topics."""
     parts: dict[tuple[str, str, int], list[Part]] = {}
-    pools: dict[str, list[Population]] = {}
+    pools: dict[str, list[Resampled]] = {}
     for group in given.groups:
         every = windows(values, group)
         if not every:
             continue
-        pools[group] = [population(values[:, one], kind, given.what == "size") for one in every]
+        pools[group] = [population(values[:, one], given.what == "size") for one in every]
         for test in tests_of(group, given):
             for topics in given.topics:
                 parts[group, test, topics] = [
                     Part(test, group, topics, start, stop)
                     for _, start, stop in repeated([topics], given.sets, PART).values()
                 ]
-    slug = "".join(one if one.isalnum() else "-" for one in f"{given.what} {kind} {name}")
-    about = {"study": given.what, "kind": kind, "scores": fingerprint(labelled(values))}
+    slug = "".join(one if one.isalnum() else "-" for one in f"{given.what} {name}")
+    about = {"study": given.what, "scores": fingerprint(labelled(values))}
     found = {}
     for cell, some in parts.items():
         print(*cell, name, file=sys.stderr, flush=True)
@@ -368,17 +282,6 @@ def interval(errors: int, sets: int) -> str:
     return f"{100 * low:.1f}-{100 * high:.1f}"
 
 
-def by_window(frames: list[pl.DataFrame]) -> list[str]:
-    """Write the same for each window, which data sets take in turn."""
-    every = pl.concat(
-        frame.select(
-            (pl.col("set") * len(frames) + k).alias("set"), "wrong", window=pl.col("set") % WINDOWS
-        )
-        for k, frame in enumerate(frames)
-    )
-    return [any_error(every.filter(window=k)) for k in range(WINDOWS)]
-
-
 def rates(frame: pl.DataFrame) -> str:
     """Write the share of pairs found, and of those found in the wrong direction, in percent."""
     right, wrong, pairs = (int(frame[name].sum()) for name in ("right", "wrong", "pairs"))
@@ -393,7 +296,7 @@ def table(rows: dict[str, list[str]], heads: list[str]) -> str:
 
 
 def shown(found: dict[str, dict[tuple[str, str, int], pl.DataFrame]], given: Any) -> None:
-    """Print the tables of one kind of population."""
+    """Print the tables."""
     for group in given.groups:
         tests = tests_of(group, given)
         cells = [
@@ -413,24 +316,12 @@ def shown(found: dict[str, dict[tuple[str, str, int], pl.DataFrame]], given: Any
         what = "any error" if given.what == "size" else "any pair in the wrong direction"
         print(f"### {group}: {what}, percent of {sets:,} data sets\n")
         print(table(rows, heads), flush=True)
-        if group in ("near", "distinct"):
-            print(f"### {group}: the same by window, from best to worst, over all columns\n")
+        if given.what == "power":
+            print(f"### {group}: pairs found / found in the wrong direction, percent\n")
             rows = {
-                test: by_window([found[name][group, test, topics] for name, topics in cells])
+                test: [rates(found[name][group, test, topics]) for name, topics in cells]
                 for test in tests
             }
-            print(table(rows, [str(k + 1) for k in range(WINDOWS)]), flush=True)
-        if given.what == "size":
-            continue
-        for name, topics in cells:
-            rows = {}
-            for test in tests:
-                frame = found[name][group, test, topics]
-                of = [frame, *(frame.filter(pl.col("size") == k) for k in range(1, len(EDGES)))]
-                rows[test] = [rates(one) for one in of]
-            heads = ["all pairs", *(f"{low:g} to {high:g}" for low, high in pairwise(EDGES))]
-            print(f"#### {group}, {name}, {topics} topics: found / found in the wrong direction\n")
-            print("Percent of pairs, by true difference.\n")
             print(table(rows, heads), flush=True)
 
 
@@ -442,7 +333,6 @@ def main() -> None:
     parser.add_argument("--populations", nargs="*", default=[], help="some of them, by name")
     parser.add_argument("--scores", nargs="*", type=Path, default=[], help="tables of scores")
     parser.add_argument("--tests", nargs="*", default=TESTS)
-    parser.add_argument("--kinds", nargs="*", default=KINDS[:1], choices=KINDS)
     parser.add_argument("--groups", nargs="*", default=GROUPS, choices=GROUPS)
     parser.add_argument("--topics", nargs="*", type=int, default=TOPICS)
     parser.add_argument("--sets", type=int, default=1000, help="data sets of each cell")
@@ -457,10 +347,8 @@ def main() -> None:
         kept = len(distinct(values))
         print(f"- {name}: {values.shape[1]} systems ({kept} distinct), {len(values)} topics")
     started = time.time()
-    for kind in given.kinds:
-        print(f"\n## {given.what}, {kind} topics\n")
-        found = {name: studied(name, values, kind, given) for name, values in scores.items()}
-        shown(found, given)
+    found = {name: studied(name, values, given) for name, values in scores.items()}
+    shown(found, given)
     print(f"Seed {SEED}, {RESAMPLES} samples, alpha {ALPHA}. ({time.time() - started:.0f} s)")
 
 

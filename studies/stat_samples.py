@@ -1,13 +1,14 @@
-"""Do samples of a pool keep their chances, and are estimates from them right?
+"""What is said of samples, orders and stopping rules on TREC-8 (docs/sampling.md, docs/pools.md).
 
-    python -m studies.stat_samples FOLDER [--samples N] [--size N] [--design NAME] [--scored N]
+    python -m studies.stat_samples FOLDER [--samples N]
 
-FOLDER holds public data as subfolder `trec8-adhoc` (qrels, runs). Runs whose top 100 are all judged
-make the pool. Samples are drawn with seeds 0, 1, ... and printed is: how far the frequencies with
-which documents were drawn are from their chances, in standard errors, whose spread should be 1; for
-how many topics the mean estimated number of relevant documents is within 3 standard errors of the
-true one; what the estimated standard errors are beside the spread of the estimates; whether
-written judgments read back the same; and how statAP of some samples orders the runs beside AP.
+FOLDER holds `qrels.trec8.adhoc.txt.gz` and `runs/`. Runs whose top 100 are all judged make the
+pool. Printed of samples with seeds 0, 1, ...: how far the frequencies with which documents were
+drawn are from their inclusion probabilities, in standard errors, whose spread should be 1; for how
+many topics the mean estimated number of relevant documents is within 3 standard errors of the true
+number; the estimated standard errors beside the spread of the estimates; and how statAP of ten
+samples orders the runs beside AP. Then the relevant documents that Hedge finds by both ways to sum,
+and where stopping rules stop in the order of MaxMean.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -25,27 +25,28 @@ from cranfield.collection.files.many_runs import Runs
 from cranfield.collection.qrels import Qrels
 from cranfield.correlation.tau import kendall_tau
 
-DEPTH = 100
+DEPTH, SIZE, SCORED = 100, 100, 10
+BUDGETS = (50, 100, 200, 300, 500, 1000)
+RULES = ("RecallTest", "Knee", "Line", "Budget")
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("folder", type=Path)
-    options.add_argument("--samples", type=int, default=2000)
-    options.add_argument("--size", type=int, default=100)
-    options.add_argument("--design", default="stat", choices=("stat", "uniform"))
-    options.add_argument("--scored", type=int, default=5)
-    given = options.parse_args()
-    folder = given.folder / "trec8-adhoc"
-    qrels = cf.read_qrels(folder / "qrels.trec8.adhoc.txt.gz")
-    runs = cf.read_runs(folder / "runs")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--samples", type=int, default=2000)
+    options = parser.parse_args()
+    qrels = cf.read_qrels(options.folder / "qrels.trec8.adhoc.txt.gz")
+    runs = cf.read_runs(options.folder / "runs")
     pool = judged_pool(runs, qrels)
-    print(pool)
-    drawn = cf.assess.sample(pool, given.design, size=given.size)
-    many_samples(drawn, qrels, given.samples)
-    round_trips(drawn, qrels)
+    print(repr(pool))
+    drawn = cf.assess.sample(pool, "stat", size=SIZE)
+    many_samples(drawn, qrels, options.samples)
     named = [run for run in runs if run.name in pool.systems]
-    of_systems(cf.read_runs(named), drawn, qrels, given.scored)
+    of_systems(cf.read_runs(named), drawn, qrels)
+    for method in ("Hedge", "Hedge(sums='plain')"):
+        found = cf.assess.order(pool, method, qrels).found(BUDGETS)
+        print(f"{method}: relevant documents after {BUDGETS} judgments: {found.tolist()}")
+    stops(pool, qrels)
 
 
 def judged_pool(runs: Runs, qrels: Qrels) -> Pool:
@@ -99,25 +100,11 @@ def many_samples(drawn: Sample, qrels: Qrels, samples: int) -> None:
     )
 
 
-def round_trips(drawn: Sample, qrels: Qrels) -> None:
-    strata = cf.assess.sample(drawn.pool, "strata", strata={10: 1.0, 50: 0.2, DEPTH: 0.05})
-    made = {
-        "prels": drawn.to_qrels(qrels, "inclusion"),
-        "xqrels": strata.to_qrels(qrels, "stratum"),
-    }
-    with TemporaryDirectory() as folder:
-        for form, one in made.items():
-            cf.write_qrels(one, Path(folder) / form)
-            back = cf.read_qrels(Path(folder) / form, format=form)
-            same = back.to_polars().equals(one.to_polars())
-            print(f"{form}: {len(one):,} judgments written and read back {'the same' * same}")
-
-
-def of_systems(runs: Runs, drawn: Sample, qrels: Qrels, scored: int) -> None:
+def of_systems(runs: Runs, drawn: Sample, qrels: Qrels) -> None:
     # What was not pooled cannot be sampled, and does not count here.
-    pooled = cf.assess.sample(drawn.pool, "uniform", size=1.0).to_qrels(qrels, "inclusion")
+    pooled = cf.assess.sample(drawn.pool, "uniform", size=1.0).to_qrels(qrels, ["inclusion"])
     full = cf.evaluate(runs, pooled, "AP")["AP"].overall()
-    for seed in range(scored):
+    for seed in range(SCORED):
         judged = drawn.again(seed).to_qrels(qrels)
         some = cf.evaluate(runs, judged, "statAP")["statAP"].overall()
         tau = kendall_tau(full, some)
@@ -125,6 +112,23 @@ def of_systems(runs: Runs, drawn: Sample, qrels: Qrels, scored: int) -> None:
             f"seed {seed}: tau of statAP with AP {float(tau):.4f}, root mean square difference"
             f" {np.sqrt(np.mean((some - full) ** 2)):.4f}, mean {np.mean(some - full):+.4f}"
         )
+
+
+def stops(pool: Pool, qrels: Qrels) -> None:
+    """Print where rules stop if they are asked after every judgment."""
+    order = cf.assess.order(pool, "MaxMean", qrels).to_polars()
+    judged, recalls = dict.fromkeys(RULES, 0), {rule: list[float]() for rule in RULES}
+    for (_,), topic in order.partition_by("topic", as_dict=True).items():
+        grades = topic["grade"].fill_null(0)
+        relevant = (grades > 0).to_numpy().cumsum()
+        first = cf.assess.stopping(grades, RULES, total=topic.height).first()
+        for rule in RULES:
+            last = first[rule] or topic.height
+            judged[rule] += last
+            recalls[rule].append(relevant[last - 1] / relevant[-1])
+    for rule, recall in recalls.items():
+        enough = sum(one >= 0.95 for one in recall)
+        print(f"{rule}: {judged[rule]:,} judged, recall {np.mean(recall):.3f}, {enough} topics")
 
 
 if __name__ == "__main__":

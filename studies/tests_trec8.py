@@ -1,6 +1,6 @@
 """The study of tests of Ferro and Sanderson (2022) on TREC-8, beside the figures of the paper.
 
-    python -m studies.tests_trec8 FOLDER [--jobs N] [--alarms N]
+    python -m studies.tests_trec8 FOLDER [--jobs N]
 
 FOLDER holds `qrels.trec8.adhoc.txt.gz` and `runs/` with the public runs of the ad hoc track. The
 paper has TREC 13: 110 runs, 249 topics. Numbers of pairs are shown in percent of all pairs: ours,
@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from cranfield.evaluation.of_runs import evaluate
-from cranfield.meta import false_alarms, split_topics
+from cranfield.meta import split_topics
 from cranfield.meta.test_studies.splits import SplitStudy
 
 SIZES = (5, 10, 25)
@@ -111,7 +111,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--alarms", type=int, default=0, help="repeats of a study of false alarms")
     given = parser.parse_args()
     started = time.perf_counter()
     runs = sorted(given.folder.glob("runs/*.xz"))
@@ -131,19 +130,6 @@ def main() -> None:
         print(side_by_side(study, what))
     for size in SIZES:
         print(consistency(study, size))
-    if given.alarms:
-        alarms = false_alarms(
-            scores.whole["nDCG"],
-            ("anova-1", "anova-2", "anova-3"),
-            by_shard=scores["nDCG"],
-            null="swapped",
-            sizes=[*SIZES, 50],
-            repeats=given.alarms,
-            jobs=given.jobs,
-        )
-        print("## False alarms\n")
-        for row in alarms.summary().rows():
-            print(*row)
 
 
 if __name__ == "__main__":

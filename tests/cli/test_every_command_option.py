@@ -186,6 +186,7 @@ def world(folder: Path) -> None:
         "high.q": j.replace(" 3", " 4"),
         "half.q": "".join(line + "\n" for k, line in enumerate(q.splitlines()) if k % 2),
         "keys.csv": "page,query\np1,q1\n",
+        "groups-of-topics.csv": "topic,group\nq1,x\nq2,y\nq3,x\n",
     }
     for name, text in files.items():
         (folder / name).write_text(text)
@@ -368,6 +369,7 @@ compare --scale: {SCORES} --scores s.csv -m> AP> nDCG@5> :: --scale ordinal
 compare --scores: --scores s.csv
 compare --scores: {SCORES} -m> AP> nDCG@5> -m> :: --scores s.csv
 compare --strict: --strict
+compare --topic-groups: --resamples> 200> --as summary :: --topic-groups groups-of-topics.csv
 evaluate --coverage: --coverage
 evaluate --groups: -m AWRF@5 :: --groups groups.csv
 evaluate --groups: --groups groups.csv
@@ -456,6 +458,7 @@ online experiment --click-actions: users.csv>log.csv --metric> m> --measure CTR 
 online experiment --click-actions:  --click-actions x
 online experiment --control: --control b
 online experiment --correction: --metric n :: --correction bonferroni
+online experiment --counts: users.csv> --metric> m> --counts a=5/20,b=7/20 :: --counts a=5/20,b=9/20
 online experiment --covariate: --covariate m=pre
 online experiment --covariate: users.csv>log.csv --metric> m> --measure CTR --control ctl :: --covariate CTR=rank
 online experiment --down: --metric big :: --down big

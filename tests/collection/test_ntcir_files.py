@@ -212,6 +212,8 @@ def test_xqrels(write: Write) -> None:
         ("prels", "1 b 0 1 -0.1", "inclusion probability -0.1 is not from 0 to 1"),
         ("prels", "1 b 0 1 nan", "is not"),
         ("prels", "1 b 0 0.5", "4 columns where a prels line has 5"),
+        ("prels", "1 b 0 1 1.01 c 1 1 0.5", "9 columns where a prels line has 5"),
+        ("xqrels", "1 0 b 1 11 0 c 1 0", "9 columns where a xqrels line has 5"),
         ("prels", "1 b x 1 0.5", "grade 'x' is not an integer"),
         ("xqrels", "1 0 b 1", "4 columns where a xqrels line has 5"),
         ("xqrels", "1 0 b 1 rel", "grade 'rel' is not an integer"),

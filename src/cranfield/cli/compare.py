@@ -12,9 +12,11 @@ import click
 from cranfield.base.errors import PolicyError, warn
 from cranfield.base.text import plain
 from cranfield.cli.options.declaring import (
+    READ,
     command,
     in_group,
     option,
+    refuse_given,
     settings,
     tell_without_effect,
 )
@@ -31,6 +33,7 @@ from cranfield.cli.options.output import (
     table_options,
     with_options,
     write,
+    write_results,
 )
 from cranfield.cli.options.scores import (
     Comparing,
@@ -40,6 +43,7 @@ from cranfield.cli.options.scores import (
     score_input,
 )
 from cranfield.reporting.kinds_of_marks import MARKS, kind_of
+from cranfield.result import together
 
 if TYPE_CHECKING:
     from cranfield.scales.meaningful import Meaning
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     from cranfield.significance.comparison.rank_sets import RankSets
     from cranfield.significance.comparison.result import PairwiseComparison
     from cranfield.significance.several.joint_measures import JointComparison
+    from cranfield.significance.summary import Summary
 
 
 EPILOG = """\b
@@ -57,6 +62,7 @@ Examples:
   cranfield compare qrels.txt runs/*.xz -m AP -m RR -b bm25 --marks symbols --format markdown
   cranfield compare --scores scores.csv --test friedman
   cranfield compare qrels.txt runs/*.xz -m AP --as ranks
+  cranfield compare qrels.txt bm25.run -m AP --as summary
   cranfield compare --scores scores.csv --baseline bm25 --margin 2%
   cranfield compare qrels.txt runs/*.xz -m AP -m RR --joint
   cranfield compare qrels.txt runs/*.xz -m AP --as prose --format latex
@@ -66,7 +72,7 @@ Examples:
 DEFAULT = ("AP", "nDCG@10")
 OUTPUTS = ("text", "csv", "json", *MARKUP)
 
-VIEWS = ("pairs", "anova", "ranks", "prose")
+VIEWS = ("pairs", "anova", "ranks", "prose", "summary")
 """What can be written of a comparison."""
 
 
@@ -123,8 +129,15 @@ VIEWS = ("pairs", "anova", "ranks", "prose")
                 default="pairs",
                 show_default=True,
                 help="What to write: the pairs of systems; these with the table of the analysis of"
-                " variance (anova); a leaderboard with confidence sets of ranks; or a paragraph for"
-                " a paper (prose).",
+                " variance (anova); a leaderboard with confidence sets of ranks; a paragraph for a"
+                " paper (prose); or the mean of each system with its confidence interval, and wins"
+                " and losses against --baseline (summary), of one system too.",
+            ),
+            option(
+                "--topic-groups",
+                metavar="FILE",
+                type=READ,
+                help="Summarise each group of topics: a table with topic and group.",
             ),
         ),
     )
@@ -142,6 +155,7 @@ def compare(
     format: str,
     marks: str | None,
     view: str,
+    topic_groups: str | None,
     joint: bool,
     printing: Printing,
     output: str | None,
@@ -158,13 +172,15 @@ def compare(
     from cranfield.significance.corrections.catalogue import CORRECTIONS
 
     # Before any file is read.
+    if view == "summary":
+        result = _summary(source, scale, comparing, topic_groups, judging)
+        write_results(together(result), format, None, output)
+        return 0
     _check_view(view, format, printing, marks)
     if margin is not None:
         read_margin(margin)
     if marks is not None:
-        _check_marks(marks, format, comparing)
-        if margin is not None:
-            raise PolicyError("--margin goes with the comparison of pairs, not with --marks")
+        _check_marks(marks, format, comparing, margin)
     others = strict or marks is not None or margin is not None or fail_if_worse or view == "anova"
     if (view == "ranks" and (joint or others)) or (joint and others):
         raise PolicyError(
@@ -196,6 +212,32 @@ def compare(
     for failure in failures:
         print(f"cranfield: {plain(failure)}", file=sys.stderr)
     return 1 if failures else 0
+
+
+_OF_SUMMARIES = frozenset(
+    {"asked", "baseline", "alpha", "format", "view", "topic_groups", "output", "scale", "settings"}
+)
+"""Options of summaries, besides those of judging and of score files."""
+
+
+def _summary(
+    source: ScoreInput,
+    scale: str | None,
+    comparing: Comparing,
+    topic_groups: str | None,
+    judging: Mapping[str, Any],
+) -> Summary:
+    from cranfield.significance.summary import summarise_each
+
+    names = {one.name or "" for one in click.get_current_context().command.params}
+    unused = names - _OF_SUMMARIES - {"qrels", "runs", "score_files", *judging}
+    refuse_given(unused, "cannot be combined with --as summary")
+    if len(comparing.baseline) > 1:
+        raise PolicyError("--as summary takes one --baseline")
+    scores = source.scores(judging, scale=scale)
+    baseline = next(iter(comparing.baseline), None)
+    options = {"groups": topic_groups, "confidence": 1 - comparing.alpha}
+    return summarise_each(scores, baseline=baseline, **options)
 
 
 def _written(
@@ -307,6 +349,7 @@ def _joint(
 
 def _check_view(view: str, format: str, printing: Printing, marks: str | None) -> None:
     """Refuse what a view cannot be written as."""
+    refuse_given(("topic_groups",), "requires --as summary")
     if view in {"prose", "anova"} and marks is not None:
         raise PolicyError(f"--as {view} cannot be combined with --marks")
     if view == "prose" and (
@@ -319,7 +362,9 @@ def _check_view(view: str, format: str, printing: Printing, marks: str | None) -
         raise PolicyError(f"--as anova requires --format text, {', '.join(MARKUP)}, got {format}")
 
 
-def _check_marks(marks: str, format: str, comparing: Comparing) -> None:
+def _check_marks(marks: str, format: str, comparing: Comparing, margin: str | None) -> None:
+    if margin is not None:
+        raise PolicyError("--margin cannot be combined with --marks")
     if format in {"csv", "json"}:
         raise PolicyError(f"--marks goes with --format text, {', '.join(MARKUP)}")
     kind_of(marks, comparing.baseline, (comparing.alpha,))

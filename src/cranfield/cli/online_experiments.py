@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from cranfield.cli.options.declaring import (
     WRITTEN,
     command,
     option,
+    refuse_given,
     settings,
     tell_without_effect,
 )
@@ -22,7 +24,7 @@ from cranfield.cli.options.signatures import NameValue, by_name, options_from
 from cranfield.result import together
 
 if TYPE_CHECKING:
-    from cranfield.online import Metric
+    from cranfield.online import ExperimentReport, Metric
 
 
 EPILOG = """\b
@@ -94,6 +96,7 @@ EXPERIMENT_EPILOG = """\b
 Examples:
   cranfield online experiment users.csv --unit user --metric revenue --metric "ctr=clicks/pages"
   cranfield online experiment users.csv --metric revenue --control current
+  cranfield online experiment --counts control=500/10000,new=575/10100
   cranfield online experiment users.csv --metric revenue --covariate revenue=revenue_before
   cranfield online experiment pages.csv results.csv clicks.csv -m CTR@3 -m Abandonment
   cranfield online experiment users.csv --metric revenue --segments device,country
@@ -110,7 +113,12 @@ _BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
     "weights srm mixed missing theta lift errors correction time looks"
     f" oec resamples seed {LOG_SETTINGS}"
 )
-@click.argument("data", metavar="DATA...", nargs=-1, required=True, type=READ)
+@click.argument("data", metavar="[DATA]...", nargs=-1, type=READ)
+@option(
+    "--counts",
+    metavar="NAME=X/N,...",
+    help="No DATA: successes and units by variant; or SUM:SQUARES/N.",
+)
 @option("--measure", "measures", multiple=True, help="DATA is a log: a measure of it.")
 @option(
     "--metric",
@@ -138,6 +146,7 @@ _BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
 )
 def experiment(
     data: tuple[str, ...],
+    counts: str | None,
     measures: tuple[str, ...],
     metrics: tuple[str, ...],
     covariates: dict[str, str],
@@ -151,23 +160,34 @@ def experiment(
     """Analyse an A/B test: check validity first, then report effects.
 
     DATA is a table with one row per unit, such as a user, or several rows per --unit; or with -m a
-    log in any known format, or its tables PAGES RESULTS CLICKS.
+    log in any known format, or its tables PAGES RESULTS CLICKS. With --counts there is no DATA.
     """
     from cranfield import online
     from cranfield.cli.report import command_of
     from cranfield.reporting.page.report_page import report as write_report
 
-    if bool(measures) == bool(metrics):
+    if counts is None and bool(measures) == bool(metrics):
         raise PolicyError("give -m for a log, or --metric for a table of units")
     output = written.output
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
         raise PolicyError("--report and --output are two files")
-    named = _metrics(measures, metrics, covariates, margins, down)
-    if metrics and len(data) > 1:
-        raise PolicyError("a table of units is one file")
-    source = reading.read(data) if measures else data[0]
-    result = online.analyse_experiment(source, named, **options)
-    if not result.resamples:
+    if counts is not None:
+        result = _of_counts(counts, options)
+    elif not data:
+        raise PolicyError("expected DATA or --counts, got neither")
+    else:
+        named = _metrics(measures, metrics, covariates, margins, down)
+        if metrics and len(data) > 1:
+            raise PolicyError("a table of units is one file")
+        source = reading.read(data) if measures else data[0]
+        try:
+            result = online.analyse_experiment(source, named, **options)
+        except PolicyError as error:
+            if "totals of many units" not in str(error):
+                raise
+            advice = "or totals by variant: --counts VARIANT=SUCCESSES/UNITS,..."
+            raise PolicyError(f"{error}; {advice}") from None
+    if counts is None and not result.resamples:
         tell_without_effect(("resamples", "seed"), "no test of this report draws samples")
 
     def report() -> None:
@@ -178,6 +198,21 @@ def experiment(
             write_report(result, page, inputs=files, command=line)
 
     written.write(together(result), report)
+
+
+def _of_counts(counts: str, options: Mapping[str, Any]) -> ExperimentReport:
+    """Analyse totals; refuse options of rows."""
+    from cranfield import online
+    from cranfield.online.experiments.totals import parse_totals
+
+    context = click.get_current_context()
+    known = ("control", "weights", "srm", "lift", "correction", "alpha")
+    if context.params["data"]:
+        raise PolicyError("DATA cannot be combined with --counts")
+    used = {*known, "counts", "page", "format", "table", "output", "settings"}
+    names = {param.name or "" for param in context.command.params}
+    refuse_given(names - used, "cannot be combined with --counts")
+    return online.analyse_totals(parse_totals(counts), **{name: options[name] for name in known})
 
 
 def _metrics(

@@ -323,7 +323,7 @@ def plot(
         LENGTH,
         MEASURES,
     )
-    from cranfield.reporting.charts.saving import format_of, save
+    from cranfield.reporting.charts.saving import check_extra, format_of, save
 
     name = CHARTS.find(kind)
     chart = CHARTS[name]
@@ -337,7 +337,7 @@ def plot(
             f" {IN_PYTHON[chart.of]}(...).plot.{name.replace('-', '_')}()"
         )
     path = output or f"{name}.svg"
-    format_of(path)
+    check_extra(format_of(path))
     options = _options(chart, name, {option: judging.pop(option) for option in OF_CHARTS})
     without = f"does not go with {name}"
     if chart.of not in {"PairwiseComparison", "AnovaTable"}:

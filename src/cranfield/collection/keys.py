@@ -85,9 +85,12 @@ class KeyIndex:
     """Look up keys in a sorted set of keys by their leading bits; most are absent."""
 
     def __init__(self, keys: Keys) -> None:
-        self._order: Indices = np.argsort(keys, kind="stable")
+        self._order: Indices = np.argsort(keys)
         ordered = keys[self._order]
         self._unique = not bool((ordered[1:] == ordered[:-1]).any())
+        if not self._unique:
+            # A stable sort takes longer, and only equal keys have an order to keep.
+            self._order = np.argsort(keys, kind="stable")
         # 8 places a key: small enough for the cache, and few absent keys get through.
         bits = min(22, max(10, int(np.ceil(np.log2(max(1, keys.size)))) + 3))
         self._shift = np.uint64(64 - bits)

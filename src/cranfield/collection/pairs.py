@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,9 @@ from cranfield.base.errors import InputError, warn
 from cranfield.base.parallel import fields_alone
 from cranfield.base.text import counted
 from cranfield.collection.keys import Codes, KeyIndex, Keys, pair_keys
+
+_FEW = 8
+"""Keys of all rows cost more than look-ups in dicts if fewer than one row in so many can match."""
 
 
 class Pairs:
@@ -82,9 +85,30 @@ class Listed(Pairs):
         return pl.Series("doc", [*chain.from_iterable(self.inside)], dtype=pl.String)
 
     def kept(self) -> Self:
+        """Return the same rows, of copies of the dicts, which their owner may change."""
         copy = object.__new__(type(self))
-        copy.__dict__.update(vars(self), docs=self.docs, inside=())
+        copy.__dict__.update(vars(self), inside=tuple(map(dict, self.inside)))
         return copy
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """First row of each topic."""
+        return [0, *accumulate(map(len, self.inside))][:-1]
+
+    def found_in(self, others: Pairs) -> tuple[Indices, Indices]:
+        """Pairs (row, row of the others) of the same topic and document, in no order."""
+        if not isinstance(others, Listed) or _FEW * len(others.codes) > len(self.codes):
+            return super().found_in(others)
+        asked: list[int] = []
+        found: list[int] = []
+        codes = others.codes_of(self.topics).tolist()
+        for start, code, docs in zip(self.starts, codes, self.inside, strict=True):
+            other_docs = others.inside[code] if code >= 0 else {}
+            if common := docs.keys() & other_docs.keys():
+                places, other_places = [*docs], [*other_docs]
+                asked += [start + places.index(doc) for doc in common]
+                found += [others.starts[code] + other_places.index(doc) for doc in common]
+        return np.array(asked, dtype=np.intp), np.array(found, dtype=np.intp)
 
 
 class UngradedError(InputError):

@@ -71,6 +71,7 @@ from .calibration import ClickMoves as ClickMoves, click_moves as click_moves
 from .calibration import Persistence as Persistence, rbp_persistence as rbp_persistence
 from .experiments.estimates import always_valid as always_valid
 from .experiments.analysis import analyse_experiment as analyse_experiment
+from .experiments.totals import analyse_totals as analyse_totals
 from .experiments.design import Experiment as Experiment, check_assignment as check_assignment
 from .experiments.metrics import Metric as Metric
 from .experiments.report import ExperimentReport as ExperimentReport

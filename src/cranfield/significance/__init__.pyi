@@ -44,3 +44,4 @@ from .simulation import Simulator as Simulator, fit_simulator as fit_simulator
 from .pairwise.catalogue import TESTS as TESTS, find_test as find_test
 from .pairwise.catalogue import TestInfo as TestInfo
 from .transform import arcsine as arcsine, standardise as standardise
+from .summary import Summary as Summary, summarise as summarise

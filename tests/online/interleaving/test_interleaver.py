@@ -17,7 +17,7 @@ METHODS = [*cf.online.interleaving_methods()["method"], "Probabilistic(replace=F
 
 @pytest.mark.parametrize("method", METHODS)
 def test_draws_follow_the_distribution(method: str) -> None:
-    """All frequencies within 4.5 standard errors; 10^6 draws stand in studies/."""
+    """All frequencies within 4.5 standard errors."""
     interleaver = made("abcd", "bdca", method=method)
     law = interleaver.distribution()
     drawn = interleaver.draw(20_000, seed=1)

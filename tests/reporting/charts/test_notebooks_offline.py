@@ -42,7 +42,4 @@ def test_without_a_converter_there_is_a_word(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     bundle = cf.compare(SYSTEMS).plot.box()._repr_mimebundle_()
     assert [*bundle] == ["text/plain"]
-    assert (
-        "a chart as svg needs the package vl-convert-python: pip install vl-convert-python"
-        in (bundle["text/plain"])
-    )
+    assert "pip install 'cranfield[charts]'" in bundle["text/plain"]

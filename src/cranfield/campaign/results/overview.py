@@ -14,7 +14,13 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import best
-from cranfield.base.errors import PolicyError, check_choice, check_several
+from cranfield.base.errors import (
+    MissingDependencyError,
+    PolicyError,
+    check_choice,
+    check_several,
+    warn,
+)
 from cranfield.base.text import counted
 from cranfield.campaign.opened import Opened, PathName
 from cranfield.campaign.pages import STYLES, section
@@ -180,7 +186,8 @@ def write_overview(
     -------
     tuple of Path
         `index.html`; the board as `board.csv`, `board.parquet` and `board.tex`; `topics.csv`;
-        `charts/`; and `report.html`, which :func:`cranfield.report` makes.
+        `charts/`; and `report.html`, which :func:`cranfield.report` makes. Without the extra
+        `charts`, a warning says that there are no charts.
 
     Raises
     ------
@@ -213,11 +220,14 @@ def write_overview(
         "topics.csv": found.topics.write_csv().encode(),
     }
     drawn: dict[str, bytes] = {}
-    for name, chart in charts_of(found):
-        drawn[name] = rendered(chart, "svg")
-        for form in forms:
-            content = drawn[name] if form == "svg" else rendered(chart, form)
-            files[f"charts/{name}.{form}"] = content
+    try:
+        for name, chart in charts_of(found):
+            drawn[name] = rendered(chart, "svg")
+            for form in forms:
+                content = drawn[name] if form == "svg" else rendered(chart, form)
+                files[f"charts/{name}.{form}"] = content
+    except MissingDependencyError as error:
+        warn(f"the overview has no charts: {error}")
     page = as_bytes(overview_page(found, drawn, forms))
     index, *others = write_files(target, {"index.html": page, **files})
     return index, *others, report(evaluation, target / "report.html", title=found.title)

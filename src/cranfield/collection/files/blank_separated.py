@@ -119,8 +119,10 @@ def read_chunk(
         text, numbers = (chunk, None) if separator else _made_regular(chunk)
         frame = None if text.startswith(_ODD) else _read_csv(text, layout, separator or " ")
         separators = 0 if frame is None else (expected - 1) * frame.height
-        if layout.more_allowed and text.count((separator or " ").encode()) != separators:
-            # The further columns are counted, and looked at, line by line.
+        # The CSV reader sees further columns only where it reads all; line by line they are counted
+        # and looked at.
+        is_partly_read = len(layout.read) < expected
+        if is_partly_read and text.count((separator or " ").encode()) != separators:
             frame = None
     if frame is None:
         frame, numbers, expected = read_lines(

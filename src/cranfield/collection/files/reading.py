@@ -384,7 +384,8 @@ class _Rows:
 
     def numbers(self, column: str) -> NDArray[Any]:
         """Return a column of numbers; missing values are 0."""
-        return self.frame[column].fill_null(0).to_numpy(writable=True)
+        values = self.frame[column]
+        return (values.fill_null(0) if values.null_count() else values).to_numpy(writable=True)
 
     def without_number(self, column: str) -> Bools | None:
         """Return a mask of the rows without a number in a column; None if each has one."""

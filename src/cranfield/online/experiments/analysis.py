@@ -305,10 +305,10 @@ def analyse_experiment(
             raise PolicyError("before is of a log; in a table a covariate is a column")
         reading |= {"segments": segments, "time": time, "mixed": mixed, "missing": missing}
         units = read_units(data, named, variant=variant, unit=unit, **reading)
-    return _report(units, named, options, shares, srm=srm, segments=segments, oec=oec)
+    return analyse_units(units, named, options, shares, srm=srm, segments=segments, oec=oec)
 
 
-def _report(
+def analyse_units(
     units: Units,
     metrics: Mapping[str, Metric],
     options: Options,
@@ -318,6 +318,7 @@ def _report(
     segments: Sequence[str],
     oec: Mapping[str, float] | None,
 ) -> ExperimentReport:
+    """Check the sample ratio, and compare each variant with the control by each metric."""
     if len(units.variants) < 2:
         raise CranfieldError(f"{units.source}: an experiment has two variants, not one")
     for name, count in units.counts.items():
@@ -327,7 +328,7 @@ def _report(
     checks = sample_ratio(units.counts, shares)
     by_level = _sample_ratios(units, checks.expected_share)
     stopped = srm == "stop" and (checks.alarm or bool((by_level["adjusted_p"] < ALARM).any()))
-    by_arm = moments(units.columns, units.arm, (len(units.variants),))
+    by_arm = units.moments()
     arms = {name: arm_means(by_arm, placed, options.theta) for name, placed in units.placed.items()}
     if oec is not None:
         arms[OEC] = overall(by_arm, arms, metrics, oec)

@@ -56,13 +56,6 @@ SAME = 1e-12
 """Relative difference of statistics that are equal but for rounding."""
 
 
-def skewness(values: Floats) -> float:
-    """Return the standardised third moment; 0 if nothing varies."""
-    centred = values - values.mean()
-    variance = float((centred**2).mean())
-    return float((centred**3).mean() / variance**1.5) if variance > 0 else 0.0
-
-
 @dataclass(frozen=True)
 class Distortion:
     r"""Skewness of a difference of two means, and what it does to Welch's test.
@@ -80,10 +73,8 @@ class Distortion:
     of_difference: float  # A, of the difference of the means
 
     @classmethod
-    def of(cls, values: Floats, treated: Bools) -> Distortion:
-        """Return the distortion for values of units, and whether each unit is in the treatment."""
-        n, m = float(treated.sum()), float((~treated).sum())
-        gamma = skewness(values)
+    def of(cls, gamma: float, n: float, m: float) -> Distortion:
+        """Return the distortion by the skewness of n units of the variant and m of the control."""
         return cls(gamma, gamma * (1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
 
     @property
@@ -272,13 +263,14 @@ def compared(
     looks, last = None, dict[Pair, float]()
     if options.sequential is not None:
         looks, last = _looked(units, arms, options, options.sequential)
-    rows = []
+    rows, sizes = [], [*units.counts.values()]
     for name, other in pairs:
         effect = Effects.of(arms[name], 0, other)
         inside = (units.arm == 0) | (units.arm == other)
         columns, treated = units.columns[inside], units.arm[inside] == other
         gradient = arms[name].gradient[[0, other]].mean(axis=0)
-        distortion = Distortion.of(columns @ gradient, treated)
+        gamma = units.skewness(gradient, other)
+        distortion = Distortion.of(gamma, sizes[other], sizes[0])
         test = _test_of(effect, distortion, options, is_metric=name in units.placed)
         permutations: Permuted | None = None
         values: Sequence[Any] = drawn.get((name, other), ())

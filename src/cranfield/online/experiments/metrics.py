@@ -84,6 +84,13 @@ def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
     )
 
 
+def skewness(values: Floats) -> float:
+    """Return the standardised third moment; 0 if nothing varies."""
+    centred = values - values.mean()
+    variance = float((centred**2).mean())
+    return float((centred**3).mean() / variance**1.5) if variance > 0 else 0.0
+
+
 THETAS = ("pooled", "within")
 """Units for the coefficient of a covariate: all of them, or units within their variant."""
 

@@ -12,7 +12,14 @@ import polars as pl
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_choice, quoted
 from cranfield.base.text import counted, some_of
-from cranfield.online.experiments.metrics import ONES, Metric, Placed
+from cranfield.online.experiments.metrics import (
+    ONES,
+    Metric,
+    Moments,
+    Placed,
+    moments,
+    skewness,
+)
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
@@ -76,6 +83,15 @@ class Units:
         """Units by variant."""
         number = np.bincount(self.arm, minlength=len(self.variants))
         return dict(zip(self.variants, map(int, number), strict=True))
+
+    def moments(self) -> Moments:
+        """Return the moments of the columns by variant."""
+        return moments(self.columns, self.arm, (len(self.variants),))
+
+    def skewness(self, gradient: Floats, other: int) -> float:
+        """Return the skewness of a linear function of the columns in the control and a variant."""
+        inside = (self.arm == 0) | (self.arm == other)
+        return skewness(self.columns[inside] @ gradient)
 
     def share(self, metric: Placed) -> bool:
         """Whether a metric is a proportion of units, each 0 or 1."""

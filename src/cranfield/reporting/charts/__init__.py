@@ -1,8 +1,23 @@
 """Charts: each a function of results that returns an Altair chart.
 
 A chart loads its module when it is first used: some draw results of studies, which are heavy.
+Altair is part of the extra `charts`.
 """
+
+from typing import Any
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return _load(name)
+    except ModuleNotFoundError as error:
+        if error.name != "altair":
+            raise
+        from .saving import check_extra
+
+        check_extra("json")
+        raise

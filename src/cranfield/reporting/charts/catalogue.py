@@ -18,7 +18,7 @@ from cranfield.base.spec import Registry
 from cranfield.base.text import capitalised
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import charts
-from cranfield.reporting.charts.saving import format_of, save
+from cranfield.reporting.charts.saving import check_extra, format_of, save
 from cranfield.result import Result
 from cranfield.scores import Scores
 
@@ -189,7 +189,7 @@ def chart_to_draw(asked: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:
         raise PolicyError(
             f"{name or 'a chart'} is not drawn of this study; it has {', '.join(there) or 'none'}"
         )
-    format_of(path)
+    check_extra(format_of(path))
     return name, path
 
 

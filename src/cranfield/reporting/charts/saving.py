@@ -5,11 +5,12 @@ from __future__ import annotations
 import html
 import io
 import json
+from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from cranfield.base.errors import PolicyError, optional_module, quoted
+from cranfield.base.errors import MissingDependencyError, PolicyError, quoted
 from cranfield.base.files import whole_file
 
 FORMATS = ("html", "svg", "pdf", "png", "json")
@@ -55,6 +56,8 @@ def save(chart: Any, path: str | PathLike[str], *, scale: float = SCALE) -> None
         For another suffix, a scale that is not above 0, or what is no chart.
     InputError
         When the file cannot be written.
+    MissingDependencyError
+        If the extra `charts` is not installed.
 
     Examples
     --------
@@ -86,7 +89,19 @@ def format_of(path: Any) -> str:
     return suffix
 
 
+def check_extra(suffix: str) -> None:
+    """Raise an error if the packages that draw charts in this format are not installed."""
+    for module in ("altair", "vl_convert")[: 1 if suffix == "json" else 2]:
+        try:
+            import_module(module)
+        except ImportError as error:
+            raise MissingDependencyError(
+                "charts need the extra 'charts': pip install 'cranfield[charts]'"
+            ) from error
+
+
 def rendered(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
+    check_extra(suffix)
     import altair as alt
 
     if not isinstance(chart, alt.TopLevelMixin):
@@ -95,7 +110,6 @@ def rendered(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
         raise PolicyError(f"scale is a number above 0, up to 20, not {quoted(scale)}")
     if suffix == "json":
         return (chart.to_json(indent=1) + "\n").encode()
-    optional_module("vl_convert", "vl-convert-python", "vl-convert-python", f"a chart as {suffix}")
     if suffix == "html":
         return _page(chart).encode()
     if suffix == "svg":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,6 +112,17 @@ def test_overview(small: Make, tmp_path: Path) -> None:
     latex = (tmp_path / "over/board.tex").read_text()
     assert rf"\textbf{{{means[best]:.4f}}}" in latex
     assert len(re.findall(r"tag-\w+-\d", latex)) == 10
+
+
+def test_overview_without_the_extra_for_charts(
+    small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.warns(cf.CranfieldWarning, match=r"no charts: .* install 'cranfield\[charts\]'"):
+        written = small().overview(None, tmp_path / "over")
+    assert {path.name for path in written} >= {"index.html", "board.csv", "report.html"}
+    assert not (tmp_path / "over/charts").exists()
+    assert "data:image" not in (tmp_path / "over/index.html").read_text("utf-8")
 
 
 def test_forms_that_there_are_not(small: Make, tmp_path: Path) -> None:

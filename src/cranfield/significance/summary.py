@@ -1,0 +1,226 @@
+"""Summaries of scores, system by system: means, confidence intervals, wins and losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats, Indices
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.kinds import Share, check_arguments
+from cranfield.base.text import counted, some_of
+from cranfield.collection.files.named_columns import TOPIC
+from cranfield.result import Column, Columns, TableResult
+from cranfield.scores import Scores
+from cranfield.scores.one_measure import place_of
+from cranfield.significance.differences import t_limits
+from cranfield.significance.prepare import as_scores
+from cranfield.sources.columns import read_table, two_columns
+from cranfield.sources.schemas import Column as FileColumn
+from cranfield.sources.schemas import schema_of_lines
+from cranfield.sources.values import ID
+
+_TOPIC_GROUPS = schema_of_lines(
+    "table of topic groups",
+    TOPIC,
+    FileColumn("group", ID),
+    mapping=two_columns("topic", "group"),
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary(TableResult):
+    """Mean of each system with its confidence interval; made by :func:`summarise`.
+
+    Attributes
+    ----------
+    measure
+        The measure.
+    baseline
+        The system that wins and losses are counted against; None without one.
+    confidence
+        Confidence level of the intervals.
+    notes
+        Topics that are excluded, and limitations of the intervals.
+    """
+
+    columns: ClassVar[Columns] = {
+        "measure": Column("Measure; only of several measures.", key=True),
+        "group": Column("Group of topics; only with groups.", key=True),
+        "system": Column("System.", key=True),
+        "topics": Column("Number of topics on which the system has a score.", 0),
+        "mean": Column("Mean score over these topics."),
+        "low": Column("Lower bound of the confidence interval of the mean, by Student's t."),
+        "high": Column("Upper bound of it."),
+        "sd": Column("Standard deviation of the scores over topics, with divisor n - 1."),
+        "median": Column("Median score."),
+        "difference": Column("Mean difference from the baseline, over topics that both have."),
+        "wins": Column("Number of topics on which the system is better than the baseline.", 0),
+        "losses": Column("Number of topics on which it is worse.", 0),
+        "ties": Column("Number of topics with equal scores.", 0),
+    }
+
+    measure: str
+    baseline: str | None
+    confidence: float
+    notes: tuple[str, ...] = ()
+
+    def heading(self) -> list[str]:
+        """Return one line: the measure, the confidence level and the baseline."""
+        against = f"; baseline {self.baseline}" if self.baseline else ""
+        return [
+            f"{self.measure}: {self.confidence:g} confidence interval of each mean, over topics"
+            f"{against}"
+        ]
+
+
+def summarise(
+    scores: Any,
+    *,
+    baseline: str | None = None,
+    groups: Any = None,
+    confidence: Annotated[float, Share()] = 0.95,
+) -> Summary:
+    r"""Summarise the scores of each system, for one system or many.
+
+    The confidence interval is Student's,
+
+    .. math:: \bar{x} \pm t_{n-1} \frac{s}{\sqrt{n}}
+
+    of one mean at a time: whether two systems differ is for :func:`compare`, which pairs their
+    scores by topic. Intervals take topics for a random sample.
+
+    Parameters
+    ----------
+    scores
+        Scores of one measure: :class:`Scores`, or what can be read as such.
+    baseline
+        System that wins, losses and ties are counted against.
+    groups
+        Groups of topics, each summarised separately: a dict `{topic: group}`, a data frame with
+        columns `topic` and `group`, or a file. A topic may be in several groups.
+    confidence
+        Confidence level.
+
+    Returns
+    -------
+    Summary
+        A row for each system, or each group and system.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown baseline, or groups without a topic of the scores.
+    InputError
+        For a file of groups that cannot be read.
+
+    Examples
+    --------
+    >>> scores = {"old": [0.5, 0.4, 0.3], "new": [0.7, 0.5, 0.2]}
+    >>> print(summarise(scores, baseline="old"))
+    scores: 0.95 confidence interval of each mean, over topics; baseline old
+    <BLANKLINE>
+    system  topics    mean      low    high      sd  median  difference  wins  losses  ties
+    old          3  0.4000   0.1516  0.6484  0.1000  0.4000      0.0000     0       0     3
+    new          3  0.4667  -0.1585  1.0918  0.2517  0.5000      0.0667     2       1     0
+    >>> summarise(scores, groups={"1": "easy", "2": "hard", "3": "hard"}).mean.round(2).tolist()
+    [0.5, 0.7, 0.35, 0.35]
+    """
+    check_arguments(summarise, locals())
+    ready = as_scores(scores)
+    table = ready.over_shards()
+    place = None if baseline is None else place_of(baseline, table.systems)
+    notes: list[str] = []
+    frames = []
+    for group, places in _groups(groups, table.topics, notes):
+        frame = _summary(table, places, place, confidence)
+        if group is not None:
+            frame = frame.select(pl.lit(group).alias("group"), pl.all())
+        frames.append(frame)
+    rows = pl.concat(frames)
+    if (constant := int((rows["low"].is_null() & (rows["topics"] > 0)).sum())) and len(rows):
+        are = "has" if constant == 1 else "have"
+        notes.append(
+            f"{counted(constant, 'mean')} {are} no interval: fewer than 2 topics, or equal scores"
+        )
+    if missing := int(np.isnan(table.values).sum()):
+        notes.append(f"{counted(missing, 'missing score')} excluded from means and wins")
+    if table.aggregate != "mean":
+        notes.append(f"{ready.measure} is averaged by its {table.aggregate}; this shows means")
+    return Summary(rows, ready.measure or "scores", baseline, confidence, tuple(notes))
+
+
+def summarise_each(scores: Mapping[str, Scores], **options: Any) -> Summary:
+    """Summarise the scores of each measure; of several, the measure is the first column."""
+    parts = {name: summarise(one, **options) for name, one in scores.items()}
+    first = next(iter(parts.values()))
+    if len(parts) == 1:
+        return first
+    named = [
+        part.rows.select(pl.lit(name).alias("measure"), pl.all()) for name, part in parts.items()
+    ]
+    notes = dict.fromkeys(note for part in parts.values() for note in part.notes)
+    return replace(first, rows=pl.concat(named), measure=", ".join(parts), notes=tuple(notes))
+
+
+def _groups(
+    groups: Any, topics: Sequence[str], notes: list[str]
+) -> Iterator[tuple[str | None, Indices]]:
+    """Yield each group of topics and its topics; all of them once without groups."""
+    if groups is None:
+        yield None, np.arange(len(topics))
+        return
+    table = read_table(groups, _TOPIC_GROUPS)
+    table.refuse(table.frame.is_duplicated(), lambda row: "topic twice in one group")
+    places = {topic: k for k, topic in enumerate(topics)}
+    known = table.frame.filter(pl.col("topic").is_in(list(places)))
+    if known.is_empty():
+        raise PolicyError(
+            f"{table.source}: expected groups of topics of the scores, such as"
+            f" {quoted(topics[0])}, got {quoted(table.frame['topic'][0])}"
+        )
+    if without := [topic for topic in topics if topic not in set(known["topic"])]:
+        listed = some_of(map(quoted, without), 3)
+        notes.append(f"{counted(len(without), 'topic')} in no group excluded ({listed})")
+    if unknown := table.frame.height - known.height:
+        notes.append(f"{counted(unknown, 'row')} of {table.source} of topics without scores")
+    for (name,), part in known.group_by("group", maintain_order=True):
+        yield str(name), np.array([places[topic] for topic in part["topic"]])
+
+
+def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: float) -> pl.DataFrame:
+    """Return the summary of each system over some topics."""
+    values = table.values[rows]
+    known = np.isfinite(values)
+    n = known.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(known, values, 0.0).sum(axis=0) / n
+        squares = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0)
+        sd = np.sqrt(squares / np.where(n > 1, n - 1, np.nan))
+    error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)
+    low, high = t_limits(mean, error, np.maximum(n - 1, 1).astype(float), confidence)
+    columns: dict[str, Any] = {
+        "system": pl.Series(table.systems, dtype=pl.String),
+        **{"topics": n, "mean": mean, "low": low, "high": high, "sd": sd},
+        "median": [float(np.median(v[k])) if k.any() else np.nan for v, k in _columns(values)],
+    }
+    if baseline is not None:
+        difference = values - values[:, [baseline]]
+        both = np.isfinite(difference)
+        better = -difference if table.lower_is_better else difference
+        with np.errstate(divide="ignore", invalid="ignore"):
+            columns["difference"] = np.where(both, difference, 0.0).sum(axis=0) / both.sum(axis=0)
+        columns["wins"] = (both & (better > 0)).sum(axis=0)
+        columns["losses"] = (both & (better < 0)).sum(axis=0)
+        columns["ties"] = (both & (better == 0)).sum(axis=0)
+    return pl.DataFrame(columns).fill_nan(None)
+
+
+def _columns(values: Floats) -> Iterator[tuple[Floats, Any]]:
+    """Yield the scores of each system, and which of them there are."""
+    for column in values.T:
+        yield column, np.isfinite(column)

@@ -1,0 +1,119 @@
+"""Experiments from totals, beside statsmodels, SciPy, tea-tasting and the rows themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import ttest_ind_from_stats
+from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+
+import cranfield as cf
+from cranfield import online
+from cranfield.online.experiments import totals as module
+from tests.cli.running import cranfield
+
+COUNTS = {"control": (500, 10_000), "new": (575, 10_100)}
+
+
+@pytest.mark.parametrize("rows", [10**6, 0], ids=["as rows", "by moments"])
+def test_proportions_are_those_of_statsmodels(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ROWS", rows)
+    report = online.analyse_totals(COUNTS)
+    control, new = (DescrStatsW([0, 1], weights=[n - x, x]) for x, n in COUNTS.values())
+    both = CompareMeans(new, control)
+    effects = report.to_polars()
+    assert_allclose(report.pvalues, both.ttest_ind(usevar="unequal")[1], rtol=1e-9)
+    bounds = effects.select("low", "high").row(0)
+    assert_allclose(bounds, both.tconfint_diff(usevar="unequal"), rtol=1e-9)
+    assert_allclose(effects["difference"][0], 575 / 10_100 - 0.05, rtol=1e-12)
+
+
+TEA_TASTING = [0.13861386138613851, 0.013270294502978341, 0.279462678787572]
+"""Relative effect and its interval by tea-tasting 1.14.0: `Mean("x")` of the rows of COUNTS."""
+
+
+def test_lifts_are_those_of_tea_tasting() -> None:
+    report = online.analyse_totals(COUNTS, lift="log")
+    row = report.to_polars().row(0, named=True)
+    assert_allclose([row["lift"], row["lift low"], row["lift high"]], TEA_TASTING, rtol=1e-9)
+
+
+def test_means_are_those_of_scipy() -> None:
+    totals = {"old": (52_000.0, 310_000.0, 10_000), "b": (53_500.0, 330_000.0, 10_050)}
+    report = online.analyse_totals(totals, control="old")
+    stats = []
+    for total, squares, n in totals.values():
+        stats.append((total / n, np.sqrt((squares - total**2 / n) / (n - 1)), n))
+    expected = ttest_ind_from_stats(*stats[1], *stats[0], equal_var=False)
+    assert_allclose(report.pvalues, expected.pvalue, rtol=1e-9)
+    assert "skewness" in " ".join(report.notes)
+
+
+def test_totals_of_rows_are_analysed_as_the_rows() -> None:
+    values = {"control": np.arange(40) % 7, "new": np.arange(50) % 11, "x": np.arange(45) % 5}
+    totals = {name: (v.sum(), (v**2).sum(), v.size) for name, v in values.items()}
+    table = {
+        "variant": np.repeat(list(values), [v.size for v in values.values()]),
+        "mean": np.concatenate([*values.values()]),
+    }
+    rows = online.analyse_experiment(table, ["mean"], errors="delta")
+    report = online.analyse_totals(totals)
+    assert report.verdicts == rows.verdicts
+    for name in ("low", "high", "p", "adjusted p", "lift low"):
+        assert_allclose(report.to_polars()[name], rows.to_polars()[name], rtol=1e-9)
+
+
+def test_unequal_variants_are_a_mismatch() -> None:
+    report = online.analyse_totals({"control": (500, 10_000), "new": (575, 12_000)})
+    assert report.stopped
+    assert report.verdicts == (("no verdict",),)
+
+
+@pytest.mark.parametrize(
+    ("totals", "message"),
+    [
+        ({"control": (5, 10)}, "two variants"),
+        ("control=5/10", "two variants"),
+        ({"control": (5, 10), "b": (1, 2, 3)}, "of each"),
+        ({"control": (11, 10), "b": (1, 10)}, "successes from 0 to 10"),
+        ({"control": (1.5, 10), "b": (1, 10)}, "successes from 0 to 10"),
+        ({"control": (1, 1), "b": (1, 10)}, "2 units or more"),
+        ({"control": (1, float("nan")), "b": (1, 10)}, "2 units or more"),
+        ({"control": (10, 5, 10), "b": (10, 20, 10)}, "at least 10"),
+        ({"control": (10, 20, 10), "b": (10, 20, 9)}, "permutation test"),
+        ({"x": (5, 10), "y": (5, 10)}, "control"),
+    ],
+)
+def test_impossible_totals_are_refused(totals: Any, message: str) -> None:
+    with pytest.raises(cf.CranfieldError, match=message):
+        online.analyse_totals(totals)
+
+
+def test_counts_on_the_command_line(tmp_path: Path) -> None:
+    out, _ = cranfield(
+        tmp_path, "online", "experiment", "--counts", "control=500/10000,new=575/10100"
+    )
+    assert "0.0289" in out
+    assert "better" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--counts", "control=5/10,b=7"], "SUCCESSES/UNITS"),
+        (["--counts", "control=5/10,control=7/10"], "two totals"),
+        (["--counts", "control=5/10,b=7/10", "--unit", "user"], "--unit cannot be combined"),
+        ([__file__, "--counts", "control=5/10,b=7/10"], "DATA cannot be combined"),
+        ([], "--metric"),
+        (["--metric", "x"], "DATA or --counts"),
+    ],
+)
+def test_options_that_cannot_be_combined(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    _, err = cranfield(tmp_path, "online", "experiment", *arguments, status=2)
+    assert message in err

@@ -1,0 +1,102 @@
+"""Summaries of scores beside SciPy and plain loops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+import cranfield as cf
+from tests.cli.running import cranfield
+
+DRAW = np.random.default_rng(5)
+VALUES = DRAW.integers(0, 5, (12, 3)) / 4
+TOPICS = tuple(f"q{k}" for k in range(12))
+SCORES = cf.Scores(VALUES, TOPICS, ("a", "b", "c"), measure="P@4")
+
+
+def test_intervals_are_those_of_scipy() -> None:
+    rows = cf.summarise(SCORES, confidence=0.9).rows
+    for k, row in enumerate(rows.iter_rows(named=True)):
+        x = VALUES[:, k]
+        low, high = stats.t.interval(0.9, 11, x.mean(), stats.sem(x))
+        expected = [x.mean(), low, high, x.std(ddof=1), np.median(x)]
+        assert_allclose([row[n] for n in ("mean", "low", "high", "sd", "median")], expected)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_wins_losses_and_ties_are_those_of_a_loop(lower: bool) -> None:
+    rows = cf.summarise(SCORES.with_direction(lower), baseline="b").rows
+    for k, row in enumerate(rows.iter_rows(named=True)):
+        counts = {"wins": 0, "losses": 0, "ties": 0}
+        for own, other in zip(VALUES[:, k], VALUES[:, 1], strict=True):
+            better, worse = ("losses", "wins") if lower else ("wins", "losses")
+            counts[better if own > other else worse if own < other else "ties"] += 1
+        assert {name: row[name] for name in counts} == counts
+        assert_allclose(row["difference"], (VALUES[:, k] - VALUES[:, 1]).mean(), atol=1e-15)
+
+
+def test_groups_are_summaries_of_their_topics() -> None:
+    topics = [*TOPICS[:5], *TOPICS[3:9], "other"]
+    groups = pl.DataFrame({"topic": topics, "group": ["x"] * 5 + ["y"] * 7})
+    result = cf.summarise(SCORES, groups=groups)
+    for name, part in (("x", slice(0, 5)), ("y", slice(3, 9))):
+        own = cf.summarise(cf.Scores(VALUES[part], TOPICS[part], ("a", "b", "c"))).rows
+        rows = result.rows.filter(group=name).drop("group")
+        assert rows.equals(own)
+    assert any("3 topics in no group" in note for note in result.notes)
+    assert any("1 row" in note for note in result.notes)
+
+
+def test_missing_scores_are_excluded_and_reported() -> None:
+    values = VALUES.copy()
+    values[[0, 3], 0] = np.nan
+    result = cf.summarise(cf.Scores(values, TOPICS, ("a", "b", "c")), baseline="a")
+    assert result.rows["topics"].to_list() == [10, 12, 12]
+    assert_allclose(result.rows["mean"][0], np.nanmean(values[:, 0]))
+    rows = result.rows
+    assert (rows["wins"] + rows["losses"] + rows["ties"]).to_list() == [10, 10, 10]
+    assert any("2 missing scores" in note for note in result.notes)
+
+
+def test_what_does_not_vary_has_no_interval() -> None:
+    result = cf.summarise({"a": [1.0, 1.0, 1.0], "b": [0.0, 0.5, 1.0]})
+    assert result.rows["low"].is_null().to_list() == [True, False]
+    assert any("no interval" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"baseline": "x"}, "'x'"),
+        ({"groups": {"other": "g"}}, "groups of topics"),
+        ({"groups": pl.DataFrame({"topic": ["q1", "q1"], "group": ["g", "g"]})}, "twice"),
+        ({"confidence": 1.0}, "confidence"),
+    ],
+)
+def test_refusals(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(cf.CranfieldError, match=message):
+        cf.summarise(SCORES, **options)
+
+
+def test_command(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("topic,a,b\n1,.5,.25\n2,.75,.25\n3,.5,.5\n")
+    (tmp_path / "g.csv").write_text("topic,group\n1,x\n2,x\n3,y\n")
+    words = ["compare", "--scores", "s.csv", "--as", "summary", "--format", "csv"]
+    out, _ = cranfield(tmp_path, *words, "--baseline", "b", "--topic-groups", "g.csv")
+    assert out.splitlines()[0].startswith("group,system,topics,mean,low,high")
+    assert "x,a,2,0.625" in out
+    for more, message in (
+        (["--test", "t"], "--test cannot be combined"),
+        (["--marks", "symbols"], "--marks cannot be combined"),
+        (["--baseline", "a", "--baseline", "b"], "one --baseline"),
+    ):
+        _, err = cranfield(tmp_path, *words, *more, status=2)
+        assert message in err
+    one = ["compare", "--scores", "s.csv", "--topic-groups", "g.csv"]
+    assert "--as summary" in cranfield(tmp_path, *one, status=2)[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def options(
     call: Callable[..., Any], *refused: tuple[dict[str, Any], str]
 ) -> list[tuple[Callable[[], Any], str]]:
     """Return a call with each of several options, with the words of its refusal."""
-    return [(lambda wrong=wrong: call(**wrong), words) for wrong, words in refused]
+    return [(partial(call, **wrong), words) for wrong, words in refused]
 
 
 def cases(refusals: Refusals) -> list[Any]:

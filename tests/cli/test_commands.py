@@ -229,7 +229,7 @@ def test_compare_with_a_margin(folder: Path) -> None:
     out, _ = cranfield(folder, *given, "--format", "markdown")
     assert "Equivalence within 5%" in out
     for more, message in (
-        (("--margin", "x"), "a margin is a number above 0 or a percentage"),
+        (("--margin", "x"), "margin must be a number above 0 or a percentage"),
         (("--margin", "5%", "--marks", "groups"), "not with --marks"),
         (("--threshold", "0.1"), "a threshold goes with the test sign"),
     ):
@@ -279,8 +279,8 @@ def test_compare_says_what_is_wrong(folder: Path) -> None:
     for arguments, message in (
         ((), "give QRELS and at least one RUN, or --scores FILE"),
         (("qrels", "one.run", "--scores", "s.csv"), "not both"),
-        (("qrels", "one.run"), "a comparison needs two systems, not 1"),
-        (("--scores", "s.csv"), "two systems, not 1"),
+        (("qrels", "one.run"), "a comparison requires at least two systems, got 1"),
+        (("--scores", "s.csv"), "two systems, got 1"),
         (("--scores", "absent.csv"), "absent.csv: cannot be read"),
         (("qrels", "*.run", "--baseline", "on"), "did you mean 'one'"),
         (("qrels", "*.run", "--alpha", "2"), "alpha must be a number between 0 and 1"),

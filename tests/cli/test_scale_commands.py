@@ -60,8 +60,8 @@ def test_study_of_scales(folder: Path) -> None:
         (("--cutoffs", "0"), "whole numbers from 1"),
         (("-m", "P@5"), "has a cutoff"),
         (("-m", "nDGC"), "did you mean"),
-        (("--cutoffs", "5,5"), "cutoff 5 is asked for twice"),
-        (("-m", "P", "-m", "P"), "measure P is asked for twice"),
+        (("--cutoffs", "5,5"), "cutoff 5 is repeated"),
+        (("-m", "P", "-m", "P"), "measure P is repeated"),
         (("--alpha", "2"), "alpha must be a number between 0 and 1"),
         (("-m", "AP", "--cutoffs", "5,60"), "beyond reach for AP@60"),
     ):

@@ -73,7 +73,7 @@ def test_formats(campaign: Path, kind: str) -> None:
         (("--budgets", "0"), "--budgets is given twice, and takes one value"),
         (("--table", "pools"), "unknown table 'pools'"),
         (("--unjudged", "condensed"), "setting unjudged is --lists here"),
-        (("--test", "anova-3"), "needs scores by shard"),
+        (("--test", "anova-3"), "requires scores by shard"),
         (("--contributors", "nobody.txt"), "cannot be read"),
         (("--lengths", "qrels.txt"), "setting lengths does not go with pools"),
     ],

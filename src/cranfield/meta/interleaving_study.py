@@ -239,7 +239,7 @@ class Sensitivity(Study):
             ),
             "low": Column("Lower bound of the confidence interval of the effect."),
             "high": Column("Upper bound of that interval."),
-            "decides": Column("Proportion of impressions that are no ties."),
+            "decides": Column("Proportion of impressions that are not ties."),
             "needed": Column("Impressions needed for the power; null: infinitely many."),
             "needed low": Column("The same by the bound of the effect that is farther from 0."),
             "needed high": Column(
@@ -324,7 +324,7 @@ def _two_samples(
     means, squares = counts[:2] / pages, counts[2:] / pages
     variance = float((squares - means**2).sum())
     effect = means[0] - means[1]
-    # At an alpha that is nearly 0 limits are endless, or none where nothing varies.
+    # At an alpha near 0 bounds are infinite, or NaN where nothing varies.
     with np.errstate(invalid="ignore"):
         half = quantile * np.sqrt(variance / pages)
         low, high = effect - half, effect + half
@@ -399,7 +399,7 @@ def interleaving_sensitivity(
     """Simulate users of pairs of systems, and estimate how many impressions tell them apart.
 
     For each pair of systems, method and user the same number of impressions of each topic is shown.
-    The share of wins, and that of ties, give the impressions that the sign test needs; for A/B
+    The proportions of wins and of ties determine the impressions that the sign test needs; for A/B
     tests the difference and the variance of clicks a page give those of a test of two means. Signs
     are compared with those of an offline measure of the same runs.
 
@@ -541,7 +541,7 @@ def _users(
     except PolicyError as error:
         if all(name in PRESETS for name in names):
             raise PolicyError(
-                f"simulated users know 2, 3 or 5 grades, and these judgments have {grades}: say"
-                " which grade is relevant, such as rel=1, or choose other users"
+                f"simulated users take 2, 3 or 5 grades, got judgments with {grades}; pass the"
+                f" lowest relevant grade, such as rel=1, or other users"
             ) from error
         raise

@@ -72,7 +72,7 @@ def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     document that is missing shifts all below it, and names in random order then give about 0.
     :func:`union_tau` does not depend on the names.
 
-    Documents of the longer one below the last rank of the other are left out, for they have no
+    Documents of the longer one below the last rank of the other are excluded, as they have no
     counterpart; the result is NaN where fewer than two ranks can be compared.
 
     Examples
@@ -235,8 +235,8 @@ def reproduce(
 
     Notes
     -----
-    A large p-value is no proof of a successful reproduction: with few topics no difference is
-    significant. RMSE says how large the differences are.
+    A large p-value is not evidence of a successful reproduction: with few topics no difference is
+    significant. RMSE measures how large the differences are.
 
     Examples
     --------

@@ -117,7 +117,7 @@ def effect_ratio_interval(
 
 
 def checked_bounds(bounds: Any) -> tuple[float, float]:
-    """Return the lowest and the highest score, or refuse what is not that."""
+    """Return the lowest and the highest score; raise for invalid bounds."""
     try:
         low, high = (float(bound) for bound in bounds)
     except (TypeError, ValueError):

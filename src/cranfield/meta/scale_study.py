@@ -440,7 +440,7 @@ def _pairs(found: pl.DataFrame) -> pl.DataFrame:
 def _changed(
     both: tuple[Scores, Scores], test: str, correction: str, options: ScaleOptions
 ) -> dict[str, Any]:
-    """Count pairs that differ by the measure, and those for which its version says otherwise."""
+    """Count significant pairs by the measure, and changed decisions by its version."""
     before, after = (
         compare(
             one, test=test, correction=correction, alpha=options.alpha, exact_n=options.exact_n

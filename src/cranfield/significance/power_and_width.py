@@ -89,7 +89,8 @@ def power_anova(
 ) -> Floats:
     r"""Compute the power of the analysis of variance to find that systems differ at all.
 
-    It is the power of the F-test, which says that not all systems are equal, and not which differ:
+    It is the power of the F-test, which tests whether all systems are equal, not which of them
+    differ:
     finding that the best one is better than the worst takes more topics, by whatever test of pairs.
     The power is the least over all true means with difference D between the best and the worst
     system: all others are in the middle.
@@ -101,8 +102,8 @@ def power_anova(
     design. Source: Sakai (2016), Topic set size design; Sakai (2018).
 
     In the two-way design it assumes that the differences of all pairs of systems vary alike
-    (sphericity). Where they do not, an F of that size proves less, and `epsilon` says how far they
-    are from it: both degrees of freedom and :math:`\lambda` are then multiplied by it, which is
+    (sphericity). Where they do not, the F-test is corrected, and `epsilon` measures the departure
+    from sphericity: both degrees of freedom and :math:`\lambda` are then multiplied by it, which is
     the approximation of Muller and Barton (1989) with epsilon known. It is of the corrected test,
     and of means whose differences vary as others do on average.
 

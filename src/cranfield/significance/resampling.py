@@ -221,7 +221,7 @@ def bootstrap_t_interval(
         enough = rank[part] >= 1
         high[part][enough] = found[enough, 1]
         low[part][enough] = -found[enough, 1] if options.two_sided else found[enough, 0]
-    # Wider by what counts as equal, so that limits and p-values say the same.
+    # Wider by the tolerance of ties, so that intervals and p-values agree.
     low = low * (1 - RELATIVE * np.sign(low))
     high = high * (1 + RELATIVE * np.sign(high))
     with np.errstate(invalid="ignore"):

@@ -172,8 +172,8 @@ def _compared(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compare the systems, and the rankings, with those without a team.
 
-    Overall scores have shape (kinds of score, systems), after a team is left out (teams, kinds of
-    score, systems).
+    Overall scores have shape (kinds of score, systems), without a team (teams, kinds of score,
+    systems).
     """
     systems, rankings = [], []
     for k, (measure, kind, lower) in enumerate(wanted.kinds):
@@ -273,7 +273,7 @@ def leave_one_out(
 
     .. math:: LOO_j = \bigcup_{j' \ne j} C_{j'} = P - U_j
 
-    Source: Zobel (1998), who leaves out single runs; Sakai (2013), section 5.4, with teams.
+    Source: Zobel (1998), with single runs; Sakai (2013), section 5.4, with teams.
 
     Parameters
     ----------
@@ -307,7 +307,8 @@ def leave_one_out(
 
     Notes
     -----
-    Ranks are those of the field: the system with its own score after its team is left out, among
+    Ranks are those of the field: the system with its own score without the unique documents of its
+    team, among
     the scores that all other systems, those of its team too, have with all judgments. Tied systems
     have the best of their ranks. Kendall's tau answers another question: by how much the whole
     ranking changes when every system is evaluated with the judgments that are left.

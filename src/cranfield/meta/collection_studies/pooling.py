@@ -168,7 +168,7 @@ class Pooling(Study):
         verb = "finds" if len(names) == 1 else "find"
         finds = f"{names_or_count(names, 'method')} {verb} the most"
         if len(names) == len(rows) > 1:
-            finds = f"all {len(rows)} methods find equally many"
+            finds = f"all {len(rows)} methods find the same number of"
         return (
             f"With {counted(best['budget'], 'judgment')} a topic, {finds} relevant documents:"
             f" {percent(best['of pool'])} of those in the pool.",
@@ -311,7 +311,7 @@ def pooling(
         judged, since the judgments of other runs are not known; None for all, or
         names of systems. All runs are scored.
     teams
-        As for :func:`cranfield.meta.pools`; without teams each run is left out alone.
+        As for :func:`cranfield.meta.pools`; without teams each run is excluded alone.
     others
         Judgments of documents that no contributing run has within the depth: `keep` (default) or
         `drop`. They are outside every budget. If kept, they are among all judgments that budgets

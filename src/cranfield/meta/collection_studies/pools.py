@@ -285,7 +285,7 @@ class Pools:
         return np.asarray(self.judgments(others) & (self.owner != team))
 
     def judgments(self, others: str = "keep") -> Bools:
-        """Which judgments there are before any team is left out."""
+        """Return a mask of the judgments with all teams."""
         return np.asarray(self.contributors > (0 if others == "drop" else -1))
 
     @property
@@ -344,7 +344,8 @@ def pools(
     runs, qrels
         As for :func:`cranfield.judge`; or :class:`TracedRuns`, and None.
     teams
-        Table of systems and their teams, which are left out together. By default each system is a
+        Table of systems and their teams; the runs of a team are excluded together. By default each
+        system is a
         team of its own. Other forms are those of :func:`cranfield.meta.teams_of`.
     contributors
         The runs that went into the pool: None for all of them, names of systems, or `judged`: those

@@ -58,8 +58,8 @@ class Swaps(Study):
     reference: ClassVar[str] = "Voorhees and Buckley (2002); Sanderson and Zobel (2005)"
     parts: ClassVar[Sequence[str]] = ("rates", "_differences")
     titles: ClassVar[Mapping[str, str]] = {
-        "differences": f"Swap method: pairs of systems that another set of as many topics turns"
-        f" round; the least difference from which {ERROR:.0%} do at most, and the share that"
+        "differences": f"Swap method: pairs of systems in reverse order on another set of topics;"
+        f" the smallest difference with at most {ERROR:.0%} swaps, and the proportion that"
         " reaches it",
         "swaps": "The same by the difference on the first set",
     }

@@ -74,7 +74,7 @@ def _populations(given: Given, kind: str, *, equal: bool = False) -> dict[str, P
 
     def population(scores: Scores) -> Population:
         chosen = scores.select(systems=members)
-        # What is filled in or left out is so before means are moved.
+        # Missing scores are imputed or excluded before means are moved.
         chosen = chosen.complete(missing)[0] if missing in ("drop", "zero") else chosen
         # Under another copula differences would be more symmetric than real ones.
         found: Population = (
@@ -115,7 +115,7 @@ NULLS = {
     "simulated": "made equal by simulation from fitted distributions",
     "swapped": "made equal by swapping their scores within topics",
 }
-"""How systems are made equal, and what tables say of it."""
+"""Ways to make systems equal, and their description in tables."""
 
 LIMITS = 0.95
 """Confidence level of the interval of the proportion of sets with a false alarm."""

@@ -359,7 +359,7 @@ class SplitStudy(Study):
         if not best:
             others = "none of the other tests" if out else "no test"
             return (
-                f"On two sets of {size} topics, {others} finds a pair significant on both.",
+                f"On two sets of {size} topics, {others} has a pair that is significant on both.",
                 *left,
             )
         each = [
@@ -400,7 +400,7 @@ class SplitStudy(Study):
             for what, places in BY_SIZE.items():
                 title = f"{what}: {self.columns['agreement'][what].about[:-1]}; {of}"
                 tables.append(_by_size(own, ["test"], what, title, places))
-            # How much of what a test finds another one finds, on the same topics.
+            # Overlap of the significant pairs of two tests on the same topics.
             real = [test for test in self.tests if not is_bound(test)]
             same = self._of("1-1", group).filter(
                 pl.all_horizontal(pl.col("first", "second").is_in(real))

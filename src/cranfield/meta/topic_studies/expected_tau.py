@@ -72,7 +72,7 @@ def expected_tau(
       with the standard deviation of differences, freed from its bias where these are normal.
     - `msqd`: the same, where :math:`\hat\sigma` is the slope, through the origin, of the ordered
       differences on the normal quantiles of k / (n + 1); ties have their mean rank.
-    - `resampling`: the share of bootstrap samples of topics that have the other order.
+    - `resampling`: the proportion of bootstrap samples of topics with the reverse order.
     - `split-half`: :math:`(1 - \tau) / 2` of two disjoint sets of up to n / 2 topics, extrapolated
       to n as an exponential of their size.
 

@@ -162,7 +162,7 @@ def generalizability(
     estimates[np.abs(estimates) <= ROUNDING * squares.max()] = 0.0
     variances = np.maximum(estimates, 0.0)
     if not variances.any():
-        raise CranfieldError("all scores are equal: there is no variance to split")
+        raise CranfieldError("all scores are equal, so that there are no variance components")
     negative = tuple(
         f"the estimated variance of {source}s, {estimate:.3g}, is negative and set to 0"
         for source, estimate in zip(SOURCES, estimates, strict=True)

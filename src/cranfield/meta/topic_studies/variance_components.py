@@ -107,8 +107,8 @@ class Generalizability(Study):
     def relative(self, topics: int | None = None) -> Coefficient:
         r"""Return the generalizability coefficient of a number of topics.
 
-        It says how well the order of systems and the differences between them hold for other
-        topics: the squared correlation of a system's mean with its mean over all possible topics.
+        It measures how well the order of systems and their differences generalise to other topics:
+        the squared correlation of a system's mean with its mean over all possible topics.
 
         .. math:: E\rho^2(n) = \frac{\sigma^2_s}{\sigma^2_s + \sigma^2_{st} / n}
 
@@ -120,7 +120,8 @@ class Generalizability(Study):
     def absolute(self, topics: int | None = None) -> Coefficient:
         r"""Return the index of dependability of a number of topics.
 
-        It says how well the means themselves hold for other topics, which are easier or harder.
+        It measures how well the means themselves generalise to other topics, which are easier or
+        harder.
 
         .. math:: \Phi(n) = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n}
 
@@ -249,7 +250,7 @@ EFFECTS = {
     "topic": "topics, whatever the system",
     "system:topic": "systems that are good on different topics",
     "topic:cell": "cells of one topic, whatever the system",
-    "error": "what is left, systems on single cells among it",
+    "error": "the residual, including systems on single cells",
 }
 """What each source is, in words."""
 
@@ -397,7 +398,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
         at least, or what :func:`cranfield.compare` takes.
     missing
         What to do where cells have no scores: `error`, the default; `available` goes by those that
-        there are; `drop` leaves out topics, `zero` counts 0.
+        there are; `drop` excludes topics, `zero` counts 0.
 
     Returns
     -------
@@ -441,7 +442,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
     topic, both, cell, error = table.components.values()
     variances = np.array([max(0.0, of_systems), topic, both, cell, error])
     if not variances.any():
-        raise CranfieldError("all scores are equal: there is no variance to split")
+        raise CranfieldError("all scores are equal, so that there are no variance components")
     return Facets(
         {"missing": missing},
         measure=ready.scores.measure,

@@ -37,7 +37,7 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
 def groups_of(different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Cover the systems by groups: two of them share a group exactly when they do not differ.
+    """Cover the systems by groups: two share a group exactly if they do not differ significantly.
 
     Groups are made from the best system to the worst, as `order` has them, and list their systems
     so. Where separation follows the means, as with Tukey's HSD on a balanced design, there is no

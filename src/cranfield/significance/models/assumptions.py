@@ -33,7 +33,7 @@ class Check:
 
 
 def normality_test(flat: Floats) -> Check:
-    """Do Shapiro and Wilk's test, or with many residuals D'Agostino and Pearson's."""
+    """Compute Shapiro and Wilk's test, or with many residuals D'Agostino and Pearson's."""
     from scipy import stats
 
     if flat.size <= MOST_SHAPIRO:
@@ -44,7 +44,8 @@ def normality_test(flat: Floats) -> Check:
 
 
 def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check | str]:
-    """Do Brown and Forsythe's test and Bartlett's, of each system; or say why they are not done."""
+    """Compute Brown and Forsythe's and Bartlett's test over systems, or return the reason why"
+    " not."""
     from scipy import stats
 
     varied = [np.ptp(column) > 0 for column in columns if column.size]
@@ -69,7 +70,7 @@ def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check
 
 
 def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
-    """Do Tukey's test of non-additivity, where the model is additive; or say why it is not done."""
+    """Compute Tukey's test of non-additivity of an additive model, or return the reason why not."""
     name = "Tukey's test of non-additivity"
     if fitted is None:
         return f"{name}, which needs the fitted values"

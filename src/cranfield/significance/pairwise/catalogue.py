@@ -198,7 +198,7 @@ TESTS: Registry[Test] = Registry(
 """Tests by name."""
 
 BOUNDS = ("anova-2f", "anova-3f")
-"""Names of those that are no tests, but bounds of what tests can find."""
+"""Names of upper bounds on the rejections, which are not tests."""
 
 DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "random-topics"}
 """Which test is the default, by the scores."""

@@ -36,7 +36,7 @@ from cranfield.significance.differences import (
 from cranfield.significance.pairwise.catalogue import declared_test
 from cranfield.significance.registry import Options
 
-NEAR = 1e-7  # chances that differ by less, relatively, are equal but for rounding
+NEAR = 1e-7  # probabilities that differ by less, relatively, are equal but for rounding
 
 
 def binomial_pvalues(

@@ -46,7 +46,7 @@ class CommonPairs:
     second: Indices
     mean: Floats  # of the differences of a pair on a collection; NaN where it does not hold it
     deviation: Floats
-    notes: tuple[str, ...]  # what was left out, and which systems some collections lack
+    notes: tuple[str, ...]  # excluded topics, and systems that some collections lack
 
     def __len__(self) -> int:
         """Return the number of pairs."""

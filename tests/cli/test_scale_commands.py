@@ -63,15 +63,15 @@ def test_study_of_scales(folder: Path) -> None:
         (("--cutoffs", "5,5"), "cutoff 5 is repeated"),
         (("-m", "P", "-m", "P"), "measure P is repeated"),
         (("--alpha", "2"), "alpha must be a number between 0 and 1"),
-        (("-m", "AP", "--cutoffs", "5,60"), "beyond reach for AP@60"),
+        (("-m", "AP", "--cutoffs", "5,60"), "cannot be computed for AP@60"),
     ):
         _, err = cranfield(folder, *start, *arguments, status=2)
         assert message in err, arguments
         assert err.count("\n") == 1
     # Before anything is read.
     missing = ("study", "scales", "nowhere", "neither", "-m", "AP", "--cutoffs", "60")
-    assert "beyond reach for AP@60" in cranfield(folder, *missing, status=2)[1]
-    assert "there is 1" in cranfield(folder, *start[:-1], "-m", "P", "--cutoffs", "2", status=2)[1]
+    assert "cannot be computed for AP@60" in cranfield(folder, *missing, status=2)[1]
+    assert "at least two systems, got 1" in cranfield(folder, *start[:-1], "-m", "P", "--cutoffs", "2", status=2)[1]
 
 
 def test_strict(folder: Path) -> None:

@@ -312,5 +312,5 @@ def test_budgets_by_default_are_below_the_largest_topic() -> None:
     deep = pooling(runs, qrels, "AP", methods="depth,RRF", depth=12)
     assert deep.budgets == (5, 10, 20)
     # All documents are relevant: every method finds as many.
-    assert deep.verdict[0].startswith("With 5 judgments a topic, all 2 methods find equally many")
+    assert deep.verdict[0].startswith("With 5 judgments a topic, all 2 methods find the same number of")
     assert pooling(runs, qrels, "AP", methods="depth", depth=2).budgets == (1,)

@@ -186,6 +186,7 @@ def world(folder: Path) -> None:
         "high.q": j.replace(" 3", " 4"),
         "half.q": "".join(line + "\n" for k, line in enumerate(q.splitlines()) if k % 2),
         "keys.csv": "page,query\np1,q1\n",
+        "totals.csv": "query,doc,rank,impressions,clicks\nq1,d1,1,10,2\nq1,d2,2,10,1\n",
         "groups-of-topics.csv": "topic,group\nq1,x\nq2,y\nq3,x\n",
     }
     for name, text in files.items():
@@ -508,6 +509,7 @@ online measure --measure: --measure CTR@2
 online measure --survival: --survival
 online measure --survival: -m CTR :: --survival
 online measure --table: --table measures
+online measure --totals: log.csv>totals.csv :: --totals
 online preference --clicks: --clicks first
 online preference --correction: --correction bonferroni
 online preference --counts: log.csv> --unit> user> --resamples> 100> :: --counts 9,3,1

@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.text import counted
-from cranfield.cli.options.declaring import READ, WRITTEN, command, in_group, option, settings
+from cranfield.cli.options.declaring import (
+    READ,
+    WRITTEN,
+    command,
+    in_group,
+    option,
+    refuse_given,
+    settings,
+)
 from cranfield.cli.options.output import ResultOutput, gathered, result_options
 from cranfield.cli.options.signatures import options_from, options_of
-from cranfield.result import ResultSet
+from cranfield.result import ResultSet, together
 from cranfield.tabular import from_frame
 
 if TYPE_CHECKING:
@@ -43,13 +51,20 @@ class LogOptions:
         from cranfield.online import sessionise
         from cranfield.online.log.reading import read_files
 
-        log = read_files(
-            files,
-            format=self.log_format,
-            odd=self.odd,
-            max_queries=self.max_queries,
-            click_actions=self.click_actions,
-        )
+        try:
+            log = read_files(
+                files,
+                format=self.log_format,
+                odd=self.odd,
+                max_queries=self.max_queries,
+                click_actions=self.click_actions,
+            )
+        except InputError as error:
+            if "may give the count of rows" not in error.reason:
+                raise
+            advice = "; `online measure --totals` reads totals of impressions and clicks"
+            reason = error.reason + advice
+            raise InputError(reason, source=error.source, line=error.line) from None
         return log if self.session_timeout is None else sessionise(log, self.session_timeout)
 
 
@@ -86,6 +101,7 @@ Examples:
   cranfield online measure pages.csv results.csv clicks.csv -m CTR@3 -m SATRate --by variant
   cranfield online measure sessions.xml -m "ClickRR(first='rank')" -m TimeToClick --survival
   cranfield online measure log.jsonl --by query --by variant --format csv -o by-query.csv
+  cranfield online measure clicks-by-document.csv --totals
   cranfield online measure --list
 """
 
@@ -114,6 +130,12 @@ TABLES = ("measures", *SURVIVAL)
     labels={"type": READ, "metavar": "FILE"},
 )
 @option("--survival", is_flag=True, help="Kaplan-Meier and log-rank of the times among them.")
+@option(
+    "--totals",
+    is_flag=True,
+    help="LOG is a table of totals (query, doc, rank, impressions, clicks): click rate, and clicks"
+    " over expected clicks.",
+)
 @option("--list", "listed", is_flag=True, help="List the online measures.")
 @log_options
 @result_options(TABLES)
@@ -123,6 +145,7 @@ def measure(
     by: tuple[str, ...],
     labels: str | None,
     survival: bool,
+    totals: bool,
     listed: bool,
     reading: LogOptions,
     written: ResultOutput,
@@ -143,6 +166,9 @@ def measure(
         return
     if not logs:
         raise PolicyError("no LOG was given; --list lists the measures")
+    if totals:
+        _measure_totals(logs, written)
+        return
     written.check(TABLES if survival else TABLES[:1])
     asked = [online.parse_online_measure(one) for one in measures] or None
     log = reading.read(logs)
@@ -164,6 +190,17 @@ def measure(
     heading = [repr(log), *(f"note: {note}" for note in notes)]
     facts = {"log": log.source, "by": list(by), "odd": log.odd, "notes": notes}
     written.write(ResultSet(heading, tables, frames, facts))
+
+
+def _measure_totals(logs: tuple[str, ...], written: ResultOutput) -> None:
+    from cranfield import online
+
+    names = {one.name or "" for one in click.get_current_context().command.params}
+    used = {"logs", "totals", "format", "table", "output", "settings"}
+    refuse_given(names - used, "cannot be combined with --totals")
+    if len(logs) > 1:
+        raise PolicyError(f"--totals takes one table, got {len(logs)} files")
+    written.write(together(online.coec_of_totals(logs[0])))
 
 
 TRAIN_EPILOG = """\b

@@ -8,6 +8,7 @@ from .log.reading import simulated_log as simulated_log
 from .measures.documents import (
     ExpectedClicks as ExpectedClicks,
     coec as coec,
+    coec_of_totals as coec_of_totals,
     skip_above as skip_above,
 )
 from .measures.measuring import Measured as Measured

@@ -116,6 +116,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "ranker": ("team ranker", "system"),
         "propensity": ("propensity propensity_score pscore",),
         "clicks": (f"{_CLICKS} click_count",),
+        "impressions": ("impressions impression_count views view_count shows",),
         "reward": ("reward", f"{_CLICKS} click_count"),
         "slate": ("page list slate slate_id",),
         "action": ("action", *_DOC),

@@ -292,6 +292,9 @@ def no_integer(cell: Any) -> str:
 
 GRADE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64), prepare=truths_as_grades)
 
+WHOLE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64))
+"""A whole number, such as a rank or a count."""
+
 GRADE_OR_NONE = replace(GRADE, missing=lambda cell: absent(cell, NO_GRADE))
 """A grade, and nothing where a document is not judged."""
 

@@ -17,6 +17,23 @@ from cranfield.collection.qrels import Qrels
 from cranfield.online.measures.measuring import Log
 from cranfield.online.measures.page_table import LogTables, collected, tables_of
 from cranfield.result import Column, Columns, TableResult
+from cranfield.sources.columns import columns_of_mapping, read_table
+from cranfield.sources.schemas import Column as FileColumn
+from cranfield.sources.schemas import Schema
+from cranfield.sources.values import ID, WHOLE
+
+_TOTALS = Schema(
+    "table of totals",
+    (
+        FileColumn("query", ID, "topic"),
+        FileColumn("doc", ID),
+        FileColumn("rank", WHOLE),
+        FileColumn("impressions", WHOLE),
+        FileColumn("clicks", WHOLE),
+    ),
+    mapping=columns_of_mapping("table of totals"),
+    decisive=("status", "weight"),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +88,10 @@ class ExpectedClicks(TableResult):
         return read_qrels(rows.select(topic="query", doc="doc").with_columns(grade=grade))
 
     def heading(self) -> list[str]:
-        return [f"clicks over expected clicks of {counted(len(self.rows), 'query-document pair')}"]
+        clicked, shown = (int(self.rows[name].sum()) for name in ("clicked", "shown"))
+        rate = f"CTR {clicked / shown:.4f} ({clicked:,} of {counted(shown, 'impression')})"
+        pairs = counted(len(self.rows), "query-document pair")
+        return [f"clicks over expected clicks of {pairs}; {rate}"]
 
 
 def coec(log: Log) -> ExpectedClicks:
@@ -105,7 +125,61 @@ def coec(log: Log) -> ExpectedClicks:
     )
     # Sums of rates go by rank, so that no engine changes a bit.
     by_rank = collected(number).sort("query", "doc", "rank")
-    rates = tables.rank_rates
+    return _expected_clicks(by_rank, tables.rank_rates)
+
+
+def coec_of_totals(data: Any) -> ExpectedClicks:
+    """Compute clicks over expected clicks from totals of impressions and clicks.
+
+    As :func:`coec`, of which `shown` is the number of impressions. Clicks are counted as they are
+    in the table: where a result is clicked twice on a page, both count.
+
+    Parameters
+    ----------
+    data
+        A table with columns `query`, `doc`, `rank`, `impressions` and `clicks`: a file, a data
+        frame, a mapping of columns. Rows of one query, document and rank are summed.
+
+    Raises
+    ------
+    InputError
+        For a missing column, numbers that are not integers, fewer impressions than clicks, or a
+        rank below 1.
+
+    Examples
+    --------
+    >>> totals = {
+    ...     "query": ["socks", "socks", "hats"],
+    ...     "doc": ["a", "b", "c"],
+    ...     "rank": [1, 2, 1],
+    ...     "impressions": [1000, 1000, 500],
+    ...     "clicks": [120, 30, 10],
+    ... }
+    >>> print(coec_of_totals(totals))
+    clicks over expected clicks of 3 query-document pairs; CTR 0.0640 (160 of 2,500 impressions)
+    <BLANKLINE>
+    query  doc  shown  clicked  expected    coec
+    hats   c      500       10   43.3333  0.2308
+    socks  a    1,000      120   86.6667  1.3846
+    socks  b    1,000       30   30.0000  1.0000
+    """
+    table = read_table(data, _TOTALS)
+    table.refuse(table.frame["rank"] < 1, lambda row: f"expected a rank from 1, got {row['rank']}")
+    table.refuse(table.frame["clicks"] < 0, lambda row: f"clicks {row['clicks']} is below 0")
+    table.refuse(
+        table.frame["clicks"] > table.frame["impressions"],
+        lambda row: f"{row['clicks']} clicks of {row['impressions']} impressions",
+    )
+    counts = pl.col("shown", "clicked").cast(pl.Int64).sum()
+    frame = table.frame.rename({"impressions": "shown", "clicks": "clicked"})
+    by_rank = frame.group_by("query", "doc", "rank").agg(counts).sort("query", "doc", "rank")
+    totals = by_rank.group_by("rank").agg(pl.col("shown", "clicked").sum()).sort("rank")
+    rates = {rank: clicked / shown if shown else 0.0 for rank, shown, clicked in totals.iter_rows()}
+    return _expected_clicks(by_rank, rates)
+
+
+def _expected_clicks(by_rank: pl.DataFrame, rates: dict[int, float]) -> ExpectedClicks:
+    """Sum clicks, and those expected by the rates, of each query and document."""
     expected = pl.col("shown") * pl.col("rank").replace_strict(rates, return_dtype=pl.Float64)
     table = (
         by_rank.with_columns(expected=expected)

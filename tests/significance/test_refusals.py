@@ -186,7 +186,7 @@ REFUSALS: Refusals = {
         (lambda: studentised_range_isf(1.0, 3, 10), "probability"),
         (lambda: adjusted([1.2]), "0 and 1"),
         (lambda: adjusted([0.1], "tukey"), "tukey"),
-        (lambda: adjusted(["a"]), "p-values"),  # type: ignore[list-item]
+        (lambda: adjusted(["a"]), "p-values"),
     ],
     "power": [
         *options(

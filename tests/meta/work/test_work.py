@@ -116,13 +116,13 @@ def test_folders_of_another_study(tmp_path: Path, scores: cf.Scores) -> None:
     assert more.repeated.equals(split_topics(scores, ["t"], sizes=[5, 10], repeats=25).repeated)
     (tmp_path / "y").mkdir()
     (tmp_path / "y" / "thesis.doc").write_text("all I have")
-    with pytest.raises(PolicyError, match=r"holds 'thesis.doc', and no study.json"):
+    with pytest.raises(PolicyError, match=r"contains 'thesis.doc', but no study.json"):
         run_parts(part, 0.5, TASKS, about={}, folder=tmp_path / "y")
     (tmp_path / "x" / "study.json").write_text("{")
     with pytest.raises(InputError, match="is not JSON"):
         run_parts(part, 0.5, TASKS, about={}, folder=tmp_path / "x")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="no results folder"):
+    with pytest.raises(InputError, match="not a results folder"):
         run_parts(part, 0.5, TASKS, about={}, folder=tmp_path / "file")
 
 
@@ -279,6 +279,6 @@ def test_jobs_folders_and_resuming_change_nothing(
 
 def test_parts_are_not_kept_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="s3://bucket/parts: no results folder"):
+    with pytest.raises(InputError, match="s3://bucket/parts: not a results folder"):
         ResultsFolder("s3://bucket/parts", {"a": 1})
     assert not [*tmp_path.iterdir()]

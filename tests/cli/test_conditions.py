@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from cranfield.cli.main import COMMANDS, app
+from cranfield.cli.main import app
 from cranfield.cli.options.declaring import CommandGroup, Option, command, option
 from tests.cli.running import cranfield
 
@@ -52,7 +52,9 @@ def test_what_options_go_with_is_there() -> None:
     """Each condition is one of some command, so that no misspelt name is passed over."""
     context = click.Context(app)
     declared: dict[str, bool] = {}
-    todo: list[click.Command | None] = [app.get_command(context, name) for name in COMMANDS]
+    todo: list[click.Command | None] = [
+        app.get_command(context, name) for name in app.list_commands(context)
+    ]
     while todo:
         one = todo.pop()
         assert one is not None

@@ -11,7 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.cli.report import BY_STUDY, IN_PYTHON
-from cranfield.reporting.charts.catalogue import BY_COMMAND, CHARTS
+from cranfield.reporting.charts.registry import BY_COMMAND, CHARTS
 from tests.cli.running import cranfield
 
 TWO = ("qrels", "one.run", "two.run")

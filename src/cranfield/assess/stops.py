@@ -72,9 +72,7 @@ class Rule(Spec):
 
 RULES: Registry[type[Rule]] = Registry(
     "stopping rule",
-    """
-    stops: RecallTest=CMH Knee Target Line=2399 Budget
-    """,
+    "stops",
     package="cranfield.assess",
     base=Rule,
 )
@@ -131,87 +129,6 @@ def _bend(seen: Seen, after: Ints) -> Floats:
     return out
 
 
-class Knee(Rule):
-    r"""Stops when the curve of relevant documents has bent enough.
-
-    With r(i) relevant documents after i judgments, s in all,
-    :math:`\rho = \max_i \frac{r(i)/i}{(1 + r(s) - r(i))/(s - i)}`; stops when
-    :math:`\rho \ge 156 - \min(r(s), 150)`, not before `least` judgments.
-    """
-
-    name = "Knee"
-    source = _SOURCE
-    words = "bend {value:.4g} of the curve, stops from {bound:.4g}"
-    least: int = parameter(100, integer(0), "judgments before which it does not stop")
-
-    def looks(self, seen: Seen, after: Ints) -> Looks:
-        value = _bend(seen, after)
-        bound = (156 - np.minimum(seen.found[after], 150)).astype(np.float64)
-        return value, bound, (value >= bound) & (after >= self.least)
-
-
-class Target(Rule):
-    """Stops when all targets were found, relevant documents of an earlier random sample.
-
-    Documents are drawn at random until as many relevant ones are found, the targets; then documents
-    are judged in some order. `targets` of :func:`stopping` marks them.
-    """
-
-    name = "Target"
-    source = _SOURCE
-    words = "{value:g} targets found, stops from {bound:g}"
-    wanted: int = parameter(10, integer(1), "number of targets")
-
-    def looks(self, seen: Seen, after: Ints) -> Looks:
-        if seen.targets is None:
-            raise PolicyError(f"{self} needs targets, which mark some of the judged documents")
-        value = np.r_[0, np.cumsum(seen.targets)][after].astype(np.float64)
-        bound = np.full(after.size, float(self.wanted))
-        return value, bound, value >= bound
-
-
-class Line(Rule):
-    """Stops when judgments exceed a multiple of the relevant documents found plus a constant.
-
-    With the default numbers it is the rule 2399 of the paper.
-    """
-
-    name = "Line"
-    source = _SOURCE
-    words = "{value:g} judged, stops from {bound:g}"
-    each: float = parameter(1.2, number(0), "judgments for each relevant document")
-    more: float = parameter(2399, number(0), "judgments besides these")
-
-    def looks(self, seen: Seen, after: Ints) -> Looks:
-        value = after.astype(np.float64)
-        bound = np.asarray(self.each * seen.found[after] + self.more, dtype=np.float64)
-        return value, bound, value >= bound
-
-
-class Budget(Rule):
-    """Stops at a bend of 6, as of :class:`Knee`, when enough is judged, or at 75% of the pool.
-
-    Enough are ten times as many documents as a random sample needs to have one relevant document
-    on average: s >= 10 N / r(s) of N documents.
-    """
-
-    name = "Budget"
-    source = _SOURCE
-    words = "{value:g} judged, stops from {bound:g}"
-    bend: float = parameter(6.0, number(0), "bend from which it may stop")
-    draws: float = parameter(10.0, number(0), "random documents' worth of relevant ones")
-    share: float = parameter(0.75, number(0, 1), "share of the pool at which it stops anyway")
-
-    def looks(self, seen: Seen, after: Ints) -> Looks:
-        relevant = seen.found[after]
-        enough = np.full(after.size, np.inf)
-        bent = (_bend(seen, after) >= self.bend) & (relevant > 0)
-        enough[bent] = self.draws * seen.total / relevant[bent]
-        value = after.astype(np.float64)
-        bound = np.minimum(enough, self.share * seen.total)
-        return value, bound, value >= bound
-
-
 class RecallTest(Rule):
     r"""Stops when the last judgments had too few relevant documents for a recall below the target.
 
@@ -226,6 +143,7 @@ class RecallTest(Rule):
     """
 
     name = "RecallTest"
+    aliases = ("CMH",)
     source = "Callaghan and Müller-Hansen (2020)"
     words = "least p {value:.4g} of all urns (no p-value), stops below {bound:.4g}"
     recall: float = parameter(0.95, TRUE_SHARE, "target recall of the pool")
@@ -280,6 +198,88 @@ def _at_most(found: Ints, missing: Ints, urn: Ints, rest: Ints) -> Floats:
 def _log_choose(n: Ints, k: Ints) -> Floats:
     out: Floats = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
     return out
+
+
+class Knee(Rule):
+    r"""Stops when the curve of relevant documents has bent enough.
+
+    With r(i) relevant documents after i judgments, s in all,
+    :math:`\rho = \max_i \frac{r(i)/i}{(1 + r(s) - r(i))/(s - i)}`; stops when
+    :math:`\rho \ge 156 - \min(r(s), 150)`, not before `least` judgments.
+    """
+
+    name = "Knee"
+    source = _SOURCE
+    words = "bend {value:.4g} of the curve, stops from {bound:.4g}"
+    least: int = parameter(100, integer(0), "judgments before which it does not stop")
+
+    def looks(self, seen: Seen, after: Ints) -> Looks:
+        value = _bend(seen, after)
+        bound = (156 - np.minimum(seen.found[after], 150)).astype(np.float64)
+        return value, bound, (value >= bound) & (after >= self.least)
+
+
+class Target(Rule):
+    """Stops when all targets were found, relevant documents of an earlier random sample.
+
+    Documents are drawn at random until as many relevant ones are found, the targets; then documents
+    are judged in some order. `targets` of :func:`stopping` marks them.
+    """
+
+    name = "Target"
+    source = _SOURCE
+    words = "{value:g} targets found, stops from {bound:g}"
+    wanted: int = parameter(10, integer(1), "number of targets")
+
+    def looks(self, seen: Seen, after: Ints) -> Looks:
+        if seen.targets is None:
+            raise PolicyError(f"{self} needs targets, which mark some of the judged documents")
+        value = np.r_[0, np.cumsum(seen.targets)][after].astype(np.float64)
+        bound = np.full(after.size, float(self.wanted))
+        return value, bound, value >= bound
+
+
+class Line(Rule):
+    """Stops when judgments exceed a multiple of the relevant documents found plus a constant.
+
+    With the default numbers it is the rule 2399 of the paper.
+    """
+
+    name = "Line"
+    aliases = ("2399",)
+    source = _SOURCE
+    words = "{value:g} judged, stops from {bound:g}"
+    each: float = parameter(1.2, number(0), "judgments for each relevant document")
+    more: float = parameter(2399, number(0), "judgments besides these")
+
+    def looks(self, seen: Seen, after: Ints) -> Looks:
+        value = after.astype(np.float64)
+        bound = np.asarray(self.each * seen.found[after] + self.more, dtype=np.float64)
+        return value, bound, value >= bound
+
+
+class Budget(Rule):
+    """Stops at a bend of 6, as of :class:`Knee`, when enough is judged, or at 75% of the pool.
+
+    Enough are ten times as many documents as a random sample needs to have one relevant document
+    on average: s >= 10 N / r(s) of N documents.
+    """
+
+    name = "Budget"
+    source = _SOURCE
+    words = "{value:g} judged, stops from {bound:g}"
+    bend: float = parameter(6.0, number(0), "bend from which it may stop")
+    draws: float = parameter(10.0, number(0), "random documents' worth of relevant ones")
+    share: float = parameter(0.75, number(0, 1), "share of the pool at which it stops anyway")
+
+    def looks(self, seen: Seen, after: Ints) -> Looks:
+        relevant = seen.found[after]
+        enough = np.full(after.size, np.inf)
+        bent = (_bend(seen, after) >= self.bend) & (relevant > 0)
+        enough[bent] = self.draws * seen.total / relevant[bent]
+        value = after.astype(np.float64)
+        bound = np.minimum(enough, self.share * seen.total)
+        return value, bound, value >= bound
 
 
 class _ByRule(dict[str, int | None]):

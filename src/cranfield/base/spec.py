@@ -13,10 +13,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from importlib import import_module
 from inspect import getdoc
 from math import isfinite, ulp
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from cranfield.base.errors import PolicyError, plain_repr, quoted
@@ -367,23 +369,39 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
-def homes_of(listed: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Read a list of names by module: the module of each name, and what other names mean.
+_DECLARED = r"""\n(?:
+    @(?:{})\b (?:  # a decorator: its name and aliases, or else those of the function
+        \(\s* "([^"\n]+)" (?:,\s* aliases=(\([^)]*\)))?
+        | .*? \ndef[ ](\w+)
+    )
+    | [ ]{{4}}name[ ]=[ ] "([^"\n]+)" (?=\n) (?:\n[ ]{{4}}aliases[^=\n]*=[ ] (\([^)]*\)))?
+)"""
+_ROOT = Path(__file__).parents[2]
 
-    >>> homes_of("dcg: DCG=CG nDCG")
-    ({'DCG': 'dcg', 'nDCG': 'dcg'}, {'CG': 'DCG'})
+
+def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what a module declares, read from its source: names with their aliases.
+
+    A class declares itself by `name = "..."`, with `aliases = (...)` on the next line if there are
+    any. A decorator declares a class or function by the name that is its first argument, with
+    `aliases=(...)` as the next one, or else by the name of the function.
+
+    Parameters
+    ----------
+    decorators
+        Names of decorators that declare, separated by blanks.
+
+    Examples
+    --------
+    >>> next(declarations("cranfield.measures.ranked.precision", "measure"))
+    ('P', ('Precision',))
     """
-    home: dict[str, str] = {}
-    aliases: dict[str, str] = {}
-    module = ""
-    for word in listed.split():
-        if word.endswith(":"):
-            module = word.removesuffix(":")
-        else:
-            name, *others = word.split("=")
-            home[name] = module
-            aliases |= dict.fromkeys(others, name)
-    return home, aliases
+    pattern = _DECLARED.format("|".join(decorators.split()) or "-")
+    source = _ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text("utf-8")
+    for found in re.finditer(pattern, source, re.DOTALL | re.VERBOSE):
+        name, aliases, function, own_name, own_aliases = found.groups()
+        declared = name or own_name or function.replace("_", "-")
+        yield declared, ast.literal_eval(aliases or own_aliases or "()")
 
 
 T = TypeVar("T")
@@ -393,15 +411,21 @@ S = TypeVar("S", bound=Spec)
 class Registry(MutableMapping[str, T]):
     """Ordered mapping of names to components of one kind; modules are imported on first access.
 
+    A component is declared in its module, by a class or a decorator. Names and aliases are read
+    from there without loading the module, so that a list of names comes at once: see
+    :func:`declarations`.
+
     Parameters
     ----------
     noun
         Singular noun for messages, such as `measure`.
-    listed
-        Modules, each followed by the names that it defines: `module: Name Name=alias`. The module
-        defines a class or function of that name, or adds the component to the registry itself.
+    modules
+        Modules that declare components, separated by blanks, in the order of the list; `*` stands
+        for any part of a name.
     package
         The package of these modules.
+    decorators
+        Names of decorators that declare components, separated by blanks.
     base
         Base class of all of them, if they are classes.
     things
@@ -424,9 +448,10 @@ class Registry(MutableMapping[str, T]):
     def __init__(
         self,
         noun: str,
-        listed: str = "",
+        modules: str = "",
         *,
         package: str = "",
+        decorators: str = "",
         base: type[Any] | None = None,
         things: Mapping[str, T] | None = None,
         aliases: Mapping[str, str] | None = None,
@@ -435,13 +460,40 @@ class Registry(MutableMapping[str, T]):
         self.noun = noun
         self.base = base
         self.error: type[ValueError] = getattr(base, "error", error)
-        homes, other_names = homes_of(listed)
-        self.homes = {
-            name: module if module.startswith("cranfield.") else f"{package}.{module}"
-            for name, module in homes.items()
-        }
-        self.aliases = other_names | {**(aliases or {})}
+        self._listed, self._package = modules.split(), package
+        self.decorators = decorators
         self.entered: dict[str, T] = {**(things or {})}
+        self._of_things = {**(aliases or {})}
+
+    @cached_property
+    def modules(self) -> list[str]:
+        """The modules that declare components, in order."""
+        modules = []
+        for listed in self._listed:
+            name = listed if listed.startswith("cranfield.") else f"{self._package}.{listed}"
+            paths = sorted(_ROOT.glob(f"{name.replace('.', '/')}.py")) if "*" in name else ()
+            parts = [path.relative_to(_ROOT).with_suffix("").parts for path in paths]
+            modules += [".".join(names) for names in parts] or [name]
+        return modules
+
+    @cached_property
+    def _declared(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        return [
+            (name, module, aliases)
+            for module in self.modules
+            for name, aliases in declarations(module, self.decorators)
+        ]
+
+    @cached_property
+    def homes(self) -> dict[str, str]:
+        """The module that declares each component, by name."""
+        return {name: module for name, module, _ in self._declared}
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """Other names, each with the name that it means."""
+        declared = {alias: name for name, _, aliases in self._declared for alias in aliases}
+        return declared | self._of_things
 
     def __getitem__(self, name: str) -> T:
         if name not in self.entered and name in self.homes:

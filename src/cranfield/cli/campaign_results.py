@@ -26,9 +26,9 @@ from cranfield.cli.campaign_folder import (
 from cranfield.cli.options.declaring import (
     READ,
     WRITTEN,
-    CommandGroup,
     command,
     examples,
+    group,
     option,
     settings,
 )
@@ -297,7 +297,7 @@ def history(
     return int(bool(found.unreadable))
 
 
-@click.group(cls=CommandGroup, in_order=True)
+@group(in_order=True)
 def release() -> None:
     """Write sheets, packets, the overview, releases and the site."""
 

@@ -21,7 +21,7 @@ from cranfield.cli.campaign_folder import (
     task_option,
     write_listing,
 )
-from cranfield.cli.options.declaring import READ, CommandGroup, examples, option, settings
+from cranfield.cli.options.declaring import READ, examples, group, option, settings
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import output_option, with_options, write
 from cranfield.cli.options.signatures import options_from, options_of
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from cranfield.campaign.submitting.submit import Submitted
 
 
-@click.group(
-    cls=CommandGroup,
+@group(
     in_order=True,
     epilog=examples(
         'campaign team add news padua --name "University of Padua" --contact ir@example.org',
@@ -100,7 +99,7 @@ def list_teams(opened: Campaign, contacts: bool, format: str, output: str | None
     write_listing(frame, f"{text}\n", format, output)
 
 
-@click.group(cls=CommandGroup, in_order=True)
+@group(in_order=True)
 def run() -> None:
     """Submit runs, replace or withdraw them, and list them."""
 

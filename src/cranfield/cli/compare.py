@@ -169,7 +169,7 @@ def compare(
     from cranfield.scales.meaningful import meaning
     from cranfield.significance.comparison.compare import compare as compared
     from cranfield.significance.comparison.equivalence import read_margin
-    from cranfield.significance.corrections.catalogue import CORRECTIONS
+    from cranfield.significance.corrections.correction import CORRECTIONS
 
     # Before any file is read.
     if view == "summary":

@@ -19,6 +19,7 @@ from cranfield.cli.options.declaring import (
     tell_without_effect,
 )
 from cranfield.cli.options.judging import (
+    JUDGING_SETTINGS,
     RUN_SETTINGS,
     Reading,
     evaluated,
@@ -70,8 +71,9 @@ OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
     " format output places coverage",
 )
 @settings(
-    "negative max-grade topics-with-grade encoding separator numbers ungraded backend"
-    " order caption label long"
+    f"{JUDGING_SETTINGS} order caption label long",
+    flags="ties topics unjudged depth lengths groups intents aspect input-format system columns"
+    " lower duplicates skip-bad-runs subtopics",
 )
 @score_input(measures_option(DEFAULT))
 @output_options(formats=OUTPUTS)

@@ -365,8 +365,8 @@ def cite(
     from cranfield.meta.study import STUDIES
     from cranfield.reporting.references import cite as cited
     from cranfield.reporting.references import entries
-    from cranfield.significance.corrections.catalogue import CORRECTIONS
-    from cranfield.significance.pairwise.catalogue import find_test
+    from cranfield.significance.corrections.correction import CORRECTIONS
+    from cranfield.significance.pairwise.test import find_test
 
     found = cited(
         *names,

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
     from cranfield.collection.files.many_runs import Runs
     from cranfield.collection.qrels import Qrels
-    from cranfield.reporting.charts.catalogue import Kind
+    from cranfield.reporting.charts.registry import Kind
     from cranfield.scores import Scores
 
 
@@ -245,7 +245,7 @@ IN_PYTHON = {
 def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
     if not asked or context.resilient_parsing:
         return
-    from cranfield.reporting.charts.catalogue import BY_COMMAND, CHARTS
+    from cranfield.reporting.charts.registry import BY_COMMAND, CHARTS
 
     here = {name: one for name, one in CHARTS.items() if one.of in BY_COMMAND}
     lines = [f"{name:18}{one.shows}" for name, one in here.items()]
@@ -318,7 +318,7 @@ def plot(
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
     Nothing is fetched from a network, now or when the file is opened.
     """
-    from cranfield.reporting.charts.catalogue import (
+    from cranfield.reporting.charts.registry import (
         CHARTS,
         LENGTH,
         MEASURES,

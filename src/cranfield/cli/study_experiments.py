@@ -11,6 +11,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import READ, command, option, refuse_given, settings
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
+    OF_RANKINGS,
     Reading,
     aspects_of,
     measures_option,
@@ -210,7 +211,8 @@ def interleaving(
     from cranfield import meta
 
     judging = options.judging
-    unused = ("unjudged", "negative", "depth", "max_grade", "topics_with_grade", *OF_DOCUMENTS)
+    used = ("ties", "topics")
+    unused = [name for name in (*OF_RANKINGS, *OF_DOCUMENTS) if name not in used]
     refuse_given(unused, "does not go with simulated users")
     rel, compat = judging["rel"], judging["compat"]
     wanted = wanted_measures(asked, rel, compat)
@@ -219,7 +221,7 @@ def interleaving(
     options.check_table(meta.Sensitivity)
     reading = Reading.of(judging)
     many = reading.runs(qrels, runs)
-    policies = {name: judging[name] for name in ("ties", "topics")}
+    policies = {name: judging[name] for name in used}
     with options.work("interleaving") as work:
         found = meta.interleaving_sensitivity(
             many,

@@ -103,7 +103,7 @@ class StudyOptions:
     def check_table(self, *kinds: type[Result], without: Iterable[str] = ()) -> None:
         """Refuse a table or a chart that the studies cannot have, before they are done."""
         if self.chart is not None:
-            from cranfield.reporting.charts.catalogue import chart_to_draw
+            from cranfield.reporting.charts.registry import chart_to_draw
 
             chart_to_draw(self.chart, kinds)
         lacking = set(without)
@@ -114,7 +114,7 @@ class StudyOptions:
         """Write the studies as it was asked for; see :func:`cranfield.result.together`."""
         draw = None
         if self.chart is not None:
-            from cranfield.reporting.charts.catalogue import draw_study
+            from cranfield.reporting.charts.registry import draw_study
 
             draw = functools.partial(draw_study, self.chart, studies)
         # With one table there is nothing to say of studies that do not have it.

@@ -97,6 +97,7 @@ class IntentAware(Wrapping):
 
 @measure(
     "AP_IA",
+    aliases=("MAP_IA",),
     summary="Intent-aware average precision.",
     formula=r"\sum_i Pr(i|q) \, AP_i",
     source="Agrawal and others (2009)",
@@ -126,6 +127,7 @@ class PrecisionIA(OfIntents):
 
 @measure(
     "StRecall",
+    aliases=("IRec", "I_rec"),
     summary="Share of the intents that some document answers: subtopic or intent recall.",
     formula=r"\frac{|\{i : \exists r \le k : I_i(r) = 1\}|}{|\{i\}|}",
     source="Zhai, Cohen and Lafferty (2003)",
@@ -361,6 +363,7 @@ class _ERRIA(_Novelty):
 
 @measure(
     "alpha_DCG",
+    aliases=("α_DCG",),
     summary="Discounted sum of what each document adds to the intents answered above it.",
     formula=r"\sum_{r=1}^k \frac{ng(r)}{\log_2(r+1)} \,\Big/\, \sum_{r=1}^k"
     rf" \frac{{{_PERFECT}}}{{\log_2(r+1)}}, \quad {_GAIN}",
@@ -373,6 +376,7 @@ class AlphaDCG(_Over, _AlphaDCG):
 
 @measure(
     "alpha_nDCG",
+    aliases=("α_nDCG",),
     summary="Alpha-DCG over that of the best ranking of the judged documents.",
     formula=r"\frac{\alpha DCG@k}{\alpha iDCG@k}",
     elsewhere={"ndeval": "alpha-nDCG@k", "ir_measures": "alpha_nDCG@k"},

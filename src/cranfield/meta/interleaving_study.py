@@ -200,7 +200,7 @@ class Sensitivity(Study):
         Remarks on the data.
     """
 
-    name: ClassVar[str] = "interleaving"
+    name = "interleaving"
     reference: ClassVar[str] = (
         "Radlinski, Kurup and Joachims (2008); Chapelle, Joachims, Radlinski and Yue (2012)"
     )

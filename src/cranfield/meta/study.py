@@ -15,27 +15,7 @@ if TYPE_CHECKING:
 
 STUDIES: Registry[type[Result]] = Registry(
     "study",
-    """
-    scale_study: scales
-    test_studies.splits: tests
-    test_studies.errors: false-alarms
-    test_studies.errors: power-of-tests
-    measure_studies.discriminative: discriminative-power
-    measure_studies.swap_method: swaps
-    collection_studies.pool_depth: pool-depth
-    collection_studies.pooling: pooling
-    collection_studies.leave_one_out: leave-one-out
-    measure_studies.predictive: predictive-power
-    measure_studies.concordance: concordance
-    measure_studies.innate: innate-orders
-    topic_studies.sample_study: stability
-    topic_studies.variance_components: generalizability
-    topic_studies.variance_components: facets
-    reproduction_result: reproduction
-    measure_studies.correlations: correlations
-    topic_studies.extrapolation: extrapolation
-    interleaving_study: interleaving
-    """,
+    "scale_study *_study *_studies.* reproduction_result",
     package="cranfield.meta",
     base=Result,
 )

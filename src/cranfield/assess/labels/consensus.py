@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from cranfield.assess.labels import crowd_model
 from cranfield.assess.labels.table import Labels, refuse_large
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole, numbers
@@ -306,6 +307,7 @@ def _weights(labels: Labels, weights: Any) -> Floats:
     return weight
 
 
+@crowd_model
 def majority(
     labels: Labels,
     *,
@@ -345,6 +347,7 @@ def majority(
     return _weighted(labels, _weights(labels, weights), "majority", tie, seed, {"weights": weights})
 
 
+@crowd_model
 def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
     """Take the majority, then weigh each worker by the agreement with it, and take it again.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.assess.labels import crowd_model
 from cranfield.assess.labels.consensus import Consensus, Tally, at_level, check_amount
 from cranfield.assess.labels.reading import gold_levels
 from cranfield.assess.labels.table import Labels, refuse_large
@@ -162,6 +163,7 @@ def _prior(prior: Any, grades: int) -> Floats | None:
     return np.asarray(chances / chances.sum())
 
 
+@crowd_model
 def dawid_skene(
     labels: Labels,
     *,
@@ -259,6 +261,7 @@ def dawid_skene(
     )
 
 
+@crowd_model
 def one_coin(
     labels: Labels,
     *,
@@ -321,6 +324,7 @@ def one_coin(
     )
 
 
+@crowd_model
 def glad(
     labels: Labels,
     *,
@@ -432,6 +436,7 @@ def glad(
     )
 
 
+@crowd_model
 def mace(
     labels: Labels,
     *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
+from cranfield.base.spec import Registry
 from cranfield.base.text import nearest
 from cranfield.cli.options.hints import as_options, told
 from cranfield.cli.options.settings import read_settings
@@ -185,6 +186,9 @@ MOST_SHOWN = 12
 _SHORTER = {"INTEGER RANGE": "N", "INTEGER": "N", "FLOAT RANGE": "X", "FLOAT": "X"}
 
 _ALL = "cranfield.help-all"
+
+FOLDER = Path(__file__).parents[1]
+"""The folder of the modules with commands."""
 
 
 class Option(click.Option):
@@ -480,10 +484,13 @@ def _files(given: str) -> Iterator[str | Path]:
 
 
 class CommandGroup(click.Group):
-    """A group that knows where its commands stand, as `module:name`, and loads those asked for.
+    """A group that finds its commands in modules of the command line, and loads those asked for.
 
-    A command line has to start at once, and most of what commands need is needed by few of them.
-    Help lists them by name, or in the order of `homes`.
+    The commands of the group `online` are declared in the modules `online_*.py` of
+    :mod:`cranfield.cli`, those of the program, whose `of` is empty, in modules without an
+    underscore. A command line has to start at once, and most of what commands need is needed by
+    few of them. Help lists commands by name, or where a group is `in_order` as they are declared,
+    those in `first` before the others.
     """
 
     command_class = Command
@@ -491,23 +498,30 @@ class CommandGroup(click.Group):
     def __init__(
         self,
         *args: Any,
-        homes: Mapping[str, str] | None = None,
+        of: str | None = None,
         in_order: bool = False,
+        first: str = "",
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
-        self.homes = dict(homes or {})
+        self.of = of
         self.in_order = in_order
+        self.first = first.split()
+
+    @cached_property
+    def declared(self) -> Registry[click.Command]:
+        """The commands that are declared in modules, by name."""
+        modules = sorted(path.stem for path in FOLDER.glob("*.py"))
+        own = " ".join(name for name in modules if name.rpartition("_")[0] == self.of)
+        return Registry("command", own, package="cranfield.cli", decorators="command group")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        names = [*self.homes, *super().list_commands(ctx)]
-        return names if self.in_order else sorted(names)
+        names = [*self.declared.names(), *super().list_commands(ctx)]
+        return list(dict.fromkeys([*self.first, *names])) if self.in_order else sorted(names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in self.homes:
-            module, _, name = self.homes[cmd_name].partition(":")
-            command: click.Command = getattr(import_module(module), name)
-            return command
+        if cmd_name in self.declared:
+            return self.declared[cmd_name]
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(
@@ -528,3 +542,9 @@ class CommandGroup(click.Group):
             if not near or near[0] in error.message:
                 raise
             ctx.fail(f"there is no command '{called}'; did you mean {' or '.join(near)}?")
+
+
+def group(**declared: Any) -> Callable[[Any], CommandGroup]:
+    """Declare a group of commands."""
+    decorate: Callable[[Any], CommandGroup] = click.group(cls=CommandGroup, **declared)
+    return decorate

@@ -15,12 +15,7 @@ from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
 from cranfield.cli.options.declaring import READ, Named, in_group, option, tell_without_effect
 from cranfield.cli.options.output import progress_of, with_options
 from cranfield.cli.options.signatures import options_of
-from cranfield.collection.policies import (
-    CHOICES,
-    HIGHEST,
-    OF_QRELS,
-    policies,
-)
+from cranfield.collection.policies import OF_QRELS, Policies, policies
 from cranfield.sources.archives import asks
 
 if TYPE_CHECKING:
@@ -291,6 +286,9 @@ def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command]
     )
 
 
+OF_RANKINGS = tuple(field.name for field in fields(Policies))
+"""Parameters that say how rankings meet judgments."""
+
 (max_grade_option,) = options_of("cranfield.judge", "max_grade")
 
 rel_option = option(
@@ -307,9 +305,7 @@ def _judging(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
             "Judging",
             (
                 rel_option,
-                *options_of("cranfield.judge", "compat ties topics unjudged negative depth"),
-                max_grade_option,
-                *options_of("cranfield.judge", "topics_with_grade"),
+                *options_of("cranfield.judge", f"compat {' '.join(OF_RANKINGS)}"),
             ),
         )
         + in_group(
@@ -337,7 +333,7 @@ WORK = ("jobs", "backend")
 """Parameters that say where work is done; they change no result."""
 
 
-POLICIES = ("rel", "compat", *CHOICES, *HIGHEST)
+POLICIES = ("rel", "compat", *OF_RANKINGS)
 """Parameters that say how runs are judged."""
 
 OF_DOCUMENTS = ("lengths", "groups", "intents", "aspects")
@@ -359,9 +355,8 @@ READING_SETTINGS = f"{RUN_SETTINGS} subtopics ungraded"
 """The same, with options of reading judgments."""
 
 DOCUMENT_JUDGING_SETTINGS = (
-    "ties topics unjudged negative depth max-grade topics-with-grade lengths groups intents aspect"
-    f" backend {RUN_SETTINGS} ungraded"
-)
+    f"{' '.join(OF_RANKINGS)} lengths groups intents aspect backend {RUN_SETTINGS} ungraded"
+).replace("_", "-")
 """Options of reading and judging that all commands but `evaluate` take from a file of settings."""
 
 JUDGING_SETTINGS = f"{DOCUMENT_JUDGING_SETTINGS} subtopics"
@@ -395,7 +390,7 @@ def judged_runs(
 
     reading, judging = reading or Reading.of(given), without_reading(given)
 
-    policies(judging["compat"], **{name: judging.get(name) for name in (*CHOICES, *HIGHEST)})
+    policies(judging["compat"], **{name: judging.get(name) for name in OF_RANKINGS})
     subtopics = True if judging.get("intents") is not None else None
     wrong_order = partial(
         telling_order,

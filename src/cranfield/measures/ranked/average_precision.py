@@ -39,6 +39,7 @@ class _AveragePrecision(OfRelevance, family="average precision", monotone=True):
 
 @measure(
     "AP",
+    aliases=("MAP",),
     summary="Mean of the precision at each relevant document; 0 for those not retrieved.",
     formula=r"\frac{1}{RB} \sum_{r \in \mathcal{R}} P@r",
     source="Buckley and Voorhees (2005)",
@@ -146,6 +147,7 @@ class ElevenPointAveragePrecision(_Interpolated):
 
 @measure(
     "infAP",
+    aliases=("InfAP",),
     summary="AP inferred from a random sample of the pool that was judged.",
     formula=r"\frac{1}{RB} \sum_{r \in \mathcal{R}} \left( \frac1r + \frac{r-1}{r}"
     r" \frac{|d_{pool}|}{r-1} \frac{|rel| + \epsilon}{|rel| + |nonrel| + 2 \epsilon} \right)",
@@ -197,6 +199,7 @@ _thresholds = gain_check(
 
 @measure(
     "GAP",
+    aliases=("GradedAP",),
     summary="Average precision that users expect who differ in the lowest grade they call"
     " relevant.",
     formula=r"\frac{\sum_r \frac1r \sum_{i \le r} G(\min(g_i, g_r))}"
@@ -248,6 +251,7 @@ class GradedAveragePrecision(Measure):
 
 @measure(
     "gAP",
+    aliases=("GeneralisedAP",),
     summary="Mean gain so far at each relevant document, over that of the ideal ranking.",
     formula=r"\frac{\sum_{r \in \mathcal{R}} cg(r) / r}{\sum_{r=1}^{\min(k, RB)} cg^*(r) / r}",
     source="Kishida (2005)",

@@ -77,6 +77,7 @@ class DCG(Discounted):
 
 @measure(
     "nDCG",
+    aliases=("NDCG", "MSnDCG"),
     summary="DCG over that of the ideal ranking of all judged documents.",
     formula=r"\frac{DCG@k}{iDCG@k}, \quad d(r) = \log_2(r + 1)",
     source="Järvelin and Kekäläinen (2002)",

@@ -54,6 +54,7 @@ class _Bpref(
 
 @measure(
     "Bpref",
+    aliases=("BPref", "bpref"),
     summary="How seldom judged non-relevant documents stand above relevant ones.",
     formula=r"\frac{1}{R} \sum_{r \in \mathcal{R}} 1 - \frac{\min(n_r, R)}{\min(N, R)}",
     source="Buckley and Voorhees (2004)",
@@ -91,6 +92,7 @@ class GeometricBinaryPreference(_Bpref):
 
 @measure(
     "Rpref",
+    aliases=("rpref",),
     summary="How seldom judged documents stand above more relevant ones, by what they lack.",
     formula=r"\frac{1}{\sum g^*} \sum_{r \in \mathcal{R}} g_r \left(1 - \frac{1}{d_r}"
     r" \sum_{i < r, g_i < g_r} \frac{g_r - g_i}{g_r} \right), \quad d_r = r",
@@ -274,6 +276,7 @@ class InferredPrecision(OfRelevance):
 
 @measure(
     "infNDCG",
+    aliases=("infnDCG",),
     summary="nDCG inferred from a stratified sample of the pool that was judged.",
     formula=r"\frac{1}{\widehat{iDCG}} \sum_s \frac{d_s(k)}{n_s(k)} \sum_{r \in s}"
     r" \frac{g_r}{\log_2(r + 1)}",
@@ -335,6 +338,7 @@ class InferredNDCG(Measure):
 
 @measure(
     "statAP",
+    aliases=("StatAP",),
     summary="AP estimated from a sample whose documents each had a known chance to be judged.",
     formula=r"\frac{1}{\hat{R}} \sum_{r \in \mathcal{R}} \frac{1}{\pi_r} \frac1r \left("
     r" 1 + \sum_{i \in \mathcal{R}, i < r} \frac{1}{\pi_i} \right),"

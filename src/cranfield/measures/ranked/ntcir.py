@@ -80,6 +80,7 @@ class _Blended(
 
 @measure(
     "Q",
+    aliases=("QMeasure",),
     summary="Average precision for graded relevance: the blended ratio at each relevant document.",
     formula=r"\frac{1}{\min(k, RB)} \sum_{r \in \mathcal{R}} BR(r),"
     r" \quad BR(r) = \frac{C(r) + \beta \, cg(r)}{r + \beta \, cg^*(r)}",

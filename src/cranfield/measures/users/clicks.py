@@ -255,6 +255,7 @@ _CHANCE = r"P[C_i = 1] = e(i) \, c_i \, \gamma^{i-1} \prod_{j<i} (1 - c_j s_j)"
 
 @measure(
     "uM",
+    aliases=("uDBN", "uSDBN", "uPBM"),
     summary="Gain that a user clicks on, by a click model.",
     formula=rf"\sum_i P[C_i = 1] \, g_i, \quad {_CHANCE}",
     source=SOURCE + "; Ferro and Maistro (2024), equation (16)",
@@ -274,6 +275,7 @@ class ClickUtility(_Satisfied, Utility):
 
 @measure(
     "rrM",
+    aliases=("rrDBN", "rrSDBN"),
     summary="Expected reciprocal rank at which a user is satisfied, by a click model.",
     formula=rf"\sum_i \frac1i \, s_i \, P[C_i = 1], \quad {_CHANCE}",
     source=SOURCE + "; Ferro and Maistro (2024), equation (17)",

@@ -104,6 +104,7 @@ class TimeBiasedGain(UserModel):
 
 @measure(
     "U",
+    aliases=("UMeasure",),
     summary="Gain of the text that is read, which falls in a line until L characters are read.",
     formula=r"\frac{1}{N} \sum_r g(r) \max\left(0, 1 - \frac{pos(r)}{L}\right), \quad"
     r" pos(r) = \sum_{k \le r} \left( |s_k| + [g(k) > 0] \, F \, L(k) \right),"

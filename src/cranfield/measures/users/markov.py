@@ -100,6 +100,7 @@ _stays = gain_check(
 
 @measure(
     "MP",
+    aliases=("MarkovPrecision",),
     summary="Precision at the relevant ranks, by how often a user who moves to and fro is there.",
     formula=r"\sum_{i \in \mathcal{R}} \pi_i \, P@i, \quad"
     r" \pi_i \propto \sum_{j \ne i} w(|i - j|), \quad w(d) = \frac{1}{d + 1}",

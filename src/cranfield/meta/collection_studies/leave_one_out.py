@@ -48,7 +48,7 @@ class LeaveOneOut(Study):
         `leave one out rankings` and `leave one out systems`, without their first column.
     """
 
-    name: ClassVar[str] = "leave-one-out"
+    name = "leave-one-out"
     reference: ClassVar[str] = "Zobel (1998); Sakai (2013)"
     parts: ClassVar[Sequence[str]] = ("teams", "summary", "rankings", "systems")
     titles: ClassVar[Mapping[str, str]] = {

@@ -52,7 +52,7 @@ class PoolDepths(Study):
         The tables `pools`, `pool rankings` and `pool systems`.
     """
 
-    name: ClassVar[str] = "pool-depth"
+    name = "pool-depth"
     reference: ClassVar[str] = "Zobel (1998)"
     parts: ClassVar[Sequence[str]] = ("pools", "rankings", "systems")
     titles: ClassVar[Mapping[str, str]] = {

@@ -110,7 +110,7 @@ class Pooling(Study):
         Remarks on the data.
     """
 
-    name: ClassVar[str] = "pooling"
+    name = "pooling"
     reference: ClassVar[str] = (
         "Zobel (1998); Losada, Parapar and Barreiro (2017); Otero, Parapar and Ferro (2023)"
     )

@@ -169,7 +169,7 @@ class Correlations(Study):
         Options of the coefficient: `ties` for `tau-ap` and `rbo`, and `p` for `rbo`.
     """
 
-    name: ClassVar[str] = "correlations"
+    name = "correlations"
     reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
     parts: ClassVar[Sequence[str]] = ("pairs",)
     columns: ClassVar[Columns] = {

@@ -139,7 +139,7 @@ class PredictivePower(Study):
         The tables `preferences`, `assessors` (empty without assessors) and `versus`.
     """
 
-    name: ClassVar[str] = "predictive-power"
+    name = "predictive-power"
     reference: ClassVar[str] = "Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013)"
     parts: ClassVar[Sequence[str]] = ("summary", "by_assessor", "versus")
     columns: ClassVar[Mapping[str, Columns]] = {

@@ -23,8 +23,8 @@ from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_wor
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import as_integers
@@ -54,7 +54,7 @@ class Swaps(Study):
         The table `swaps`, without the measure.
     """
 
-    name: ClassVar[str] = "swaps"
+    name = "swaps"
     reference: ClassVar[str] = "Voorhees and Buckley (2002); Sanderson and Zobel (2005)"
     parts: ClassVar[Sequence[str]] = ("rates", "_differences")
     titles: ClassVar[Mapping[str, str]] = {

@@ -135,7 +135,7 @@ class FalseAlarms(Study):
         pairs, of `pairs`; `failed` is 1 where the test could not be computed.
     """
 
-    name: ClassVar[str] = "false-alarms"
+    name = "false-alarms"
     reference: ClassVar[str] = "Ferro and Sanderson (2022)"
     parts: ClassVar[Sequence[str]] = ("summary",)
     columns: ClassVar[Mapping[str, Columns]] = {
@@ -327,7 +327,7 @@ class PowerOfTests(Study):
         computed, which counts as no rejection. Range 0 are pairs whose true means are equal.
     """
 
-    name: ClassVar[str] = "power-of-tests"
+    name = "power-of-tests"
     reference: ClassVar[str] = "Urbano, Lima and Hanjalic (2019b)"
     parts: ClassVar[Sequence[str]] = ("summary", "errors")
     columns: ClassVar[Mapping[str, Columns]] = {

@@ -236,7 +236,7 @@ class SplitStudy(Study):
         these topics; the summary excludes these repeats.
     """
 
-    name: ClassVar[str] = "tests"
+    name = "tests"
     reference: ClassVar[str] = "Ferro and Sanderson (2022)"
     parts: ClassVar[Sequence[str]] = ("summary",)
     columns: ClassVar[Mapping[str, Columns]] = {

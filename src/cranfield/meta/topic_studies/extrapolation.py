@@ -21,7 +21,7 @@ from cranfield.meta.test_studies.fast_tests import checked_sizes
 from cranfield.meta.topic_studies.sample_study import topic_scores
 from cranfield.meta.topic_studies.variance_components import Generalizability
 from cranfield.result import Column, Columns
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING
 from cranfield.significance.models.anova import two_way
@@ -217,7 +217,7 @@ class Extrapolation(Study):
         The variance components behind it; what was excluded, imputed, or taken as 0.
     """
 
-    name: ClassVar[str] = "extrapolation"
+    name = "extrapolation"
     reference: ClassVar[str] = "Brennan (2001); Louis (1984)"
     parts: ClassVar[Sequence[str]] = ("curve",)
     titles: ClassVar[Mapping[str, str]] = {

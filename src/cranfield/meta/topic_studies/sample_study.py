@@ -28,7 +28,7 @@ from cranfield.meta.test_studies.fast_tests import TestChoice, checked_sizes, ve
 from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, mid_ranks
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import Ready, as_scores, prepared
 
 BLOCK = 250
@@ -141,7 +141,7 @@ class Stability(Study):
         What was excluded or imputed.
     """
 
-    name: ClassVar[str] = "stability"
+    name = "stability"
     reference: ClassVar[str] = "Hall and Miller (2009)"
     parts: ClassVar[Sequence[str]] = ("by_size", "top", "firsts", "ranks")
     titles: ClassVar[Mapping[str, str]] = {

@@ -442,9 +442,7 @@ class Climbing(Model):
 
 MODELS: Registry[type[Model]] = Registry(
     "click model",
-    """
-    models: GCTR=RCM RCTR DCTR PBM CM UBM DCM CCM DBN SDBN
-    """,
+    "models",
     package="cranfield.online.click_models",
     base=Model,
 )

@@ -44,6 +44,7 @@ class GCTR(Rate):
     """
 
     name = "GCTR"
+    aliases = ("RCM",)
     source = "Chuklin, Markov and de Rijke (2015)"
     by: ClassVar = {"rate": ""}
 

@@ -16,7 +16,7 @@ from cranfield.base.text import counted, plain
 from cranfield.online.experiments.comparisons import Options
 from cranfield.online.experiments.design import checked_weights, chi_square
 from cranfield.result import Column, Columns, Result, TableResult
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 
 ALARM = 0.0005

@@ -356,15 +356,7 @@ def divided(above: Floats, below: Floats, otherwise: float) -> Floats:
 
 METHODS: Registry[type[InterleavingMethod]] = Registry(
     "interleaving method",
-    """
-    methods: Balanced=BI
-    methods: TeamDraft=TD=TDI=TDM=TeamDraftMultileaving
-    methods: Probabilistic=PI=PM=ProbabilisticMultileaving
-    methods: Optimised=OI=Optimized
-      OptimisedMultileaving=OM=OptimizedMultileaving
-    methods: SOSM=SampleOnlyScoredMultileaving
-    methods: PairwisePreference=PPM=PairwisePreferenceMultileaving
-    """,
+    "methods",
     package="cranfield.online.interleaving",
     base=InterleavingMethod,
 )

@@ -65,6 +65,7 @@ class Balanced(InterleavingMethod):
     """
 
     name = "Balanced"
+    aliases = ("BI",)
     source = "Joachims (2002); Radlinski, Kurup and Joachims (2008)"
     max_rankers = 2
 
@@ -103,6 +104,7 @@ class TeamDraft(InterleavingMethod):
     """
 
     name = "TeamDraft"
+    aliases: ClassVar[tuple[str, ...]] = ("TD", "TDI", "TDM", "TeamDraftMultileaving")
     source = "Radlinski, Kurup and Joachims (2008); Schuth et al. (2014)"
     common_prefix: str = parameter(
         "teams",
@@ -136,6 +138,7 @@ class SOSM(TeamDraft):
     """
 
     name = "SOSM"
+    aliases = ("SampleOnlyScoredMultileaving",)
     source = "Brost et al. (2016)"
 
     @property
@@ -258,6 +261,7 @@ class Probabilistic(InterleavingMethod):
     """
 
     name = "Probabilistic"
+    aliases = ("PI", "PM", "ProbabilisticMultileaving")
     source = "Hofmann, Whiteson and de Rijke (2011); Schuth et al. (2015)"
     tau: float = parameter(3, number(0, 50), "how steeply probabilities fall with rank")
     replace: bool = parameter(
@@ -344,6 +348,7 @@ class PairwisePreference(InterleavingMethod):
     """
 
     name = "PairwisePreference"
+    aliases = ("PPM", "PairwisePreferenceMultileaving")
     source = "Oosterhuis and de Rijke (2017)"
     pairs: str = parameter(
         "joachims",
@@ -565,6 +570,7 @@ class Optimised(_Optimising):
     """
 
     name = "Optimised"
+    aliases = ("OI", "Optimized")
     source = "Radlinski and Craswell (2013)"
     max_rankers: ClassVar[int | None] = 2
     credit: str = parameter(
@@ -593,6 +599,7 @@ class OptimisedMultileaving(_Optimising):
     """
 
     name = "OptimisedMultileaving"
+    aliases = ("OM", "OptimizedMultileaving")
     source = "Schuth et al. (2014); Manabe et al. (2017)"
     credit: str = parameter("inverse", choice("linear", "inverse"), "as of Optimised")
 

@@ -91,7 +91,7 @@ class ExpectedClicks(TableResult):
         clicked, shown = (int(self.rows[name].sum()) for name in ("clicked", "shown"))
         rate = f"CTR {clicked / shown:.4f} ({clicked:,} of {counted(shown, 'impression')})"
         pairs = counted(len(self.rows), "query-document pair")
-        return [f"clicks over expected clicks of {pairs}; {rate}"]
+        return [f"clicks over expected clicks of {pairs}", rate]
 
 
 def coec(log: Log) -> ExpectedClicks:
@@ -156,7 +156,8 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     ...     "clicks": [120, 30, 10],
     ... }
     >>> print(coec_of_totals(totals))
-    clicks over expected clicks of 3 query-document pairs; CTR 0.0640 (160 of 2,500 impressions)
+    clicks over expected clicks of 3 query-document pairs
+    CTR 0.0640 (160 of 2,500 impressions)
     <BLANKLINE>
     query  doc  shown  clicked  expected    coec
     hats   c      500       10   43.3333  0.2308

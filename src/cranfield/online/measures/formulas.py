@@ -474,7 +474,8 @@ class AbsenceTime(OnlineMeasure):
     :func:`survival`.
     """
 
-    name, level, of = "AbsenceTime", "user", "absence"
+    name = "AbsenceTime"
+    level, of = "user", "absence"
     formula = r"\frac{1}{|A|} \sum_{s \in A} (t_{s+1,1} - t_{s,\mathit{last}})"
     source = "Dupret and Lalmas (2013)"
     unit, better, lasts = "seconds", "lower", True

@@ -167,16 +167,9 @@ def online_measure(
 
 MEASURES: Registry[type[OnlineMeasure]] = Registry(
     "online measure",
-    """
-    formulas: CTR UCTR QCTR COEC
-    formulas: ClickRank ClickRR MaxRR MeanRR MinRR PLC pSkip
-    formulas: TimeToClick TimeToSAT Dwell
-    formulas: SATClicks SATRate DSAT DSATRate
-    formulas: Abandonment ZeroResults GoodAbandonment AbandonedLast Reformulation
-    formulas: QueriesPerSession SessionLength SessionClicks SessionSuccess QueriesToSAT
-    formulas: QueriesPerUser SessionsPerUser ActiveDays QueriesPerActiveDay AbsenceTime
-    """,
+    "formulas",
     package="cranfield.online.measures",
+    decorators="online_measure",
     base=OnlineMeasure,
 )
 

@@ -31,9 +31,9 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import LINEAR
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.models.assumptions import Assumptions, check_assumptions
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import OF_AGGREGATE, as_scores
 
 LONGEST = 100

@@ -22,7 +22,7 @@ from cranfield.reporting.summary import against, group_letters
 from cranfield.scales.meaningful import Meaning
 from cranfield.scores.averages import Averages
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.differences import ROUNDING
 
 RANKS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)

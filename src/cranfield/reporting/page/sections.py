@@ -33,7 +33,7 @@ from cranfield.reporting.summary import (
 )
 from cranfield.scales.meaningful import MEANINGFUL, Meaning
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.models.assumptions import Assumptions
 from cranfield.sources.archives import is_url, shown
 from cranfield.tabular import Table, as_cell, shown_p

@@ -21,7 +21,7 @@ from cranfield.significance.comparison.result import (
     pooled_against_paired,
     sign_flips_of_few,
 )
-from cranfield.significance.corrections.catalogue import (
+from cranfield.significance.corrections.correction import (
     CORRECTIONS,
     RECOMMENDED,
     Correction,
@@ -35,8 +35,8 @@ from cranfield.significance.differences import (
     all_pairs,
     pairs_of,
 )
-from cranfield.significance.pairwise.catalogue import TESTS, TestInfo, default_test, find_test
 from cranfield.significance.pairwise.means import with_exchange_tests
+from cranfield.significance.pairwise.test import TESTS, TestInfo, default_test, find_test
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
     Ready,

@@ -10,7 +10,7 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.meta.study import STUDIES
 from cranfield.reporting import charts
-from cranfield.reporting.charts.catalogue import (
+from cranfield.reporting.charts.registry import (
     BY_COMMAND,
     CHARTS,
     LENGTH,

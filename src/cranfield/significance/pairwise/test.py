@@ -1,7 +1,6 @@
 """Catalogue of the significance tests.
 
-A test is a function that takes pairs and options; it is declared by a decorator, and its name is
-added to the list here. Plain tests come before those that draw random numbers.
+A new test is a function that takes pairs and options, declared where it stands.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Registry
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.registry import Options, described
 
 if TYPE_CHECKING:
@@ -179,21 +178,10 @@ class Test:
 TESTS: Registry[Test] = Registry(
     "test",
     """
-    pairwise.ranks:
-        sign signed-rank=wilcoxon=wilcoxon-signed-rank
-        rank-sum=mann-whitney=u-test=wilcoxon-rank-sum
-    pairwise.means:
-        t=paired-t=t-paired=student=t-test=ttest t-unpaired=student-unpaired=two-sample-t
-        welch=welch-t randomisation=randomization=permutation=fisher
-    pairwise.bootstrap:
-        bootstrap=paired-bootstrap=bootstrap-paired bootstrap-shift=shift-bootstrap
-        bootstrap-unpaired=unpaired-bootstrap bootstrap-median
-    models.anova: anova-1=md1=anova-one-way anova-2=anova=md2=anova-two-way
-    models.random_topics: random-topics=mixed=anova-random anova-3=md3=anova-three-way
-    models.anova: anova-2f=md2f anova-3f=md3f kruskal-wallis=kruskal friedman
-    models.random_topics: bootstrap-anova=banova
+    pairwise.ranks pairwise.means pairwise.bootstrap models.random_topics models.anova
     """,
     package="cranfield.significance",
+    decorators="declared_test",
 )
 """Tests by name."""
 
@@ -215,7 +203,6 @@ def declared_test(
     def enter(function: Compared) -> Compared:
         info = TestInfo(
             name=name,
-            aliases=tuple(TESTS.other_names(name)),
             default_for=next((scores for scores, test in DEFAULTS.items() if test == name), ""),
             fits=fit is not None,
             **(declared | described(function)),

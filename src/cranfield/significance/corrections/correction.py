@@ -1,7 +1,7 @@
 """Catalogue of the corrections for multiple comparisons.
 
-A correction is a function that takes the outcome of a test, the pairs and the options; it is
-declared by a decorator, and its name is added to the list here.
+A new correction is a function that takes the outcome of a test, the pairs and the options, declared
+where it stands.
 """
 
 from __future__ import annotations
@@ -59,20 +59,10 @@ class Correction:
 CORRECTIONS: Registry[Correction] = Registry(
     "correction",
     """
-    corrections.pvalue_corrections: none=uncorrected
-    corrections.studentised: tukey=hsd=tukey-hsd
-    corrections.resampled:
-        randomised-tukey=randomized-tukey=randomised-tukey-hsd=randomized-tukey-hsd
-    corrections.studentised: dunnett
-    corrections.resampled:
-        max-t=westfall-young=maxt bootstrap-tukey=bootstrapped-tukey=tukey-bootstrap
-        bootstrap-max-t=romano-wolf
-    pairwise.bootstrap: bootstrap-max
-    corrections.pvalue_corrections:
-        bonferroni=bonf holm=holm-bonferroni bh=fdr=fdr-bh=benjamini-hochberg
-        by=fdr-by=benjamini-yekutieli
+    corrections.pvalue_corrections corrections.studentised corrections.resampled pairwise.bootstrap
     """,
     package="cranfield.significance",
+    decorators="declared_correction",
 )
 """Corrections by name."""
 
@@ -90,11 +80,7 @@ def declared_correction(name: str, **declared: Any) -> Callable[[Corrector], Cor
     """Register a function as a correction; the texts of the declaration are in its docstring."""
 
     def enter(function: Corrector) -> Corrector:
-        aliases = tuple(CORRECTIONS.other_names(name))
-        texts = described(function)
-        CORRECTIONS[name] = Correction(
-            name=name, run=function, aliases=aliases, **texts, **declared
-        )
+        CORRECTIONS[name] = Correction(name=name, run=function, **declared, **described(function))
         return function
 
     return enter

@@ -93,7 +93,7 @@ def test_overview(small: Make, tmp_path: Path) -> None:
     names = {path.relative_to(tmp_path / "over").as_posix() for path in made}
     assert {
         "index.html",
-        "leaderboard.csv",
+        "leaderleaderboard.csv",
         "leaderboard.parquet",
         "leaderboard.tex",
         "topics.csv",
@@ -101,7 +101,7 @@ def test_overview(small: Make, tmp_path: Path) -> None:
     assert {"report.html", "charts/scores.svg", "charts/topics.png"} <= names
     assert all(path.is_file() for path in made)
     scores = campaign.score()
-    board = pl.read_csv(tmp_path / "over/leaderboard.csv")
+    board = pl.read_csv(tmp_path / "over/leaderleaderboard.csv")
     assert board.equals(pl.read_parquet(tmp_path / "over/leaderboard.parquet").cast(board.schema))
     means = dict(zip(scores.systems, scores["nDCG@5"].overall().tolist(), strict=True))
     assert dict(zip(board["tag"], board["nDCG@5"], strict=True)) == pytest.approx(means)
@@ -128,7 +128,7 @@ def test_overview_without_the_extra_for_charts(
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.warns(cf.CranfieldWarning, match=r"no charts: .* install 'cranfield\[charts\]'"):
         written = small().overview(None, tmp_path / "over")
-    assert {path.name for path in written} >= {"index.html", "board.csv", "report.html"}
+    assert {path.name for path in written} >= {"index.html", "leaderboard.csv", "report.html"}
     assert not (tmp_path / "over/charts").exists()
     assert "data:image" not in (tmp_path / "over/index.html").read_text("utf-8")
 

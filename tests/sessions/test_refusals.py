@@ -42,16 +42,16 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: click_u([1], [1], [10, 20]), "one for each click"),
         (lambda: click_u([1], [1], -5), "at least 0"),
         (lambda: click_u([1], [1], cast(Any, "long")), "numbers"),
-        (lambda: click_u([1], [1], 10, share=2), "share=2"),
-        (lambda: click_u([1], [1], 10, limit=0), "limit=0"),
-        (lambda: click_u([1], [1], 10, snippet=float("nan")), "snippet=nan"),
+        (lambda: click_u([1], [1], 10, share=2), "share must be"),
+        (lambda: click_u([1], [1], 10, limit=0), "limit must be"),
+        (lambda: click_u([1], [1], 10, snippet=float("nan")), "snippet must be"),
     ],
     "measures": [
         (lambda: evaluate_sessions(XML, QRELS, "ClickU"), "11 of 11 clicks"),
         (lambda: evaluate("ClickU(snippet='own', length=10)"), "snippets"),
         (lambda: evaluate("ClickU(judged_only=True, length=1)"), "judged_only"),
         (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "ClickU"), "evaluate_sessions"),
-        (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "sDCG"), "sDCG needs sessions of queries"),
+        (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "sDCG"), "sDCG requires sessions of queries"),
         *[
             (partial(cf.parse_measure, text), "is not")
             for text in (

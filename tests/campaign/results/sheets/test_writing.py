@@ -93,7 +93,7 @@ def test_overview(small: Make, tmp_path: Path) -> None:
     names = {path.relative_to(tmp_path / "over").as_posix() for path in made}
     assert {
         "index.html",
-        "leaderleaderboard.csv",
+        "leaderboard.csv",
         "leaderboard.parquet",
         "leaderboard.tex",
         "topics.csv",
@@ -101,7 +101,7 @@ def test_overview(small: Make, tmp_path: Path) -> None:
     assert {"report.html", "charts/scores.svg", "charts/topics.png"} <= names
     assert all(path.is_file() for path in made)
     scores = campaign.score()
-    board = pl.read_csv(tmp_path / "over/leaderleaderboard.csv")
+    board = pl.read_csv(tmp_path / "over/leaderboard.csv")
     assert board.equals(pl.read_parquet(tmp_path / "over/leaderboard.parquet").cast(board.schema))
     means = dict(zip(scores.systems, scores["nDCG@5"].overall().tolist(), strict=True))
     assert dict(zip(board["tag"], board["nDCG@5"], strict=True)) == pytest.approx(means)

@@ -53,7 +53,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "ClickU"), "evaluate_sessions"),
         (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "sDCG"), "sDCG requires sessions of queries"),
         *[
-            (partial(cf.parse_measure, text), "is not")
+            (partial(cf.parse_measure, text), "must be")
             for text in (
                 *("ClickU(F=1.5)", "ClickU(L=0)", "ClickU(snippet='real')"),
                 *("sDCG(b=1)", "sDCG(bq=0.5)", "sDCG(variant='old')"),

@@ -284,6 +284,8 @@ class Schema:
         in memory are not read at all.
     lines_as_rows: what they are where they are the fields of a line of text.
     mapping: makes columns of a mapping or an object of JSON, and the name of the source.
+    nested: makes columns of JSON whose records hold lists, with the record of each row; it
+        returns None for other JSON.
     numbered: whether rows of CSV know their line, which takes longer, and errors their topic.
     """
 
@@ -296,6 +298,7 @@ class Schema:
     tuples: tuple[str, ...] | None = ()
     lines_as_rows: tuple[str, ...] = ()
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]] | None = None
+    nested: Callable[[Any, str], tuple[Mapping[str, Cells], list[int]] | None] | None = None
     numbered: bool = False
     hint: str = ""
     decisive: tuple[str, ...] = ("status",)

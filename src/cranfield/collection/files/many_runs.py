@@ -28,6 +28,7 @@ from cranfield.collection.files.named_columns import (
     runs_of_mapping,
     shape,
 )
+from cranfield.collection.files.nested_json import is_nested
 from cranfield.collection.files.reading import read_run, refuse_open, systems_table
 from cranfield.collection.metadata.reading import BESIDE
 from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBERS, SEPARATORS
@@ -344,6 +345,8 @@ def _items(data: Any) -> Iterator[Item]:
     refuse_open(data)
     if isinstance(data, (str, PathLike)):
         yield from named_files([fspath(data)])
+    elif is_nested(data):
+        yield None, data
     elif isinstance(data, Mapping):
         yield from runs_of_mapping(data)
     elif isinstance(data, Iterable) and not isinstance(data, Run) and not is_frame(data):

@@ -20,13 +20,13 @@ from cranfield.collection.files.layouts import Layout
 from cranfield.collection.files.named_columns import (
     DOC,
     FLAT,
-    NO_DOCUMENT,
     SYSTEM,
     TOPIC,
     Called,
     schema_for,
     shape,
 )
+from cranfield.collection.files.nested_json import NO_DOCUMENT
 from cranfield.collection.pairs import tell_ungraded
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import (
@@ -185,7 +185,7 @@ def _filled(
     cells: dict[str, Cells], schema: Schema, columns: Columns
 ) -> tuple[Table, tuple[str, ...]]:
     """Fit the columns of documents to a schema; with the topics that have an empty ranking."""
-    docs, empty = cells["doc"], ()
+    docs, empty, lines = cells["doc"], (), columns.lines
     if isinstance(docs, list) and any(doc is NO_DOCUMENT for doc in docs):
         full = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
         topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
@@ -195,7 +195,8 @@ def _filled(
             frame = pl.DataFrame(schema={one.name: one.kind.dtype for one in schema.columns})
             return Table(frame, columns.source, ()), empty
         cells = {name: [column[k] for k in full] for name, column in cells.items()}
-    table = fitted(cells, schema, columns.source, columns.lines)
+        lines = None if lines is None else [lines[k] for k in full]
+    table = fitted(cells, schema, columns.source, lines)
     unnamed = table.frame["tag"].is_null() if "tag" in cells else pl.Series([True])
     if not unnamed.all():
         table.refuse(unnamed, lambda _: "has no system, and others have")

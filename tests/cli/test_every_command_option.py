@@ -279,6 +279,7 @@ SHARED = """
 --encoding: j.txt>lat.j :: --encoding latin-1
 --exact: --test randomisation :: --exact
 --format: --format json
+--map-grades: --map-grades 0=0,1=0,2=1,3=3,-1=0
 --groups: -m AWRF@5 :: --groups groups.csv
 --impressions: --impressions 3
 --input-format: q.txt>q.dat a.run>a.dat b.run>b.dat c.run>c.dat :: --input-format csv

@@ -85,7 +85,7 @@ def test_refused_runs(name: str, tmp_path: Path) -> None:
 
 def test_lines_systems_and_empty_rankings(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    records = [
+    records: list[dict[str, Any]] = [
         {"qid": "q1", "model": "x", "hits": HITS},
         {"qid": "q2", "model": "x", "hits": []},
         {"qid": "q1", "model": "y", "hits": [*HITS[::-1]]},
@@ -96,7 +96,7 @@ def test_lines_systems_and_empty_rankings(tmp_path: Path) -> None:
     # Documents are in another order than their scores: reported, as of a column of ranks.
     judged = cf.judge(runs, {"q1": {"d1": 1}})
     assert [one.contradictions for one in judged.coverage.systems] == [0, 1]
-    path.write_text("\n".join(json.dumps(one) for one in [*records[:2], {**records[0], "qid": 1}]))
+    path.write_text("\n".join(json.dumps(one) for one in [*records[:2], records[0] | {"qid": 1}]))
     assert cf.read_run(path).topics == ("q1", "1", "q2")
     path.write_text("\n".join(json.dumps(one) for one in [records[0], records[0]]))
     with pytest.raises(InputError, match="a.jsonl:2: document twice in one topic, first in line 1"):

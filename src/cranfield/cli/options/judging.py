@@ -45,6 +45,15 @@ def names_of_columns(given: str) -> dict[str, str]:
     return columns
 
 
+def grades_of_text(given: str) -> dict[str, str] | list[str]:
+    """Take `Relevant=2,Partly=1` apart, or cut points such as `0.5,0.8`."""
+    parts = given.split(",")
+    pairs = [part.rpartition("=") for part in parts]
+    if any(value for value, _, _ in pairs):
+        return {value.strip(): grade.strip() for value, _, grade in pairs}
+    return parts
+
+
 skip_bad_runs = option(
     "--skip-bad-runs",
     "bad_runs",
@@ -56,6 +65,16 @@ skip_bad_runs = option(
 )
 
 (ungraded_option,) = options_of("cranfield.read_qrels", "ungraded")
+(grades_option,) = options_of(
+    "cranfield.read_qrels",
+    "grades",
+    grades={
+        "flag": "--map-grades",
+        "metavar": "VALUE=N,...",
+        "callback": lambda context, option, given: given and grades_of_text(given),
+        "help": "Grades of words, as a mapping, or cut points between real numbers, as a list.",
+    },
+)
 (subtopics_option,) = options_of(
     "cranfield.read_qrels", "subtopics", subtopics={"goes_with": ("QRELS", "--judged")}
 )
@@ -104,6 +123,7 @@ class Reading:
     subtopics: bool | None = None
     duplicates: str = "error"
     ungraded: str = "error"
+    map_grades: Any = None
     bad_runs: str = "error"
 
     @classmethod
@@ -133,6 +153,7 @@ class Reading:
             subtopics=subtopics,
             columns=called,
             ungraded=self.ungraded,
+            grades=self.map_grades,
             **self._usual,
         )
         if self.columns is not None:
@@ -318,6 +339,7 @@ def _judging(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
                 *reading_options,
                 *more,
                 ungraded_option,
+                grades_option,
                 *options_of("cranfield.judge", "lengths groups intents", type=READ),
                 option(
                     "--aspect",
@@ -355,12 +377,12 @@ RUN_SETTINGS = (
 )
 """Options of reading runs that most commands take from a file of settings."""
 
-READING_SETTINGS = f"{RUN_SETTINGS} subtopics ungraded"
+READING_SETTINGS = f"{RUN_SETTINGS} subtopics ungraded map-grades"
 """The same, with options of reading judgments."""
 
 DOCUMENT_JUDGING_SETTINGS = (
     "ties topics unjudged negative depth max-grade topics-with-grade lengths groups intents aspect"
-    f" backend {RUN_SETTINGS} ungraded"
+    f" backend {RUN_SETTINGS} ungraded map-grades"
 )
 """Options of reading and judging that all commands but `evaluate` take from a file of settings."""
 

@@ -15,7 +15,7 @@ lines, which differs where scores are tied: `ties="input"` of :func:`cranfield.j
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -162,12 +162,18 @@ _HEAD_BYTES = 1 << 16
 
 
 def layout_of(
-    source: Source, form: str, kind: str, separator: str = "auto", ungraded: str = "error"
+    source: Source,
+    form: str,
+    kind: str,
+    separator: str = "auto",
+    ungraded: str = "error",
+    grade: Callable[[str], int | None] | None = None,
 ) -> tuple[Source, Layout | None]:
     """Choose the layout of a file of lines by its format and first line; None for other formats.
 
     The formats are `trec`, `ntcir`, `prels`, `xqrels`; or `text` and `tsv`, which are what their
-    first line looks like: TSV may have no names of columns. The kind is `qrels` or `run`.
+    first line looks like: TSV may have no names of columns. The kind is `qrels` or `run`. Where
+    grades are mapped, `grade` is the one of a text.
     """
     trec = RUN if kind == "run" else QRELS
     layout = {"trec": trec, "prels": PRELS, "xqrels": XQRELS}.get(form)
@@ -180,14 +186,20 @@ def layout_of(
         if form == "text" and (layout := recognised(text, kind)):
             return source, layout
         separator = "tab" if form == "tsv" and separator == "auto" else separator
-        layout = _layout_of_line(text, kind, separator) or (trec if form == "text" else None)
+        known = _layout_of_line(text, kind, separator, grade or whole_in)
+        layout = known or (trec if form == "text" else None)
     if layout is None:
         return source, None
-    gaps = ungraded == "drop" and layout is QRELS
-    return source, replace(layout, separator=separator, gaps=gaps)
+    gaps = ungraded == "drop" and layout is QRELS and grade is None
+    columns = dict(layout.columns)
+    if grade is not None:
+        columns["grade"] = pl.String
+    return source, replace(layout, columns=columns, separator=separator, gaps=gaps)
 
 
-def _layout_of_line(line: str, kind: str, separator: str) -> Layout | None:
+def _layout_of_line(
+    line: str, kind: str, separator: str, grade: Callable[[str], int | None]
+) -> Layout | None:
     """Recognise a line of topic, document and number, or one of TREC text that is whole."""
     by_tabs = [field.strip(BLANKS) for field in line.split("\t")]
     cells = by_tabs
@@ -196,7 +208,7 @@ def _layout_of_line(line: str, kind: str, separator: str) -> Layout | None:
 
     def has_value(place: int) -> bool:
         text = cells[place]
-        return is_number(text) if kind == "run" else whole_in(text) is not None
+        return is_number(text) if kind == "run" else grade(text) is not None
 
     if kind == "run":
         short, whole = len(cells) == 3 and has_value(2), len(cells) >= 6 and has_value(4)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import some_of
+from cranfield.collection.files.grade_maps import VALUE, not_a_grade
 from cranfield.collection.files.nested_json import NO_DOCUMENT, columns_of_nested
 from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.reading import MetadataPlace
@@ -186,7 +187,7 @@ QRELS = Schema(
     "qrels",
     (
         *(TOPIC, DOC),
-        replace(GRADED, kind=GRADE_OR_NONE),
+        replace(GRADED, kind=replace(GRADE_OR_NONE, wanted=not_a_grade)),
         optional("subtopic", ID),
         optional("class", ID),
         optional("stratum", ID),
@@ -200,7 +201,13 @@ QRELS = Schema(
     nested=partial(columns_of_nested, "qrels"),
 )
 
-SCHEMAS = {"run": RUN, "qrels": QRELS}
+VALUED = replace(
+    QRELS,
+    columns=tuple(replace(c, kind=VALUE) if c.name == "grade" else c for c in QRELS.columns),
+)
+"""Judgments whose grades are words or real numbers, which are mapped."""
+
+SCHEMAS = {"run": RUN, "qrels": QRELS, "valued": VALUED}
 
 
 _PREFIXES = {"": ("run", "qrels"), "run": ("run",), "runs": ("run",), "qrels": ("qrels",)}

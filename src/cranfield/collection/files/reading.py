@@ -43,6 +43,7 @@ from cranfield.sources.chunks import (
 )
 
 if TYPE_CHECKING:
+    from cranfield.collection.files.grade_maps import GradeMap
     from cranfield.collection.files.named_columns import Called
     from cranfield.collection.files.system_tables import SystemTable
 
@@ -65,6 +66,7 @@ def read_qrels(
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     ungraded: Annotated[str, OneOf(tuple(UNGRADED))] = "error",
+    grades: Mapping[Any, int] | Sequence[float] | None = None,
 ) -> Qrels:
     """Read relevance judgments.
 
@@ -104,6 +106,10 @@ def read_qrels(
         How to treat rows of judgments without a grade: an `error` (default), or not judged
         (`drop`). A grade is empty, null, NaN or `NA`, as in a sheet that is half filled in. A line
         of TREC text without a grade ends after the document. They are counted, with a warning.
+    grades
+        Grades of words or real numbers: `{"Relevant": 2, "Partly": 1, "No": 0}`, or cut points.
+        The cut points `[0.5, 0.8]` make 0 of values below 0.5, 1 of values from 0.5 and below 0.8,
+        and 2 of others. A value without a grade is refused. By default grades are integers.
 
     Raises
     ------
@@ -129,13 +135,21 @@ def read_qrels(
         return data
     check_choice("duplicates", duplicates, DUPLICATES)
     check_choice("ungraded", ungraded, UNGRADED)
-    if isinstance(data, dict) and (format, encoding, columns) == ("auto", "utf-8", None):
+    mapped = None
+    if grades is not None:
+        from cranfield.collection.files.grade_maps import GradeMap
+
+        mapped = GradeMap.of(grades)
+    usual = (format, encoding, columns, grades) == ("auto", "utf-8", None, None)
+    if isinstance(data, dict) and usual:
         from cranfield.collection.files.named_columns import qrels_of_dicts
 
         if (qrels := qrels_of_dicts(data)) is not None:
             _warn_of_unjudged(data)
             return qrels.kept()
-    rows = _read(data, "qrels", format, encoding, separator, columns, ungraded=ungraded)
+    rows = _read(
+        data, "qrels", format, encoding, separator, columns, ungraded=ungraded, grades=mapped
+    )
     if rows.has("inclusion"):
         chances = rows.numbers("inclusion")
         rows.refuse(
@@ -477,6 +491,7 @@ def _read(
     *,
     system: str | None = None,
     ungraded: str = "error",
+    grades: GradeMap | None = None,
 ) -> _Rows:
     """Read any kind of input: a file of lines, or a table."""
     check_encoding(encoding)
@@ -494,16 +509,17 @@ def _read(
 
         names = called(columns, kind, system)
     if not is_path or str(data).startswith("irds:"):
-        return _of_table(data, kind, format, names, ungraded)
+        return _of_table(data, kind, format, names, ungraded, grades=grades)
     source = Source.of(data)
     form = _form_of(source, format)
     source = source.in_encoding(encoding, form)
     place = MetadataPlace(path=source.path)
     if kind == "run" and form in OF_LINES:
         source, place = without_header(source)
-    source, layout = layout_of(source, form, kind, separator, ungraded)
+    grade = None if grades is None else grades.grade
+    source, layout = layout_of(source, form, kind, separator, ungraded, grade)
     if layout is None:
-        return _of_table(source, kind, form, names, ungraded, place)
+        return _of_table(source, kind, form, names, ungraded, place, grades=grades)
     if names is not None and "tag" in names.names and "tag" in layout.columns:
         from cranfield.collection.files.system_tables import table_of_lines
 
@@ -513,6 +529,16 @@ def _read(
     lines = LineMap()
     origin = Origin(source.name, lines)
     frames = read_frames(source, layout, lines)
+    if grades is not None:
+        if layout.levels:
+            raise InputError("has grades L0, L1, ..., which are not mapped", source=source.name)
+        frame = pl.concat(list(frames))
+        values = grades.grades_of(frame["grade"])
+        if (unknown := values.is_null()).any():
+            row = int(unknown.arg_true()[0])
+            topic, doc, text = frame.select("topic", "doc", "grade").row(row)
+            raise origin.wrong(grades.reason(text), row, topic, doc)
+        frames = iter([frame.with_columns(values)])
     return _Rows.of(kind, frames, origin=origin, stem=source.stem, place=place)
 
 
@@ -523,6 +549,8 @@ def _of_table(
     names: Called | None,
     ungraded: str,
     place: MetadataPlace | None = None,
+    *,
+    grades: GradeMap | None = None,
 ) -> _Rows:
     # What the text formats do not need is only loaded here; it would be most of their time.
     from cranfield.collection.files.named_columns import Called
@@ -533,6 +561,7 @@ def _of_table(
         "form": form,
         "called": names or Called(kind),
         "ungraded": ungraded,
+        "grades": grades,
     }
     try:
         table = read_system_table(data, **options)

@@ -16,6 +16,7 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, optional_module, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.collection.files.blank_separated import read_frames
+from cranfield.collection.files.grade_maps import GradeMap
 from cranfield.collection.files.layouts import Layout
 from cranfield.collection.files.named_columns import (
     DOC,
@@ -142,13 +143,15 @@ def read_system_table(
     form: str,
     called: Called,
     ungraded: str = "error",
+    grades: GradeMap | None = None,
     numbered: bool = False,
 ) -> SystemTable:
     """Read judgments or runs from anything with named columns; `numbered` keeps lines of CSV."""
     if isinstance(data, SystemTable):
         return data
     stem, path = "run", None
-    schema = replace(schema_for(kind, (), {}), numbered=numbered)
+    of = kind if grades is None else "valued"
+    schema = replace(schema_for(of, (), {}), numbered=numbered)
     if isinstance(data, str) and data.startswith("irds:"):
         columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
     elif isinstance(data, (str, PathLike)):
@@ -159,7 +162,7 @@ def read_system_table(
     names = called.of(columns.names)
     if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
         names["tag"] = system
-    schema = replace(schema_for(kind, columns.names, names), numbered=numbered)
+    schema = replace(schema_for(of, columns.names, names), numbered=numbered)
     places = _places(columns, schema, names, kind)
     # Of columns that may name systems more is said below, or in errors.
     like = [k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)]
@@ -178,7 +181,7 @@ def read_system_table(
     )
     table, empty = _filled(cells, schema, columns)
     made = SystemTable(table, others, stem, path, has_subtopics=of_subtopics, empty=empty)
-    return made if kind == "run" else _graded(made, ungraded)
+    return made if kind == "run" else _graded(made, ungraded, grades)
 
 
 def _filled(
@@ -206,9 +209,17 @@ def _filled(
     return table, empty
 
 
-def _graded(made: SystemTable, ungraded: str) -> SystemTable:
-    """Refuse rows of judgments without a grade, or drop them, and report how many."""
+def _graded(made: SystemTable, ungraded: str, grades: GradeMap | None) -> SystemTable:
+    """Map grades; refuse rows of judgments without a grade, or drop them, and report how many."""
     table = made.table
+    if grades is not None:
+        texts = table.frame["grade"]
+        values = grades.grades_of(texts)
+        if (unknown := values.is_null() & texts.is_not_null()).any():
+            row = int(unknown.arg_true()[0])
+            raise table.wrong(row, grades.reason(texts[row]), table.frame["topic"][row])
+        table = replace(table, frame=table.frame.with_columns(values))
+        made = replace(made, table=table)
     empty = table.frame["grade"].is_null()
     if not empty.any():
         return made

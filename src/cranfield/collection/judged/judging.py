@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
@@ -59,6 +59,7 @@ def read_both(
     columns: Mapping[str, str] | None = None,
     duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     bad_runs: str = "error",
+    grades: Mapping[Any, int] | Sequence[float] | None = None,
 ) -> tuple[Runs, Qrels]:
     """Read judgments, and prepare runs to be read, with names of columns for both."""
     runs, qrels = _in_order(runs, qrels)
@@ -68,7 +69,9 @@ def read_both(
         from cranfield.collection.files.named_columns import shared
 
         of_qrels, of_runs = shared(columns, system)
-    judgments = read_qrels(qrels, subtopics=subtopics, columns=of_qrels, duplicates=duplicates)
+    judgments = read_qrels(
+        qrels, subtopics=subtopics, columns=of_qrels, duplicates=duplicates, grades=grades
+    )
     if _types(runs) == {int} and _types(qrels) == {float}:
         warn(f"runs with integer scores and judgments with float grades may be swapped; {ORDER}")
     if columns is not None:
@@ -178,6 +181,7 @@ def judge(
     columns: Mapping[str, str] | None = None,
     duplicates: str = "error",
     bad_runs: str = "error",
+    grades: Mapping[Any, int] | Sequence[float] | None = None,
     jobs: Annotated[int | None, Whole(1)] = None,
     backend: Annotated[str | None, OneOf(BACKENDS)] = None,
     progress: Progress | None = None,
@@ -230,6 +234,8 @@ def judge(
         which.
     duplicates
         As for :func:`read_runs` and :func:`read_qrels`.
+    grades
+        As for :func:`read_qrels`.
     jobs
         Number of workers; it changes no result. In threads by default twice the number of
         processors, 8 at the most, and fewer when the files are so large that memory would suffer.
@@ -287,6 +293,7 @@ def judge(
             qrels,
             subtopics=True if intents is not None else None,
             bad_runs=bad_runs,
+            grades=grades,
             **reading,
         )
     judgments = by_subtopic.flat()

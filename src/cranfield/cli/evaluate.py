@@ -70,7 +70,8 @@ OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
     " format output places coverage",
 )
 @settings(
-    "negative max-grade topics-with-grade encoding separator numbers ungraded map-grades backend"
+    "negative max-grade topics-with-grade exclude encoding separator numbers chunk-separator"
+    " ungraded map-grades backend"
     " order caption label long"
 )
 @score_input(measures_option(DEFAULT))

@@ -46,6 +46,8 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "topic of scores": (
             f"{_TOPIC[0]} topic_no topic_num topic_number query_no query_num query_number q_no",
             *_TOPIC[1:],
+            # Of ragas.
+            "user_input",
         ),
         "doc": _DOC,
         "cited": ("citation", "segment_id", *_DOC, "segment"),

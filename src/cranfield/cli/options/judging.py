@@ -104,7 +104,9 @@ reading_options = (
     ),
     separator_option,
     numbers_option,
-    *options_of("cranfield.read_runs", "duplicates"),
+    *options_of(
+        "cranfield.read_runs", "duplicates chunk_separator", chunk_separator={"metavar": "TEXT"}
+    ),
     skip_bad_runs,
 )
 
@@ -122,6 +124,7 @@ class Reading:
     numbers: str = "auto"
     subtopics: bool | None = None
     duplicates: str = "error"
+    chunk_separator: str | None = None
     ungraded: str = "error"
     map_grades: Any = None
     bad_runs: str = "error"
@@ -216,6 +219,7 @@ class Reading:
             "columns": called,
             "system": self.system,
             "numbers": self.numbers,
+            "chunk_separator": self.chunk_separator,
             "lower_is_better": not {*self.lower}.isdisjoint(self._score_columns),
             **self._usual,
         }
@@ -331,6 +335,9 @@ def _judging(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
                 *options_of("cranfield.judge", "compat ties topics unjudged negative depth"),
                 max_grade_option,
                 *options_of("cranfield.judge", "topics_with_grade"),
+                *options_of(
+                    "cranfield.judge", "exclude", exclude={"metavar": "self|FILE", "type": READ}
+                ),
             ),
         )
         + in_group(
@@ -373,7 +380,8 @@ document_judging_options = _judging()
 """The options of reading and judging where documents are judged, not subtopics."""
 
 RUN_SETTINGS = (
-    "input-format encoding system columns lower separator numbers duplicates skip-bad-runs"
+    "input-format encoding system columns lower separator numbers duplicates chunk-separator"
+    " skip-bad-runs"
 )
 """Options of reading runs that most commands take from a file of settings."""
 
@@ -381,8 +389,8 @@ READING_SETTINGS = f"{RUN_SETTINGS} subtopics ungraded map-grades"
 """The same, with options of reading judgments."""
 
 DOCUMENT_JUDGING_SETTINGS = (
-    "ties topics unjudged negative depth max-grade topics-with-grade lengths groups intents aspect"
-    f" backend {RUN_SETTINGS} ungraded map-grades"
+    "ties topics unjudged negative depth max-grade topics-with-grade exclude lengths groups"
+    f" intents aspect backend {RUN_SETTINGS} ungraded map-grades"
 )
 """Options of reading and judging that all commands but `evaluate` take from a file of settings."""
 

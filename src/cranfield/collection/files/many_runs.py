@@ -49,6 +49,7 @@ _USUAL = {
     "separator": "auto",
     "numbers": "auto",
     "duplicates": "error",
+    "chunk_separator": None,
     "bad_runs": "error",
 }
 """Options of reading, and their defaults."""
@@ -152,6 +153,8 @@ class Runs(Sequence[Run]):
             settings["lower scores rank first"] = True
         if (duplicates := self._options.get("duplicates", "error")) != "error":
             settings["duplicates"] = duplicates
+        if (separator := self._options.get("chunk_separator")) is not None:
+            settings["chunk separator"] = separator
         if self.skipped:
             settings["skipped runs"] = list(self.skipped.values())
         return settings
@@ -203,7 +206,7 @@ class Runs(Sequence[Run]):
         new = {name: value for name, value in options.items() if value != _USUAL[name]}
         if not new:
             return self
-        for name in _USUAL.keys() - {"duplicates", "bad_runs"}:
+        for name in _USUAL.keys() - {"duplicates", "chunk_separator", "bad_runs"}:
             if name in new and new[name] != self._options.get(name, _USUAL[name]):
                 raise PolicyError(f"{name} is for read_runs, and these runs are read already")
         return Runs(self._items, **{"bad_runs": self.bad_runs, **self._options, **new})
@@ -223,6 +226,7 @@ def read_runs(
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
     duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    chunk_separator: str | None = None,
     bad_runs: str = "error",
 ) -> Runs:
     """Read many runs, each on access.
@@ -236,7 +240,7 @@ def read_runs(
         What names several files gives them in order of name. A table with a column of systems
         (usual names: `system`, `run`, `model`, `tag`, ...) is a run of each, in order of
         appearance.
-    format, encoding, columns, lower_is_better, separator, numbers, duplicates
+    format, encoding, columns, lower_is_better, separator, numbers, duplicates, chunk_separator
         As for :func:`read_run`. Where files without names of columns stand beside tables, `columns`
         is about the tables; so is `lower_is_better` if `columns` names the score.
     system
@@ -276,6 +280,7 @@ def read_runs(
         "separator": separator,
         "numbers": numbers,
         "duplicates": duplicates,
+        "chunk_separator": chunk_separator,
     }
     if isinstance(data, Runs):
         return data.read_as(bad_runs=bad_runs, **options)
@@ -301,7 +306,7 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
         # It is looked at twice, and can be read once.
         data = Source(path, held=Source(path).read())
     try:
-        of_rows = ("duplicates", "lower_is_better", "numbers")
+        of_rows = ("duplicates", "lower_is_better", "numbers", "chunk_separator")
         table = systems_table(data, **{k: v for k, v in options.items() if k not in of_rows})
     except InputError:
         if path == "-":

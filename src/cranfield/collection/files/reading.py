@@ -215,6 +215,7 @@ def read_run(
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
     duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    chunk_separator: str | None = None,
 ) -> Run:
     """Read one run.
 
@@ -249,6 +250,9 @@ def read_run(
         `scores`, or `auto` (default), which refuses whole numbers that are neither clearly.
     duplicates
         As for :func:`read_qrels`; the `best` one is that with the best score.
+    chunk_separator
+        Text such as `#` before which the id of a chunk is that of its document. Each document has
+        the score of its best chunk (MaxP). By default ids are those of documents.
 
     Returns
     -------
@@ -275,7 +279,7 @@ def read_run(
     if isinstance(data, Run):
         if lower_is_better:
             raise PolicyError("lower_is_better is for scores that are not read yet, got a Run")
-        return data if name is None else data.renamed(name)
+        return _merged(data if name is None else data.renamed(name), chunk_separator)
     check_choice("duplicates", duplicates, DUPLICATES)
     check_choice("numbers", numbers, NUMBERS)
     usual = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
@@ -285,7 +289,7 @@ def read_run(
         described = MetadataPlace(file=fspath(metadata)) if not isinstance(metadata, bool) else None
         run = run_of_dicts(data, "run" if name is None else name, described)
         if run is not None:
-            return run.kept()
+            return _merged(run.kept(), chunk_separator)
     rows = _read(data, "run", format, encoding, separator, columns, system=system)
     scores, ranks = _scores(rows, numbers)
     unranked = None if ranks is None else rows.without_number("rank")
@@ -322,7 +326,16 @@ def read_run(
             f" {quoted(name)}",
             stacklevel=2,
         )
-    return run
+    return _merged(run, chunk_separator)
+
+
+def _merged(run: Run, separator: str | None) -> Run:
+    """Merge chunks into documents if they have a separator."""
+    if separator is None:
+        return run
+    if separator == "":
+        raise PolicyError("chunk_separator must be text, got ''")
+    return run.merged(separator)
 
 
 def _is_without_named_score(rows: _Rows, columns: Mapping[str, str] | Called | None) -> bool:

@@ -79,8 +79,8 @@ def test_a_list_of_each_topic(backend: str, tmp_path: Path) -> None:
 
 def test_depth_is_taken_after() -> None:
     run, qrels = {"q": {"q": 3.0, "a": 2.0, "b": 1.0}}, {"q": {"b": 1}}
-    assert cf.evaluate(run, qrels, ["RR"], depth=2).means()["RR"][0] == 0
-    assert cf.evaluate(run, qrels, ["RR"], depth=2, exclude="self").means()["RR"][0] == 0.5
+    assert cf.evaluate(run, qrels, ["RR"], depth=2)["RR"].values[0, 0] == 0
+    assert cf.evaluate(run, qrels, ["RR"], depth=2, exclude="self")["RR"].values[0, 0] == 0.5
 
 
 def test_wrong_exclusions(tmp_path: Path) -> None:

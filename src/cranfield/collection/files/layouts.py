@@ -24,7 +24,8 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.sources.chunks import Source
-from cranfield.sources.values import is_number, whole_in
+from cranfield.sources.schemas import Column, spelt
+from cranfield.sources.values import ID, is_number, whole_in
 
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int32, pl.Float64
 
@@ -75,6 +76,9 @@ SHORT_RUN = Layout(
 SHORT_QRELS = Layout(
     "qrels", {"topic": _TEXT, "doc": _TEXT, "grade": _WHOLE}, read=("topic", "doc", "grade")
 )
+PAIRS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT}, read=("topic", "doc"))
+"""The relevant documents, as in the reference files of MS MARCO."""
+
 PRELS = Layout(
     "prels",
     {"topic": _TEXT, "doc": _TEXT, "grade": _WHOLE, "method": _TEXT, "inclusion": _NUMBER},
@@ -187,6 +191,8 @@ def layout_of(
             return source, layout
         separator = "tab" if form == "tsv" and separator == "auto" else separator
         known = _layout_of_line(text, kind, separator, grade or whole_in)
+        if known is None and kind == "qrels" and grade is None and separator != "blank":
+            known = PAIRS if _is_pair(text) else None
         layout = known or (trec if form == "text" else None)
     if layout is None:
         return source, None
@@ -217,6 +223,18 @@ def _layout_of_line(
     lacks = separator != "blank" and len(by_tabs) == 4 and not by_tabs[2]
     short = len(cells) == 3 and has_value(2) and cells[1] not in Q0 and not lacks
     return SHORT_QRELS if short else QRELS if len(cells) == 4 and has_value(3) else None
+
+
+def _is_pair(line: str) -> bool:
+    """Tell whether a line is a topic and a document between tabs, and not their names."""
+    fields = [field.strip(BLANKS) for field in line.split("\t")]
+    names = {spelt(name) for column in ("topic", "doc") for name in Column(column, ID).names}
+    return (
+        len(fields) == 2
+        and "" not in fields
+        and fields[1] not in Q0
+        and not names & {*map(spelt, fields)}
+    )
 
 
 @dataclass(frozen=True)

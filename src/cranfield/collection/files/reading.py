@@ -21,6 +21,7 @@ from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.layouts import layout_of, without_header
 from cranfield.collection.keys import Codes, TopicCoder, numbered
 from cranfield.collection.metadata.reading import MetadataPlace
+from cranfield.collection.pairs import tell_pairs
 from cranfield.collection.policies import (
     DUPLICATES,
     FORMATS,
@@ -542,6 +543,9 @@ def _read(
     lines = LineMap()
     origin = Origin(source.name, lines)
     frames = read_frames(source, layout, lines)
+    if kind == "qrels" and "grade" not in layout.columns:
+        frames = (frame.with_columns(grade=pl.lit(1, pl.Int32)) for frame in frames)
+        tell_pairs(source.name)
     if grades is not None:
         if layout.levels:
             raise InputError("has grades L0, L1, ..., which are not mapped", source=source.name)

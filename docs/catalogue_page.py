@@ -72,7 +72,7 @@ def table(by_family: dict[str, list[Entry]]) -> Iterator[str]:
     yield '</p><div class="scroll"><table class="all"><thead><tr><th>measure</th>'
     for title, meaning, _ in PROPERTIES.values():
         yield f'<th class="p" title="{html.escape(meaning)}"><span>{title}</span></th>'
-    yield '<th class="w">what it tells</th><th class="w">needs</th><th class="w">source</th></tr></thead>'
+    yield '<th class="w">description</th><th class="w">needs</th><th class="w">source</th></tr></thead>'
     for family, members in by_family.items():
         yield f'<tbody><tr class="family"><th colspan="{len(PROPERTIES) + 4}">{family}</th></tr>'
         for one in members:

@@ -18,7 +18,7 @@ from navigation import section
 import cranfield as cf
 from cranfield.cli.measures import KINDS, Entry, entries, families
 from cranfield.measures import Measure
-from cranfield.measures.other_names import trec_name
+from cranfield.measures.aliases import trec_name
 
 GRADES = (3, None, 1, 2, None, 0, None, 2, 0, 0)
 """The example: grades by rank, None for a document without judgment."""
@@ -140,7 +140,7 @@ def index_page() -> str:
     lines = [INDEX_HEAD]
     for family, members in families(entries()).items():
         lines += [f"### {capitalised(family)}", ""]
-        lines += row("measure", "what it tells", *TOOLS)
+        lines += row("measure", "description", *TOOLS)
         lines += row(*["---"] * (2 + len(TOOLS)))
         for one in members:
             info = one.info
@@ -392,11 +392,11 @@ A score that is undefined, such as average precision for a topic without relevan
 | $\mathcal{R}$ | ranks of the relevant documents retrieved |
 | $P@r$ | precision of the top $r$ |
 | $d(r)$ | discount at rank $r$ |
-| $p$ | persistence: the chance that a user goes on to the next document |
-| $R_i$ | in ERR, the chance that the document at rank $i$ satisfies |
+| $p$ | persistence: the probability that a user goes on to the next document |
+| $R_i$ | in ERR, the probability that the document at rank $i$ satisfies |
 | $iDCG$, $iERR$ | value of the ideal ranking: all judged documents by falling gain |
-| $C(i)$ | in INST, the chance that a user who reads rank $i$ goes on |
-| $V(r)$, $W(r)$ | chance that rank $r$ is read; its share of all that is read |
+| $C(i)$ | in INST, the probability that a user who reads rank $i$ goes on |
+| $V(r)$, $W(r)$ | probability that rank $r$ is read; its proportion of all ranks read |
 | $T$, $T_i$ | in INST and INSQ, gain that the user wants; what of it is missing after rank $i$ |
 | $g^*$ | gains of the ideal ranking |
 | $ig(r)$, $cg(r)$ | in G, gain so far of the ideal ranking and of the ranking |

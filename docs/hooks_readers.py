@@ -30,7 +30,7 @@ READERS = {
     "Labels of people": ("cranfield.assess.labels.reading:LABELS", "labels.md"),
     "Gold grades": ("cranfield.assess.labels.reading:_ITEMS", "labels.md"),
     "Labels of LLM judges": ("cranfield.assess.judges.reading:_LABELS", "llm-judges.md"),
-    "Families of judges": ("cranfield.assess.judges.kin:_FAMILIES", "llm-judges.md"),
+    "Families of judges": ("cranfield.assess.judges.self_preference:_FAMILIES", "llm-judges.md"),
     "Teams": ("cranfield.meta.of_collections.rankings:_TEAMS", "testing-collections.md"),
     "Preferences": ("cranfield.meta.of_measures.predictive:_PREFERENCES", "testing-measures.md"),
     "Answers": ("cranfield.texts.answers:ANSWERS", "answers.md"),

@@ -5,11 +5,12 @@
 Prints, in Markdown:
 
 - proportions: a share of relevant items, a judge that is right on a share of them, and n human
-  labels: `corrected_mean` from a random sample and from whole topics (correlated pairs),
+  labels: `ppi_mean` from a random sample and from whole topics (correlated pairs),
   `stratified_mean` from ten strata, grades from 0 to 3, and human labels alone;
 - with FOLDER, which holds LLMJudge (`llmjudge_test_qrel_idx.txt` and `submissions/`): corrected
   scores of its 21 label sets as runs, from a sample of documents, with judges that are right on a
-  share of them; and the intervals of `compare_judges` and `kin_bias` on topics drawn from its 25.
+  share of them; and the intervals of `compare_judges` and `self_preference` on topics drawn from
+  its 25.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from cranfield.assess import corrected_mean, judges_as_runs, stratified_mean
+from cranfield.assess import judges_as_runs, ppi_mean, stratified_mean
 from cranfield.assess.agreement import coefficients
 from cranfield.assess.agreement.coefficients import jackknife
 from cranfield.assess.agreement.tables import of_joint
@@ -66,7 +67,7 @@ def first(values: Floats, size: int) -> Floats:
 
 def proportions(samples: int) -> None:
     rows(
-        "share | right | n | corrected mean | topics | strata | grades | people alone | width |"
+        "share | right | n | ppi_mean | topics | strata | grades | people alone | width |"
         " people alone",
         number=10,
     )
@@ -82,19 +83,19 @@ def proportion(rng: Any, share: float, right: float, size: int, samples: int) ->
     shape = (samples, ITEMS)
     truth = (rng.random(shape) < share).astype(np.float64)
     judge = judged(rng, truth, right)
-    both = corrected_mean(first(truth, size), judge, seed=SEED)
-    alone = corrected_mean(first(truth, size), judge, lambda_=0)
+    both = ppi_mean(first(truth, size), judge, seed=SEED)
+    alone = ppi_mean(first(truth, size), judge, lambda_=0)
     # Grades: a relevant item has 1, 2 or 3; a judge that errs gives any other grade.
     grades = truth * rng.integers(1, 4, shape)
     other = (grades + rng.integers(1, 4, shape)) % 4
     by_grade = np.where(rng.random(shape) < right, grades, other)
-    of_grades = corrected_mean(first(grades, size), by_grade, seed=SEED)
+    of_grades = ppi_mean(first(grades, size), by_grade, seed=SEED)
     # Topics of 8 pairs whose correlation is .1; n is the number of labels, of 5 topics at least.
     topics, pairs = ITEMS // 8, 8
     beta = rng.beta(share * 9, (1 - share) * 9, (samples, topics))
     alike = (rng.random((samples, topics * pairs)) < np.repeat(beta, pairs, axis=1)).astype(float)
     labelled = pairs * max(5, size // pairs)
-    of_topics = corrected_mean(
+    of_topics = ppi_mean(
         first(alike, labelled),
         judged(rng, alike, right),
         seed=SEED,
@@ -221,20 +222,20 @@ def judges(folder: Path, samples: int) -> None:
             )
 
 
-def kin_biases(folder: Path, samples: int) -> None:
-    """The t interval over topics of `kin_bias`: label sets as runs, their teams as families."""
+def self_preferences(folder: Path, samples: int) -> None:
+    """The t interval over topics of `self_preference`: label sets as runs, teams as families."""
     labels = llmjudge(folder)
     sets = {name: labels.of(name) for name in labels.grades if name != RANDOM}
     runs = judges_as_runs(labels.human, sets)
     scored = by_all(runs, labels.human, sets, "nDCG@10", scale=(0, 3))
     shift = scored.judges[0] - scored.people[0]
     teams = np.array([name.split("-")[0] for name in sets])
-    kin = (teams[:, None] == teams) & ~np.eye(len(teams), dtype=bool)
+    related = (teams[:, None] == teams) & ~np.eye(len(teams), dtype=bool)
     others = teams[:, None] != teams
     bias = np.array(
         [
             one[:, of_judge].mean(axis=1) - one[:, rest].mean(axis=1)
-            for one, of_judge, rest in zip(shift, kin, others, strict=True)
+            for one, of_judge, rest in zip(shift, related, others, strict=True)
         ]
     )
     for size in (25, 10):
@@ -244,7 +245,7 @@ def kin_biases(folder: Path, samples: int) -> None:
         apart = np.abs(some.mean(axis=2) - bias.mean(axis=1)[:, None])
         cover = (apart <= half).mean(axis=1)
         shown = (round(float(one), 3) for one in (np.median(cover), cover.min()))
-        row("kin bias", size, cover.size, *shown, int((cover < 0.92).sum()), 0.0)
+        row("self-preference", size, cover.size, *shown, int((cover < 0.92).sum()), 0.0)
 
 
 def counted(low: Floats, high: Floats, truth: Floats) -> Floats:
@@ -266,7 +267,7 @@ def main() -> None:
         documents(given.folder, given.samples // 10)
     if given.folder is not None and "judges" in given.parts:
         judges(given.folder, given.samples)
-        kin_biases(given.folder, given.samples)
+        self_preferences(given.folder, given.samples)
 
 
 if __name__ == "__main__":

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.shares import wilson
+from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online import analyse_experiment
+from cranfield.online.experiments.aa_tests import moments_of_two
 from cranfield.online.experiments.design import chi_square
 from cranfield.online.experiments.estimates import Effects, always_valid
 from cranfield.online.experiments.metrics import Moments, Placed, arm_means
-from cranfield.online.experiments.replays import moments_of_two
 from cranfield.online.experiments.report import FEW
 from cranfield.significance.differences import t_pvalue, t_quantile
 from cranfield.significance.pairwise.ranks import binomial_pvalues
@@ -134,7 +134,7 @@ def rejections(name: str, units: int) -> list[float]:
         rows.append(srm <= ALPHA)
         nothing = np.full(len(rows[0]), np.nan)
         rows.append(per_page(other, columns) <= ALPHA if name == "clicks" else nothing)
-        low, high = effects["mean"].lift_limits(lambda df: t_quantile(1 - ALPHA, df))
+        low, high = effects["mean"].lift_interval(lambda df: t_quantile(1 - ALPHA, df))
         rows.append((low > 0) | (high < 0))
         rejected = np.concatenate([rejected, np.array(rows, dtype=float)], axis=1)
     return [float(row.mean()) for row in rejected]

@@ -8,9 +8,9 @@ Prints, in Markdown:
 
 - strata: how often limits of the share of pairs with a grade of 2 or more hold it, from as many
   judged pairs of each topic, and how wide they are beside those of people alone;
-- documents: means over samples of corrected P@10, DCG@10 and RBP beside those of all judgments, in
-  standard errors, for label sets as runs, and for the runs of TREC-8 with a judge that is made up;
-  and how often the limits of both kinds hold the true score;
+- documents: means over samples of PPI estimates of P@10, DCG@10 and RBP beside those of all
+  judgments, in standard errors, for label sets as runs, and for the runs of TREC-8 with a
+  synthetic judge; and how often the limits of both kinds hold the true score;
 - topics: how often limits of a mean, of a difference, and of the paired t-test on the values that
   `cranfield.compare` takes, hold the true one, where topics are drawn from those that there are.
 """
@@ -27,7 +27,7 @@ import numpy as np
 from scipy.special import ndtr
 
 import cranfield as cf
-from cranfield.assess import corrected_mean, judges_as_runs, stratified_mean
+from cranfield.assess import judges_as_runs, ppi_mean, stratified_mean
 from cranfield.assess.estimates.documents import (
     SampledDocuments,
     contributions,
@@ -243,8 +243,8 @@ def by_topic(name: str, people: Floats, judge: Floats, measure: str, samples: in
         limits = [
             (data.means(), truth[pairs.ravel()]),
             (data.differences(first, second), difference),
-            (corrected_mean(by_values, nothing, lambda_=0), difference),
-            (corrected_mean(alone, nothing, lambda_=0), difference),
+            (ppi_mean(by_values, nothing, lambda_=0), difference),
+            (ppi_mean(alone, nothing, lambda_=0), difference),
         ]
         # Two runs that are equal on all judged topics have no interval.
         known = [int((~np.isnan(one.low)).sum()) for one, _ in limits]

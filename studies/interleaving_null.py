@@ -57,7 +57,7 @@ def rejections(most: int, seed: int) -> pl.DataFrame:
             units = user[part] if unit == "user" else None
             one = preference_by_credits(credits[part], units, unit=unit, resamples=1000, seed=k)
             assert one.pvalue == pvalues[k]
-            low, high = one.delta_limits
+            low, high = one.delta_interval
             outside.append(low > 0 or high < 0)
         for name, rejected in found.items():
             share = float(np.mean(rejected))

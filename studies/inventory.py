@@ -45,7 +45,7 @@ CATALOGUES = (
     ("statistic", "cranfield.scales.admissible:STATISTICS"),
     ("output format", "cranfield.collection.files.writing:WRITERS"),
     ("input format", "cranfield.collection.policies:FORMATS"),
-    ("chart", "cranfield.reporting.charts.catalogue:CHARTS"),
+    ("chart", "cranfield.reporting.charts.registry:CHARTS"),
 )
 """Kinds of named things, and where the mapping or list with their names stands."""
 

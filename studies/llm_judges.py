@@ -1,4 +1,4 @@
-"""The labels of LLMJudge 2024 beside the published tables, and whether judges favour their kin.
+"""The labels of LLMJudge 2024 beside the published tables, and whether judges favour their family.
 
     python -m studies.llm_judges FOLDER [PICTURES]
 
@@ -35,13 +35,13 @@ def main(folder: Path, pictures: Path | None = None) -> None:
     runs = cf.assess.judges_as_runs(people, judges, cut=True)
     teams = {one.name: one.name.split("-")[0] for one in judges}
     for measure in ("nDCG@10", "AP(rel=2)"):
-        kin = cf.assess.kin_bias(runs, people, judges, teams, measure, cut=True)
-        first = int((kin.own_rank_by_itself == 1).sum())
-        print(f"\n{kin}\n\nput their own run first: {first} of {len(judges)}")
+        bias = cf.assess.self_preference(runs, people, judges, teams, measure, cut=True)
+        first = int((bias.own_rank_by_itself == 1).sum())
+        print(f"\n{bias}\n\nput their own run first: {first} of {len(judges)}")
     if pictures is not None:
         cf.charts.save(cf.charts.judges_chart(found), pictures / "judges.svg")
-        kin = cf.assess.kin_bias(runs, people, judges, teams, cut=True)
-        cf.charts.save(cf.charts.kin_bias_chart(kin), pictures / "kin-bias.svg")
+        bias = cf.assess.self_preference(runs, people, judges, teams, cut=True)
+        cf.charts.save(cf.charts.self_preference_chart(bias), pictures / "self-preference.svg")
     print(f"\n{cf.assess.judge_rankings(runs, people, judges, 'nDCG@10', cut=True)}")
 
 

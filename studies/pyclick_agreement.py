@@ -37,7 +37,7 @@ def sessions_of(log: cf.online.QueryLog, code: Path) -> list[Any]:
     session = import_module("pyclick.search_session.SearchSession").SearchSession
     result = import_module("pyclick.search_session.SearchResult").SearchResult
     sessions = [session(query) for query in log.pages["query"]]
-    rows = log.shown.select("page", "doc", "clicks")
+    rows = log.results_with_clicks.select("page", "doc", "clicks")
     for page, doc, clicks in rows.iter_rows():
         sessions[page].web_results.append(result(doc, int(clicks > 0)))
     return sessions

@@ -44,7 +44,7 @@ def main() -> None:
     named = [run for run in runs if run.name in pool.systems]
     of_systems(cf.read_runs(named), drawn, qrels)
     for method in ("Hedge", "Hedge(sums='plain')"):
-        found = cf.assess.order(pool, method, qrels).found(BUDGETS)
+        found = cf.assess.order(pool, method, qrels).n_relevant(BUDGETS)
         print(f"{method}: relevant documents after {BUDGETS} judgments: {found.tolist()}")
     stops(pool, qrels)
 

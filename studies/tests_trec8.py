@@ -13,7 +13,7 @@ import argparse
 import time
 from pathlib import Path
 
-from cranfield.evaluation.of_runs import evaluate
+from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.meta import split_topics
 from cranfield.meta.of_tests.splits import SplitStudy
 

@@ -38,10 +38,10 @@ from .collection.run import Run as Run
 from .collection.shards import read_shards as read_shards
 from .collection.shards import random_shards as random_shards
 from .evaluation.evaluation import evaluate_answers as evaluate_answers
-from .evaluation.of_runs import evaluate as evaluate, score_samplings as score_samplings
+from .evaluation.evaluate_runs import evaluate as evaluate, score_samplings as score_samplings
 from .evaluation.evaluation import Evaluation as Evaluation, score as score
 from .evaluation.scorefiles import read_scores as read_scores
-from .evaluation.of_runs import evaluate_sessions as evaluate_sessions
+from .evaluation.evaluate_runs import evaluate_sessions as evaluate_sessions
 from .fusion.fusing import fuse as fuse, fusion_methods as fusion_methods
 from .measures.base import Measure as Measure
 from .measures.base import define as define
@@ -53,8 +53,8 @@ from .reporting.tables import table as table
 from .reporting.tables import study_tables as study_tables
 from .scales.images.values import image as image
 from .scales.interval_scaled import interval as interval
-from .scales.meaningful import meaning as meaning
-from .scales.finding_scales import scale_of as scale_of
+from .scales.statements import meaningfulness as meaningfulness
+from .scales.measure_scales import scale_of as scale_of
 from .scores import Scores as Scores
 from .sessions import read_sessions as read_sessions
 from .significance.comparison.compare import compare as compare

@@ -12,9 +12,9 @@ from cranfield.cli.main import main as program
 from cranfield.collection.document_tables import read_groups, read_lengths
 from cranfield.collection.intents import read_intents
 from cranfield.collection.policies import PRESETS
+from cranfield.measures.aliases import FAMILIES, NICKNAMES, SINGLE
 from cranfield.measures.base import measure
 from cranfield.measures.families import KINDS, REGISTRY
-from cranfield.measures.other_names import FAMILIES, NICKNAMES, SINGLE
 from cranfield.measures.sessions import click_u
 from cranfield.meta.reproduction import order_agreement, position_tau, union_tau
 from cranfield.meta.study import STUDIES

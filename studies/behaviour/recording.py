@@ -1,4 +1,4 @@
-"""Making a recording, and comparing two."""
+"""SheetInputs a recording, and comparing two."""
 
 from __future__ import annotations
 

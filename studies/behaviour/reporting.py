@@ -127,7 +127,7 @@ def _reports() -> Iterator[Item]:
         "available": (lambda: generated(3), {"test": "welch", "missing": "available"}),
         "comparison": (lambda: cf.compare(real(), test="t"), {}),
         "many": (lambda: {"a": real(), "b": real()}, {"inputs": ["qrels.txt"]}),
-        "meanings": (lambda: [cf.meaning(cf.compare(real(), test="sign"))], {}),
+        "meanings": (lambda: [cf.meaningfulness(cf.compare(real(), test="sign"))], {}),
         "one system": (lambda: evaluated(1), {}),
         "refused option": (lambda: cf.compare(real()), {"alpha": 0.1}),
         "refused test": (evaluated, {"test": "nope"}),

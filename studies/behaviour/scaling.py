@@ -70,7 +70,7 @@ def _form(text: str, length: int, grades: int) -> Any:
     return (
         scales.image(text, length, grades).values(),
         scales.score_runs(text, runs, grades=grades),
-        scales.induced(text, runs, grades),
+        scales.induced_order(text, runs, grades),
         repr(scales.scale_of(text, length, grades)),
         str(scales.scale_of(text, length, grades)),
     )
@@ -219,8 +219,8 @@ def _admitted() -> Iterator[Item]:
             f"admitted/of {what}",
             partial(
                 lambda what: (
-                    scales.needed_for(what),
-                    [scales.allows(scale, what) for scale in cf.Scale],
+                    scales.required_scale(what),
+                    [scales.admits(scale, what) for scale in cf.Scale],
                 ),
                 what,
             ),
@@ -232,7 +232,9 @@ def _meanings() -> Iterator[Item]:
         for test in ("t", "sign", "anova-2", "friedman"):
             yield (
                 f"meaning/{name} {test}",
-                partial(lambda make, test: cf.meaning(cf.compare(make(), test=test)), make, test),
+                partial(
+                    lambda make, test: cf.meaningfulness(cf.compare(make(), test=test)), make, test
+                ),
             )
         yield (
             f"meaning/dominance {name}",
@@ -243,10 +245,10 @@ def _meanings() -> Iterator[Item]:
             f"meaning/of {measure}",
             partial(
                 lambda measure: [
-                    cf.meaning(cf.compare(one, test="t"))
+                    cf.meaningfulness(cf.compare(one, test="t"))
                     for one in cf.evaluate(["bm25.run", "dense.run"], "qrels.txt", measure).values()
                 ],
                 measure,
             ),
         )
-    yield "meaning/refused", lambda: cf.meaning(real())
+    yield "meaning/refused", lambda: cf.meaningfulness(real())

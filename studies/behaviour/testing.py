@@ -85,7 +85,7 @@ def _of_test(name: str, info: Any) -> Iterator[Item]:
 
 def _compared(make: Callable[[], Any], test: str, **options: Any) -> Any:
     found = cf.compare(make(), test=test, **(FAST | options))
-    return found, cf.meaning(found), found.to_latex()
+    return found, cf.meaningfulness(found), found.to_latex()
 
 
 def _refusals() -> Iterator[Item]:

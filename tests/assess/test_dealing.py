@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -100,33 +99,3 @@ def test_sheets_come_back_as_judgments(tmp_path: Path) -> None:
     nothing = sheets(frame({"q": 2}).clear(), assessors=2)
     nothing.write(tmp_path / "n{}.txt")
     assert (tmp_path / "n2.txt").read_bytes() == b""
-
-
-def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
-    two = frame({"q": 2})
-    wrong: list[tuple[Any, dict[str, Any], str]] = [
-        (two, {"arranged": "x"}, "unknown arranged 'x'; expected one of: judging, id, shuffled"),
-        (two, {"by": "x"}, "unknown by 'x'; expected one of: document, topic"),
-        (two, {"assessors": 0}, "assessors must be an integer from 1"),
-        (two, {"assessors": ["a", "a"]}, "or different names"),
-        (two, {"assessors": "ab"}, "or different names"),
-        (two, {"assessors": ["../a"]}, "has no name that a file could bear"),
-        (two, {"overlap": 1.5}, "overlap must be a share from 0 to 1"),
-        (two, {"overlap": float("nan")}, "overlap must be a share from 0 to 1"),
-        (two, {"assessors": 10**20}, "assessors must be an integer from 1 to 10,000"),
-        (two, {"each": 2}, "each must be an integer from 1 to 1"),
-        (pl.concat([two, two]), {}, "document 'd001' of topic 'q' is there twice"),
-        (pl.DataFrame({"a": [1]}), {}, "DataFrame has no columns topic and doc"),
-        (3, {}, "int has no columns topic and doc"),
-    ]
-    for documents, options, reason in wrong:
-        with pytest.raises(cf.PolicyError, match=reason):
-            sheets(documents, **options)
-    with pytest.raises(cf.PolicyError, match="is one file for 2 assessors"):
-        sheets(two, assessors=2).write(tmp_path / "a.tsv")
-    with pytest.raises(cf.PolicyError, match="unknown assessor 'z'; expected one of: 1"):
-        sheets(two).of("z")
-    blank = pl.DataFrame({"topic": ["q"], "doc": ["a b"]})
-    with pytest.raises(cf.CranfieldError, match="doc 'a b' is empty or holds a blank"):
-        sheets(blank).write(tmp_path / "a")
-    assert list(tmp_path.iterdir()) == []

@@ -50,20 +50,16 @@ async def gathered():
         loop = asyncio.get_running_loop()
         return await asyncio.gather(*(loop.run_in_executor(workers, work, k) for k in range(4)))
 
-def by_joblib():
-    import joblib
-    return joblib.Parallel(2)(joblib.delayed(work)(k) for k in range(4))
-
 STARTERS = {
     "pool": pool, "thread": from_thread, "asyncio": lambda: asyncio.run(gathered()),
-    "joblib": by_joblib, "prefork": prefork,
+    "prefork": prefork,
 }
 
 if __name__ == "__main__":
     method, way, used = sys.argv[1:]
     if used == "used":
         work(0)
-    context = multiprocessing.get_context(None if method == "loky" else method)
+    context = multiprocessing.get_context(method)
     print(result(STARTERS[way]))
 """
 
@@ -75,12 +71,10 @@ TIMEOUT = 120
 """Seconds until a process counts as hanging."""
 
 WAYS = [
-    *((method, "pool", used) for method in ("spawn", "forkserver") for used in ("used", "new")),
     *(("fork", "pool", used) for used in ("used", "new")),
-    *(("fork", way, "used") for way in ("thread", "asyncio")),
-    *(("fork", "prefork", used) for used in ("used", "new")),
-    *(("spawn", way, "used") for way in ("thread", "asyncio")),
-    ("loky", "joblib", "used"),
+    *(("fork", way, "used") for way in ("thread", "asyncio", "prefork")),
+    ("spawn", "pool", "used"),
+    ("forkserver", "asyncio", "used"),
 ]
 """How processes are started, from where, and whether something was evaluated before."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -12,18 +14,19 @@ from cranfield.assess.labels import CROWD_MODELS
 from cranfield.assess.pools.method import METHODS as POOLING
 from cranfield.assess.sampling_designs import DESIGNS
 from cranfield.assess.stops import RULES
-from cranfield.base.spec import Registry
+from cranfield.base.spec import Registry, name_of
 from cranfield.fusion.methods import FUSIONS
+from cranfield.measures import REGISTRY
 from cranfield.meta.study import STUDIES
 from cranfield.online.click_models.model import MODELS
 from cranfield.online.experiments.estimates import SEQUENTIAL
 from cranfield.online.interleaving.method import METHODS as INTERLEAVING
 from cranfield.online.measures.online_measure import MEASURES as ONLINE
-from cranfield.reporting.charts.catalogue import CHARTS
+from cranfield.reporting.charts.registry import CHARTS
 from cranfield.scales.admissible import NEEDED
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.effects import KINDS as EFFECTS
-from cranfield.significance.pairwise.catalogue import TESTS
+from cranfield.significance.pairwise.test import TESTS
 
 SPECS = (POOLING, RULES, FUSIONS, MODELS, SEQUENTIAL, INTERLEAVING, ONLINE)
 OTHERS = (COEFFICIENTS, CROWD_MODELS, DESIGNS, STUDIES, CHARTS, NEEDED, CORRECTIONS, EFFECTS, TESTS)
@@ -44,6 +47,24 @@ def test_every_spelling_means_one_thing(registry: Registry[Any]) -> None:
             assert registry.find(known) == registry.find(spelled) == name
             meanings.setdefault(known.casefold().replace("-", ""), set()).add(name)
     assert [names for names in meanings.values() if len(names) > 1] == []
+
+
+@pytest.mark.parametrize("registry", [*SPECS, *OTHERS, REGISTRY], ids=noun)
+def test_names_and_aliases_are_read_as_the_modules_declare_them(registry: Registry[Any]) -> None:
+    for name in registry.homes:
+        about = getattr(registry[name], "info", registry[name])
+        assert tuple(getattr(about, "aliases", ())) == tuple(registry.other_names(name))
+    things = [
+        thing for module in registry.modules for thing in vars(import_module(module)).values()
+    ]
+    if registry.base is None:
+        assert not registry.modules or {*registry.entered} <= {*registry.homes}
+    else:
+        classes = [one for one in things if isinstance(one, type) and "name" in vars(one)]
+        # A result that is not a study has an annotated name.
+        own = [one for one in classes if "name" not in inspect.get_annotations(one)]
+        names = {name_of(one) for one in own if issubclass(one, registry.base)}
+        assert not registry.modules or {*registry.homes} == names
 
 
 @pytest.mark.parametrize("registry", [*SPECS, *OTHERS], ids=noun)

@@ -45,7 +45,7 @@ READERS = {
     "online interleave {run} b.run --impressions 2": "run",
     "online train log.csv --model DBN --tied grade --qrels {qrels}": "qrels",
 }
-PYTHON = re.compile(r"\b(columns|duplicates|encoding|format|system|lower_is_better)=")
+PYTHON = re.compile(r"\b(columns|on_duplicate|encoding|format|system|lower_is_better)=")
 ADVICE = re.compile(r"(?<![\w-])(cranfield \w+ )?(--[a-z-]+)(?: ([^\s;)]+))?")
 
 
@@ -134,7 +134,7 @@ def test_distances_beside_lines_of_trec(folder: Path) -> None:
         ("BLEU", "unknown measure 'BLEU'"),
         ("kendall", "unknown measure 'kendall'"),
         ("precison@5", "unknown measure 'precison'; did you mean Precision?"),
-        ("AP(rel='2')", "AP: rel='2' is not an integer of at least 0"),
+        ("AP(rel='2')", "AP: rel must be an integer >= 0, got '2'"),
     ],
 )
 def test_names_are_suggested_that_are_near(measure: str, message: str, folder: Path) -> None:

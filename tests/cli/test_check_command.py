@@ -37,7 +37,7 @@ def test_all_that_is_wrong_in_each_file(tmp_path: Path) -> None:
         bytes="1 Q0 d1 1 1 a\n1 Q0 d\xff 2 2 a\n",
     )
     assert lines(tmp_path, "qrels", "run", "bytes", "none", status=1) == [
-        "qrels:2: grade 'x' is not a whole number (topic '1', document 'd2') [grade]",
+        "qrels:2: grade 'x' is not an integer (topic '1', document 'd2') [grade]",
         "qrels:3: document twice in one topic, first in line 1 (topic '1', document 'd1')"
         " [document-twice]",
         "qrels:4: 3 columns where a judgment line has 4 (topic iteration doc grade) [columns]",
@@ -88,15 +88,15 @@ def test_what_is_odd_between_files(tmp_path: Path) -> None:
     )
     assert lines(tmp_path, "qrels", "one", "same", "other") == [
         "qrels: accepted",
-        "one: warning: tag 'a' is that of 2 runs [tag-equal]",
-        "one: warning: at most 2 documents a topic, where another run has 3 [depth]",
+        "one: warning: tag 'a' is shared by 2 runs [tag-equal]",
+        "one: warning: at most 2 documents per topic; another run has 3 [depth]",
         "one: note: " + judged.format("100.0%", "100.0%"),
         "one: accepted: 2 warnings",
-        "same: warning: at most 2 documents a topic, where another run has 3 [depth]",
+        "same: warning: at most 2 documents per topic; another run has 3 [depth]",
         "same: warning: the same ranking as 'one' [ranking-same]",
         "same: note: " + judged.format("100.0%", "100.0%"),
         "same: accepted: 2 warnings",
-        "other: warning: tag 'a' is that of 2 runs [tag-equal]",
+        "other: warning: tag 'a' is shared by 2 runs [tag-equal]",
         "other: warning: 1 topic without judgments: '7' [topic-unjudged]",
         "other: warning: 1 topic of the judgments without documents: '2' [topic-missing]",
         "other: warning: " + judged.format("0.0%", "0.0%"),
@@ -185,8 +185,8 @@ def test_files_in_each_others_place(kind: str, tmp_path: Path) -> None:
         qrels, run = "q.csv", "r.csv"
         write(tmp_path, **{qrels: "topic,doc,grade\n1,a,1\n", run: "topic,doc,score\n1,a,1\n"})
     said = lines(tmp_path, run, qrels, status=1)
-    assert f"{run}: looks like a run, where the judgments are to be [place]" in said
-    swapped = f"{qrels}: looks like judgments, which come first, where a run is to be [place]"
+    assert f"{run}: looks like a run, expected judgments [place]" in said
+    swapped = f"{qrels}: looks like judgments, expected a run; judgments come first [place]"
     assert swapped in said
     assert not any("[place]" in line for line in lines(tmp_path, qrels, run))
     # One alone in the wrong place is said, too, and the others are not.
@@ -201,7 +201,7 @@ def test_a_file_is_read_as_the_other_kind_only_if_it_is_refused(
     write(tmp_path, **{"qrels.json": judged, "run.json": scored, "bad.csv": "topic,doc\n1,a\n"})
     said = lines(tmp_path, "run.json", "qrels.json", status=1)
     assert [line for line in said if "[place]" in line] == [
-        "run.json: looks like a run, where the judgments are to be [place]"
+        "run.json: looks like a run, expected judgments [place]"
     ]
     said = lines(tmp_path, "qrels.json", "bad.csv", status=1)
     assert not any("[place]" in line for line in said)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from cranfield.cli.main import COMMANDS, app
+from cranfield.cli.main import app
 from cranfield.cli.options.declaring import CommandGroup, Option, command, option
 from tests.cli.running import cranfield
 
@@ -28,12 +28,12 @@ def some(**given: object) -> None:
     [
         ("", None),
         ("--size 3 --sample", None),
-        ("--size 3", "--size goes with --sample without --judged"),
-        ("--size 5", "--size goes with --sample without --judged"),
-        ("--size 3 --sample --judged x", "--size does not go with --judged"),
+        ("--size 3", "--size requires --sample without --judged"),
+        ("--size 5", "--size requires --sample without --judged"),
+        ("--size 3 --sample --judged x", "--size cannot be combined with --judged"),
         ("--places 2", None),
         ("--places 2 --format csv", None),
-        ("--places 2 --format json", "--places goes with --format text, csv"),
+        ("--places 2 --format json", "--places requires --format text, csv"),
         # A command that lacks what a shared option may go with has no such condition.
         ("--shared x", None),
     ],
@@ -52,7 +52,9 @@ def test_what_options_go_with_is_there() -> None:
     """Each condition is one of some command, so that no misspelt name is passed over."""
     context = click.Context(app)
     declared: dict[str, bool] = {}
-    todo: list[click.Command | None] = [app.get_command(context, name) for name in COMMANDS]
+    todo: list[click.Command | None] = [
+        app.get_command(context, name) for name in app.list_commands(context)
+    ]
     while todo:
         one = todo.pop()
         assert one is not None
@@ -70,20 +72,23 @@ def test_what_options_go_with_is_there() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("judges qrels qrels --ties trec", "setting ties goes with --runs or --own-runs"),
-        ("judges qrels qrels --compat gdeval", "--compat goes with --runs or --own-runs"),
-        ("judges qrels qrels --groups qrels", "setting groups goes with --runs or --own-runs"),
-        ("pool r.run --rel 2", "--rel goes with --next or --budget and --judged or --stop"),
-        ("pool r.run --seed 2", "--seed goes with --next or --budget or --sample"),
-        ("evaluate qrels r.run -p 2 -f json", "--places goes with --format table, ir_measures,"),
-        ("evaluate qrels r.run -p 2 -f trec", "--places goes with --format table, ir_measures,"),
-        ("evaluate qrels r.run --caption x", "setting caption goes with --format latex"),
-        ("online preference --counts 9,3 --clicks sat", "--clicks goes with LOG"),
-        ("online preference --counts 9,3 --odd count", "--odd goes with LOG"),
-        ("online experiment u.csv --metric x --odd count", "--odd goes with --measure"),
+        ("judges qrels qrels --ties trec", "setting ties requires --runs or --own-runs"),
+        ("judges qrels qrels --compat gdeval", "setting compat requires --runs or --own-runs"),
+        ("judges qrels qrels --groups qrels", "setting groups requires --runs or --own-runs"),
+        ("pool r.run --rel 2", "--rel requires --next or --budget and --judged or --stop"),
+        ("pool r.run --seed 2", "--seed requires --next or --budget or --sample"),
+        ("evaluate qrels r.run -p 2 -f json", "--places requires --format table, ir_measures,"),
+        ("evaluate qrels r.run -p 2 -f trec", "--places requires --format table, ir_measures,"),
+        ("evaluate qrels r.run --caption x", "setting caption requires --format latex"),
+        ("online preference --counts 9,3 --clicks sat", "--clicks requires LOG"),
+        ("online preference --counts 9,3 --on-anomaly count", "--on-anomaly requires LOG"),
+        (
+            "online experiment u.csv --metric x --on-anomaly count",
+            "--on-anomaly requires --measure",
+        ),
         (
             "online interleave r.run r.run --impressions 1 --keys k.csv",
-            "--keys does not go with --impressions",
+            "--keys cannot be combined with --impressions",
         ),
     ],
 )
@@ -109,7 +114,7 @@ def test_options_with_effect(tmp_path: Path) -> None:
 def test_a_seed_that_a_method_does_not_use(tmp_path: Path) -> None:
     (tmp_path / "r.run").write_text("1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n")
     start = ["pool", "r.run", "--budget", "1", "--seed", "5"]
-    said = "warning: --seed has no effect: depth draws nothing"
+    said = "warning: --seed has no effect: depth draws no random numbers"
     assert said in cranfield(tmp_path, *start)[1]
     for more in ("--arranged shuffled", "--assessors 2 -o sheet-{}"):
         assert "no effect" not in cranfield(tmp_path, *start, *more.split())[1]
@@ -126,11 +131,11 @@ def test_samples_that_nobody_draws(option: str, tmp_path: Path) -> None:
     ]
     (tmp_path / "s.csv").write_text("\n".join(["topic,system,score", *rows]))
     start = ("compare", "--scores", "s.csv", "-m", "AP", option, "50")
-    said = f"{option} has no effect: the test and the correction draw no samples"
+    said = f"{option} has no effect: the test and the correction do not resample"
     assert said in cranfield(tmp_path, *start, "-t", "t", "-c", "holm")[1]
     assert "no effect" not in cranfield(tmp_path, *start, "-t", "randomisation")[1]
     assert "no effect" not in cranfield(tmp_path, *start[:-2], "-t", "t", "-c", "holm")[1]
     exact = start[:-2]
-    said = "setting exact has no effect: the test leaves no choice between p-values"
+    said = "setting exact has no effect: this test computes its p-values in one way only"
     assert said in cranfield(tmp_path, *exact, "-t", "t", "--exact")[1]
     assert "no effect" not in cranfield(tmp_path, *exact, "-t", "randomisation", "--exact")[1]

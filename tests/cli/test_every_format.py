@@ -55,7 +55,7 @@ COMMANDS = {
     "campaign judgments": "campaign judgments news",
     "campaign team list": "campaign team list news",
     "check": "check q.txt a.run b.run",
-    "cite": "cite -m AP -m nDCG@10",
+    "cite": "cite AP nDCG@10",
     "compare": "compare --scores s.csv --missing drop --seed 1",
     "evaluate": "evaluate q.txt a.run b.run -m AP -m P@5",
     "judges": "judges q.txt j.txt",

@@ -63,11 +63,11 @@ def test_a_log(tmp_path: Path) -> None:
             frame = frame.with_columns(ids)
         paths.append(str(tmp_path / f"{name}.parquet"))
         frame.write_parquet(paths[-1])
-    text = said("experiment", *paths, "-m", "CTR", "-m", "Abandonment", "--odd", "count")
+    text = said("experiment", *paths, "-m", "CTR", "-m", "Abandonment", "--on-anomaly", "count")
     assert "control 164 : treatment 153" in text
     assert text.count("better") == 2
     for option, value in (("--variant", "arm"), ("--missing", "drop"), ("--segments", "user")):
-        error = refused("experiment", *paths, "-m", "CTR", "--odd", "count", option, value)
+        error = refused("experiment", *paths, "-m", "CTR", "--on-anomaly", "count", option, value)
         assert f"{option[2:]} requires a table of units, got a log" in error
 
 
@@ -82,7 +82,7 @@ def test_every_output_names_the_control(tmp_path: Path) -> None:
     assert "new (control)" in page.read_text()
     units.write_text(units.read_text().replace("old", "current"))
     error = refused(*command)
-    assert "current, new; say which one is the control: --control ..." in error
+    assert "current, new; set which of them is the control: --control ..." in error
 
 
 def test_assignment(tmp_path: Path) -> None:
@@ -104,11 +104,11 @@ def test_what_is_refused() -> None:
     assert "two.csv" in refused("experiment", "two.csv", "--metric", "x")
     assert "-m for a log" in refused("experiment", USERS)
     assert "has no x column" in refused("experiment", USERS, "--metric", "x")
-    assert "no metric 'y'" in refused(
+    assert "unknown metric 'y'" in refused(
         "experiment", USERS, "--metric", "orders", "--margin", "y=0.1"
     )
     assert "sum to 1" in refused("assign", USERS, "--name", "e", "--weights", "a=0.5,b=0.4")
-    assert "is a file that is read" in refused("assign", USERS, "--name", "e", "-o", USERS)
+    assert "would overwrite an input file" in refused("assign", USERS, "--name", "e", "-o", USERS)
 
 
 def test_a_report(tmp_path: Path) -> None:
@@ -122,11 +122,13 @@ def test_a_report(tmp_path: Path) -> None:
     assert "--metric &#x27;&lt;i&gt;x&lt;/i&gt;=revenue&#x27;" in text.replace("&#39;", "&#x27;")
     assert "SHA-256" in text
     page.unlink()
-    assert "is a file that is read" in refused(
+    assert "would overwrite an input file" in refused(
         "experiment", USERS, "--metric", "revenue", "--report", USERS
     )
     both = ("--report", str(page), "-o", str(page))
-    assert "are two files" in refused("experiment", USERS, "--metric", "revenue", *both)
+    assert "must be two different files" in refused(
+        "experiment", USERS, "--metric", "revenue", *both
+    )
     refused("experiment", USERS, "--metric", "nothing", "--report", str(page))
     nowhere = ("--report", str(page), "-o", str(tmp_path / "no" / "file"))
     refused("experiment", USERS, "--metric", "revenue", *nowhere)
@@ -138,13 +140,13 @@ def test_a_report_is_not_written_over(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     same = f"{tmp_path}/./page.html"
     error = refused("experiment", USERS, "--metric", "orders", "--report", str(page), "-o", same)
-    assert "two files" in error
+    assert "two different files" in error
     assert not page.exists()
 
 
 def test_columns_that_are_none_are_refused() -> None:
     for wrong in (("--segments", ""), ("--segments", "variant"), ("--unit", "variant")):
-        assert "cannot be" in refused("experiment", USERS, "--metric", "orders", *wrong)
+        assert "different columns" in refused("experiment", USERS, "--metric", "orders", *wrong)
 
 
 def test_a_skewed_metric_of_an_unequal_split(tmp_path: Path) -> None:

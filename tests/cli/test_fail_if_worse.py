@@ -49,7 +49,7 @@ def test_not_shown_to_be_no_worse(tmp_path: Path, shift: float, margin: float) -
     given = ("compare", "--scores", path, "-b", "old", "-t", "t", "--margin", str(margin))
     cranfield(tmp_path, *given)
     _, err = cranfield(tmp_path, *given, "--fail-if-worse", status=int(not shown))
-    assert ("not shown to be no worse within" in err) == (not shown)
+    assert ("not shown to be non-inferior within" in err) == (not shown)
 
 
 @pytest.mark.parametrize(("shift", "worse"), [(-0.1, 0), (0.1, 1)])
@@ -63,9 +63,9 @@ def test_where_less_is_better(tmp_path: Path, shift: float, worse: int) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ((), "--fail-if-worse needs one --baseline"),
-        (("-b", "old", "-b", "new"), "--fail-if-worse needs one --baseline"),
-        (("-b", "old", "--alternative", "less"), "goes with two-sided tests"),
+        ((), "--fail-if-worse requires a single --baseline"),
+        (("-b", "old", "-b", "new"), "--fail-if-worse requires a single --baseline"),
+        (("-b", "old", "--alternative", "less"), "two-sided test"),
         (("-b", "old", "--as", "ranks"), "--as ranks and --joint cannot be combined"),
     ],
 )

@@ -19,7 +19,7 @@ TWICE = "q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n"
 @option("--missing")
 @option("--columns")
 @option("--cut", is_flag=True)
-@option("--run-duplicates", stands_for="duplicates")
+@option("--run-duplicates", stands_for="on_duplicate")
 def some() -> None:
     """Do nothing."""
 
@@ -30,7 +30,7 @@ def some() -> None:
         ("missing='drop' leaves it out", "--missing drop leaves it out"),
         ("(missing='a b' leaves it out)", "(--missing 'a b' leaves it out)"),
         ("cut=True takes it", "--cut takes it"),
-        ("duplicates='first' keeps one", "--run-duplicates first keeps one"),
+        ("on_duplicate='first' keeps one", "--run-duplicates first keeps one"),
         ("columns={'doc': ...} says which", "--columns doc=... says which"),
         ("none are given: missing=...", "none are given: --missing ..."),
         ("a number, such as missing=10", "a number, such as --missing 10"),
@@ -53,7 +53,7 @@ def test_the_format_of_what_is_read(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("q1 0 a 1\n")
     for file, said in (("a.csv", "--input-format trec"), ("b.txt", "--input-format csv")):
         err = cranfield(tmp_path, "evaluate", "qrels", file, "--format", "csv", status=2)[1]
-        assert f"or with {said}" in err
+        assert f"or {said}" in err
     assert cranfield(tmp_path, "evaluate", "qrels", "a.csv", "--input-format", "trec")[0]
 
 
@@ -68,14 +68,14 @@ def test_a_document_twice(tmp_path: Path) -> None:
         ("pool", "twice.run"),
     ):
         err = cranfield(tmp_path, *arguments, status=2)[1]
-        setting = "--settings with duplicates: first"
-        assert said.format("--duplicates first" if arguments[0] == "evaluate" else setting) in err
-        assert cranfield(tmp_path, *arguments, "--duplicates", "first")[0]
+        setting = "--settings with on-duplicate: first"
+        assert said.format("--on-duplicate first" if arguments[0] == "evaluate" else setting) in err
+        assert cranfield(tmp_path, *arguments, "--on-duplicate", "first")[0]
     with pytest.raises(cf.InputError) as caught:
         cf.read_run(tmp_path / "twice.run")
-    assert said.format("duplicates='first'") in str(caught.value)
+    assert said.format("on_duplicate='first'") in str(caught.value)
     with pytest.warns(cf.CranfieldWarning, match="twice in one topic, of which the first"):
-        assert len(cf.read_run(tmp_path / "twice.run", duplicates="first")) == 1
+        assert len(cf.read_run(tmp_path / "twice.run", on_duplicate="first")) == 1
 
 
 def test_advice_on_judging_where_there_is_no_such_option() -> None:

@@ -27,7 +27,7 @@ def labelled(folder: Path) -> Path:
     """The folder of the other commands, with labels of two judges."""
     (folder / "fine.txt").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n")
     (folder / "odd.txt").write_text("1 0 a 0\n1 0 b 5\n")
-    (folder / "kin.csv").write_text("judge,system\nfine,one\nodd,two_x\n")
+    (folder / "families.csv").write_text("judge,system\nfine,one\nodd,two_x\n")
     return folder
 
 
@@ -51,12 +51,12 @@ def test_judges_as_runs_and_kin(llmjudge: Path) -> None:
     some = [f"submissions/{name}.txt" for name in judges()[4:8]]
     text, _ = cranfield(
         llmjudge,
-        *("judges", "people.txt", *some, "--own-runs", "--kin", "teams.csv"),
+        *("judges", "people.txt", *some, "--own-runs", "--families", "teams.csv"),
         *("-m", "nDCG@10", "--format", "json"),
     )
     found = json.loads(text)
-    assert [row["kin"] for row in found["kin"]] == [1, 1, 1, 1]
-    assert {row["own rank by itself"] for row in found["kin"]} == {1}
+    assert [row["family"] for row in found["self-preference"]] == [1, 1, 1, 1]
+    assert {row["own rank by itself"] for row in found["self-preference"]} == {1}
     assert len(found["rankings"]) == 4
     assert len(found["systems"]) == 16
 
@@ -67,7 +67,16 @@ def test_formats(labelled: Path, form: str) -> None:
     out, _ = cranfield(labelled, *arguments)
     assert "fine" in out
     out, _ = cranfield(
-        labelled, *arguments, "--runs", "*.run", "-m", "P@1", "--kin", "kin.csv", "-o", "out"
+        labelled,
+        *arguments,
+        "--runs",
+        "*.run",
+        "-m",
+        "P@1",
+        "--families",
+        "families.csv",
+        "-o",
+        "out",
     )
     assert out == ""
     assert "P@1" in (labelled / "out").read_text()
@@ -78,7 +87,7 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
     assert (out, (labelled / "out").exists()) == ("", False)
     assert err == (
         "cranfield: error: odd.txt:2: grade 5 is off the scale 0 to 2 of the human judgments;"
-        " --cut takes it for the nearest one, --scale ... names another scale"
+        " --cut replaces it by the nearest one, --scale ... sets another scale"
         " (topic '1', document 'b')\n"
     )
     out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--cut")
@@ -93,16 +102,16 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
     [
         (
             ["fine.txt", "--kin", "kin.csv"],
-            "--kin goes with --runs without --correct",
+            "--kin requires --runs without --correct",
         ),
-        (["fine.txt", "-m", "AP"], "--measure goes with --runs or --own-runs"),
+        (["fine.txt", "-m", "AP"], "--measure requires --runs or --own-runs"),
         (["fine.txt", "--runs", "one.run", "--own-runs"], "either --runs or --own-runs"),
         (["fine.txt", "--table", "kin"], "unknown table 'kin'"),
-        (["fine.txt", "fine.txt"], "two judges are called 'fine'"),
+        (["fine.txt", "fine.txt"], "two judges have the name 'fine'"),
         (["none.txt"], "none.txt: cannot be read"),
         (["*.nothing"], "no file matches the pattern"),
         (["fine.txt", "--scale", "3"], "lowest and highest grade of a scale"),
-        (["fine.txt", "--own-runs", "--aspect", "x=qrels"], "--aspect is not for judges"),
+        (["fine.txt", "--own-runs", "--aspect", "x=qrels"], "--aspect cannot be used"),
         (["fine.txt", "--own-runs", "--kin", "kin.csv"], "no judge has kin among the systems"),
     ],
 )
@@ -123,34 +132,35 @@ def test_the_report_has_a_section_on_judges(labelled: Path) -> None:
     assert '<a href="#judges">' in page
     assert "fine agrees best with people" in page
     assert "Systems ranked by judges and by people: P@1" in page
-    assert "--judges fine.txt --judges b=odd.txt --cut" in page
+    assert "--judges fine.txt --judges b=odd.txt" in page
     # The files of labels are among the inputs.
     assert page.count("odd.txt</span>") == 1
     _, err = cranfield(labelled, *arguments, "--judges", "odd.txt", "-o", "no.html", status=2)
     assert "grade 5 is off the scale" in err
     assert not (labelled / "no.html").exists()
     _, err = cranfield(labelled, *arguments, "--cut", status=2)
-    assert "--cut goes with --judges" in err
+    assert "cut requires --judges" in err
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv", "json"])
-def test_corrected_scores(llmjudge: Path, form: str) -> None:
+def test_ppi_scores(llmjudge: Path, form: str) -> None:
     arguments = ("judges", "people.txt", "submissions/Olz-gpt4o.txt", "--own-runs")
-    asked = ("--correct", "document", "-m", "P@5", "-m", "RBP")
+    asked = ("--ppi", "document", "-m", "P@5", "-m", "RBP")
     out, err = cranfield(llmjudge, *arguments, *asked, "--format", form)
     assert "Olz-gpt4o" in out and err == ""
     if form == "text":
         assert (
-            "P@5 by Olz-gpt4o, corrected: " in out and "95% confidence interval of each mean" in out
+            "Prediction-powered P@5 by Olz-gpt4o: " in out
+            and "95% confidence interval of each mean" in out
         )
         assert "Kendall" not in out
     if form == "json":
         found = json.loads(out)
-        assert [row["measure"] for row in found["corrected"]] == ["P@5", "RBP"]
+        assert [row["measure"] for row in found["ppi"]] == ["P@5", "RBP"]
         assert "rankings" not in found
         # All of the documents are judged: for these topics the scores are known.
         out, _ = cranfield(llmjudge, *arguments, *asked, "--format", form, "--fixed-topics")
-        for row, sampled in zip(json.loads(out)["corrected"], found["corrected"], strict=True):
+        for row, sampled in zip(json.loads(out)["ppi"], found["ppi"], strict=True):
             assert row["low"] == row["estimate"] == row["high"]
             assert sampled["low"] < row["low"] == pytest.approx(sampled["estimate"])
 
@@ -158,12 +168,17 @@ def test_corrected_scores(llmjudge: Path, form: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
-        (["--correct", "topic"], "--correct goes with --runs or --own-runs"),
+        (["--correct", "topic"], "--correct requires --runs or --own-runs"),
         (["--own-runs", "--correct", "page"], "unknown unit 'page'; expected one of"),
-        (["--own-runs", "--correct", "topic", "--kin", "kin.csv"], "--kin does not go with"),
+        (["--own-runs", "--correct", "topic", "--kin", "kin.csv"], "--kin cannot be combined with"),
         (["--own-runs", "--correct", "document", "-m", "AP"], "--correct topic takes it"),
         (
-            ["--own-runs", "--correct", "topic", "--table", "rankings"],
+            ["--own-runs", "--ppi", "topic", "--families", "families.csv"],
+            "--families does not go with",
+        ),
+        (["--own-runs", "--ppi", "document", "-m", "AP"], "use --ppi topic"),
+        (
+            ["--own-runs", "--ppi", "topic", "--table", "rankings"],
             "unknown table 'rankings'",
         ),
     ],

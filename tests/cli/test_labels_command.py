@@ -46,7 +46,7 @@ def test_what_is_in_it_and_what_is_made_of_it(labelled: Path) -> None:
         "labels per pair: 1 to 3, median 2; labels per worker: 2 to 3, median 3",
         "1 of 4 pairs with one label",
         "majority of 4 pairs, 1 tie (high)",
-        "note: 3 of 3 gold pairs right; 1 were ties",
+        "note: 3 of 3 gold judgments correct; 1 were ties",
         "note: 1 gold judgment of pairs without a label",
         "note: 4 judgments written to made",
     ):
@@ -88,7 +88,7 @@ def test_judgments_of_several_by_name(labelled: Path) -> None:
     ]
     assert rows[0]["low"] == ""
     out, _ = cranfield(labelled, "labels", *files, "--pairs", "-m", "observed")
-    assert "Each two assessors, observed" in out
+    assert "Pairs of assessors, observed" in out
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv", "json"])
@@ -110,27 +110,27 @@ def test_every_method(labelled: Path, method: str) -> None:
     )
     assert f"{method} of 4 pairs" in out
     if known:
-        assert "3 of 3 gold pairs right" in out
+        assert "3 of 3 gold judgments correct" in out
 
 
 REFUSED = [
     (["none.csv"], "none.csv: cannot be read"),
-    (["labels.csv", "gold"], "'labels.csv' is not of the form NAME=FILE"),
-    (["a=gold", "a=gold"], "two files of the assessor 'a'"),
-    (["labels.csv", "--fix-gold"], "setting fix-gold goes with --gold"),
-    (["labels.csv", "--gold", "gold", "--fix-gold"], "setting fix-gold goes with --gold"),
-    (["labels.csv", "--resamples", "9"], "--resamples goes with --interval bootstrap"),
+    (["labels.csv", "gold"], "several LABELS must be NAME=FILE"),
+    (["a=gold", "a=gold"], "'a' must be given only once"),
+    (["labels.csv", "--fix-gold"], "setting fix-gold requires --gold"),
+    (["labels.csv", "--gold", "gold", "--fix-gold"], "setting fix-gold requires --gold"),
+    (["labels.csv", "--resamples", "9"], "setting resamples requires --interval bootstrap"),
     (["labels.csv", "--table", "gold"], "unknown table 'gold'"),
     (["labels.csv", "--grades", "0..1"], "labels.csv:6: grade 2 is off the scale (0, 1)"),
     (["labels.csv", "--grades", "x"], "such as 0..3, got 'x'"),
     (["labels.csv", "-m", "gamma"], "unknown measure of agreement 'gamma'; expected one of"),
     (["labels.csv", "-m", "kappa"], "kappa needs two assessors"),
-    (["labels.csv", "--against", "eve"], "there is no assessor 'eve'"),
+    (["labels.csv", "--against", "eve"], "unknown assessor 'eve'"),
     (["labels.csv", "--confidence", "95"], "confidence must be a number between 0 and 1"),
     (["labels.csv", "--qrels", "out", "-o", "out"], "two different files"),
     (["labels.csv", "--qrels", "-"], "two different files"),
     (["labels.csv", "--qrels", "no/where"], "no/where: cannot be written"),
-    (["-", "--gold", "-"], "standard input cannot be two files"),
+    (["-", "--gold", "-"], "standard input (-) can be only one"),
     (["gold", "--columns", "- - worker grade"], "lack doc"),
 ]
 

@@ -43,7 +43,7 @@ def test_worse_than_the_fast_system(folder: Path) -> None:
     assert err.startswith("cranfield: worse (p ")
     assert "slow minus fast, latency" in err
     out, err = cranfield(folder, *gate, "--lower", "latency", "--margin", "5", status=1)
-    assert "not shown to be no worse within 5: slow minus fast" in err
+    assert "not shown to be non-inferior within 5: slow minus fast" in err
     assert "middle minus fast" not in err
     cranfield(folder, *gate, "--lower", "latency", "--margin", "60")
 

@@ -56,7 +56,7 @@ def test_parameters_of_each_kind(tmp_path: Path) -> None:
         in cranfield(tmp_path, "measures", "Sharp")[0]
     )
     assert "raw          Whether to keep ranks" in cranfield(tmp_path, "measures", "interval")[0]
-    assert "patience left (default 1000" in cranfield(tmp_path, "measures", "SMeasure")[0]
+    assert "the reader stops (default 1000" in cranfield(tmp_path, "measures", "SMeasure")[0]
 
 
 def test_family_and_needs(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ def test_all_measures_that_a_name_stands_for(tmp_path: Path) -> None:
     ("arguments", "expected"),
     [
         (("nDGC",), "did you mean nDCG"),
-        (("--family", "moon"), "there is no family 'moon' (there are: "),
-        (("--needs", "moon"), "no measure needs 'moon'"),
+        (("--family", "moon"), "unknown family 'moon'; expected one of: "),
+        (("--needs", "moon"), "unknown input 'moon'"),
     ],
 )
 def test_mistakes(tmp_path: Path, arguments: tuple[str, ...], expected: str) -> None:

@@ -44,7 +44,7 @@ def test_a_second_table_is_results_or_clicks_by_what_it_holds(logged: Path) -> N
     command = ("online", "measure", "pages.csv")
     out, err = cranfield(logged, *command, "results.csv")
     assert "8 results, clicks not known" in out and "UCTR" not in out
-    assert "results.csv: has all ranks of its pages" in err and "is taken as the results" in err
+    assert "results.csv: has all ranks of its pages" in err and "is read as results" in err
     out, err = cranfield(logged, *command, "clicks.csv", "-m", "UCTR")
     assert "UCTR     0.5000" in out and err == ""
     for one in ("results", "clicks"):
@@ -82,7 +82,7 @@ def test_what_has_no_variant_is_told_in_every_format(logged: Path, form: str) ->
     (logged / "pages.csv").write_text(pages.replace("</b>,v,2026-03-01T15:00:00Z,b", "</b>,v,,"))
     command = ("online", "measure", *TABLES, "-m", "CTR", "--by", "variant", "--format", form)
     out, err = cranfield(logged, *command)
-    assert "1 row is of no variant" in (err if form == "csv" else out)
+    assert "1 row without a variant excluded" in (err if form == "csv" else out)
 
 
 def test_times_and_sessions(logged: Path) -> None:
@@ -91,7 +91,7 @@ def test_times_and_sessions(logged: Path) -> None:
         "-m", "AbsenceTime", "-m", "TimeToClick", "-m", "QueriesPerSession",
     )  # fmt: skip
     assert "QueriesPerSession" in out
-    assert "Kaplan and Meier" in out
+    assert "Kaplan-Meier" in out
     assert "Log-rank tests, holm" in out
     assert "TimeToClick: the mean of 2 pages; 50.0% (2) are censored" in out
 
@@ -104,7 +104,7 @@ def test_times_that_are_nothing_beside_times_that_are_something(logged: Path) ->
         logged, "online", "measure", *TABLES, "--session-timeout", "30s", "--survival",
         "-m", "TimeToSAT", "-m", "AbsenceTime", "-m", "TimeToClick",
     )  # fmt: skip
-    assert "Kaplan and Meier" in out
+    assert "Kaplan-Meier" in out
 
 
 def test_labels_and_list(logged: Path) -> None:
@@ -120,13 +120,13 @@ def test_labels_and_list(logged: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "no LOG was given"),
+        ((), "missing LOG"),
         ((*TABLES, "-m", "CTRR"), "did you mean CTR"),
-        ((*TABLES, "-m", "CTR@x"), "a whole number of ranks stands behind the @"),
-        ((*TABLES, "-m", "ClickRR@3"), "ClickRR takes no cutoff"),
+        ((*TABLES, "-m", "CTR@x"), "cutoff"),
+        ((*TABLES, "-m", "ClickRR@3"), "ClickRR cannot have a cutoff"),
         ((*TABLES, "-m", "SATRate(seconds=-1)"), "seconds=-1 is not a number of at least 0"),
         ((*TABLES, "-m", "QueriesPerSession"), "QueriesPerSession needs the session of pages"),
-        ((*TABLES, "-m", "GoodAbandonment"), "needs the label of pages, which `labels` give"),
+        ((*TABLES, "-m", "GoodAbandonment"), "needs the label of pages"),
         (("pages.csv", "clicks.csv", "-m", "CTR"), "CTR needs what was shown"),
         (
             ("pages.csv", "results=results.csv", "-m", "UCTR"),
@@ -136,13 +136,16 @@ def test_labels_and_list(logged: Path) -> None:
             ("pages.csv", "--log-format", "tables", "-m", "Abandonment"),
             "Abandonment needs clicks, of which no table",
         ),
-        (("pages.csv", "clicks=clicks.csv", "clicks=results.csv"), "a log is one file"),
-        ((*TABLES, "-m", "QueriesPerUser", "--by", "query"), "is of users, and has no value by"),
-        ((*TABLES, "--by", "session"), "values by session need the session of pages"),
-        ((*TABLES, "-m", "CTR", "--survival"), "--survival is for times"),
+        (("pages.csv", "clicks=clicks.csv", "clicks=results.csv"), "expected one file"),
+        (
+            (*TABLES, "-m", "QueriesPerUser", "--by", "query"),
+            "is a measure of users and cannot be computed by",
+        ),
+        ((*TABLES, "--by", "session"), "values by session require the session of pages"),
+        ((*TABLES, "-m", "CTR", "--survival"), "--survival requires measures of time"),
         ((*TABLES, "--table", "survival"), "survival"),
         ((*TABLES, "-o", "pages.csv"), "is a file that is read"),
-        ((*TABLES, "clicks.csv"), "a log is one file"),
+        ((*TABLES, "clicks.csv"), "expected one file"),
         (("pages.csv", "clicks.csv", "-m", "TimeToSAT", "--labels", "clicks.csv"), "label"),
     ],
 )

@@ -61,9 +61,9 @@ def test_three_rankers_are_a_table_of_pairs(logs: Path) -> None:
 def test_a_correction_of_one_pair_has_no_effect(logs: Path) -> None:
     start = ("online", "preference", "two.csv", "--unit", "user")
     _, err = cranfield(logs, *start, "--correction", "bh")
-    assert "setting correction has no effect: there is one pair of rankers" in err
+    assert "setting correction has no effect: the log has one pair of rankers" in err
     _, err = cranfield(logs, *start, "--rankers", "a,z", status=2)
-    assert "no ranker 'z' in the log; there are a, b\n" in err
+    assert "unknown ranker 'z'; expected one of: a, b\n" in err
 
 
 def test_counts_need_no_log(logs: Path) -> None:
@@ -80,28 +80,28 @@ def test_counts_have_exact_intervals(logs: Path) -> None:
     assert rows.select("low", "high").row(0) == pytest.approx(tuple(exact), abs=1e-12)
     assert rows["p"].to_list() == pytest.approx([binomtest(60, 100).pvalue] * 2)
     _, err = cranfield(logs, "online", "preference", "--counts", "1,2", "--seed", "1", status=2)
-    assert "setting seed goes with LOG" in err
+    assert "setting seed requires LOG" in err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "no LOG was given"),
-        (("two.csv",), "users come again (4 users, 8 pages)"),
+        ((), "missing LOG"),
+        (("two.csv",), "users have several pages (4 users, 8 pages)"),
         (("two.csv", "--unit", "shop"), "'--unit': 'shop' is not one of 'user', 'session'"),
-        (("two.csv", "--unit", "user", "--rankers", "a,c"), "no ranker 'c'"),
+        (("two.csv", "--unit", "user", "--rankers", "a,c"), "unknown ranker 'c'"),
         (("two.csv", "--unit", "user", "--table", "pairs"), "pairs"),
         (
             ("three.csv", "--unit", "user", "--expected", "0.3"),
-            "setting expected is of two rankers",
+            "setting expected requires two rankers",
         ),
         (
             ("two.csv", "--unit", "user", "--correction", "tukey"),
             "correction: 'tukey' is not one of 'none', 'bonferroni'",
         ),
-        (("--counts", "1"), "--counts takes"),
+        (("--counts", "1"), "--counts must be"),
         (("--counts", "0,0,0"), "no impression"),
-        (("two.csv", "--counts", "1,2,3"), "no LOG"),
+        (("two.csv", "--counts", "1,2,3"), "cannot be combined with LOG"),
         (("two.csv", "--unit", "user", "-o", "two.csv"), "two.csv"),
     ],
 )

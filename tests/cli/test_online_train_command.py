@@ -30,14 +30,14 @@ def test_a_model_is_trained_tried_and_written(folder: Path) -> None:
     command = "online train log.csv --model DBN --held-out test.csv -o model.json"
     out, _ = cranfield(folder, *command.split())
     assert "DBN written to model.json" in out
-    assert "tried on QueryLog(40 pages" in out
+    assert "evaluated on QueryLog(40 pages" in out
     model = cf.online.ClickModel.load(folder / "model.json")
     ours = cf.online.train(cf.online.read_log(folder / "log.csv"), "DBN")
     assert model.objective.tolist() == ours.objective.tolist()
 
 
 def test_tables_of_numbers(folder: Path) -> None:
-    command = "online train log.csv --model all --qrels qrels.txt --measure P@1 --over RCTR"
+    command = "online train log.csv --model all --qrels qrels.txt --measure P@1 --baseline RCTR"
     out, _ = cranfield(folder, *command.split(), "--resamples", "50", "--format", "json")
     found = json.loads(out)
     assert len(found["models"]) == 10
@@ -62,14 +62,14 @@ def test_tied_by_grade_of_the_log_or_of_judgments(folder: Path) -> None:
     ("options", "said"),
     [
         ("--model DBNN", "did you mean DBN"),
-        ("--model DBN --model DBN", "twice"),
-        ("--model DBN --model UBM -o m.json", "--output is for one model"),
-        ("--seed 3", "goes with --over"),
-        ("--model DBN --over UBM", "of which it is one"),
-        ("--measure P@1", "--measure goes with --qrels"),
-        ("-o log.csv", "is a file that is read"),
+        ("--model DBN --model DBN", "only once"),
+        ("--model DBN --model UBM -o m.json", "--output requires a single model"),
+        ("--seed 3", "requires --baseline"),
+        ("--model DBN --baseline UBM", "must be one of several"),
+        ("--measure P@1", "--measure requires --qrels"),
+        ("-o log.csv", "would overwrite an input file"),
         ("--table gain", "unknown table 'gain'"),
-        ("--model GCTR --qrels qrels.txt", "say nothing of documents"),
+        ("--model GCTR --qrels qrels.txt", "requires a model"),
         ("--held-out nowhere.csv", "nowhere.csv: cannot be read"),
         ("--model DBN(gamma=2) -o m.json", "gamma"),
     ],

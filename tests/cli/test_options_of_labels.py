@@ -56,10 +56,10 @@ def test_columns_rename_those_of_a_table(tmp_path: Path, suffix: str) -> None:
     for data in (path, *frames):
         assert read_labels(data, columns=columns).to_polars().rows() == wanted
         for wrong, reason in (
-            ({"worker": "zebra"}, "no column 'zebra', which is asked for as worker"),
+            ({"worker": "zebra"}, "no column 'zebra', requested as worker"),
             ({"zebra": "points"}, "unknown column 'zebra'"),
-            ("topic doc worker grade", "of a table with a header"),
-            (["worker", "zebra"], "of a table with a header"),
+            ("topic doc worker grade", "for a table with a header"),
+            (["worker", "zebra"], "for a table with a header"),
         ):
             with pytest.raises(cf.CranfieldError, match=reason):
                 read_labels(data, columns=wrong)
@@ -120,9 +120,9 @@ def test_options_reach_judgments_in_lines(tmp_path: Path) -> None:
     assert any("1 of 4 rows has no grade" in str(one.message) for one in warned)
     for options, reason in (
         ({"repeats": "last"}, "ann.qrels:2: .* missing='drop'"),
-        ({"repeats": "keep"}, "repeats='keep' is for tables"),
-        ({"columns": {"grade": "x"}}, "columns is for tables"),
-        ({"columns": "doc grade"}, "columns is for tables"),
+        ({"repeats": "keep"}, "repeats='keep' applies to tables"),
+        ({"columns": {"grade": "x"}}, "columns applies to tables"),
+        ({"columns": "doc grade"}, "columns applies to tables"),
     ):
         with pytest.raises(cf.CranfieldError, match=reason):
             read_labels({"ann": path}, **options)
@@ -185,7 +185,7 @@ def test_reading_options_reach_judges(judged: Path, suffix: str) -> None:
     files = ("people.csv", f"odd{suffix}")
     given = ("--columns", "grade=points", *more, *AGREEMENT)
     last, first = (
-        cranfield(judged, "judges", *files, *given, "--duplicates", kept)[0]
+        cranfield(judged, "judges", *files, *given, "--on-duplicate", kept)[0]
         for kept in ("last", "first")
     )
     assert last != first
@@ -216,7 +216,7 @@ def test_reading_options_reach_the_judges_of_a_report(judged: Path) -> None:
     assert "odd.csv:4: document judged twice" in err
     pages = []
     for kept in ("last", "first"):
-        cranfield(judged, *command, "--columns", "grade=points", "--duplicates", kept)
+        cranfield(judged, *command, "--columns", "grade=points", "--on-duplicate", kept)
         pages.append((judged / "report.html").read_text())
     assert "odd.csv" in pages[0] and pages[0] != pages[1].replace("first", "last")
 
@@ -224,21 +224,24 @@ def test_reading_options_reach_the_judges_of_a_report(judged: Path) -> None:
 REFUSED = [
     ("judges people.csv llm --columns topic=zebra", "no column 'zebra'"),
     ("judges people.csv llm --columns zebra=doc", "zebra"),
-    ("judges people.csv llm --system x", "setting system goes with --runs"),
-    ("judges people.csv llm --lower score", "setting lower goes with --runs"),
-    ("judges people.csv llm --skip-bad-runs", "setting skip-bad-runs goes with --runs"),
-    ("judges people.csv llm --own-runs --system x", "setting system goes with --runs"),
-    ("judges people.csv llm --jobs 2", "--jobs goes with --runs or --own-runs"),
-    ("judges people.csv llm --rel 1", "--rel goes with --runs or --own-runs"),
-    ("labels x=llm y=llm --seed 3", "--seed goes with"),
-    ("labels x=llm y=llm --interval none --confidence .9", "--confidence does not go with"),
-    ("labels x=llm y=llm --pairs --against x", "--pairs does not go with --against"),
+    ("judges people.csv llm --system x", "setting system requires --runs"),
+    ("judges people.csv llm --lower score", "setting lower requires --runs"),
+    ("judges people.csv llm --skip-bad-runs", "setting skip-bad-runs requires --runs"),
+    ("judges people.csv llm --own-runs --system x", "setting system requires --runs"),
+    ("judges people.csv llm --jobs 2", "--jobs requires --runs or --own-runs"),
+    ("judges people.csv llm --rel 1", "--rel requires --runs or --own-runs"),
+    ("labels x=llm y=llm --seed 3", "--seed requires"),
+    (
+        "labels x=llm y=llm --interval none --confidence .9",
+        "setting confidence cannot be combined with",
+    ),
+    ("labels x=llm y=llm --pairs --against x", "--pairs cannot be combined with --against"),
     ("labels x=llm --pairs", "--pairs requires two workers"),
     ("labels x=llm --measure alpha", "--measure requires two workers"),
-    ("labels x=llm --columns grade=rel", "columns is for tables"),
-    ("labels x=llm --repeats keep", "repeats: keep is for tables"),
+    ("labels x=llm --columns grade=rel", "columns applies to tables"),
+    ("labels x=llm --repeats keep", "repeats: keep applies to tables"),
     ("pool a.run --next 1 --assessors 1 --overlap .5", "--overlap requires two assessors"),
-    ("pool a.run --ungraded error", "setting ungraded goes with --judged"),
+    ("pool a.run --ungraded error", "setting ungraded requires --judged"),
     ("pool a.run --judged sheet.tsv --ungraded error", "sheet.tsv:3: has no grade"),
 ]
 

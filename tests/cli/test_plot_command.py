@@ -11,7 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.cli.report import BY_STUDY, IN_PYTHON
-from cranfield.reporting.charts.catalogue import BY_COMMAND, CHARTS
+from cranfield.reporting.charts.registry import BY_COMMAND, CHARTS
 from tests.cli.running import cranfield
 
 TWO = ("qrels", "one.run", "two.run")
@@ -60,20 +60,23 @@ def test_default_file(folder: Path) -> None:
     ("arguments", "message"),
     [
         (("bix", *TWO), "unknown chart 'bix'; did you mean box"),
-        (("box", *TWO, "-m", "AP", "-m", "P@2"), "name one of AP, P@2 with --measure"),
-        (("box", *TWO, "--topic", "1"), "--topic does not go with box"),
-        (("matrix", *TWO, "--only", "one"), "--only does not go with matrix"),
-        (("box", *TWO, "-b", "zzz"), "--baseline does not go with box"),
-        (("difficulty", *TWO, "-t", "friedman"), "--test does not go with difficulty"),
-        (("score-scatter", *TWO, "--alpha", "0.1"), "--alpha does not go with score-scatter"),
-        (("hasse", "--length", "2", "--rel", "2"), "--rel does not go with hasse"),
+        (("box", *TWO, "-m", "AP", "-m", "P@2"), "choose one with --measure: AP, P@2"),
+        (("box", *TWO, "--topic", "1"), "--topic cannot be combined with box"),
+        (("matrix", *TWO, "--only", "one"), "--only cannot be combined with matrix"),
+        (("box", *TWO, "-b", "zzz"), "--baseline cannot be combined with box"),
+        (("difficulty", *TWO, "-t", "friedman"), "--test cannot be combined with difficulty"),
+        (
+            ("score-scatter", *TWO, "--alpha", "0.1"),
+            "--alpha cannot be combined with score-scatter",
+        ),
+        (("hasse", "--length", "2", "--rel", "2"), "--rel cannot be combined with hasse"),
         (("box", *TWO, "-o", "box.docx"), "does not end in .html"),
         (("box", *TWO, "-o", "-"), "does not end in .html"),
-        (("differences", *TWO, "--only", "one"), "shows two systems, not 1"),
+        (("differences", *TWO, "--only", "one"), "shows two systems, got 1"),
         (("differences", *TWO, "--only", "one", "--only", "x"), "'x'"),
         (("residuals", *TWO, "--test", "sign"), "is no analysis of variance"),
-        (("spacing", "-m", "P"), "needs --length"),
-        (("spacing", *TWO, "--length", "3"), "without QRELS"),
+        (("spacing", "-m", "P"), "requires --length"),
+        (("spacing", *TWO, "--length", "3"), "QRELS, RUN and --scores cannot be given"),
         (("stability", *TWO), "a study: cranfield study collection ... --plot stability=FILE"),
         (("clicks", *TWO), "in Python only: cf.online.read_log(...).plot.clicks()"),
         (("box",), "give QRELS and at least one RUN, or --scores FILE"),

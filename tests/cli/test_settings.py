@@ -30,10 +30,10 @@ def given(folder: Path, text: str) -> tuple[str, ...]:
 def test_settings_count_as_options_do(folder: Path) -> None:
     (folder / "a.run").write_text(RUN.format("a") + "q3 Q0 d2 2 0 a\n")
     _, err = cranfield(folder, *given(folder, "{}"), status=2)
-    assert "--settings with duplicates: first keeps the first one" in err
-    plain, _ = cranfield(folder, *given(folder, "duplicates: first"))
-    condensed, _ = cranfield(folder, *given(folder, "duplicates: first\nunjudged: condensed"))
-    scores = ("evaluate", "qrels", "a.run", "b.run", "-m", "P@1", "--duplicates", "first")
+    assert "--settings with on-duplicate: first keeps the first one" in err
+    plain, _ = cranfield(folder, *given(folder, "on-duplicate: first"))
+    condensed, _ = cranfield(folder, *given(folder, "on-duplicate: first\nunjudged: condensed"))
+    scores = ("evaluate", "qrels", "a.run", "b.run", "-m", "P@1", "--on-duplicate", "first")
     for text, more in ((plain, ()), (condensed, ("--unjudged", "condensed"))):
         rows = cranfield(folder, *scores, *more, "--format", "csv")[0].splitlines()[1:]
         for mean in (row.split(",")[-1] for row in rows):
@@ -47,7 +47,7 @@ def test_mappings_and_flags(folder: Path) -> None:
     (folder / "b.csv").write_text("thema,dok,score\nq1,d2,2\nq2,d1,1\n")
     (folder / "bad.csv").write_text("nothing\n")
     (folder / "own.yml").write_text(
-        "columns:\n  run.topic: thema\n  run.doc: dok\nskip-bad-runs: true\n"
+        "columns:\n  run.topic: thema\n  run.doc: dok\non-bad-run: skip\n"
     )
     files = ("qrels", "a.csv", "b.csv", "bad.csv")
     given = ("-m", "P@1", "-t", "t", "--settings", "own.yml")
@@ -67,7 +67,7 @@ def test_mappings_and_flags(folder: Path) -> None:
         ("depth: [1, 2]", "own.yml: depth: '1,2' is not a valid integer"),
         ("depth:", "own.yml: depth must be one value, got"),
         ("depth: 1\ndepth: 2", "own.yml: line 2: 'depth' is twice in one mapping"),
-        ("skip-bad-runs: perhaps", "own.yml: skip-bad-runs: 'perhaps' is not a valid boolean"),
+        ("on-bad-run: perhaps", "own.yml: on-bad-run: 'perhaps' is not one of"),
         ("- depth", "own.yml: is not valid YAML"),
         ("threshold: 0.1", "threshold"),
     ],
@@ -83,17 +83,17 @@ def test_the_file_has_to_be_there(folder: Path) -> None:
 
 
 def test_a_flag_of_a_setting_is_refused_with_advice(folder: Path) -> None:
-    words = ("compare", "qrels", "a.run", "b.run", "--duplicates", "first")
+    words = ("compare", "qrels", "a.run", "b.run", "--on-duplicate", "first")
     status, _, err = ended_with(folder, *words)
     assert status == 2
-    assert "write duplicates: ... into a file for --settings" in err
+    assert "write duplicates: VALUE to a file" in err
 
 
 def test_help_lists_settings_with_their_values(folder: Path) -> None:
     short, _ = cranfield(folder, "compare", "--help")
     whole, _ = cranfield(folder, "compare", "--help-all")
     assert "id-ascending" not in short
-    settings = whole.split("Settings (keys of the file of --settings):")[1]
+    settings = whole.split("Settings (keys of the --settings file):")[1]
     assert "ties [trec|trec_eval-9|id-ascending|input|rank|file]" in settings
     assert "--ties" not in whole
 
@@ -102,4 +102,4 @@ def test_shells_complete_no_settings() -> None:
     context = click.Context(compare, info_name="compare")
     names = {one.value for one in compare.shell_complete(context, "--")}
     assert "--settings" in names
-    assert "--duplicates" not in names
+    assert "--on-duplicate" not in names

@@ -66,9 +66,9 @@ def test_two_grades(campaign: Path) -> None:
     [
         (("--methods", "Draft"), "Draft"),
         (("--users", "keen"), "unknown user 'keen'; expected one of:"),
-        (("-m", "AP", "-m", "RR"), "one measure"),
+        (("-m", "AP", "-m", "RR"), "single --measure"),
         (("--table", "interleaving"), "interleaving"),
-        (("--depth", "5"), "does not go with simulated users"),
+        (("--depth", "5"), "cannot be combined with simulated users"),
         (("--power", "2"), "power"),
     ],
 )

@@ -128,7 +128,7 @@ def test_missing_scores(scores: Path, tmp_path: Path) -> None:
         out, _ = cranfield(tmp_path, *START, *more, "--missing", missing)
         plain = START[:3] + (whole,) + START[4:]
         found, expected = json.loads(out), json.loads(cranfield(tmp_path, *plain, *more)[0])
-        assert found.pop("left out or filled in") == [note]
+        assert found.pop("missing scores") == [note]
         assert note in found.pop("notes") and note not in expected.pop("notes", ())
         assert found == expected
         text, _ = cranfield(tmp_path, *START, "--missing", missing)
@@ -139,16 +139,16 @@ def test_errors(scores: Path, folder: Path) -> None:
     for arguments, message in (
         (("--test", "u"), "unknown test 'u'"),
         (("--correction", "u"), "unknown correction 'u'"),
-        (("--sizes", "5,x"), "--sizes takes whole numbers from 1"),
+        (("--sizes", "5,x"), "setting sizes must be integers >= 1"),
         (("--sizes", "7"), "size must be an integer from 1 to 6, got 7"),
-        (("--bins", "0;1"), "setting bins takes numbers"),
+        (("--bins", "0;1"), "setting bins must be numbers"),
         (("--bins", "0.1"), "bins begin at 0 and ascend"),
         (("--majority",), "setting majority requires --preferences"),
         (("--gold", "sharp", "-m", "fair"), "two measures or more besides the gold"),
         (("--gold", "none"), "there is no 'none'"),
         (("--preferences", "none.csv"), "none.csv"),
         (("--table", "none"), "unknown table 'none'"),
-        (("--depth", "3"), "setting depth is for judging runs"),
+        (("--depth", "3"), "setting depth cannot be combined with --scores"),
         (("--alpha", "2"), "alpha must be a number between 0 and 1"),
     ):
         _, err = cranfield(scores, *START, *arguments, status=2)

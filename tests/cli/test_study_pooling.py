@@ -70,12 +70,12 @@ def test_formats(campaign: Path, kind: str) -> None:
     [
         (("--methods", "deep"), "unknown pooling method 'deep'"),
         (("--methods", "RRF(k=x)"), "RRF"),
-        (("--budgets", "0"), "--budgets is given twice, and takes one value"),
+        (("--budgets", "0"), "--budgets must be given only once"),
         (("--table", "pools"), "unknown table 'pools'"),
-        (("--unjudged", "condensed"), "setting unjudged is --lists here"),
+        (("--unjudged", "condensed"), "setting unjudged is replaced by setting lists"),
         (("--test", "anova-3"), "needs scores by shard"),
         (("--contributors", "nobody.txt"), "cannot be read"),
-        (("--lengths", "qrels.txt"), "setting lengths does not go with pools"),
+        (("--lengths", "qrels.txt"), "setting lengths cannot be combined with pools"),
     ],
 )
 def test_refused(campaign: Path, more: Any, message: str) -> None:
@@ -85,4 +85,4 @@ def test_refused(campaign: Path, more: Any, message: str) -> None:
 
 def test_budgets_are_whole_numbers(campaign: Path) -> None:
     out, err = cranfield(campaign, *("0" if one == "2,5" else one for one in START), status=2)
-    assert out == "" and "--budgets takes whole numbers from 1" in err
+    assert out == "" and "--budgets must be integers >= 1" in err

@@ -54,9 +54,9 @@ def test_shards(campaign: Path) -> None:
 def test_files_of_documents_do_not_go_with_shards(campaign: Path) -> None:
     for option in ("--lengths", "--groups", "--intents"):
         _, err = cranfield(campaign, *RUN_FILES, "--shards", "2", option, "f.csv", status=2)
-        assert err == f"cranfield: error: setting {option[2:]} does not go with shards\n"
+        assert err == f"cranfield: error: setting {option[2:]} cannot be combined with shards\n"
     _, err = cranfield(campaign, *RUN_FILES, "--shards", "2", "--aspect", "a=qrels.txt", status=2)
-    assert err == "cranfield: error: setting aspect does not go with shards\n"
+    assert err == "cranfield: error: setting aspect cannot be combined with shards\n"
 
 
 def test_formats(campaign: Path) -> None:
@@ -85,11 +85,11 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--scores", "scores.csv", "--sizes", "7"), "sizes must be at most half of the 12 topics"),
-        (("--scores", "scores.csv", "--sizes", "x"), "--sizes takes whole numbers from 2"),
+        (("--scores", "scores.csv", "--sizes", "x"), "--sizes must be integers >= 2"),
         (("--scores", "scores.csv", "-t", "wilcox"), "did you mean wilcoxon"),
         (("--scores", "scores.csv", "-t", "md3"), "anova-3 needs scores by shard"),
-        (("--scores", "scores.csv", "--shards", "2"), "--scores are judged already"),
-        (("--scores", "scores.csv", "--rel", "2"), "setting rel is for judging runs"),
+        (("--scores", "scores.csv", "--shards", "2"), "shards require QRELS and RUN"),
+        (("--scores", "scores.csv", "--rel", "2"), "setting rel cannot be combined with --scores"),
         (("--scores", "scores.csv", "--teams", "absent.csv"), "absent.csv: cannot be read"),
         (("--scores", "scores.csv", "--teams", "teams.csv"), "system 'a' has no team"),
         (("--scores", "scores.csv", "--only", "zz"), "there is no system 'zz'"),

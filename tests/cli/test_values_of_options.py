@@ -57,14 +57,14 @@ def test_values(words: tuple[str, ...], value: object) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("--looks", "5,x"), "--looks takes whole numbers from 1"),
-        (("--looks", "0"), "--looks takes whole numbers from 1"),
-        (("--oec", "a,b"), "--oec takes NAME=NUMBER pairs"),
-        (("--oec", "=1"), "--oec takes NAME=NUMBER pairs"),
+        (("--looks", "5,x"), "--looks must be integers >= 1"),
+        (("--looks", "0"), "--looks must be integers >= 1"),
+        (("--oec", "a,b"), "--oec must be NAME=NUMBER pairs"),
+        (("--oec", "=1"), "--oec must be NAME=NUMBER pairs"),
         (("--oec", "a=1,a=2"), "each name once"),
-        (("--weights", "a=0.5,b"), "--weights takes NAME=NUMBER pairs"),
-        (("--margin", "a"), "--margin 'a' is not of the form NAME=VALUE"),
-        (("--margin", "a=1", "--margin", "a=2"), "--margin names 'a' twice"),
+        (("--weights", "a=0.5,b"), "--weights must be NAME=NUMBER pairs"),
+        (("--margin", "a"), "--margin must be NAME=VALUE"),
+        (("--margin", "a=1", "--margin", "a=2"), "--margin 'a' must be given only once"),
     ],
 )
 def test_what_is_refused(words: tuple[str, ...], reason: str) -> None:
@@ -76,7 +76,7 @@ def test_functions_methods_and_dataclasses_declare_options() -> None:
     of_function = declared("cranfield.online.analyse_experiment", "oec")
     assert of_function.hint == Mapping[str, float] | None
     of_field = declared("cranfield.online.Experiment", "hash")
-    assert (of_field.default, of_field.about[:18]) == ("md5", "Hash of the units.")
+    assert (of_field.default, of_field.about[:13]) == ("md5", "Hash function")
     of_method = declared("cranfield.online.InterleavedRuns.draw", "jobs")
     assert of_method.default is None
     with pytest.raises(LookupError, match="no parameter nothing"):

@@ -450,10 +450,12 @@ def policy(rows: list[Record]) -> Any:
         once(rows, "page", "position")
     if "position" in rows[0] and any(r["position"] is None or r["position"] < 1 for r in rows):
         raise RefusalError("a position")
-    if "propensity" not in rows[0] or "chance" not in rows[0]:
+    if "propensity" not in rows[0] or "target_probability" not in rows[0]:
         raise RefusalError("no chances")
-    if any(not 0 < row["propensity"] <= 1 or not 0 <= row["chance"] <= 1 for row in rows):
+    if any(
+        not 0 < row["propensity"] <= 1 or not 0 <= row["target_probability"] <= 1 for row in rows
+    ):
         raise RefusalError("chances")
     lists = len({row.get("page", i) for i, row in enumerate(rows)})
-    worth = sum(row["reward"] * row["chance"] / row["propensity"] for row in rows)
+    worth = sum(row["reward"] * row["target_probability"] / row["propensity"] for row in rows)
     return round(worth / lists, 9), round(sum(row["reward"] for row in rows) / lists, 9)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 import cranfield as cf
-from cranfield.assess.judges.kin import kin_of
+from cranfield.assess.judges.self_preference import same_family
 from cranfield.collection import read_groups, read_intents, read_lengths
 from cranfield.meta.of_measures.predictive import read_preferences
 from tests.collection import table_oracle as oracle
@@ -566,7 +566,7 @@ def table(frame: pl.DataFrame, names: str) -> list[Any]:
 
 
 def notes(log: Any) -> list[str]:
-    return [str(log.odd)] if log.odd else []
+    return [str(log.anomalies)] if log.anomalies else []
 
 
 def read_pages(source: Any) -> Any:
@@ -712,7 +712,9 @@ def action_rows(draw: random.Random) -> Rows:
     for p, a in pairs(draw, ("p1", "p2", "p3"), "abc"):
         by[p] += 1
         row = {"page": p, "position": by[p], "action": a, "reward": draw.randint(0, 1)}
-        rows.append({**row, "propensity": draw.choice(["0.5", "0.25"]), "chance": "0.125"})
+        rows.append(
+            {**row, "propensity": draw.choice(["0.5", "0.25"]), "target_probability": "0.125"}
+        )
     if draw.random() < 0.5:
         return rows
     return [{k: v for k, v in row.items() if k not in ("page", "position")} for row in rows]
@@ -725,7 +727,7 @@ def read_actions(source: Any) -> Any:
 
 def policy_rows(draw: random.Random) -> Rows:
     chances = draw.choice([["0.5", "0.5"], ["0.25", "0.75"], ["1", "0"]])
-    return [{"action": a, "chance": c} for a, c in zip("ab", chances, strict=True)]
+    return [{"action": a, "target_probability": c} for a, c in zip("ab", chances, strict=True)]
 
 
 def read_policies(source: Any) -> Any:
@@ -737,7 +739,7 @@ def policies_value(rows: list[Record]) -> Any:
     if "position" in rows[0] or "query" in rows[0]:
         raise UndecidableError("more columns than the log has")
     once(rows, "action")
-    chances = {row["action"]: row["chance"] for row in rows}
+    chances = {row["action"]: row["target_probability"] for row in rows}
     if any(not 0 <= c <= 1 for c in chances.values()) or abs(sum(chances.values()) - 1) > 1e-6:
         raise RefusalError("chances")
     if not {a for a, c in chances.items() if c} <= {"a", "b"}:
@@ -822,8 +824,8 @@ def families_value(rows: list[Record]) -> Any:
 
 
 def read_families(source: Any) -> Any:
-    kin = kin_of(JUDGES, SYSTEMS, source)
-    return tuple(tuple(bool(x) for x in row) for row in kin), []
+    related = same_family(JUDGES, SYSTEMS, source)
+    return tuple(tuple(bool(x) for x in row) for row in related), []
 
 
 def read_page_labels(source: Any) -> Any:
@@ -1224,7 +1226,7 @@ READERS: dict[str, Reader] = {
             {
                 "reward": C("truth", "reward; " + O.CLICKS),
                 "propensity": C("number", O.PROPENSITY),
-                "chance": C("number", "chance; evaluation_policy_pscore"),
+                "target_probability": C("number", "target_probability; evaluation_policy_pscore"),
                 "page": some("id", "page list slate slate_id"),
                 "position": some("whole", O.RANK),
                 "action": some("any", "action; " + O.DOC),
@@ -1246,7 +1248,7 @@ READERS: dict[str, Reader] = {
                 "query": some("any", "query; context; topic"),
                 "position": some("whole", O.RANK),
                 "action": C("id", "action; " + O.DOC),
-                "chance": C("number", "chance probability"),
+                "target_probability": C("number", "target_probability probability"),
             },
             policies_value,
         ),

@@ -30,8 +30,8 @@ def fails(path: Path, data: bytes, read: Any = cf.read_run) -> cf.InputError:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (b"2 Q0 c 3 0.5", "5 columns where a run line has 6 (topic q0 doc rank score tag)"),
-        (b"2", "1 column where"),
+        (b"2 Q0 c 3 0.5", "expected 6 columns (topic q0 doc rank score tag)"),
+        (b"2", "got 1"),
         (b"2 Q0 c 3 nan t", "score 'nan' is not a finite number (topic '2', document 'c')"),
         (b"2 Q0 c 3 -inf t", "score '-inf' is not a finite number"),
         (b"2 Q0 c 3 1e999 t", "score '1e999' is not a finite number"),
@@ -41,7 +41,7 @@ def fails(path: Path, data: bytes, read: Any = cf.read_run) -> cf.InputError:
         (b"2 Q0 c 3 high t", "score 'high' is not a finite number"),
         (
             b"1 Q0 a 3 0.5 t",
-            "document twice in one topic, first in line 1; duplicates='first' keeps the first one"
+            "document twice in one topic, first in line 1; on_duplicate='first' keeps the first one"
             " (topic '1', document 'a')",
         ),
         (b"2 Q0 \xff 3 0.5 t", "byte 0xff is not valid UTF-8 text"),
@@ -60,15 +60,15 @@ def test_bad_run_lines(line: bytes, said: str, before: bytes, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (b"2 0 c", "3 columns where a qrels line has 4"),
-        (b"2 0 c 1 1", "5 columns where a qrels line has 4"),
+        (b"2 0 c", "expected 4 columns"),
+        (b"2 0 c 1 1", "expected 4 columns"),
         (b"2 0 c 0.5", "grade '0.5' is not an integer (of 32 bits); grades=[0.5, 0.8] cuts real"),
         (b"2 0 c 1e0", "grade '1e0' is not an integer"),
         (b"2 0 c 99999999999", "grade '99999999999' is not an integer"),
         (b"2 0 c relevant", "grade 'relevant' is not an integer"),
         (
             b"1 0 a 0",
-            "document judged twice in one topic, first in line 1; duplicates='first' keeps the",
+            "document judged twice in one topic, first in line 1; on_duplicate='first' keeps the",
         ),
     ],
 )
@@ -164,9 +164,9 @@ def test_bad_grades_in_memory(grade: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "line", "said"),
     [
-        ("a.csv", "1 Q0 d 1 9.0 x", "that is a line of TREC text (topic q0 doc rank score tag)"),
-        ("a.csv", "topic;doc;score", "they are separated by semicolons"),
-        ("a.txt", "topic,doc,score", "1 column where a run line has 6 (topic q0 doc rank score"),
+        ("a.csv", "1 Q0 d 1 9.0 x", "this looks like TREC text (topic q0 doc rank score tag)"),
+        ("a.csv", "topic;doc;score", "got semicolons"),
+        ("a.txt", "topic,doc,score", "expected 6 columns (topic q0 doc rank score"),
         ("a.csv", "a b", "columns={'topic': ...} says which it is"),
     ],
 )
@@ -181,7 +181,7 @@ def test_one_hint_on_the_first_line(name: str, line: str, said: str, tmp_path: P
 def test_json_errors_name_the_line(tmp_path: Path) -> None:
     assert fails(tmp_path / "a.json", b'{"q":\n {"d": 1,}}').line == 2
     assert fails(tmp_path / "a.jsonl", b'{"qid": "1", "docid": "d", "score": 1}\n{oops\n').line == 2
-    assert "neither an object" in str(fails(tmp_path / "b.json", b"3"))
+    assert "an object or an array" in str(fails(tmp_path / "b.json", b"3"))
     said = "or tuples (topic, doc, score) as rows of a run, got a number"
     assert said in str(fails(tmp_path / "b.json", b"[3]"))
     assert "row 2: expected a record as in the first row, got a number" in str(
@@ -194,7 +194,7 @@ def test_rows_of_named_columns(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"Topic ID,doc-no,SCORE\n1,a,0.5\n")
     assert cf.read_run(path).to_polars().rows() == [("1", "a", 0.5)]
-    assert "'d' is twice in one object" in str(
+    assert "'d' occurs twice in one object" in str(
         fails(tmp_path / "a.json", b'{"q": {"d": 1, "d": 2}}')
     )
     row = b'{"qid": "1", "docid": "d", "score": 1}\n'
@@ -236,5 +236,5 @@ def test_patterns_longer_than_any_path() -> None:
 def test_subtopics_that_are_no_text_for_each_judgment() -> None:
     qrels = cf.read_qrels({"q": {"a": 1, "b": 0}})
     for odd in (pl.Series([[1], [2]]), pl.Series(["x"])):
-        with pytest.raises(cf.InputError, match="subtopics are no text for each judgment"):
+        with pytest.raises(cf.InputError, match="subtopics must be 2 texts"):
             cf.Qrels(qrels.topics, qrels.codes, qrels.docs, qrels.grades, odd)

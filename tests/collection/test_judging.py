@@ -165,7 +165,7 @@ def test_wrong_policies(options: dict[str, Any], said: str) -> None:
 def test_nothing_in_common() -> None:
     with pytest.raises(cf.InputError, match=r"no topic of the runs is judged \(runs have '9'"):
         cf.judge({"9": {"a": 1.0}}, QRELS)
-    with pytest.raises(cf.InputError, match="no runs were given"):
+    with pytest.raises(cf.InputError, match="expected at least one run"):
         cf.judge([], QRELS)
     qrels = {"Q1": {"a": 1}, "Q2": {"a": 1}}
     for topic, hint in (("q1", True), ("Q001", True), ("Q10", False), ("1", False)):
@@ -180,32 +180,8 @@ def test_names_of_systems(tmp_path: Path) -> None:
     with pytest.warns(cf.CranfieldWarning, match="several files have the run tag 'same'"):
         assert cf.judge(tmp_path, QRELS).systems == ("one", "two")
     run = cf.read_run({"1": {"a": 1.0}}, name="x")
-    with pytest.raises(cf.InputError, match="two runs are called 'x'"):
+    with pytest.raises(cf.InputError, match="two runs have the name 'x'"):
         cf.judge([run, run], QRELS)
-
-
-def test_threads_and_order_make_no_difference(tmp_path: Path) -> None:
-    rng = np.random.default_rng(5)
-    for i in range(9):
-        lines = [f"{t} Q0 d{d} 0 {rng.integers(0, 5)} s{i}" for t in (1, 2, 3) for d in range(20)]
-        rng.shuffle(lines)
-        (tmp_path / f"{i}.run").write_text("\n".join(lines))
-    qrels = {str(t): {f"d{d}": int(d % 3) for d in range(0, 20, 2)} for t in (1, 2, 3)}
-    done: list[tuple[int, int]] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        serial = cf.evaluate(tmp_path, qrels, ["AP", "nDCG"], jobs=1)
-        parallel = cf.evaluate(
-            tmp_path, qrels, ["AP", "nDCG"], jobs=4, progress=lambda *at: done.append(at)
-        )
-    assert serial.systems == parallel.systems
-    for measure in serial:
-        assert np.array_equal(serial[measure].values, parallel[measure].values)
-    assert done == [(i, 9) for i in range(1, 10)]
-    # A broken file among many is named, and nothing hangs.
-    (tmp_path / "4.run").write_text("1 Q0 d1 0 x s4\n")
-    with pytest.raises(cf.InputError, match=r"4\.run:1: score 'x'"):
-        cf.judge(tmp_path, qrels, jobs=3)
 
 
 documents = st.dictionaries(
@@ -248,7 +224,7 @@ def test_order_and_scale_of_the_input_do_not_matter(run: Any, qrels: Any, random
 
 
 @pytest.mark.filterwarnings("ignore:the runs look like judgments")
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(runs, judgments)
 def test_scores_stay_in_range(run: Any, qrels: Any) -> None:
     if not run.keys() & qrels.keys():
@@ -310,5 +286,5 @@ def test_systems_of_which_nothing_is_judged_are_told() -> None:
 
 def test_topics_without_judgments_are_told() -> None:
     for empty in ({"q1": {"d1": 1}, "q2": {}}, {"q1": ["d1"], "q2": []}):
-        with pytest.warns(cf.CranfieldWarning, match="1 topic of the judgments has none"):
+        with pytest.warns(cf.CranfieldWarning, match="1 topic of the judgments has no documents"):
             assert cf.read_qrels(empty).topics == ("q1",)

@@ -23,10 +23,8 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection.files import blank_separated as text
-from cranfield.collection.files.blank_separated import read_lines
 from cranfield.collection.files.layouts import RUN
 from cranfield.sources import chunks as source
-from cranfield.sources.chunks import LineMap
 
 ROWS = [("401", "d1", 3.5), ("401", "d2", 2.0), ("402", "d1", -1e-3), ("402", "dé", 7.0)]
 TEXT = "".join(f"{t} Q0 {d} {i} {s!r} tag\n" for i, (t, d, s) in enumerate(ROWS)).encode()
@@ -73,21 +71,6 @@ def test_ugly_text(kind: str, chunk: int, tmp_path: Path, monkeypatch: pytest.Mo
     run = cf.read_run(path)
     assert rows(run) == ROWS
     assert run.name == "tag"
-
-
-@pytest.mark.parametrize("kind", UGLY)
-def test_fast_and_slow_reading_agree(kind: str) -> None:
-    """The line by line reader defines what is accepted; the fast one must give the same."""
-    data = UGLY[kind].removeprefix(b"\xef\xbb\xbf")
-    if kind == "old mac":
-        data = data.replace(b"\r", b"\n")
-    part = text.read_chunk(data, RUN, source="x", first_line=1)
-    slow, numbers, width = read_lines(data, RUN, source="x", first_line=1)
-    assert part.frame.equals(slow)
-    assert part.width == width
-    lines = LineMap()
-    lines.add(part.frame.height, 1, part.numbers)
-    assert [lines.line(row) for row in range(part.frame.height)] == numbers.tolist()
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress, zstd])
@@ -224,9 +207,9 @@ def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cf.evaluate("irds:both", "irds:both", "AP")["AP"].values.tolist() == [[0.5]]
     with pytest.raises(cf.InputError, match="irds:qrels: has no run"):
         cf.read_run("irds:qrels")
-    with pytest.raises(cf.InputError, match="knows no data set"):
+    with pytest.raises(cf.InputError, match="unknown data set"):
         cf.read_run("irds:unknown")
-    with pytest.raises(cf.InputError, match="cannot give it: no network$"):
+    with pytest.raises(cf.InputError, match="failed: no network$"):
         cf.read_run("irds:offline")
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(cf.MissingDependencyError, match="pip install"):
@@ -279,7 +262,7 @@ def test_scores_are_what_python_reads_or_refused(score: str) -> None:
 
 def test_writing_refuses_what_cannot_be_read_back(tmp_path: Path) -> None:
     run = cf.read_run({"q 1": {"d": 1.0}})
-    with pytest.raises(cf.CranfieldError, match="'q 1' is empty or holds a blank"):
+    with pytest.raises(cf.CranfieldError, match="'q 1' is empty or contains a blank"):
         cf.write_run(run, tmp_path / "a.run")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(cf.InputError, match="cannot be written"):
@@ -318,7 +301,7 @@ def test_runs_of_one_tag_are_found_by_the_names_of_their_files(tmp_path: Path) -
     """So an evaluation calls them."""
     for name, score in (("b", 1), ("a", 2)):
         (tmp_path / f"{name}.run").write_text(f"q Q0 d 1 {score} mine\n")
-    with pytest.warns(cf.CranfieldWarning, match="called by file name"):
+    with pytest.warns(cf.CranfieldWarning, match="named by file name"):
         assert cf.read_runs(tmp_path)["b"].scores.tolist() == [1.0]
     covid = cf.bundled.trec_covid()
     assert covid.runs[covid.runs[3].name].name == covid.runs[3].name
@@ -399,5 +382,5 @@ def test_numbers_that_no_rank_can_be_are_scores(tmp_path: Path) -> None:
 
 
 def test_the_name_of_a_run_is_text() -> None:
-    with pytest.raises(cf.PolicyError, match="the name of a run is text, not a list"):
+    with pytest.raises(cf.PolicyError, match="the name of a run must be text"):
         cf.read_run({"1": {"a": 1.0}}).renamed(["x"])  # type: ignore[arg-type]

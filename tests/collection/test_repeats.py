@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
@@ -48,23 +46,3 @@ def test_a_repeat_is_found_among_many(alike: bool) -> None:
             keys[:] = 7
         expected = None if first == again else (first, again)
         assert first_repeat(keys, pl.Series(some), of) == expected
-
-
-def _text(ids: list[str]) -> bytes:
-    rng = np.random.default_rng(3)
-    scores = rng.integers(0, 4, (3, len(ids)))
-    return "".join(
-        f"{topic} Q0 {doc} {rank} {scores[topic, rank]} tag\n"
-        for topic in range(3)
-        for rank, doc in enumerate(ids)
-    ).encode()
-
-
-def test_a_document_twice_in_one_topic(tmp_path: Path) -> None:
-    path = tmp_path / "a.run"
-    path.write_bytes(_text(["a", "b"]) + b"2 Q0 c 3 1 tag\n2 Q0 a 4 1 tag\n")
-    with pytest.raises(
-        cf.InputError, match="document twice in one topic, first in line 5"
-    ) as caught:
-        cf.read_run(path)
-    assert caught.value.line == 8

@@ -2,57 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
 
-import cranfield as cf
-from cranfield.collection.files.layouts import recognised
-from cranfield.collection.judged.judged_runs import by_class, by_intent
-from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.judged.rows import places, ratio, scan
 from cranfield.collection.keys import TopicCoder
-from cranfield.collection.policies import policies
 from cranfield.collection.qrels import topic_order
-from cranfield.collection.shards import siphash
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.schemas import spelt
 from cranfield.sources.values import absent, finite, integer_in, is_number
-
-
-def test_lines_that_are_certainly_of_ntcir() -> None:
-    assert recognised("1 d7 L2", "qrels")
-    assert not recognised("1 0 d7 2", "qrels")
-    assert recognised("1;0;some text;1;2.5;mine", "run")
-    assert not recognised("1 0 a;b;c 1 2.5 m", "run")
-
-
-def test_runs_by_intent() -> None:
-    rows = [("q", "a", 1, "books"), ("q", "b", 2, "films"), ("q", "a", 0, "films")]
-    qrels = [dict(zip(("topic", "doc", "grade", "subtopic"), row, strict=True)) for row in rows]
-    [view] = by_intent(cf.judge({"q": {"a": 2, "b": 1}}, qrels), "mine")
-    assert view.judged.topics == ("q/books", "q/films")
-    assert view.judged.documents.grade.tolist() == [1, 0, 0, 2]
-    assert view.probability.tolist() == [0.5, 0.5]
-
-
-def test_runs_by_class() -> None:
-    qrels = cf.read_qrels({"q": {"a": 3, "b": 1, "c": 2}})
-    qrels = replace(qrels, columns={"class": np.array(["1", "1", "2"])})
-    view = by_class(cf.judge({"q": {"b": 3, "a": 2, "c": 1}}, qrels), "mine")
-    assert view.documents.grade.tolist() == [1, 0, 2]
-    assert view.judgments.grade.tolist() == [3, 2]
-
-
-def test_policies_start_from_a_preset() -> None:
-    chosen = policies("trec_eval", topics="qrels")
-    assert (chosen.ties, chosen.topics, chosen.negative) == ("trec", "qrels", "unjudged")
-
-
-def test_ties_are_settled_by_document() -> None:
-    run = cf.read_run({"q": {"a": 1.0, "b": 1.0, "c": 2.0}})
-    assert [run.docs[int(row)] for row in order_of(run, "trec").rows] == ["c", "b", "a"]
 
 
 def test_sums_over_rows() -> None:
@@ -68,11 +26,6 @@ def test_topics_in_order() -> None:
     assert coder.names == ["b", "a", "c"]
     assert topic_order(["10", "9"]) == ["9", "10"]
     assert topic_order(["b10", "b9"]) == ["b10", "b9"]
-
-
-def test_hashes_stay_what_they_are() -> None:
-    hashes = siphash(pl.Series(["", "LA010189-0001"]), (0, 0)).tolist()
-    assert hashes == [0x1E924B9D737700D7, 0x143C37C6AD7EB56]
 
 
 def test_sources_and_lines() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -58,34 +57,43 @@ BAD_RUNS: dict[str, tuple[bytes, str]] = {
     "blanks in ids of one form": (b"1 Q0 Apollo 13 1 9.5 t\n1 Q0 Apollo 11 2 8.5 t\n", ":1:"),
     "blanks in some ids": (b"1 Q0 a 1 9.5 t\n1 Q0 Apollo 13 2 8.5 t\n", ":2:"),
     "empty field between tabs": (b"1\t\ta b\t1\t3\tt\n", ":1:"),
-    "ranks in any order": (b"1\ta\t2\n1\tb\t1\n1\tc\t4\n1\td\t3\n", "numbers ranks"),
-    "few of many ranks": (b"1\ta\t3\n1\tb\t45\n1\tc\t980\n", "numbers ranks"),
+    "ranks in any order": (b"1\ta\t2\n1\tb\t1\n1\tc\t4\n1\td\t3\n", "numbers='ranks'"),
+    "few of many ranks": (b"1\ta\t3\n1\tb\t45\n1\tc\t980\n", "numbers='ranks'"),
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("kind", BAD_RUNS)
-def test_a_run_in_doubt_is_refused_by_every_command(kind: str, command: str, folder: Path) -> None:
+def test_a_run_in_doubt_is_refused(kind: str, tmp_path: Path) -> None:
     data, said = BAD_RUNS[kind]
-    (folder / "bad.run").write_bytes(data)
-    found = refused(folder, COMMANDS[command], RUN="bad.run")
-    assert said in re.sub("(evaluate )?--(settings with )?(numbers):?", r"\3", found)
+    (tmp_path / "bad.run").write_bytes(data)
+    with pytest.raises(cf.InputError, match=said):
+        cf.read_run(tmp_path / "bad.run")
 
 
-@pytest.mark.parametrize("command", OF_QRELS)
 @pytest.mark.parametrize(
     ("data", "said"),
     [
         ("1 A a 0\n1 A b 1\n1 B a 2\n1 B b 0\n", "first in line 1"),
-        ("1 0 a 12 0 b 1\n", "7 columns"),
-        ("1 0 a b 1\n", "5 columns"),
+        ("1 0 a 12 0 b 1\n", "got 7"),
+        ("1 0 a b 1\n", "got 5"),
     ],
 )
-def test_judgments_in_doubt_are_refused_by_every_command(
-    data: str, said: str, command: str, folder: Path
-) -> None:
-    (folder / "bad.txt").write_text(data)
-    assert said in refused(folder, OF_QRELS[command], QRELS="bad.txt", RUN="other.run")
+def test_judgments_in_doubt_are_refused(data: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_text(data)
+    with pytest.raises(cf.InputError, match=said):
+        cf.read_qrels(tmp_path / "bad.txt")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_refuses_a_run_in_doubt(command: str, folder: Path) -> None:
+    (folder / "bad.run").write_bytes(BAD_RUNS["ranks in any order"][0])
+    assert "numbers" in refused(folder, COMMANDS[command], RUN="bad.run")
+
+
+@pytest.mark.parametrize("command", OF_QRELS)
+def test_every_command_refuses_judgments_in_doubt(command: str, folder: Path) -> None:
+    (folder / "bad.txt").write_text("1 0 a b 1\n")
+    assert "got 5" in refused(folder, OF_QRELS[command], QRELS="bad.txt", RUN="other.run")
 
 
 TABS = "1\tQ0\tApollo 13\t1\t9.5\tmy system\n1\tQ0\ta\t2\t8.5\tmy system\n"
@@ -248,7 +256,7 @@ def test_names_in_the_iteration_column_are_no_subtopics(folder: Path) -> None:
         cf.read_qrels(path)
     assert cf.read_qrels(path, subtopics=True).subtopics is not None
     with pytest.warns(cf.CranfieldWarning, match="the first one is kept"):
-        assert cf.read_qrels(path, duplicates="first").grades.tolist() == [0, 1]
+        assert cf.read_qrels(path, on_duplicate="first").grades.tolist() == [0, 1]
     out, _ = cranfield(
         folder, "evaluate", "two.txt", "other.run", "-m", "StRecall@2", "--subtopics"
     )
@@ -288,19 +296,19 @@ def test_name_and_file(command: str, folder: Path) -> None:
         cranfield(folder, *arguments)
     two = [{"RUN": "a=other.run", "other.run": "a=x=y.run"}.get(one, one) for one in NAMED[command]]
     if command in {"fuse", "pool", "interleave"}:
-        assert "two runs are called 'a'" in cranfield(folder, *two, status=2)[1]
+        assert "two runs have the name 'a'" in cranfield(folder, *two, status=2)[1]
 
 
 def test_names_and_files_in_python(folder: Path) -> None:
     (folder / "two.csv").write_text("model,query,doc,score\nx,1,a,2\ny,1,b,1\n")
     runs = cf.read_runs([f"mine={folder}/other.run", f"{folder}/other.run"])
     assert [run.name for run in runs] == ["mine", "other"]
-    with pytest.raises(cf.InputError, match="two runs are called 'm'"):
+    with pytest.raises(cf.InputError, match="two runs have the name 'm'"):
         cf.read_runs([f"m={folder}/other.run"] * 2)
     with pytest.raises(cf.InputError, match="expected one file after m="):
         cf.read_runs(f"m={folder}")
     # Systems of a table are not merged under the name.
-    with pytest.raises(cf.InputError, match="holds 2 systems"):
+    with pytest.raises(cf.InputError, match="expected one system, got 2"):
         list(cf.read_runs(f"m={folder}/two.csv"))
 
 
@@ -326,12 +334,12 @@ def test_files_of_one_name_are_called_by_their_folders(tmp_path: Path) -> None:
         (tmp_path / path).parent.mkdir(parents=True)
         (tmp_path / path).write_text("1 Q0 a 1 1 tag\n")
     judged = {"1": {"a": 1}}
-    with pytest.warns(cf.CranfieldWarning, match="called by file name"):
+    with pytest.warns(cf.CranfieldWarning, match="named by file name"):
         found = cf.evaluate(f"{tmp_path}/*/*/run.txt", judged, "RR", backend="threading", jobs=2)
     assert found.systems == ("bm25/2024", "bm25/2025", "dense/2024")
     (tmp_path / "other.run").write_text("1 Q0 a 1 1 tag\n")
     given = [tmp_path / one for one in (paths[0], paths[2], "other.run")]
-    with pytest.warns(cf.CranfieldWarning, match="called by file name"):
+    with pytest.warns(cf.CranfieldWarning, match="named by file name"):
         found = cf.evaluate(given, judged, "RR")
     assert found.systems == ("bm25/2024/run", "dense/2024/run", "other")
 

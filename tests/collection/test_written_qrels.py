@@ -64,26 +64,26 @@ def test_columns_choose_the_lines(tmp_path: Path) -> None:
 def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
     both = judgments([("q", "d", 1, "s", 0.5)], "stratum", "inclusion")
     refused = {
-        "auto": "no format of lines holds stratum and inclusion; csv, tsv",
-        "trec": "trec holds no column 'stratum' of judgments; csv, tsv",
-        "xqrels": "xqrels holds no column 'inclusion'",
-        "prels": "prels holds no column 'stratum'",
+        "auto": "no format of lines has both stratum and inclusion; use one of: csv, tsv",
+        "trec": "trec has no column 'stratum'; use one of: csv, tsv",
+        "xqrels": "xqrels has no column 'inclusion'",
+        "prels": "prels has no column 'stratum'",
         "xml": "unknown format 'xml'; expected one of: auto, trec, prels, xqrels, csv",
     }
     for form, reason in refused.items():
         with pytest.raises(cf.CranfieldError, match=reason):
             cf.write_qrels(both, tmp_path / "a", format=form)
     plain = judgments([("q", "d", 1, "s", 0.5)])
-    with pytest.raises(cf.CranfieldError, match="have no column 'inclusion', which prels holds"):
+    with pytest.raises(cf.CranfieldError, match="prels requires a column 'inclusion'"):
         cf.write_qrels(plain, tmp_path / "a", format="prels")
     classes = cf.read_qrels([{"topic": "q", "doc": "d", "grade": 1, "class": "x"}])
-    with pytest.raises(cf.CranfieldError, match="trec holds no column 'class'"):
+    with pytest.raises(cf.CranfieldError, match="trec has no column 'class'"):
         cf.write_qrels(classes, tmp_path / "a")
     intents = [{"topic": "q", "doc": "d", "grade": 1, "subtopic": s, "stratum": 1} for s in "ab"]
-    with pytest.raises(cf.CranfieldError, match="xqrels holds no column 'subtopic'"):
+    with pytest.raises(cf.CranfieldError, match="xqrels has no column 'subtopic'"):
         cf.write_qrels(cf.read_qrels(intents), tmp_path / "a")
     blank = judgments([("q", "d", 1, "a b", 0.5)], "stratum")
-    with pytest.raises(cf.CranfieldError, match="stratum 'a b' is empty or holds a blank"):
+    with pytest.raises(cf.CranfieldError, match="stratum 'a b' is empty or contains a blank"):
         cf.write_qrels(blank, tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
 

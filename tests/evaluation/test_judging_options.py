@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.collection import policies
-from cranfield.evaluation.of_runs import Judging, OfSessions
+from cranfield.evaluation.evaluate_runs import Judging, OfSessions
 
 
 @pytest.mark.parametrize("name", policies.CHOICES)

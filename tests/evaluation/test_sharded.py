@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection.shards import random_shards
+from cranfield.evaluation.evaluate_runs import evaluate, score_samplings
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.of_runs import evaluate, score_samplings
 
 Grades = dict[str, dict[str, int]]
 Rankings = dict[str, dict[str, float]]
@@ -332,7 +332,7 @@ def test_what_cannot_be_scored() -> None:
     refused(cf.PolicyError, "rel must be an integer from 0, got 0.5", rel=0.5)
     refused(cf.PolicyError, "unknown ties 'none'; expected one of:", ties="none")
     refused(cf.PolicyError, "jobs must be an integer from 1", shards=MAP, jobs=0)
-    refused(cf.MeasureError, "is no measure|unknown|no measure", measures="Nothing")
+    refused(cf.MeasureError, "unknown measure", measures="Nothing")
     with pytest.raises(cf.InputError, match="no runs were given"):
         evaluate([], QRELS, "AP", shards=MAP)
     with pytest.raises(cf.InputError, match="no topic of the runs is judged"):

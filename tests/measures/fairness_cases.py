@@ -31,14 +31,6 @@ class Case:
             self.judged[key] = cf.judge(run, {"q": self.grades}, groups=self.groups, **more)
         return float(cf.parse_measure(text).score(self.judged[key])[0, 0])
 
-    def renamed(self, names: dict[str, str]) -> Case:
-        """The same with other names of groups."""
-        groups = {
-            doc: {names[group]: weight for group, weight in own.items()}
-            for doc, own in self.groups.items()
-        }
-        return Case(self.ranking, self.grades, groups)
-
 
 @st.composite
 def cases(draw: st.DrawFn, most: int = 2, binary: bool = False) -> Case:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.measures import ALIASES, REGISTRY
-from cranfield.measures.other_names import FAMILIES, NICKNAMES, SINGLE
+from cranfield.measures.aliases import FAMILIES, NICKNAMES, SINGLE
 
 VALUES = """
 1 10 0 -1 +1 2.5 1e3 1e-400 1e400 -0.0 0.1 0.9 1_000 0x10 True None 1j nan inf '' '10' b'1' [1] {}

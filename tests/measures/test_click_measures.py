@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.base.errors import MeasureError
-from cranfield.measures.grammar import DEEPEST, LONGEST
-from tests.measures.test_markov import judged, values
+from cranfield.measures.grammar import LONGEST
+from tests.measures.rankings import judge_rankings, values
 
 CLICKS = {None: 0.35, 0: 0.15, 1: 0.45, 2: 0.85, 3: 0.7}
 SATISFIES = {None: 0.05, 0: 0.2, 1: 0.4, 2: 0.75, 3: 1.0}
@@ -97,7 +96,7 @@ OPTIONS = {
 @given(ranking=rankings)
 def test_all_that_users_may_do(model: str, ranking: Ranking) -> None:
     options = f"clicks={CLICKS}, {OPTIONS[model]}"
-    runs = judged(ranking)
+    runs = judge_rankings(ranking)
     utility, effort = expected(model, ranking)
     name = "EBU" if model == "EBU" else f"u{model}"
     text = f"{name}({options}, gains='graded', max_grade=3)"
@@ -120,13 +119,13 @@ def test_user_browsing_model(ranking: Ranking) -> None:
         found = [click for click, grade in zip(clicks, ranking, strict=False) if grade]
         utility += chance * sum(found)
     text = f"uUBM(clicks={CLICKS}, examined_after={BROWSING})"
-    assert values(judged(ranking), text) == pytest.approx([utility], abs=1e-12)
+    assert values(judge_rankings(ranking), text) == pytest.approx([utility], abs=1e-12)
 
 
 @settings(max_examples=20, deadline=None)
 @given(rankings)
 def test_models_that_are_others(ranking: Ranking) -> None:
-    runs = judged(ranking)
+    runs = judge_rankings(ranking)
 
     def same(one: str, other: str) -> None:
         assert values(runs, one) == pytest.approx(values(runs, other), abs=1e-12)
@@ -159,7 +158,7 @@ def test_effort_of_sdbn_is_err(ranking: Ranking) -> None:
     clicks = {0: 0.3, 1: 0.25, 2: 0.5, 3: 0.9}
     satisfies = {grade: (2**grade - 1) / 8 / clicks[grade] for grade in clicks}
     text = f"rrSDBN(clicks={clicks}, satisfies={satisfies})"
-    runs = judged(ranking)
+    runs = judge_rankings(ranking)
     assert values(runs, text) == pytest.approx(values(runs, "ERR(max_grade=3)"), abs=1e-12)
 
 
@@ -180,7 +179,7 @@ def test_user_of_given_chances(ranking: Ranking, named: bool) -> None:
         going = {None: by_grade.get(None, 0.9), 0: 0.9, 1: 0.9, 2: 0.5, 3: 0.5}[grade]
         still *= going * by_rank[max(one for one in by_rank if one <= rank)]
     options = f"by_grade={by_grade}, by_rank={by_rank}"
-    told = [values(judged(ranking), text.format(f"CWL({options})"))[0] for text in USERS]
+    told = [values(judge_rankings(ranking), text.format(f"CWL({options})"))[0] for text in USERS]
     assert told == pytest.approx([found / read, found, read], abs=1e-12)
 
 
@@ -196,11 +195,11 @@ def test_documents_without_a_judgment() -> None:
         ("rrSDBN(clicks={None: 1, 1: 1}, satisfies={None: 0.5, 1: 1})", 0.75),
         ("uSDBN(clicks={None: 1, 1: 1}, satisfies={None: 0.5, 1: 1})", 0.5),
     ):
-        assert values(judged([None, 1], [1]), text) == pytest.approx([score, 1.0])
+        assert values(judge_rankings([None, 1], [1]), text) == pytest.approx([score, 1.0])
 
 
 def test_cutoff_and_condensed_lists() -> None:
-    runs = judged([None, 1, 1])
+    runs = judge_rankings([None, 1, 1])
     options = "clicks={0: 0.5, 1: 0.8}, satisfies={0: 1, 1: 0.5}"
     assert values(runs, f"uSDBN({options})@2") == pytest.approx([0.5 * 0.8])
     assert values(runs, f"uSDBN({options}, judged_only=True)@1") == pytest.approx([0.8])
@@ -221,7 +220,7 @@ def test_text_reads_back(text: str) -> None:
     made = cf.parse_measure(text)
     assert str(cf.parse_measure(str(made))) == str(made)
     again = cf.parse_measure(str(made))
-    runs = judged([1, None, 2, 0])
+    runs = judge_rankings([1, None, 2, 0])
     assert values(runs, str(again)) == values(runs, text)
 
 
@@ -234,38 +233,6 @@ def test_a_browsing_model_of_ten_ranks_has_a_text() -> None:
     assert cf.parse_measure(str(made)) == made
 
 
-@pytest.mark.parametrize("name", ["rrUBM", "rrPBM"])
-def test_what_has_no_effort(name: str) -> None:
-    with pytest.raises(MeasureError, match="does not tell whether a click satisfies"):
-        cf.parse_measure(f"{name}(clicks={{1: 0.5}})")
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("uDCM(clicks={1: 0.5})", "uDCM needs continues, such as continues={1: 0.6, 2: 0.5}"),
-        ("rrCCM(clicks={1: 0.5}, tau1=1, tau2=1)", "rrCCM needs tau3"),
-        ("uCCM(tau1=1, tau2=1, tau3=1)", "uCCM needs the chances of a click"),
-        ("uUBM(clicks={1: 0.5})", "uUBM needs examined_after"),
-        ("uUBM(clicks={1: 0.5}, examined_after={1: {0: 1}, 2: {0: 1}})", "a mapping of each rank"),
-        ("uUBM(clicks={1: 0.5}, examined_after={1: {0: 2}})", "at most 1"),
-        ("uUBM(clicks={1: 0.5}, examined_after={1: {0: 1}, 3: {0: 1}})", "a mapping of each rank"),
-        ("uUBM(clicks={1: 0.5}, examined_after={1: {'0': 1}})", "a mapping of each rank"),
-        ("uDCM(clicks={1: 0.5}, continues={0: 0.5})", "a mapping of ranks"),
-        ("uDCM(clicks={1: 0.5}, continues={None: 0.5, 1: 1})", "a mapping of ranks"),
-        ("EBU(clicks={1: 0.5}, leaves={1: -0.1})", "a mapping to probabilities"),
-        ("uM(clicks={None: 2, 1: 1})", "at most 1"),
-        ("uM(clicks={None: True, 1: 1})", "at most 1"),
-        ("uM(clicks={1: 0.5}, gamma=1.5)", "at most 1"),
-        ("IA(" * (DEEPEST + 1) + "AP" + ")" * (DEEPEST + 1), "is no measure"),
-    ],
-)
-def test_wrong_parameters(text: str, said: str) -> None:
-    with pytest.raises(MeasureError) as caught:
-        cf.parse_measure(text)
-    assert said in str(caught.value)
-
-
 @pytest.mark.parametrize("name", ["uDBN", "rrDBN", "uDCM", "rrDCM", "uCCM", "rrCCM", "EBU"])
 def test_forms_are_exact(name: str) -> None:
     """The exact value of a run is its score; floats are only near it."""
@@ -273,7 +240,7 @@ def test_forms_are_exact(name: str) -> None:
     text = f"{name}(clicks={CLICKS}, {options})"
     runs: list[Ranking] = [[*one] for one in product((0, 1, 2), repeat=3)]
     found = cf.scales.score_runs(text, runs, grades=2)
-    scored = values(judged(*runs), text)
+    scored = values(judge_rankings(*runs), text)
     np.testing.assert_allclose(found, scored, atol=1e-12)
     assert "floats" not in str(cf.scale_of(text, 3, 2))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +9,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 import cranfield.measures.aspects
+from tests.measures.rankings import score_ids
 
 IR_MEASURES = {
     ("UPrrf93-wt-r5", 0.8): (0.5403073491641547, 0.5801259355441211, 0.743502580179015),
@@ -53,16 +52,10 @@ rankings = st.permutations(DOCS).flatmap(
 judgments = st.dictionaries(st.sampled_from(DOCS + "klm"), st.integers(-2, 3), min_size=1)
 
 
-def scored(run: list[str], grades: dict[str, int], *texts: str, **more: Any) -> list[float]:
-    scores = {"q": {doc: -float(i) for i, doc in enumerate(run)}}
-    found = cf.evaluate(scores, {"q": grades}, texts, **more)
-    return [float(found[text].values[0, 0]) for text in texts]
-
-
 @settings(max_examples=10)
 @given(rankings, judgments, st.sampled_from([0.5, 0.9, 0.95]))
 def test_definition(run: list[str], grades: dict[str, int], p: float) -> None:
-    found = scored(run, grades, f"Compat(p={p})", f"Compat(p={p})@3", f"Compat(p={p})@1000")
+    found = score_ids(run, grades, f"Compat(p={p})", f"Compat(p={p})@3", f"Compat(p={p})@1000")
     wanted = [expected(run, grades, p, depth) for depth in (None, 3, 1000)]
     assert found == pytest.approx(wanted, abs=1e-12)
 
@@ -71,27 +64,17 @@ def test_definition(run: list[str], grades: dict[str, int], p: float) -> None:
 @given(rankings, judgments)
 def test_without_normalisation(run: list[str], grades: dict[str, int]) -> None:
     good = sorted((d for d in grades if grades[d] > 0), key=lambda d: -grades[d])
-    [found] = scored([*good, "zz"], {**grades, "zz": 0}, "Compat(normalised=False, p=0.9)")
+    [found] = score_ids([*good, "zz"], {**grades, "zz": 0}, "Compat(normalised=False, p=0.9)")
     depth = len(good) + 1
     best = overlap(good, good, 0.9, depth) / sum(0.9**i for i in range(depth))
     assert found == pytest.approx(best, abs=1e-12)
 
 
 @settings(max_examples=10)
-@given(judgments, st.randoms())
-def test_any_ideal_ranking_scores_1(grades: dict[str, int], random: Any) -> None:
-    docs = [doc for doc in grades if grades[doc] > 0]
-    random.shuffle(docs)
-    docs.sort(key=lambda doc: -grades[doc])
-    if docs:
-        assert scored(docs, grades, "Compat", "Compat@2") == pytest.approx([1.0, 1.0])
-
-
-@settings(max_examples=10)
 @given(rankings, judgments)
 def test_help_less_harm(run: list[str], grades: dict[str, int]) -> None:
     harm = {doc: -grade for doc, grade in grades.items()}
-    found = scored(
+    found = score_ids(
         run,
         grades,
         *("CompatDiff", "CompatDiff(harm='bad')", "CompatDiff@4"),
@@ -100,19 +83,19 @@ def test_help_less_harm(run: list[str], grades: dict[str, int]) -> None:
     both = expected(run, grades, 0.95, None) - expected(run, harm, 0.95, None)
     shallow = expected(run, grades, 0.95, 4) - expected(run, harm, 0.95, 4)
     assert found == pytest.approx([both, both, shallow], abs=1e-12)
-    [opposite] = scored(run, harm, "CompatDiff")
+    [opposite] = score_ids(run, harm, "CompatDiff")
     assert opposite == pytest.approx(-both, abs=1e-12)
 
 
 def test_harm_is_the_worst() -> None:
-    assert scored(["a"], {"a": -1, "b": 2}, "CompatDiff") == [-1.0]
-    assert scored(["b"], {"a": -1, "b": 2}, "CompatDiff") == [1.0]
+    assert score_ids(["a"], {"a": -1, "b": 2}, "CompatDiff") == [-1.0]
+    assert score_ids(["b"], {"a": -1, "b": 2}, "CompatDiff") == [1.0]
     with pytest.raises(cf.CranfieldError, match="'bad'"):
-        scored(["b"], {"b": 2}, "CompatDiff(harm='bad')")
+        score_ids(["b"], {"b": 2}, "CompatDiff(harm='bad')")
 
 
 def test_negative_grades_that_are_no_judgments() -> None:
-    assert scored(["a"], {"a": -1, "b": 2}, "CompatDiff", negative="unjudged") == [0.0]
+    assert score_ids(["a"], {"a": -1, "b": 2}, "CompatDiff", negative="unjudged") == [0.0]
 
 
 def test_not_normalised() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import numpy as np
@@ -15,128 +16,16 @@ from cranfield.base.errors import MeasureError
 from cranfield.measures import RBP, UserModel
 from cranfield.measures.base import Info
 from cranfield.measures.users.page import Page
-from cranfield.measures.users.users_of_measures import user_model
+from cranfield.measures.users.standard_models import user_model
+from tests.conftest import ROOT
 
 SYSTEM = "SFDC-enc45-refus12"
+CWL_EVAL = json.loads((ROOT / "tests/data/cwl_eval.json").read_text())
+"""What cwl_eval 1.0.12 prints. `example`: EU, ETU, EC, ETC, expected items and residual of EU, and
+the proportion of users who would go on from rank 1000, which its ETU and ETC do not count.
+`trec_covid`: EU, ETU, expected items and residual of EU on two topics of TREC-COVID round 5,
+unjudged documents NaN, grades over 2 as graded gains, max_n=1000."""
 
-CWL_EVAL = {
-    ("P@5", "a"): (0.4, 2, 2.8, 14, 5, 0.4, 0),
-    ("P@5", "b"): (0.2, 1, 6, 30, 5, 0.2, 0),
-    ("RR", "a"): (1, 1, 3, 3, 1, 0, 0),
-    ("RR", "b"): (0.333333333333, 1, 4.33333333333, 13, 3, 0, 0),
-    ("AP", "a"): (
-        0.607142857143,
-        1.6,
-        3.17410714286,
-        8.36470588235,
-        2.63529411765,
-        0.381981115748,
-        0,
-    ),
-    ("AP", "b"): (0.333333333333, 1, 4.33333333333, 13, 3, 0.649843116769, 0),
-    ("RBP(p=0.9)", "a"): (
-        0.21085174,
-        2.1085174,
-        2.47012455,
-        24.7012455,
-        10,
-        0.57707721,
-        1.74787125172e-46,
-    ),
-    ("RBP(p=0.9)", "b"): (0.0405, 0.405, 2.93918, 29.3918, 10, 0.66339, 1.74787125172e-46),
-    ("SDCG@6", "a"): (
-        0.367764296454,
-        1.21533827904,
-        3.38967205599,
-        11.2017350318,
-        3.30466630599,
-        0.268363799887,
-        0,
-    ),
-    ("SDCG@6", "b"): (
-        0.0756506033747,
-        0.25,
-        5.04622331983,
-        16.6760841775,
-        3.30466630599,
-        0.238112920435,
-        0,
-    ),
-    ("INST(T=2)", "a"): (
-        0.382988840531,
-        1.26002302663,
-        2.6382052983,
-        8.67432999538,
-        3.29001459205,
-        0.312844296453,
-        5.28243680708e-06,
-    ),
-    ("INST(T=2)", "b"): (
-        0.0515998657707,
-        0.22221554681,
-        3.60001987155,
-        15.4903172839,
-        4.30664341667,
-        0.318496266946,
-        1.3350825121e-05,
-    ),
-    ("INSQ(T=2)", "a"): (
-        0.303962187356,
-        1.37544909279,
-        2.48826635199,
-        11.243722532,
-        4.5252230978,
-        0.457199605784,
-        1.58727639244e-05,
-    ),
-    ("INSQ(T=2)", "b"): (
-        0.0491074622001,
-        0.22221428584,
-        3.50672548476,
-        15.8524455783,
-        4.5252230978,
-        0.484126109588,
-        1.58727639244e-05,
-    ),
-    ("NERR8@6", "a"): (1, 1, 3, 3, 1, 0, 0),
-    ("NERR8@6", "b"): (0.111111111111, 0.5, 4.88888888889, 22, 4.5, 0.174603174603, 0),
-    ("NERR9@6", "a"): (1, 1, 3, 3, 1, 0, 0),
-    ("NERR9@6", "b"): (
-        0.0778210116732,
-        0.166666666667,
-        4.73929961089,
-        10.15,
-        2.14166666667,
-        0.0711151585396,
-        0,
-    ),
-    ("NERR10(p=0.8)", "a"): (1, 1, 3, 3, 1, 0, 0),
-    ("NERR10(p=0.8)", "b"): (
-        0.0860215053763,
-        0.32,
-        4.11569892473,
-        15.3104,
-        3.72,
-        0.127628346256,
-        6.15115961081e-98,
-    ),
-    ("NERR11(T=1)", "a"): (1, 1, 3, 3, 1, 0, 0),
-    ("NERR11(T=1)", "b"): (
-        0.0585454495031,
-        0.124999003988,
-        4.2285863886,
-        9.02638486039,
-        2.13509335159,
-        0.0569836675914,
-        1.99202393616e-06,
-    ),
-    ("BPM(T=2, K=6)", "a"): (0.25, 1.5, 1, 6, 6, 0.416666666667, 0),
-    ("BPM(T=2, K=6)", "b"): (0.0833333333333, 0.5, 1, 6, 6, 0.333333333333, 0),
-    ("BPMDynamic(T=1, K=9, hb=0.5, hc=0)", "a"): (1, 1, 1, 1, 1, 0, 0),
-    ("BPMDynamic(T=1, K=9, hb=0.5, hc=0)", "b"): (0.166666666667, 0.5, 1, 3, 3, 0, 0),
-}
-"""cwl_eval 1.0.12: EU, ETU, EC, ETC, expected items, residual of EU; and the share of users who
-would go on from rank 1000, whom its ETU and ETC leave out."""
 
 GRADES = {"a": [2, 0, None, 1, None, 0, 1, 2], "b": [0, 0, 1, None, 0]}
 LENGTHS = {"a": [3, 1, 4, 1, 5, 9, 2, 6], "b": [5, 3, 5, 8, 9]}
@@ -157,9 +46,9 @@ def value(judged: cf.JudgedRuns, text: str, topic: int = 0) -> float:
     return float(scores.values[topic, 0])
 
 
-@pytest.mark.parametrize(("model", "topic"), CWL_EVAL)
-def test_cwl_eval(model: str, topic: str) -> None:
-    utility, total, cost, spent, items, residual, left = CWL_EVAL[model, topic]
+@pytest.mark.parametrize(("model", "topic", "values"), CWL_EVAL["example"])
+def test_cwl_eval(model: str, topic: str, values: list[float]) -> None:
+    utility, total, cost, spent, items, residual, left = values
     judged = judged_example()
     name, _, at = model.partition("@")
     if name not in OWN:
@@ -182,48 +71,11 @@ def test_cwl_eval(model: str, topic: str) -> None:
     assert of("ETC", *by_length) == pytest.approx(spent + paid, rel=1e-10)
 
 
-COVID = {
-    ("1", "binary", "INST(T=1)"): (0.999721032381, 1.33313811712, 1.333510125652, 5.7441502e-05),
-    ("1", "binary", "INST(T=2.5)"): (
-        0.922249459614,
-        2.664666716559,
-        2.889321873363,
-        0.037401077194,
-    ),
-    ("1", "binary", "INSQ(T=3)"): (0.621941331691, 4.036608376468, 6.491823326444, 0.248549655665),
-    ("1", "binary", "SDCG@20"): (0.553824643736, 3.899074128424, 7.040268381924, 0.252372689879),
-    ("1", "graded", "INST(T=1)"): (0.855625474948, 1.223354714933, 1.429778762846, 0.004094417255),
-    ("1", "graded", "INST(T=2.5)"): (0.626718703703, 2.13641618744, 3.408949451883, 0.077126726975),
-    ("1", "graded", "INSQ(T=3)"): (0.447029199567, 2.901376505991, 6.491823326444, 0.248549655665),
-    ("1", "graded", "SDCG@20"): (0.400704477208, 2.821067061383, 7.040268381924, 0.252372689879),
-    ("44", "binary", "INST(T=1)"): (0.793851308634, 1.172072246127, 1.476438009764, 2.7674e-08),
-    ("44", "binary", "INST(T=2.5)"): (
-        0.682569491755,
-        2.250031399279,
-        3.296413773973,
-        1.5691801e-05,
-    ),
-    ("44", "binary", "INSQ(T=3)"): (0.673931511195, 4.372732134087, 6.491823326444, 0.054023240853),
-    ("44", "binary", "SDCG@20"): (0.772062462669, 5.435526944796, 7.040268381924, 0.0),
-    ("44", "graded", "INST(T=1)"): (0.79008695778, 1.168933597886, 1.479499931804, 1.07995e-06),
-    ("44", "graded", "INST(T=2.5)"): (
-        0.652325351439,
-        2.189514422805,
-        3.356477140606,
-        0.000111572888,
-    ),
-    ("44", "graded", "INSQ(T=3)"): (0.616044094292, 3.997097324089, 6.491823326444, 0.054023240853),
-    ("44", "graded", "SDCG@20"): (0.675646538777, 4.756732964309, 7.040268381924, 0.0),
-}
-"""cwl_eval 1.0.12 on two topics of TREC-COVID round 5, run SFDC-enc45-refus12, unjudged documents
-NaN, grades over 2 as graded gains, max_n=1000: EU, ETU, expected items, residual of EU."""
-
-
-@pytest.mark.parametrize(("topic", "gains", "model"), COVID)
-def test_cwl_eval_on_a_real_run(topic: str, gains: str, model: str) -> None:
+@pytest.mark.parametrize(("topic", "gains", "model", "values"), CWL_EVAL["trec_covid"])
+def test_cwl_eval_on_a_real_run(topic: str, gains: str, model: str, values: list[float]) -> None:
     covid = cf.bundled.trec_covid()
     run = next(run for run in covid.runs if run.name == SYSTEM)
-    utility, total, items, residual = COVID[topic, gains, model]
+    utility, total, items, residual = values
     name, _, at = model.partition("@")
     graded = f"gains='{gains}'"
     inner = f"{name}({graded})@{at}" if at else f"{name[:-1]}, {graded}, depth=1000)"
@@ -331,52 +183,9 @@ def test_residuals_bound_what_judgments_can_add(
     assert low - 1e-12 <= value(judged_of(everything), f"EU({text})") <= low + room + 1e-12
 
 
-@settings(max_examples=6)
-@given(grades, st.sampled_from([0.3, 0.8, 0.95]))
-def test_residual_of_rbp(ranking: list[int | None], p: float) -> None:
-    judged = judged_of(ranking)
-    assert value(judged, f"Residual(RBP(p={p}))") == pytest.approx(
-        value(judged, f"RBPResidual(p={p})"), abs=1e-12
-    )
-
-
 @pytest.mark.parametrize("text", ["P@3", "SDCG@3", "INST(depth=3)", "INSQ(depth=3)", "NERR8@3"])
 def test_nothing_is_left_where_all_is_judged(text: str) -> None:
     assert value(judged_of([1, 0, 2, None]), f"Residual({text})") == 0
-
-
-@pytest.mark.parametrize(("text", "same"), [("P@3", "P@3"), ("RBP", "RBP"), ("RR@4", "RR@4")])
-@settings(max_examples=6)
-@given(grades)
-def test_eu_of_known_measures(text: str, same: str, ranking: list[int | None]) -> None:
-    judged = judged_of(ranking)
-    assert value(judged, f"EU({text})") == pytest.approx(value(judged, same), abs=1e-12)
-
-
-@settings(max_examples=6)
-@given(grades)
-def test_ap_is_over_what_is_relevant_and_its_eu_over_what_is_retrieved(
-    ranking: list[int | None],
-) -> None:
-    judged = judged_of(ranking)
-    found = sum((g or 0) > 0 for g in ranking)
-    # One relevant document is not retrieved.
-    assert value(judged, "EU(AP)") * found / (found + 1) == pytest.approx(value(judged, "AP"))
-
-
-@settings(max_examples=6)
-@given(grades)
-def test_err_is_the_mean_of_reciprocal_last_ranks(ranking: list[int | None]) -> None:
-    model = user_model("ERR(max_grade=2)")
-    stop = [(2.0 ** (g or 0) - 1) / 4 for g in ranking] + [0.0]
-    reading = model.read(stop)
-    # Who is satisfied at i; the rest stop at the end of the list, which ERR does not count.
-    satisfied = reading.viewed[0] * stop
-    assert reading.last[0][:-1] == pytest.approx(satisfied[:-1], abs=1e-12)
-    err = (satisfied / np.arange(1, len(stop) + 1)).sum()
-    assert value(judged_of(ranking), "ERR(max_grade=2)") == pytest.approx(err)
-    eu = value(judged_of(ranking), f"EU(ERR(max_grade=2), depth={len(stop)})")
-    assert eu == pytest.approx(reading.utility[0])
 
 
 def test_nothing_retrieved_is_read_without_end() -> None:
@@ -421,7 +230,7 @@ def test_a_model_of_ones_own() -> None:
 
 @pytest.mark.parametrize(
     ("going_on", "message"),
-    [(np.ones(3), r"shape \(3,\)"), (np.full((2, 1000), 1.5), "not from 0 to 1")],
+    [(np.ones(3), r"shape .*, got \(3,\)"), (np.full((2, 1000), 1.5), "from 0 to 1")],
 )
 def test_a_wrong_model_of_ones_own(going_on: Floats, message: str) -> None:
     class Wrong(UserModel):
@@ -430,7 +239,7 @@ def test_a_wrong_model_of_ones_own(going_on: Floats, message: str) -> None:
         def continuation(self, page: Page) -> Floats:
             return going_on
 
-    with pytest.raises(MeasureError, match=f"Wrong: the continuation .*{message}"):
+    with pytest.raises(MeasureError, match=f"Wrong: .* continuation .*{message}"):
         Wrong().score(judged_of([1]))
 
 
@@ -462,42 +271,16 @@ def test_objects() -> None:
     assert not cf.measures.EU("RBP").info.lower_is_better
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("EU(nDCG@10)", "nDCG@10 has no user model"),
-        ("EU(EU(RBP))", "is a measure of a user model"),
-        ("EU(P)", "P needs a cutoff"),
-        ("EU(RBP, depth=0)", "depth=0 is not"),
-        ("EU(RBP, unit=1)", "no parameter 'unit'"),
-        ("EC(RBP, missing=1)", "fixed and missing need a unit"),
-        ("EC(TBG, unit=1)", "has costs of its own"),
-        ("EC(RBP, unit=-1)", "unit=-1 is not"),
-        ("NERR8", "NERR8 needs a cutoff"),
-        ("NERR10(p=1)", "p=1 is not"),
-        ("INST(T=0.4)", "T=0.4"),
-        ("INSQ(T=0)", "T=0"),
-        ("INST(depth=0)", "depth=0"),
-        ("SDCG", "SDCG@10"),
-        ("BPM(K=-1)", "K=-1"),
-        ("Depth", "Depth"),
-    ],
-)
-def test_wrong_text(text: str, message: str) -> None:
-    with pytest.raises(MeasureError, match=message):
-        cf.parse_measure(text)
-
-
 def test_wrong_objects() -> None:
     with pytest.raises(MeasureError, match="expected a measure or its text, got int"):
         cf.measures.EU(5)
-    with pytest.raises(MeasureError, match="not at least 0"):
+    with pytest.raises(MeasureError, match="gains must be at least 0"):
         user_model("RR").read([-1.0])
-    with pytest.raises(MeasureError, match="not a table of numbers"):
+    with pytest.raises(MeasureError, match="a table of numbers"):
         user_model("RR").read(["a"])
     with pytest.raises(MeasureError, match="at least one rank"):
         user_model("RR").read([])
-    with pytest.raises(MeasureError, match="do not fit"):
+    with pytest.raises(MeasureError, match="expected lengths of shape"):
         user_model("TBG").read([1.0, 0.0], lengths=[1.0])
     with pytest.raises(MeasureError, match="TBG needs the lengths"):
         user_model("TBG").read([1.0, 0.0])
@@ -505,10 +288,12 @@ def test_wrong_objects() -> None:
 
 def test_costs_need_lengths() -> None:
     none = cf.judge({"t": {"d": 1.0}}, {"t": {"d": 1}})
-    with pytest.raises(MeasureError, match="needs the lengths of documents, and none are given"):
+    with pytest.raises(MeasureError, match="needs the lengths of documents"):
         cf.score(none, "EC(P@2, unit=1)")
     some = judged_of([1, 0], known=False)
-    with pytest.raises(MeasureError, match="3 retrieved documents with no known length; .*missing"):
+    with pytest.raises(
+        MeasureError, match="3 retrieved documents without a known length; .*missing"
+    ):
         cf.score(some, "EC(P@2, unit=1)")
     assert value(some, "ETC(P@3, unit=2, fixed=1, missing=5)") == 3 * (1 + 2 * 5)
 

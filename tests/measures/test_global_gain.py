@@ -144,15 +144,6 @@ def test_by_hand() -> None:
     assert values == pytest.approx([dcg, dcg / ideal, once / ideal, sharp])
 
 
-def test_refusals() -> None:
-    """What makes no sense inside is refused by name."""
-    for text in ("D(D(nDCG@10))", "IA(alpha_nDCG@10)", "D(NumRel)", "Sharp(DCG@10)", "IA(GMAP)"):
-        with pytest.raises(MeasureError):
-            cf.parse_measure(text)
-    with pytest.raises(MeasureError, match="has no parameter 'beta'"):
-        cf.parse_measure("Sharp(PQ@10, beta=1)")
-
-
 def test_text_read_for_several_intents() -> None:
     """D-U and U-IA by equations (30), (31), (19) and (20), written out."""
     grades = {"a": (2, 0), "b": (0, 1), "c": (1, 1)}
@@ -218,7 +209,7 @@ def test_end_of_the_scale() -> None:
             0.5 * (0.75 * 1 + 0.5 * 0.25 * 0.5),
         ]
     )
-    with pytest.raises(MeasureError, match="grade 2, above max_grade=1"):
+    with pytest.raises(MeasureError, match="max_grade=1, got .* grade 2"):
         cf.evaluate(run, rows, "D(ERR(max_grade=1))")
 
 
@@ -247,29 +238,6 @@ def test_fairness_by_global_gain() -> None:
     plain = cf.evaluate(run, flat, cf.measures.EUR(gains=gains), groups=groups)
     assert diverse.by_system().row(0)[1] == pytest.approx(plain.by_system().row(0)[1])
     assert plain.by_system().row(0)[1] < 1
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("D(ClickU)", "has no gains"),
-        ("D(GAP)", "has no gains"),
-        ("D(WRR)", "has no gains"),
-        ("D(uM(clicks={0: 0.3, 1: 0.8}))", "has no gains"),
-        ("D(CWL(by_grade={0: 0.9}))", "has no gains"),
-        ("D(MP(dwell={1: 5}, dwell_by='grade'))", "has no gains"),
-        ("D(EU(RBP))", "has no gains"),
-        ("D(interval(DCG@3))", "has no gains"),
-        ("IA(AWRF@3)", "not known of each intent"),
-        ("IA(xinfAP)", "not known of each intent"),
-        ("IA(EEL)", "not known of each intent"),
-        ("IA(AP, RR)", "takes one measure inside"),
-    ],
-)
-def test_what_has_nothing_to_replace(text: str, reason: str) -> None:
-    """Measures that would be computed of something else than what is asked for."""
-    with pytest.raises(MeasureError, match=reason):
-        cf.parse_measure(text)
 
 
 def test_binary_gains() -> None:

@@ -119,7 +119,7 @@ def test_ranked_group_fairness() -> None:
     late = Case(tuple("abdecf"), {"a": 1}, groups)
     assert late.evaluate("FAIR(adjusted=False, protected='x')@6") == 0.0
     assert late.evaluate("FAIR(adjusted=False, protected='x')@3") == 1.0
-    assert late.evaluate("FAIR(adjusted=False, protected='x', share=0.1)@6") == 1.0
+    assert late.evaluate("FAIR(adjusted=False, protected='x', p=0.1)@6") == 1.0
 
 
 @settings(max_examples=10)
@@ -148,32 +148,6 @@ def test_pairs(case: Case) -> None:
     assert case.evaluate(text) == pytest.approx(wanted, abs=1e-12)
 
 
-@settings(max_examples=10)
-@given(cases(binary=True))
-def test_scores_stay_in_range(case: Case) -> None:
-    if not any("x" in own for own in case.groups.values()):
-        return
-    for text in (
-        "rND(protected='x', step=2)",
-        "rKL(protected='x', step=2)",
-        "rRD(protected='x')",
-        "PairParity(protected='x')",
-        "FAIR(protected='x')@5",
-    ):
-        assert 0 <= case.evaluate(text) <= 1
-        assert 0 <= case.evaluate(text, unjudged="condensed") <= 1
-
-
-def test_a_fair_mix_scores_0_and_separation_1() -> None:
-    groups = {doc: {"x" if doc in "acegi" else "y": 1.0} for doc in "abcdefghij"}
-    mixed = Case(tuple("abcdefghij"), {"a": 1}, groups)
-    apart = Case(tuple("acegibdfhj"), {"a": 1}, groups)
-    for name in NAMES[:2]:
-        assert mixed.evaluate(f"{name}(protected='x', step=2)") == pytest.approx(0, abs=1e-12)
-        assert apart.evaluate(f"{name}(protected='x', step=2)") == pytest.approx(1)
-    assert apart.evaluate("PairParity(protected='x')") == 1.0
-
-
 @pytest.mark.parametrize("text", ["rND", "rKL", "rRD", "PairParity", "FAIR@5"])
 def test_the_protected_group_is_needed(text: str) -> None:
     case = Case(("a",), {"a": 1}, {"a": {"x": 1.0}})
@@ -183,5 +157,5 @@ def test_the_protected_group_is_needed(text: str) -> None:
 
 def test_very_long_tests_are_refused() -> None:
     case = Case(("a",), {"a": 1}, {"a": {"x": 1.0}})
-    with pytest.raises(MeasureError, match="too much to test"):
+    with pytest.raises(MeasureError, match="cutoff must be at most"):
         case.evaluate("FAIR(protected='x')@100000")

@@ -9,30 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cranfield as cf
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import MeasureError
+from tests.measures.rankings import judge_rankings, values
 
 rankings = st.lists(st.none() | st.integers(0, 2), min_size=1, max_size=12)
-
-
-def judged(*runs: list[int | None]) -> cf.JudgedRuns:
-    given_runs = {
-        f"s{s}": {"t": {f"{s} {i}": -float(i) for i in range(len(one))}}
-        for s, one in enumerate(runs)
-    }
-    grades = {
-        f"{s} {i}": grade
-        for s, one in enumerate(runs)
-        for i, grade in enumerate(one)
-        if grade is not None
-    }
-    return cf.judge(given_runs, {"t": {**grades, "elsewhere": 2}})
-
-
-def values(runs: cf.JudgedRuns, text: str) -> list[float]:
-    [scores] = cf.score(runs, text).values()
-    return [float(one) for one in scores.values[0]]
 
 
 def chain(places: list[int], moves: str, distance: str, loops: bool) -> Floats:
@@ -73,7 +53,7 @@ def test_chains(
     text = (
         f"MP(states='{states}', moves='{moves}', distance='{distance}', loops={loops}, rel={rel})"
     )
-    found = values(judged(one, two), text)
+    found = values(judge_rankings(one, two), text)
     for ranking, score in zip((one, two), found, strict=True):
         hits = [i for i, grade in enumerate(ranking, 1) if grade is not None and grade >= rel]
         if not hits:
@@ -86,17 +66,8 @@ def test_chains(
         assert score == pytest.approx(expected, abs=1e-10)
 
 
-@settings(max_examples=12)
-@given(rankings, rankings)
-def test_equal_chances_give_average_precision(one: list[int | None], two: list[int | None]) -> None:
-    runs = judged(one, two)
-    for states in ("all", "relevant"):
-        text = f"MP(states='{states}', distance='none', recall=True)"
-        assert values(runs, text) == pytest.approx(values(runs, "AP"), abs=1e-12)
-
-
 def test_cutoff() -> None:
-    assert values(judged([0, 1, 0, 1]), "MP@2") == [0.5]
+    assert values(judge_rankings([0, 1, 0, 1]), "MP@2") == [0.5]
 
 
 def clicked(
@@ -126,32 +97,7 @@ def test_click_models(one: list[int | None], two: list[int | None]) -> None:
     for examined in ({}, {1: 1.0, 2: 0.7, 5: 0.3}):
         options = f"clicks={clicks}, satisfies={satisfies}"
         options += f", examined={examined}" if examined else ""
-        runs = judged(one, two)
+        runs = judge_rankings(one, two)
         expected = [clicked(ranking, clicks, satisfies, examined) for ranking in (one, two)]
         assert values(runs, f"uM({options})") == pytest.approx([u for u, _ in expected])
         assert values(runs, f"rrM({options})") == pytest.approx([e for _, e in expected])
-
-
-@settings(max_examples=12)
-@given(rankings)
-def test_err_is_the_effort_of_users_whom_each_click_satisfies(ranking: list[int | None]) -> None:
-    text = "rrM(clicks={1: 0.25, 2: 0.75}, satisfies={1: 1, 2: 1})"
-    runs = judged(ranking)
-    assert values(runs, text) == pytest.approx(values(runs, "ERR(max_grade=2)"))
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("uM", "uM needs the chances of a click"),
-        ("rrM(satisfies={1: 1})", "rrM needs the chances of a click"),
-        ("uM(clicks={1: 2})", "is not a mapping to probabilities"),
-        ("uM(clicks='binary')", "is not a mapping to probabilities"),
-        ("rrM(clicks={1: 1}, gains='graded')", "no parameter 'gains'"),
-        ("MP(states='some')", "is not one of 'all', 'relevant'"),
-        ("MP(loops=1)", "is not True or False"),
-    ],
-)
-def test_wrong_options(text: str, message: str) -> None:
-    with pytest.raises(MeasureError, match=message):
-        cf.parse_measure(text)

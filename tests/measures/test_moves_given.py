@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.base.errors import MeasureError
-from tests.measures.test_markov import judged, values
+from tests.measures.rankings import judge_rankings, values
 
 RNG = np.random.default_rng(3)
 WEIGHT = RNG.integers(1, 30, (5, 5)).astype(float)
@@ -61,7 +60,7 @@ def test_moves_that_are_given(
     options = f"moves={MOVES}, states={states!r}, loops={loops}, recall={recall}"
     if dwell is not None:
         options += f", dwell={DWELL}, dwell_by={dwell!r}"
-    runs = judged(one, two)
+    runs = judge_rankings(one, two)
     # Another relevant document is elsewhere.
     base = sum(bool(grade) for grade in (*one, *two)) + 1
     shares = [sum(map(bool, ranking)) / base if recall else 1.0 for ranking in (one, two)]
@@ -77,9 +76,9 @@ def test_moves_that_are_given(
 def test_weights_by_distance_are_the_measures_own(ranking: list[int | None]) -> None:
     inverse = {i: {j: 1 / (abs(i - j) + 1) for j in range(1, 10) if j != i} for i in range(1, 10)}
     for states in ("all", "relevant"):
-        given_moves = values(judged(ranking), f"MP(moves={inverse}, states={states!r})")
+        given_moves = values(judge_rankings(ranking), f"MP(moves={inverse}, states={states!r})")
         assert given_moves == pytest.approx(
-            values(judged(ranking), f"MP(states={states!r})"), abs=1e-12
+            values(judge_rankings(ranking), f"MP(states={states!r})"), abs=1e-12
         )
 
 
@@ -87,24 +86,3 @@ def test_text_reads_back() -> None:
     made = cf.parse_measure(f"MP(moves={MOVES}, dwell={DWELL}, dwell_by='grade', loops=True)")
     assert cf.parse_measure(str(made)) == made
     assert "moves={1: {1: " in str(made)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("MP(moves={1: {1: 1}})", "a mapping of each rank"),
-        ("MP(moves={1: {2: 0}, 2: {1: 1}})", "a mapping of each rank"),
-        ("MP(moves={1: {2: 1}, 3: {1: 1}})", "a mapping of each rank"),
-        ("MP(moves={1: {2: 1, 3: 1}, 2: {1: 1}})", "a mapping of each rank"),
-        ("MP(moves={1: {2: 'x'}, 2: {1: 1}})", "a number of at least 0"),
-        ("MP(moves={1: 2, 2: 1})", "a mapping of each rank"),
-        ("MP(moves={1: {2: 1}, 2: {1: 1}}, distance='log')", "do not go by distance"),
-        ("MP(dwell={1: 0})", "mean times above 0"),
-        ("MP(dwell={})", "mean times above 0"),
-        ("MP(dwell_by='user')", "is not one of 'rank', 'grade'"),
-    ],
-)
-def test_wrong_moves(text: str, said: str) -> None:
-    with pytest.raises(MeasureError) as caught:
-        cf.parse_measure(text)
-    assert said in str(caught.value)

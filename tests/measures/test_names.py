@@ -2,71 +2,39 @@
 
 from __future__ import annotations
 
+import csv
+import re
+
 import pytest
 
 import cranfield as cf
 from cranfield.base.errors import MeasureError
-from cranfield.measures.other_names import program_names
+from cranfield.measures.aliases import NO_MEASURES, program_names
+from tests.conftest import ROOT
 
-PAPERS = {
-    "D#-nDCG@10": "Sharp(D(nDCG@10))",
-    "D♯-Q@10": "Sharp(D(Q@10))",
-    "DIN-nDCG@10": "DIN(nDCG@10)",
-    "DIN#-nDCG@10": "Sharp(DIN(nDCG@10))",
-    "P+Q@10": "PQ@10",
-    "P+Q#@10": "Sharp(PQ@10)",
-    "α-nDCG@20": "alpha_nDCG@20",
-    "alpha-DCG@5": "alpha_DCG@5",
-    "ERR-IA@20": "ERR_IA@20",
-    "nERR-IA@20": "nERR_IA@20",
-    "MAP-IA": "AP_IA",
-    "nDCG-IA@20": "IA(nDCG@20)",
-    "IA-Q@10": "IA(Q@10)",
-    "I-rec@10": "StRecall@10",
-    "strec@5": "StRecall@5",
-    "Q-measure": "Q",
-    "O-measure@10": "OMeasure@10",
-    "U-measure": "U",
-    "P+@10": "PPlus@10",
-    "P-plus": "PPlus",
-    "EC-Q@10": "Classes(Q@10)",
-    "bpref_N": "Bpref(form='N')",
-}
-PROGRAMS = {
-    ("ndeval", "alpha-nDCG@20"): "alpha_nDCG@20",
-    ("gdeval", "err@20"): "ERR(max_grade=4)@20",
-    ("ntcireval", "nDCG@0010"): "nDCG(discount='max(1,log2(rank))')@10",
-    ("ntcireval", "MSnDCG@1000"): "nDCG@1000",
-    ("ntcireval", "Hit@0001"): "Success@1",
-    ("ntcireval", "NCUgu,P"): "NCU(stopping='graded', utility='P')",
-    ("cwl", "RBP@0.9"): "EU(RBP(p=0.9), depth=1000)",
-    ("cwl", "NDCG-k@20"): "EU(SDCG@20)",
-    ("cwl", "INST-T=2.0"): "EU(INST(T=2, depth=1000))",
-    ("cwl", "NERR-EQ8@k=15"): "EU(NERR8@15)",
-    ("cwl", "NERR-EQ10@phi=0.9"): "EU(NERR10)",
-    ("cwl", "NERR-EQ11@T=2.0"): "EU(NERR11(T=2))",
-    ("cwl", "BPM-Static-T=2.0-K=10"): "EU(BPM(K=10, T=2))",
-    ("cwl", "BPM-Dynamic-T=3.0-K=20-hb=0.5-hc=0.0"): "EU(BPMDynamic(K=20, T=3, hb=0.5, hc=0))",
-    ("cwl", "TBG-H@224 "): "EU(TBG)",
-    ("cwl", "U-L@30000 "): "EU(U(L=30000))",
-    ("cwl", "AP"): "EU(AP)",
-    ("trec_eval", "map"): "AP",
-}
+ROWS = [
+    *csv.DictReader((ROOT / "tests/data/names_of_measures.csv").read_text("utf-8").splitlines())
+]
 
 
-@pytest.mark.parametrize(("name", "form"), PAPERS.items())
-def test_names_of_papers(name: str, form: str) -> None:
-    """A name of a paper is read as the measure that it means."""
-    assert cf.parse_measure(name) == cf.parse_measure(form)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['program']} {row['name']}")
+def test_names_of_papers_and_programs(row: dict[str, str]) -> None:
+    """A program's name means what the program means by it; the other names are of papers."""
+    [measure] = cf.parse_measures(row["name"], compat=row["program"] or None)
+    assert [measure] == cf.parse_measures(row["measure"])
 
 
-@pytest.mark.parametrize(("given", "form"), PROGRAMS.items())
-def test_names_of_programs(given: tuple[str, str], form: str) -> None:
-    """A program's name means what the program means by it."""
-    program, name = given
-    [found] = cf.parse_measures(name, compat=program)
-    [expected] = cf.parse_measures(form)
-    assert found == expected
+@pytest.mark.parametrize("name", ["XR@5", "QQ", "ZP@3", "LR"])
+def test_short_names_have_no_far_fetched_suggestion(name: str) -> None:
+    with pytest.raises(cf.MeasureError) as error:
+        cf.parse_measures(name)
+    assert "did you mean" not in str(error.value)
+
+
+def test_hints_name_measures_that_exist() -> None:
+    for hint in NO_MEASURES.values():
+        for name in re.findall(r"\b(\w+)@k", hint):
+            cf.parse_measure(f"{name}@5")
 
 
 @pytest.mark.parametrize("program", ["ndeval", "gdeval", "ntcireval", "cwl"])
@@ -97,7 +65,7 @@ def test_names_of_programs_in_another_case(program: str, name: str, form: str) -
 
 def test_a_case_between_a_program_and_others_is_refused() -> None:
     """Where the case decides which of two measures it is, another case decides nothing."""
-    with pytest.raises(MeasureError, match=r"may be nDCG@10 or, in gdeval, nDCG\(gains"):
+    with pytest.raises(MeasureError, match=r"is ambiguous: nDCG@10 or, in gdeval, nDCG\(gains"):
         cf.parse_measures("Ndcg@10", compat="gdeval")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import log2
 from typing import Any
 
 import pytest
@@ -130,12 +129,3 @@ def test_rank_biased_precision_and_its_residual() -> None:
     )
     base, residual, tail = (float(scores.values[0, 0]) for scores in ev.values())
     assert (base, residual, tail) == (0.5, 0.25 + 0.125, 0.125)
-
-
-def test_three_discounts() -> None:
-    for form, divisor in (
-        ("log2(rank+1)", log2(5)),
-        ("max(1,log2(rank))", 2),
-        ("1+log2(rank)", 3),
-    ):
-        assert value(f"DCG(discount='{form}')", {4: 6}, []) == pytest.approx(6 / divisor)

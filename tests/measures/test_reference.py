@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import isclose
 from pathlib import Path
 
@@ -32,143 +33,129 @@ def binary(rel: int) -> Callable[[int], float]:
 
 
 CASES: dict[str, Oracle] = {
-    "P@1": lambda r, j: ref.precision(r, j, k=1),
-    "P@7": lambda r, j: ref.precision(r, j, k=7),
-    "P(rel=2)@7": lambda r, j: ref.precision(r, j, k=7, rel=2),
-    "R@5": lambda r, j: ref.recall(r, j, k=5),
-    "gP(max_grade=4)@5": lambda r, j: ref.generalised_precision(r, j, k=5, max_grade=4),
-    "gP(max_grade=4, gains={1: 0.5, 2: 3, 4: 7})@3": lambda r, j: ref.generalised_precision(
-        r, j, k=3, max_grade=4, gain=mapped
+    "P@1": partial(ref.precision, k=1),
+    "P@7": partial(ref.precision, k=7),
+    "P(rel=2)@7": partial(ref.precision, k=7, rel=2),
+    "R@5": partial(ref.recall, k=5),
+    "gP(max_grade=4)@5": partial(ref.generalised_precision, k=5, max_grade=4),
+    "gP(max_grade=4, gains={1: 0.5, 2: 3, 4: 7})@3": partial(
+        ref.generalised_precision, k=3, max_grade=4, gain=mapped
     ),
-    "gR@5": lambda r, j: ref.generalised_recall(r, j, k=5),
-    "gR(gains='exponential')@3": lambda r, j: ref.generalised_recall(r, j, k=3, gain=exponential),
-    "RelP@6": lambda r, j: ref.rel_precision(r, j, k=6),
-    "Success@3": lambda r, j: ref.success(r, j, k=3),
-    "RR": lambda r, j: ref.rr(r, j),
-    "RR(rel=3)@4": lambda r, j: ref.rr(r, j, rel=3, k=4),
-    "Rprec": lambda r, j: ref.rprec(r, j),
-    "Rprec(multiple=0.4)": lambda r, j: ref.rprec(r, j, multiple=0.4),
-    "AP": lambda r, j: ref.ap(r, j),
-    "AP(rel=2)@5": lambda r, j: ref.ap(r, j, k=5, rel=2),
-    "AP(denominator='min')@5": lambda r, j: ref.ap(r, j, k=5, denominator="min"),
-    "GMAP": lambda r, j: ref.ap(r, j),
-    "IPrec@0": lambda r, j: ref.iprec(r, j, recall=0),
-    "IPrec@0.7": lambda r, j: ref.iprec(r, j, recall=0.7),
-    "IPrec(rounding='trec_eval-9')@0.7": lambda r, j: ref.iprec(
-        r, j, recall=0.7, rounding="trec_eval-9"
+    "gR@5": partial(ref.generalised_recall, k=5),
+    "gR(gains='exponential')@3": partial(ref.generalised_recall, k=3, gain=exponential),
+    "RelP@6": partial(ref.rel_precision, k=6),
+    "Success@3": partial(ref.success, k=3),
+    "RR": ref.rr,
+    "RR(rel=3)@4": partial(ref.rr, rel=3, k=4),
+    "Rprec": ref.rprec,
+    "Rprec(multiple=0.4)": partial(ref.rprec, multiple=0.4),
+    "AP": ref.ap,
+    "AP(rel=2)@5": partial(ref.ap, k=5, rel=2),
+    "AP(denominator='min')@5": partial(ref.ap, k=5, denominator="min"),
+    "GMAP": ref.ap,
+    "IPrec@0": partial(ref.iprec, recall=0),
+    "IPrec@0.7": partial(ref.iprec, recall=0.7),
+    "IPrec(rounding='trec_eval-9')@0.7": partial(ref.iprec, recall=0.7, rounding="trec_eval-9"),
+    "IPrec(rounding='trec_eval-10')@0.3": partial(ref.iprec, recall=0.3, rounding="trec_eval-10"),
+    "AP11": ref.ap11,
+    "infAP": ref.inf_ap,
+    "infAP(rel=2)": partial(ref.inf_ap, rel=2),
+    "Bpref": ref.bpref,
+    "Bpref(form='R')": partial(ref.bpref, form="R"),
+    "Bpref(form='N', rel=2)": partial(ref.bpref, form="N", rel=2),
+    "GMBpref": ref.bpref,
+    "SetP": ref.set_precision,
+    "SetR(rel=2)": partial(ref.set_recall, rel=2),
+    "SetRelP": ref.set_rel_precision,
+    "SetAP": ref.set_ap,
+    "SetF(beta=2)": partial(ref.set_f, beta=2),
+    "SetE(beta=0.5)": partial(ref.set_e, beta=0.5),
+    "Utility": ref.utility,
+    "Utility(a=2, b=-0.5, c=1, d=0.25, docs=99)": partial(
+        ref.utility, a=2, b=-0.5, c=1, d=0.25, docs=99
     ),
-    "IPrec(rounding='trec_eval-10')@0.3": lambda r, j: ref.iprec(
-        r, j, recall=0.3, rounding="trec_eval-10"
+    "DCG@5": partial(ref.dcg, k=5),
+    "DCG(discount='max(1,log2(rank))')": partial(ref.dcg, discount=ref.max_log_discount(2)),
+    "DCG(discount='max(1,log10(rank))', gains='exponential')@12": partial(
+        ref.dcg, k=12, discount=ref.max_log_discount(10), gain=exponential
     ),
-    "AP11": lambda r, j: ref.ap11(r, j),
-    "infAP": lambda r, j: ref.inf_ap(r, j),
-    "infAP(rel=2)": lambda r, j: ref.inf_ap(r, j, rel=2),
-    "Bpref": lambda r, j: ref.bpref(r, j),
-    "Bpref(form='R')": lambda r, j: ref.bpref(r, j, form="R"),
-    "Bpref(form='N', rel=2)": lambda r, j: ref.bpref(r, j, form="N", rel=2),
-    "GMBpref": lambda r, j: ref.bpref(r, j),
-    "SetP": lambda r, j: ref.set_precision(r, j),
-    "SetR(rel=2)": lambda r, j: ref.set_recall(r, j, rel=2),
-    "SetRelP": lambda r, j: ref.set_rel_precision(r, j),
-    "SetAP": lambda r, j: ref.set_ap(r, j),
-    "SetF(beta=2)": lambda r, j: ref.set_f(r, j, beta=2),
-    "SetE(beta=0.5)": lambda r, j: ref.set_e(r, j, beta=0.5),
-    "Utility": lambda r, j: ref.utility(r, j),
-    "Utility(a=2, b=-0.5, c=1, d=0.25, docs=99)": lambda r, j: ref.utility(
-        r, j, a=2, b=-0.5, c=1, d=0.25, docs=99
+    "DCG(discount='1+log3(rank)')": partial(ref.dcg, discount=ref.one_plus_log_discount(3)),
+    "nDCG": ref.ndcg,
+    "nDCG@3": partial(ref.ndcg, k=3),
+    "nDCG(ideal='full')@3": partial(ref.ndcg, k=3, ideal="full"),
+    "nDCG(dcg='exp-log2')@8": partial(ref.ndcg, k=8, gain=exponential),
+    "nDCG(gains={1: 0.5, 2: 3, 4: 7})@8": partial(ref.ndcg, k=8, gain=mapped),
+    "nDCGrel": ref.ndcg_rel,
+    "RnDCG": ref.rndcg,
+    "G": ref.big_g,
+    "binG": ref.bin_g,
+    "RBP": partial(ref.rbp, p=0.8, gain=binary(1)),
+    "RBP(p=0.5, rel=2)@6": partial(ref.rbp, p=0.5, gain=binary(2), k=6),
+    "RBP(gains='graded', max_grade=4)": partial(ref.rbp, p=0.8, gain=lambda g: g / 4),
+    "RBP(gains={1: 0.3, 3: 1})": partial(
+        ref.rbp, p=0.8, gain=lambda g: {1: 0.3, 3: 1.0}.get(g, 0.0)
     ),
-    "DCG@5": lambda r, j: ref.dcg(r, j, k=5),
-    "DCG(discount='max(1,log2(rank))')": lambda r, j: ref.dcg(
-        r, j, discount=ref.max_log_discount(2)
+    "RBPResidual": partial(ref.rbp_residual, p=0.8, part="total"),
+    "RBPResidual(p=0.5, part='tail')@5": partial(ref.rbp_residual, p=0.5, part="tail", k=5),
+    "RBPResidual(part='unjudged')": partial(ref.rbp_residual, p=0.8, part="unjudged"),
+    "ERR(max_grade=4)": partial(ref.err, max_grade=4),
+    "ERR(max_grade=5)@3": partial(ref.err, max_grade=5, k=3),
+    "nERR(max_grade=4)@6": partial(ref.nerr, max_grade=4, k=6),
+    "ERR(gains='linear', max_grade=4)@5": partial(ref.err, max_grade=4, k=5, gain=float),
+    "nERR(gains={1: 0.5, 2: 3, 4: 7}, max_grade=4)@3": partial(
+        ref.nerr, max_grade=4, k=3, gain=mapped
     ),
-    "DCG(discount='max(1,log10(rank))', gains='exponential')@12": lambda r, j: ref.dcg(
-        r, j, k=12, discount=ref.max_log_discount(10), gain=exponential
+    "nERR(gains={1: 9, 2: 3}, max_grade=4)@3": partial(
+        ref.nerr, max_grade=4, k=3, gain=lambda g: {1: 9.0, 2: 3.0}.get(g, float(g))
     ),
-    "DCG(discount='1+log3(rank)')": lambda r, j: ref.dcg(
-        r, j, discount=ref.one_plus_log_discount(3)
+    "Q": ref.q_measure,
+    "Q(beta=0)@4": partial(ref.ap, k=4, denominator="min"),
+    "Q(beta=2.5, gains='exponential', rel=2)@3": partial(
+        ref.q_measure, k=3, beta=2.5, gain=exponential, rel=2
     ),
-    "nDCG": lambda r, j: ref.ndcg(r, j),
-    "nDCG@3": lambda r, j: ref.ndcg(r, j, k=3),
-    "nDCG(ideal='full')@3": lambda r, j: ref.ndcg(r, j, k=3, ideal="full"),
-    "nDCG(dcg='exp-log2')@8": lambda r, j: ref.ndcg(r, j, k=8, gain=exponential),
-    "nDCG(gains={1: 0.5, 2: 3, 4: 7})@8": lambda r, j: ref.ndcg(r, j, k=8, gain=mapped),
-    "nDCGrel": lambda r, j: ref.ndcg_rel(r, j),
-    "RnDCG": lambda r, j: ref.rndcg(r, j),
-    "G": lambda r, j: ref.big_g(r, j),
-    "binG": lambda r, j: ref.bin_g(r, j),
-    "RBP": lambda r, j: ref.rbp(r, j, p=0.8, gain=binary(1)),
-    "RBP(p=0.5, rel=2)@6": lambda r, j: ref.rbp(r, j, p=0.5, gain=binary(2), k=6),
-    "RBP(gains='graded', max_grade=4)": lambda r, j: ref.rbp(r, j, p=0.8, gain=lambda g: g / 4),
-    "RBP(gains={1: 0.3, 3: 1})": lambda r, j: ref.rbp(
-        r, j, p=0.8, gain=lambda g: {1: 0.3, 3: 1.0}.get(g, 0.0)
+    "Q(denominator='R', gains={1: 0, 2: 3})@3": partial(
+        ref.q_measure, k=3, denominator="R", gain=lambda g: {1: 0.0, 2: 3.0}.get(g, float(g))
     ),
-    "RBPResidual": lambda r, j: ref.rbp_residual(r, j, p=0.8, part="total"),
-    "RBPResidual(p=0.5, part='tail')@5": lambda r, j: ref.rbp_residual(
-        r, j, p=0.5, part="tail", k=5
+    "RMeasure": ref.r_measure,
+    "RMeasure(beta=10, gains='exponential', rel=2)": partial(
+        ref.r_measure, beta=10, gain=exponential, rel=2
     ),
-    "RBPResidual(part='unjudged')": lambda r, j: ref.rbp_residual(r, j, p=0.8, part="unjudged"),
-    "ERR(max_grade=4)": lambda r, j: ref.err(r, j, max_grade=4),
-    "ERR(max_grade=5)@3": lambda r, j: ref.err(r, j, max_grade=5, k=3),
-    "nERR(max_grade=4)@6": lambda r, j: ref.nerr(r, j, max_grade=4, k=6),
-    "ERR(gains='linear', max_grade=4)@5": lambda r, j: ref.err(r, j, max_grade=4, k=5, gain=float),
-    "nERR(gains={1: 0.5, 2: 3, 4: 7}, max_grade=4)@3": lambda r, j: ref.nerr(
-        r, j, max_grade=4, k=3, gain=mapped
+    "OMeasure": ref.o_measure,
+    "OMeasure(beta=3, rel=2)@4": partial(ref.o_measure, k=4, beta=3, rel=2),
+    "PMeasure": ref.p_measure,
+    "PMeasure(beta=3, rel=0)@4": partial(ref.p_measure, k=4, beta=3, rel=0),
+    "PPlus": ref.p_plus,
+    "PPlus(gains='exponential', rel=2)@4": partial(ref.p_plus, k=4, gain=exponential, rel=2),
+    "NCU": partial(ref.ncu, stop="rank-biased", utility="BR"),
+    "NCU(gamma=0.5, rel=2, utility='P')@4": partial(
+        ref.ncu, stop="rank-biased", utility="P", gamma=0.5, k=4, rel=2
     ),
-    "nERR(gains={1: 9, 2: 3}, max_grade=4)@3": lambda r, j: ref.nerr(
-        r, j, max_grade=4, k=3, gain=lambda g: {1: 9.0, 2: 3.0}.get(g, float(g))
+    "NCU(gamma=1)": ref.q_measure,
+    "NCU(stopping='graded')@6": partial(ref.ncu, stop="graded", utility="BR", k=6),
+    "NCU(gains='exponential', stopping='graded', utility='P')": partial(
+        ref.ncu, stop="graded", utility="P", gain=exponential
     ),
-    "Q": lambda r, j: ref.q_measure(r, j),
-    "Q(beta=0)@4": lambda r, j: ref.ap(r, j, k=4, denominator="min"),
-    "Q(beta=2.5, gains='exponential', rel=2)@3": lambda r, j: ref.q_measure(
-        r, j, k=3, beta=2.5, gain=exponential, rel=2
+    "NCU(rel=2, stopping='graded', stops={1: 0.5, 2: 3, 4: 7})": partial(
+        ref.ncu, stop="graded", utility="BR", rel=2, weight=mapped
     ),
-    "Q(denominator='R', gains={1: 0, 2: 3})@3": lambda r, j: ref.q_measure(
-        r, j, k=3, denominator="R", gain=lambda g: {1: 0.0, 2: 3.0}.get(g, float(g))
+    "EBR(max_grade=4)": partial(ref.ebr, max_grade=4),
+    "EBR(beta=0.5, gains='exponential', max_grade=5, rel=2)@5": partial(
+        ref.ebr, max_grade=5, k=5, beta=0.5, gain=exponential, rel=2
     ),
-    "RMeasure": lambda r, j: ref.r_measure(r, j),
-    "RMeasure(beta=10, gains='exponential', rel=2)": lambda r, j: ref.r_measure(
-        r, j, beta=10, gain=exponential, rel=2
+    "INST": partial(ref.inst, wanted=1, gain=binary(1)),
+    "INST(T=2.5, rel=2)@5": partial(ref.inst, wanted=2.5, gain=binary(2), k=5),
+    "INST(T=0.5, depth=9, gains='graded', max_grade=4)": partial(
+        ref.inst, wanted=0.5, gain=lambda g: g / 4, depth=9
     ),
-    "OMeasure": lambda r, j: ref.o_measure(r, j),
-    "OMeasure(beta=3, rel=2)@4": lambda r, j: ref.o_measure(r, j, k=4, beta=3, rel=2),
-    "PMeasure": lambda r, j: ref.p_measure(r, j),
-    "PMeasure(beta=3, rel=0)@4": lambda r, j: ref.p_measure(r, j, k=4, beta=3, rel=0),
-    "PPlus": lambda r, j: ref.p_plus(r, j),
-    "PPlus(gains='exponential', rel=2)@4": lambda r, j: ref.p_plus(
-        r, j, k=4, gain=exponential, rel=2
+    "INST(depth=1)": partial(ref.inst, wanted=1, gain=binary(1), depth=1),
+    "ETU(INST(T=4))": partial(ref.inst, wanted=4, gain=binary(1), what="total"),
+    "Depth(INST(T=3, gains={1: 0.3, 3: 1}))": partial(
+        ref.inst, wanted=3, gain=lambda g: {1: 0.3, 3: 1.0}.get(g, 0.0), what="depth"
     ),
-    "NCU": lambda r, j: ref.ncu(r, j, stop="rank-biased", utility="BR"),
-    "NCU(gamma=0.5, rel=2, utility='P')@4": lambda r, j: ref.ncu(
-        r, j, stop="rank-biased", utility="P", gamma=0.5, k=4, rel=2
-    ),
-    "NCU(gamma=1)": lambda r, j: ref.q_measure(r, j),
-    "NCU(stopping='graded')@6": lambda r, j: ref.ncu(r, j, stop="graded", utility="BR", k=6),
-    "NCU(gains='exponential', stopping='graded', utility='P')": lambda r, j: ref.ncu(
-        r, j, stop="graded", utility="P", gain=exponential
-    ),
-    "NCU(rel=2, stopping='graded', stops={1: 0.5, 2: 3, 4: 7})": lambda r, j: ref.ncu(
-        r, j, stop="graded", utility="BR", rel=2, weight=mapped
-    ),
-    "EBR(max_grade=4)": lambda r, j: ref.ebr(r, j, max_grade=4),
-    "EBR(beta=0.5, gains='exponential', max_grade=5, rel=2)@5": lambda r, j: ref.ebr(
-        r, j, max_grade=5, k=5, beta=0.5, gain=exponential, rel=2
-    ),
-    "INST": lambda r, j: ref.inst(r, j, wanted=1, gain=binary(1)),
-    "INST(T=2.5, rel=2)@5": lambda r, j: ref.inst(r, j, wanted=2.5, gain=binary(2), k=5),
-    "INST(T=0.5, depth=9, gains='graded', max_grade=4)": lambda r, j: ref.inst(
-        r, j, wanted=0.5, gain=lambda g: g / 4, depth=9
-    ),
-    "INST(depth=1)": lambda r, j: ref.inst(r, j, wanted=1, gain=binary(1), depth=1),
-    "ETU(INST(T=4))": lambda r, j: ref.inst(r, j, wanted=4, gain=binary(1), what="total"),
-    "Depth(INST(T=3, gains={1: 0.3, 3: 1}))": lambda r, j: ref.inst(
-        r, j, wanted=3, gain=lambda g: {1: 0.3, 3: 1.0}.get(g, 0.0), what="depth"
-    ),
-    "Residual(INST)": lambda r, j: ref.inst(r, j, wanted=1, gain=binary(1), what="residual"),
-    "Residual(INST(T=0.5)@6)": lambda r, j: ref.inst(
-        r, j, wanted=0.5, gain=binary(1), what="residual", k=6
-    ),
-    "Residual(INST(T=3, depth=7))": lambda r, j: ref.inst(
-        r, j, wanted=3, gain=binary(1), what="residual", depth=7
+    "Residual(INST)": partial(ref.inst, wanted=1, gain=binary(1), what="residual"),
+    "Residual(INST(T=0.5)@6)": partial(ref.inst, wanted=0.5, gain=binary(1), what="residual", k=6),
+    "Residual(INST(T=3, depth=7))": partial(
+        ref.inst, wanted=3, gain=binary(1), what="residual", depth=7
     ),
     "INSQ": lambda r, j: ref.weighted(r, weight=ref.insq_weight(1), gain=binary(1)),
     "INSQ(T=2.5, depth=6)": lambda r, j: ref.weighted(
@@ -183,12 +170,12 @@ CASES: dict[str, Oracle] = {
     ),
     "Residual(SDCG@4)": lambda r, j: ref.without_judgment(r, weight=ref.sdcg_weight(4)),
     "NumQ": lambda r, j: 1,
-    "NumRet": lambda r, j: ref.num_ret(r, j),
-    "NumRel(rel=2)": lambda r, j: ref.num_rel(r, j, rel=2),
-    "NumRelRet": lambda r, j: ref.num_rel_ret(r, j),
+    "NumRet": ref.num_ret,
+    "NumRel(rel=2)": partial(ref.num_rel, rel=2),
+    "NumRelRet": ref.num_rel_ret,
     "NumNonrelRet": lambda r, j: sum(g is not None and g < 1 for g in r),
-    "Judged@4": lambda r, j: ref.judged_at(r, j, k=4),
-    "Unjudged@4": lambda r, j: ref.unjudged_at(r, j, k=4),
+    "Judged@4": partial(ref.judged_at, k=4),
+    "Unjudged@4": partial(ref.unjudged_at, k=4),
     # Condensed lists: removed first, cut off afterwards.
     "AP(judged_only=True)": lambda r, j: ref.ap(ref.condensed(r), j),
     "nDCG(judged_only=True)@3": lambda r, j: ref.ndcg(ref.condensed(r), j, k=3),

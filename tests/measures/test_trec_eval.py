@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.cli.main import app
-from cranfield.measures.other_names import trec_name
+from cranfield.measures.aliases import trec_name
 from tests.conftest import TREC_EVAL
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.measures.users.effort import ScaledDCG, trigamma
 from cranfield.measures.users.page import Reading, page_of
-from cranfield.measures.users.users_of_measures import user_model
+from cranfield.measures.users.standard_models import user_model
 
 chances = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 positive = st.lists(st.floats(0.01, 1), min_size=1, max_size=30)
@@ -96,5 +96,5 @@ def test_weights_of_a_huge_cutoff_are_summed_without_all_ranks() -> None:
     "text", ["NERR8@1000000000", "NERR9@1048577", "Compat@1048577", "EU(P@1048577)"]
 )
 def test_a_cutoff_that_would_take_all_memory(text: str) -> None:
-    with pytest.raises(cf.MeasureError, match="cutoff, which may be 1,048,576 at most"):
+    with pytest.raises(cf.MeasureError, match="cutoff, which must be at most 1,048,576"):
         cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, text)

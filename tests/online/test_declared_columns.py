@@ -23,7 +23,7 @@ USERS = pl.DataFrame(
 )
 MODELS = online.train_models(LOG, ["DCTR", "SDBN"])
 LOGGED = pl.DataFrame({"action": [*"abab"], "reward": [1, 0, 1, 1], "propensity": [0.5] * 4})
-POLICY = pl.DataFrame({"action": ["a", "b"], "chance": [0.8, 0.2]})
+POLICY = pl.DataFrame({"action": ["a", "b"], "probability": [0.8, 0.2]})
 
 RESULTS: dict[str, Callable[[], Result]] = {
     "moves": lambda: online.click_moves(LOG),
@@ -33,7 +33,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "rates": lambda: online.predict_rates(LOG, "DCTR"),
     "parameters": lambda: MODELS[1],
     "size": lambda: online.experiment_size(mean=1, deviation=1, lift=0.1, power=0.8),
-    "replays": lambda: online.replay_aa(USERS.drop("variant"), "value", replays=20),
+    "aa-tests": lambda: online.simulate_aa_tests(USERS.drop("variant"), "value", n_tests=20),
     "sample-ratio": lambda: online.sample_ratio({"a": 10, "b": 12}),
     "effects": lambda: online.analyse_experiment(USERS, "value", segments=["device"]),
     "looks": lambda: online.analyse_experiment(

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pytest
 
-from cranfield.base.errors import PolicyError
 from cranfield.meta.of_measures.discriminative import DiscriminativePower
 from cranfield.reporting.charts.of_studies import asl_chart, thinned
 
@@ -82,9 +80,3 @@ def test_nothing_is_low(tmp_path: Path) -> None:
     assert found == {"A: <b>@10": [(1, 1.0)], "B": [(1, 1.0)]}
     chart.save(tmp_path / "asl.svg")
     assert "A: &lt;b&gt;@10" in (tmp_path / "asl.svg").read_text()
-
-
-@pytest.mark.parametrize("largest", [0, 1.5, -1, "high", float("nan")])
-def test_errors(largest: Any) -> None:
-    with pytest.raises(PolicyError, match="the largest p is a number above 0 and up to 1"):
-        asl_chart(power({"A": [0.1]}, 2), largest=largest)

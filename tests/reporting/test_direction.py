@@ -15,7 +15,7 @@ import cranfield as cf
 from cranfield.reporting import comparison_formats as formats
 from cranfield.reporting.tables import evaluation_table
 from cranfield.reporting.terminal import systems_table
-from cranfield.scales.meaningful import Meaning, meaning
+from cranfield.scales.statements import Meaningfulness, meaningfulness
 
 FAST: dict[str, Any] = {"resamples": 199}
 
@@ -28,7 +28,7 @@ DIRECTION = (
     re.compile("Lower scores of [a-z]+ are better. "),
     re.compile("; lower is better"),
     # Transformations x^p are no mirror images, and examples name the good side of a threshold.
-    re.compile("(meaning: )?(whether the test finds|for example:).*"),
+    re.compile("(meaningfulness: )?(sensitivity:|for example:).*"),
 )
 
 
@@ -53,8 +53,10 @@ def words(text: str) -> list[str]:
     return [line for line in lines if line]
 
 
-def compared(scores: Mapping[str, cf.Scores], **options: Any) -> dict[str, Meaning]:
-    return {name: meaning(cf.compare(one, **options, **FAST)) for name, one in scores.items()}
+def compared(scores: Mapping[str, cf.Scores], **options: Any) -> dict[str, Meaningfulness]:
+    return {
+        name: meaningfulness(cf.compare(one, **options, **FAST)) for name, one in scores.items()
+    }
 
 
 def text_of(scores: Mapping[str, cf.Scores], **options: Any) -> str:

@@ -125,3 +125,22 @@ class Everything:
         self.low = [before[rank - 1] + 1 for rank in self.unique]
         self.high = [before[rank] for rank in self.unique]
         self.gaps = [b - a for a, b in pairwise(self.sizes)]
+
+
+EXAMPLES = {
+    "IPrec": "IPrec@0.5",
+    "uM": "uM(clicks={0: 0.2, 1: 0.5, 2: 0.9}, satisfies={0: 0.1, 1: 0.4, 2: 0.7}, gamma=0.8)",
+    "rrM": "rrM(clicks={0: 0.2, 1: 0.5, 2: 0.9}, satisfies={1: 0.4, 2: 0.7}, gamma=0.8)",
+    "CWL": "CWL(by_grade={0: 0.9, 1: 0.5}, by_rank={1: 0.9, 3: 0.6})",
+    "EBU": "EBU(clicks={0: 0.2, 1: 0.5, 2: 0.9}, leaves={1: 0.4, 2: 0.7}, gamma=0.8)",
+    "uUBM": "uUBM(clicks={1: 0.5, 2: 0.9}, examined_after={1: {0: 1}, 2: {0: 0.8, 1: 0.5}})",
+    **{
+        name: f"{name}(clicks={{1: 0.5, 2: 0.9}}, continues={{1: 0.6, 3: 0.4}})"
+        for name in ("uDCM", "rrDCM")
+    },
+    **{
+        name: f"{name}(clicks={{1: 0.5, 2: 0.9}}, tau1=0.9, tau2=0.7, tau3=0.2)"
+        for name in ("uCCM", "rrCCM")
+    },
+}
+"""Texts of measures that need parameters."""

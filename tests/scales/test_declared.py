@@ -14,34 +14,19 @@ from cranfield.base.errors import CranfieldError, MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.families import KINDS, REGISTRY
-from cranfield.scales.finding_scales import scale_of
 from cranfield.scales.forms.form import beyond_grades
+from cranfield.scales.measure_scales import scale_of
 from cranfield.scales.runs import as_measure
+from tests.scales.exhaustive import EXAMPLES
 
 CUTOFFS = (1, 2, 3, 5)
 SHORT_CUTOFFS = (1, 2, 3)
 """For the many variants of a measure, of which longer runs would take minutes."""
 GRADES = (1, 2, 3)
-GIVEN = {
-    "IPrec": "IPrec@0.5",
-    "uM": "uM(clicks={0: 0.2, 1: 0.5, 2: 0.9}, satisfies={0: 0.1, 1: 0.4, 2: 0.7}, gamma=0.8)",
-    "rrM": "rrM(clicks={0: 0.2, 1: 0.5, 2: 0.9}, satisfies={1: 0.4, 2: 0.7}, gamma=0.8)",
-    "CWL": "CWL(by_grade={0: 0.9, 1: 0.5}, by_rank={1: 0.9, 3: 0.6})",
-    "EBU": "EBU(clicks={0: 0.2, 1: 0.5, 2: 0.9}, leaves={1: 0.4, 2: 0.7}, gamma=0.8)",
-    "uUBM": "uUBM(clicks={1: 0.5, 2: 0.9}, examined_after={1: {0: 1}, 2: {0: 0.8, 1: 0.5}})",
-    **{
-        name: f"{name}(clicks={{1: 0.5, 2: 0.9}}, continues={{1: 0.6, 3: 0.4}})"
-        for name in ("uDCM", "rrDCM")
-    },
-    **{
-        name: f"{name}(clicks={{1: 0.5, 2: 0.9}}, tau1=0.9, tau2=0.7, tau3=0.2)"
-        for name in ("uCCM", "rrCCM")
-    },
-}
 
 
 def made(name: str, length: int = 4) -> Measure:
-    return as_measure(GIVEN.get(name, name), length)
+    return as_measure(EXAMPLES.get(name, name), length)
 
 
 RANKED = REGISTRY.where(kind=KINDS[0])

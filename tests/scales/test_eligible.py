@@ -15,28 +15,13 @@ from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.measures import parse_measure
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.scales import interval, scale_over_topics, score_runs
-from cranfield.scales.finding_scales import scale_of
 from cranfield.scales.forms.form import beyond_grades, beyond_length
 from cranfield.scales.images import values
 from cranfield.scales.images.values import image
+from cranfield.scales.measure_scales import scale_of
 from cranfield.scales.runs import as_measure
+from tests.scales.exhaustive import EXAMPLES
 
-GIVEN = {
-    "IPrec": "IPrec@0.5",
-    "uM": "uM(clicks={0: 0.2, 1: 0.5, 2: 0.9}, satisfies={0: 0.1, 1: 0.4, 2: 0.7}, gamma=0.8)",
-    "rrM": "rrM(clicks={0: 0.2, 1: 0.5, 2: 0.9}, satisfies={1: 0.4, 2: 0.7}, gamma=0.8)",
-    "CWL": "CWL(by_grade={0: 0.9, 1: 0.5}, by_rank={1: 0.9, 3: 0.6})",
-    "EBU": "EBU(clicks={0: 0.2, 1: 0.5, 2: 0.9}, leaves={1: 0.4, 2: 0.7}, gamma=0.8)",
-    "uUBM": "uUBM(clicks={1: 0.5, 2: 0.9}, examined_after={1: {0: 1}, 2: {0: 0.8, 1: 0.5}})",
-    **{
-        name: f"{name}(clicks={{1: 0.5, 2: 0.9}}, continues={{1: 0.6, 3: 0.4}})"
-        for name in ("uDCM", "rrDCM")
-    },
-    **{
-        name: f"{name}(clicks={{1: 0.5, 2: 0.9}}, tau1=0.9, tau2=0.7, tau3=0.2)"
-        for name in ("uCCM", "rrCCM")
-    },
-}
 INSIDE = {"CAM": ["CAM(RBP)"], "MM": ["MM(RBP)"], "Classes": ["Classes(AP)", "Classes(P)"]}
 INSIDE |= {name: [f"{name}(nDCG, baseline='bm25')"] for name in ("URisk", "TRisk")}
 MODELS = ("P", "RR", "AP", "ERR", "RBP", "INST", "NERR10", "BPM", "TBG")
@@ -50,7 +35,7 @@ WRAPPED = [
     if name != "interval"
     for text in INSIDE.get(name, [f"{name}(nDCG)", f"{name}(ERR)"])
 ]
-TEXTS = [*(GIVEN.get(name, name) for name in REGISTRY.where(kind=KINDS[0])), *WRAPPED]
+TEXTS = [*(EXAMPLES.get(name, name) for name in REGISTRY.where(kind=KINDS[0])), *WRAPPED]
 
 
 def at(text: str, cutoff: int) -> str:
@@ -93,19 +78,17 @@ def test_every_measure(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     more = beyond_grades(as_measure(five, 5))
     if more:
-        assert all("depends on more than the grades by rank: " + more in one for one in scaled)
-        assert "depends on more than the grades by rank: " + more in refused and more in long
+        assert all(f"depends on more than the grades by rank ({more})" in one for one in scaled)
+        assert f"depends on more than the grades by rank ({more})" in refused and more in long
         assert "such as nDCG@10" in refused
         return
     assert refused == ""
     assert long == "" or "up to length 10 it is feasible" in long or "length 9 it is" in long
     info = parse_measure(five).info
     if beyond_length(parse_measure(five)):
-        assert all("grades by rank: " + beyond_length(parse_measure(five)) in s for s in scaled)
+        assert all(f"grades by rank ({beyond_length(parse_measure(five))})" in s for s in scaled)
     elif info.lower_is_better or info.aggregate != "mean":
-        assert all(
-            "less is better" in one or "no measure that is averaged" in one for one in scaled
-        )
+        assert all("lower values of" in one or "not averaged" in one for one in scaled)
     elif parse_measure(five).cutoff is None:
         assert all("needs a cutoff" in one for one in scaled)
     else:
@@ -134,7 +117,7 @@ def test_reasons(text: str, reason: str) -> None:
         lambda: scale_over_topics(text, 2, 2),
     ]
     for call in calls:
-        with pytest.raises(MeasureError, match=f"by rank: {reason}"):
+        with pytest.raises(MeasureError, match=rf"by rank \({reason}\)"):
             call()
 
 
@@ -155,7 +138,7 @@ def test_long_readers_are_refused_before_they_read() -> None:
             image(text, 30)
     with pytest.raises(PolicyError, match="up to length 200 it is feasible"):
         image("NERR11", 201)
-    with pytest.raises(PolicyError, match=r"PPlus@20 has an image for each topic.* length 10 they"):
+    with pytest.raises(PolicyError, match=r"PPlus@20 has an image for each topic.* length 10 is"):
         cf.evaluate(RUN, QRELS, "interval(PPlus@20)")
     assert time.perf_counter() - start < 5
 

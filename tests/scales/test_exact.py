@@ -20,12 +20,12 @@ from cranfield.measures import (
     parse_measure,
 )
 from cranfield.scales import verdicts
-from cranfield.scales.finding_scales import scale_of, scale_over_topics
 from cranfield.scales.forms.exact_values import exact_values
 from cranfield.scales.forms.form import Irrational
 from cranfield.scales.forms.measure_forms import FORMS, form
 from cranfield.scales.images.values import image
-from cranfield.scales.orders import induced
+from cranfield.scales.measure_scales import scale_of, scale_over_topics
+from cranfield.scales.orders import induced_order
 from cranfield.scales.runs import all_runs, as_measure, score_runs
 
 INTERVAL = Scale.INTERVAL
@@ -215,6 +215,6 @@ def test_measures_by_their_text() -> None:
         assert str(one) == str(other)
         assert one.values == other.values
     runs = all_runs(3)
-    assert induced("P", runs).tolist() == induced(P @ 3, runs).tolist()
+    assert induced_order("P", runs).tolist() == induced_order(P @ 3, runs).tolist()
     assert scale_over_topics("DCG", 4, 3).exact
     assert not scale_over_topics("nDCG", 4, 3).exact

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from cranfield.base.errors import PolicyError
 from cranfield.measures import AP, DCG, ERR, RBP, RR, Measure, P, R, SetF, gP, gR, nDCG, nERR
 from cranfield.scales.orders import at_or_below, covers, levels, order_matrix, rbto, sbto
 from cranfield.scales.runs import all_runs, score_runs
@@ -161,14 +160,3 @@ def test_shapes_and_padding() -> None:
     assert at_or_below([1], [[1, 0], [0, 1]]).tolist() == [True, False]
     assert at_or_below([[0, 1], [1, 0]], [1]).tolist() == [True, True]
     assert steps_up([1, 1]).shape == (0, 2)
-
-
-def test_limits() -> None:
-    with pytest.raises(PolicyError, match="up to length 12"):
-        covers(13)
-    with pytest.raises(PolicyError, match="up to length 6"):
-        levels(7, 3)
-    with pytest.raises(PolicyError, match="4,096 are compared"):
-        order_matrix(np.zeros((5000, 3), dtype=int))
-    with pytest.raises(PolicyError):
-        at_or_below([2], [1])

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.base.errors import MeasureError, PolicyError
+from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import (
     AP,
@@ -34,16 +34,16 @@ from cranfield.measures import (
     nERR,
     parse_measure,
 )
-from cranfield.scales import finding_scales, verdicts
-from cranfield.scales.finding_scales import (
+from cranfield.scales import measure_scales, verdicts
+from cranfield.scales.forms.exact_values import exact_values
+from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.measure_scales import (
     evenly_spaced,
     prove_rank_based,
     prove_set_based,
     scale_of,
     scale_over_topics,
 )
-from cranfield.scales.forms.exact_values import exact_values
-from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.orders import rbto, sbto
 from cranfield.scales.runs import score_runs
 from cranfield.scales.verdicts import Verdict
@@ -184,14 +184,6 @@ def test_dcg_with_base_10() -> None:
         assert found.set_based.scale is None
 
 
-def test_figure_2() -> None:
-    """000, figure 2: of P, AP, RR, RBP and DCG at N = 4 only P and RBP(.5) are equally spaced."""
-    even = [P @ 4, R @ 4, RBP(p=0.5)]
-    others = [AP, RR, RBP(p=0.3), RBP(p=0.8), DCG(discount="max(1,log2(rank))")]
-    assert all(scale_of(one, 4).own.scale is INTERVAL for one in even)
-    assert all(scale_of(one, 4).own.scale is ORDINAL for one in others)
-
-
 # --- Witnesses, and proofs against enumeration ------------------------------------------------
 
 
@@ -227,8 +219,8 @@ def check_witness(
 
 
 ORDERS: dict[str, Callable[..., Any]] = {
-    finding_scales.SET_BASED: sbto,
-    finding_scales.RANK_BASED: rbto,
+    measure_scales.SET_BASED: sbto,
+    measure_scales.RANK_BASED: rbto,
 }
 TEXTS = ["P@5", "R@2", "SetF", "SetE", "AP", "RR", "ERR", "nERR", "DCG", "nDCG@3", "gP@4", "gR@3"]
 TEXTS += ["RBP(p=0.25)", "RBP(p=0.5)", "RBP(gains='graded', p=0.25)", "RBP(gains='graded', p=0.3)"]
@@ -444,33 +436,7 @@ def test_table_1() -> None:
     assert mean([0, 0, 0, 1], [0, 1, 1, 0]) == Fraction(17, 96)
 
 
-def test_example_9() -> None:
-    runs = [[1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]]
-    first, fourth, second = (value(RR, run, 1) for run in runs)
-    assert (first + fourth) / 2 == Fraction(5, 8)
-    assert second == Fraction(1, 2)
-
-
 # --- Bad input --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: scale_of(AP), "give the length"),
-        (lambda: scale_of(AP, 0), "from 1"),
-        (lambda: scale_of(AP, 3, 0), "highest grade"),
-        (lambda: scale_of(AP, 3, judgments=0), "recall base"),
-        (lambda: scale_of(AP, 3, judgments=[2]), "grade 2"),
-        (lambda: scale_of(AP, 3, judgments=[]), "recall base"),
-        (lambda: scale_over_topics(AP, 30, 2), "too many"),
-        (lambda: scale_over_topics(P, 0, 2), "from 1"),
-        (lambda: scale_over_topics(P, 2, 0), "from 1"),
-    ],
-)
-def test_bad_input(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(PolicyError, match=message):
-        call()
 
 
 def test_a_measure_that_has_no_room_for_the_grades() -> None:

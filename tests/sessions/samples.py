@@ -12,10 +12,22 @@ from cranfield.sessions import Sessions, read_sessions
 DATA = Path(__file__).resolve().parent.parent / "data" / "sessions"
 XML, QRELS = str(DATA / "two.xml"), str(DATA / "two.qrels")
 
+RUNS = {
+    "x": {"33": {"n1": 2.0, "n2": 1.0}},
+    "y": {"33": {"clueweb12-0714wb-65-18806": 1.0}, "54": {"n3": 1.0}},
+}
+"""Answers of two systems to the current queries of the two sessions."""
+
 Lists = dict[str, list[list[str]]]
 """Result lists of each session, query by query."""
 
 Grades = dict[str, dict[str, int]]
+
+
+def written(folder: Path, content: str | bytes, name: str = "log.xml") -> str:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return str(path)
 
 
 def sessions_of(lists: Lists, clicks: Any = None, system: str | None = None) -> Sessions:

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cranfield as cf
 from cranfield import evaluate_sessions
-from cranfield.base.errors import MeasureError
 from cranfield.measures.sessions import click_u
 from cranfield.sessions import read_sessions
 from tests.sessions.samples import QRELS, XML, sessions_of
@@ -85,97 +83,8 @@ def test_figure_9(
     assert value == pytest.approx(figure_9(clicks, gain, snippet, share, limit), abs=1e-9)
 
 
-@settings(max_examples=10)
-@given(st.lists(_CLICKS, min_size=1, max_size=3), st.sampled_from(["timed", "in order"]))
-def test_sessions_by_figure_9(sessions: list[list[tuple[int, int, float]]], how: str) -> None:
-    """Several sessions and two systems at once, with the length of each document from a table."""
-    lists = {
-        str(s): [[f"{s}-{q}-{r}" for r in range(1, 7)] for q in range(1, 4)]
-        for s in range(len(sessions))
-    }
-    lengths = {f"{s}-{q}-{r}": 100.0 * q + r for s in range(3) for q in range(4) for r in range(7)}
-    clicks = [
-        {"session": str(s), "query": q, "rank": r, "time": float(i) if how == "timed" else None}
-        for s, one in enumerate(sessions)
-        for i, (q, r, _) in enumerate(one)
-    ]
-    if how == "timed":
-        clicks.reverse()
-    ev = evaluate_sessions(
-        sessions_of(lists, clicks), {s: {f"{s}-1-1": 1} for s in lists}, "ClickU", lengths=lengths
-    )
-    for s, value in zip(ev["ClickU"].topics, ev["ClickU"].values[:, 0], strict=True):
-        one = [(q, r, lengths[f"{s}-{q}-{r}"]) for q, r, _ in sessions[int(s)]]
-        assert value == pytest.approx(figure_9(one, 0.5, 200, 0.2, L))
-
-
-def test_a_click_back_in_an_earlier_list_reads_no_snippet_again() -> None:
-    """Rank 2 of query 1, rank 1 of query 2, rank 2 of query 1 again."""
-    wanted = u([400 + 200, 600 + 200 + 200, 1000 + 200])
-    assert click_u([1, 2, 1], [2, 1, 2], 1000) == pytest.approx(wanted)
-
-
-def test_reading_more_first_is_worth_less() -> None:
-    assert click_u([1], [2], 5000) < click_u([1], [1], 5000)
-    assert click_u([1, 1], [1, 2], [5000, 100]) < click_u([1, 1], [1, 2], [100, 5000])
-    assert click_u([], [], []) == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "about", "reason"),
-    [
-        (([1], [0], 10), {}, "ranks from 1"),
-        (([1], [1.5], 10), {}, "whole numbers"),
-        (([1, 2], [1], 10), {}, "a number for each click"),
-        (([1], [1], [10, 20]), {}, "one for each click"),
-        (([1], [1], -5), {}, "at least 0"),
-        (([1], [1], "long"), {}, "are numbers"),
-        (([1], [1], 10), {"share": 2}, "share=2 is not"),
-        (([1], [1], 10), {"limit": 0}, "limit=0 is not"),
-        (([1], [1], 10), {"snippet": float("nan")}, "snippet=nan is not"),
-    ],
-)
-def test_wrong_arguments_are_refused(arguments: Any, about: Any, reason: str) -> None:
-    with pytest.raises(MeasureError, match=reason):
-        click_u(*arguments, **about)
-
-
-def test_what_is_not_known_is_asked_for() -> None:
-    with pytest.raises(MeasureError, match=r"11 of 11 clicks are on documents without one"):
-        evaluate_sessions(XML, QRELS, "ClickU")
-    plain = sessions_of({"s": [["a"]]}, [{"session": "s", "query": 1, "rank": 1}])
-    with pytest.raises(MeasureError, match="snippets, and some are not given"):
-        evaluate_sessions(plain, {"s": {"a": 1}}, "ClickU(snippet='own', length=10)")
-    with pytest.raises(MeasureError, match="computed by evaluate_sessions"):
-        cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, "ClickU")
-    with pytest.raises(MeasureError, match="no condensed list of clicks"):
-        evaluate_sessions(XML, QRELS, "ClickU(judged_only=True, length=1)")
-
-
-@pytest.mark.parametrize(
-    "text", ["ClickU", "ClickU(F=0.5, L=1000, length=80.5)", "ClickU(once=True, snippet='own')"]
-)
-def test_text_form_is_the_identity(text: str) -> None:
-    assert str(cf.parse_measure(text)) == text
-
-
-@pytest.mark.parametrize("text", ["ClickU(F=1.5)", "ClickU(L=0)", "ClickU(snippet='real')"])
-def test_wrong_parameters_are_refused(text: str) -> None:
-    with pytest.raises(MeasureError, match="is not"):
-        cf.parse_measure(text)
-
-
-def test_lengths_of_some_documents() -> None:
-    """A table goes before the length for all."""
-    sessions = sessions_of(
-        {"s": [["a", "b"]]}, [{"session": "s", "query": 1, "rank": r} for r in (1, 2)]
-    )
-    text = "ClickU(length=1000)"
-    ev = evaluate_sessions(sessions, {"s": {"a": 1}}, text, lengths={"b": 5000})
-    assert ev[text].values[0, 0] == pytest.approx(u([400, 400 + 200 + 1000]))
-
-
 def test_sessions_without_clicks_score_0() -> None:
+    assert click_u([], [], []) == 0
     rows = [
         {"system": name, "session": "s", "query": 1, "rank": 1, "doc": "a"} for name in ("x", "y")
     ]
@@ -185,10 +94,17 @@ def test_sessions_without_clicks_score_0() -> None:
     np.testing.assert_allclose(ev["ClickU(length=0)"].values, [[0, 0.5 * (1 - 200 / L)]])
 
 
-def test_clicked_documents_without_a_judgment_gain_nothing_by_grade() -> None:
+@pytest.mark.parametrize(
+    ("text", "lengths", "expected"),
+    [
+        ("ClickU(length=1000)", {"b": 5000}, u([400, 400 + 200 + 1000])),
+        # Without a judgment, b gains nothing by its grade.
+        ("ClickU(gains='linear', length=0)", None, 2 * (1 - 200 / L)),
+    ],
+)
+def test_lengths_and_grades_of_some_documents(text: str, lengths: Any, expected: float) -> None:
     sessions = sessions_of(
         {"s": [["a", "b"]]}, [{"session": "s", "query": 1, "rank": r} for r in (1, 2)]
     )
-    text = "ClickU(gains='linear', length=0)"
-    ev = evaluate_sessions(sessions, {"s": {"a": 2}}, text)
-    assert ev[text].values[0, 0] == pytest.approx(2 * (1 - 200 / L))
+    scores = evaluate_sessions(sessions, {"s": {"a": 2}}, text, lengths=lengths)[text]
+    assert scores.values[0, 0] == pytest.approx(expected)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import time
-import warnings
 import xml.etree.ElementTree as ET
 from math import log
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 
 import cranfield as cf
 from cranfield import evaluate_sessions
-from cranfield.base.errors import CranfieldWarning
 from cranfield.sessions import read_sessions
 
 
@@ -75,24 +73,3 @@ def test_whole_log(track: Path) -> None:
         wanted = [sdcg, sdcg / ideal, original, u]
         for measure, value in zip(measures, wanted, strict=False):
             assert ev[measure].values[here, 0] == pytest.approx(value), (name, measure)
-
-
-def test_runs_of_the_track(track: Path) -> None:
-    """Current queries alone, and behind the histories of their sessions."""
-    sessions = read_sessions(track / "sessiontrack2013.xml.gz")
-    runs = [track / "runs" / "ycy.txt.gz", track / "runs" / "dzy.txt.gz"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CranfieldWarning)
-        alone = cf.evaluate(runs, sessions.qrels(track / "qrels.txt.gz", current=True), ["nDCG@10"])
-        both = sessions.followed_by(runs)
-    assert alone["nDCG@10"].systems == both.systems == ("ycy", "dzy")
-    assert len(both.names) == 87
-    ev = evaluate_sessions(both, track / "qrels.txt.gz", ["nsDCG", "NumRet"], depth=10)
-    assert ev["nsDCG"].topics == alone["nDCG@10"].topics
-    better = ev["nsDCG"].mean()
-    assert better[0] > better[1]
-    history = evaluate_sessions(sessions, track / "qrels.txt.gz", "NumRet", depth=10)["NumRet"]
-    ours = dict(zip(history.topics, history.values[:, 0], strict=True))
-    more = ev["NumRet"].values[:, 0] - [ours[name] for name in ev["NumRet"].topics]
-    assert (more >= 0).all()
-    assert (more <= 10).all()

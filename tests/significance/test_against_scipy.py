@@ -8,7 +8,7 @@ from scipy import stats
 
 from cranfield.base.arrays import Floats
 from cranfield.significance.differences import Outcome, Pairs
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.registry import Options
 from tests.significance.adjusting import adjusted
 

@@ -25,7 +25,7 @@ from cranfield.significance.comparison.compared_pairs import (
     shortened,
 )
 from cranfield.significance.comparison.result import decimals
-from cranfield.significance.pairwise.catalogue import TestInfo
+from cranfield.significance.pairwise.test import TestInfo
 from cranfield.tabular import as_cell
 
 FLAT = [
@@ -590,7 +590,7 @@ def test_one_sided_rankings_have_no_groups(some: cf.Scores) -> None:
 
     found = cf.compare(some, alternative="greater", baseline="a")
     assert "groups" not in found.ranking().columns
-    assert '"alternative": "greater"' in json_text({"AP": cf.meaning(found)})
+    assert '"alternative": "greater"' in json_text({"AP": cf.meaningfulness(found)})
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])

@@ -23,8 +23,8 @@ from cranfield.bundled import trec_covid
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.pairwise import ranks as signs
-from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.pairwise.ranks import RankSums, kth_sum, rank_sum_test, shift_limits
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.registry import Options
 
 KINDS = ("plain", "tenths", "halves", "spread")

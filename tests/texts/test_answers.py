@@ -84,12 +84,12 @@ def test_topics_without_nuggets_are_counted() -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("q1 a 3 5\nq1 a 2 5", "n:2: nugget 'a' is there twice (topic 'q1')"),
+        ("q1 a 3 5\nq1 a 2 5", "n:2: nugget 'a' occurs twice (topic 'q1')"),
         ("q1 a -3 5", "n:1: weight '-3' is not a number of at least 0 (topic 'q1')"),
         ("q1 a 3 -5", "n:1: vital length '-5' is not a number of at least 0 (topic 'q1')"),
-        ("q1 a 1e99 5", "n:1: weight '1e99' is not a sensible number (topic 'q1')"),
+        ("q1 a 1e99 5", "n:1: weight '1e99' is not a number of plausible size (topic 'q1')"),
         ("q1 a 3 nan", "n:1: vital length 'nan' is not a number of at least 0 (topic 'q1')"),
-        ("\nq1 a 3", "n:2: 3 columns where a line of nuggets has 4 (topic nugget weight"),
+        ("\nq1 a 3", "n:2: expected 4 columns (topic nugget weight"),
         ("", "n: is empty"),
         ("q1 a 3 5\nq1 \xff 3 5", "n:2: is not UTF-8 text"),
     ],
@@ -107,13 +107,13 @@ def test_wrong_nuggets_are_named(
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("q1 syslen= 5\nq1 x 3", "r:2: there is no gold nugget 'x' (topic 'q1')"),
-        ("q1 syslen= 5\nq9 a 3", "r:2: there is no gold nugget 'a' (topic 'q9')"),
+        ("q1 syslen= 5\nq1 x 3", "r:2: unknown gold nugget 'x' (topic 'q1')"),
+        ("q1 syslen= 5\nq9 a 3", "r:2: unknown gold nugget 'a' (topic 'q9')"),
         ("q1 a 3\nq1 a 9", "r:2: nugget 'a' is matched twice by 'r' (topic 'q1')"),
         ("q1 syslen= -5", "r:1: length '-5' is not a number of at least 0 (topic 'q1')"),
         ("q1 a -1", "r:1: position '-1' is not a number of at least 0 (topic 'q1')"),
         ("q1 a 1_0", "r:1: position '1_0' is not a number of at least 0 (topic 'q1')"),
-        ("q1 syslen= 5\nq1 syslen= 6", "r:2: two lengths, 5 and 6 (topic 'q1')"),
+        ("q1 syslen= 5\nq1 syslen= 6", "r:2: conflicting lengths 5 and 6 (topic 'q1')"),
         ("q1", "r:1: 1 column where a line of answers has 2 (topic nugget)"),
     ],
 )
@@ -161,7 +161,7 @@ def test_wrong_answers_are_input_errors(wrong: Any) -> None:
 
 
 def test_several_lists_of_a_topic_need_labels_throughout() -> None:
-    with pytest.raises(InputError, match="nugget 'b' has no weight, and others of its topic have"):
+    with pytest.raises(InputError, match="nugget 'b' has no weight, but others of its topic have"):
         read_nuggets({"q": {"a": 1, "b": {}}})
 
 
@@ -173,10 +173,10 @@ def test_a_second_weight_is_refused() -> None:
 
 def test_json_with_a_name_twice(tmp_path: Path) -> None:
     (tmp_path / "n.json").write_text('[{"topic": "q", "topic": "r", "nugget": "a"}]')
-    with pytest.raises(InputError, match="'topic' is twice in one object"):
+    with pytest.raises(InputError, match="'topic' occurs twice in one object"):
         read_nuggets(tmp_path / "n.json")
     (tmp_path / "n.json").write_text('{"q": 1}')
-    with pytest.raises(InputError, match="holds no array of nuggets"):
+    with pytest.raises(InputError, match="expected an array of nuggets"):
         read_nuggets(tmp_path / "n.json")
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from subprocess import run
-from typing import Any
-
 import pytest
 
 import cranfield as cf
@@ -60,56 +56,18 @@ def test_defaults_are_not_shown() -> None:
     assert [str(one) for one in found] == ["TFlat", "SFlat"]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("smeasur", "did you mean SMeasure"),
-        ("nonsense", "unknown measure 'nonsense'"),
-        ("SMeasure(l=3)", "SMeasure has no parameter 'l' (it has: L)"),
-        ("SMeasure(L='x')", "SMeasure: L='x' is not a number above 0"),
-        ("SMeasure(500)", "parameters are given as name=value"),
-        ("SMeasure(**{})", "parameters are given as name=value"),
-        ("SMeasure@10", "SMeasure takes no cutoff"),
-        ("SMeasure(L=print())", "expected a number, a fraction"),
-        ("SMeasure(judged_only=True)", "SMeasure has no parameter 'judged_only' (it has: L)"),
-        ("IA(SMeasure)", "SMeasure is computed from answers and nuggets, not rankings"),
-        ("", "the form is Name(param=value)"),
-        ("(" * 1000, "the form is Name(param=value)"),
-        ("S" * 11_000, "11,000 characters"),
-        ("RougeN(of='F1')", "RougeN: of='F1' is not one of 'recall', 'precision', 'F'"),
-        (3, "expected a measure or its text, got int"),
-    ],
-)
-def test_wrong_texts(text: str, message: str) -> None:
-    with pytest.raises(MeasureError) as error:
-        parse_measure(text)
-    assert message in str(error.value)
-
-
-def test_nothing_given() -> None:
-    wrongs: list[Any] = [[], 3, None]
-    for wrong in wrongs:
-        with pytest.raises(MeasureError):
-            parse_measures(wrong)
-
-
 def test_measures_cannot_be_changed() -> None:
-    with pytest.raises(AttributeError, match="cannot be changed"):
+    with pytest.raises(AttributeError, match="is immutable"):
         measures.SMeasure().L = 3
 
 
 def test_a_measure_of_something_else_is_refused() -> None:
     judged = judge_answers({"a": {"q": ["x"]}}, {"q": {"x": 1}})
-    with pytest.raises(MeasureError, match="RougeL is computed from summaries and .*, not answers"):
+    with pytest.raises(MeasureError, match="RougeL is computed from summaries and .*, got answers"):
         evaluate_answers(judged, "RougeL")
-    with pytest.raises(MeasureError, match="TFlat is computed from answers and nuggets, not dict"):
+    with pytest.raises(MeasureError, match="TFlat is computed from answers and nuggets, got dict"):
         evaluate_answers({}, "TFlat")
-    with pytest.raises(MeasureError, match="nDCG is computed from rankings, not answers"):
+    with pytest.raises(MeasureError, match="nDCG is computed from rankings, got answers"):
         evaluate_answers(judged, "nDCG")
-    with pytest.raises(MeasureError, match="RougeL is computed from summaries.*, not rankings"):
+    with pytest.raises(MeasureError, match="RougeL is computed from summaries.*, got rankings"):
         cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "RougeL")
-
-
-def test_the_package_does_not_load_with_cranfield() -> None:
-    code = "import sys, cranfield; assert not [m for m in sys.modules if 'cranfield.texts' in m]"
-    assert run([sys.executable, "-c", code], check=False).returncode == 0

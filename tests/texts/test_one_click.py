@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,62 +13,14 @@ from cranfield.measures import SFlat, SMeasure, SSharp, TFlat, TMeasure
 from cranfield.measures.texts.answers import minimal_output
 from cranfield.texts.answers import judge_answers
 from cranfield.texts.gold import read_nuggets
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"
 )
 
-# The example of NTCIREVAL (version 190111), README.1click; `oracle` is what the program prints.
-NUGGETS = """1C0-0001 N0001 3 10
-1C0-0001 N0002 1 5
-1C0-0001 N0003 3 5
-1C0-0002 N0001 2 2
-1C0-0002 N0002 6 5
-1C0-0002 N0003 2 3
-1C0-0002 N0004 2 2
-"""
-RUNS = {
-    "1CLICKRUN-D-1": "1C0-0001 syslen= 500\n1C0-0001 N0001 100\n1C0-0001 N0002 50\n"
-    "1C0-0002 syslen= 10\n1C0-0002 N0002 400\n",
-    "1CLICKRUN-D-2": "1C0-0001 syslen= 10\n1C0-0001 N0001 100\n"
-    "1C0-0002 syslen= 500\n1C0-0002 N0002 400\n",
-}
-ORACLE = {
-    "1CLICKRUN-D-1": """1C0-0001 #nuggets= 3 #matched= 2 #syslen= 500
-1C0-0001 Recall=              0.667
-1C0-0001 W-recall=            0.571
-1C0-0001 S-measure=           0.482
-1C0-0001 S-flat=              0.482
-1C0-0001 T-measure=           0.030
-1C0-0001 T-flat=              0.030
-1C0-0001 F-flat=              0.056
-1C0-0002 #nuggets= 4 #matched= 1 #syslen= 10
-1C0-0002 Recall=              0.250
-1C0-0002 W-recall=            0.500
-1C0-0002 S-measure=           0.101
-1C0-0002 S-flat=              0.101
-1C0-0002 T-measure=           0.500
-1C0-0002 T-flat=              0.500
-1C0-0002 F-flat=              0.169
-""",
-    "1CLICKRUN-D-2": """1C0-0001 #nuggets= 3 #matched= 1 #syslen= 10
-1C0-0001 Recall=              0.333
-1C0-0001 W-recall=            0.429
-1C0-0001 S-measure=           0.351
-1C0-0001 S-flat=              0.351
-1C0-0001 T-measure=           1.000
-1C0-0001 T-flat=              1.000
-1C0-0001 F-flat=              0.519
-1C0-0002 #nuggets= 4 #matched= 1 #syslen= 500
-1C0-0002 Recall=              0.250
-1C0-0002 W-recall=            0.500
-1C0-0002 S-measure=           0.101
-1C0-0002 S-flat=              0.101
-1C0-0002 T-measure=           0.010
-1C0-0002 T-flat=              0.010
-1C0-0002 F-flat=              0.018
-""",
-}
+DATA = ROOT / "tests/data/ntcireval"
+RUNS = ("1CLICKRUN-D-1", "1CLICKRUN-D-2")
 # README.1click says that the script has L = 1000; what it prints is of 500.
 NAMES = {
     "Recall=": "NuggetRecall",
@@ -83,16 +33,14 @@ NAMES = {
 }
 
 
-def test_every_value_of_ntcireval(tmp_path: Path) -> None:
-    (tmp_path / "test.nuggets").write_text(NUGGETS)
-    for name, text in RUNS.items():
-        (tmp_path / name).write_text(text)
-    judged = judge_answers([tmp_path / name for name in RUNS], tmp_path / "test.nuggets")
-    assert judged.systems == tuple(RUNS)
-    found = evaluate_answers(judged, list(NAMES.values()))
-    seen = 0
-    for s, text in enumerate(ORACLE.values()):
-        for line in text.splitlines():
+def test_every_value_of_ntcireval() -> None:
+    """The example of NTCIREVAL (version 190111), README.1click."""
+    judged = judge_answers([DATA / name for name in RUNS], DATA / "1C0-test.nuggets")
+    assert judged.systems == RUNS
+    scores = evaluate_answers(judged, list(NAMES.values()))
+    n_values = 0
+    for s, run in enumerate(RUNS):
+        for line in (DATA / f"{run}.test.1cl").read_text().splitlines():
             topic, name, value = line.split(maxsplit=2)
             t = judged.topics.index(topic)
             if name == "#nuggets=":
@@ -100,17 +48,9 @@ def test_every_value_of_ntcireval(tmp_path: Path) -> None:
                 assert judged.total(judged.full)[t, s] == matched
                 assert judged.length[t, s] == length
             else:
-                assert f"{found[NAMES[name]].values[t, s]:.3f}" == value
-            seen += 1
-    assert seen == 32
-
-
-def test_the_files_as_they_are(shared: Path) -> None:
-    data = shared / "ntcireval"
-    assert (data / "1C0-test.nuggets").read_text() == NUGGETS
-    for name, text in RUNS.items():
-        assert (data / name).read_text() == text
-        assert (data / "oracle_outputs" / f"{name}.test.1cl").read_text() == ORACLE[name]
+                assert f"{scores[NAMES[name]].values[t, s]:.3f}" == value
+            n_values += 1
+    assert n_values == 32
 
 
 def test_figure_10_of_sakai() -> None:
@@ -131,17 +71,6 @@ def test_figure_10_of_sakai() -> None:
     assert t[0] == t[1]
     assert sharp[1] > sharp[0]
     assert sharp[1] > sharp[2]
-
-
-def test_by_hand() -> None:
-    # PMO: x ends at 20 and y at 30; L = 100, so its worth is 2 * 80 + 1 * 70 = 230.
-    gold = {"q": {"y": {"weight": 1, "vital_length": 10}, "x": {"weight": 2, "vital_length": 20}}}
-    judged = judge_answers({"a": {"q": {"nuggets": {"x": 60}, "length": 80}}}, gold)
-    found = evaluate_answers(judged, [SMeasure(L=100), TMeasure(), SSharp(L=100, beta=2)])
-    s, t, sharp = (scores.values[0, 0] for scores in found.values())
-    assert s == pytest.approx(2 * 40 / 230)
-    assert t == 20 / 80
-    assert sharp == pytest.approx(5 * s * t / (4 * t + s))
 
 
 def test_above_one_and_flat() -> None:

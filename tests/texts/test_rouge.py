@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
@@ -15,198 +16,14 @@ from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.measures.texts.rouge import lcs_length, pairs, skip_overlap
 from cranfield.texts import judge_summaries
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty|letters other than)"
 )
 
-# (summary, reference, {type: [precision, recall, F]}) of rouge-score 0.1.2, no stemming
-ORACLE: list[tuple[str, str, dict[str, list[float]]]] = [
-    (
-        "the cat was found under the bed",
-        "the cat was under the bed",
-        {
-            "rouge1": [0.8571428571, 1.0, 0.9230769231],
-            "rouge2": [0.6666666667, 0.8, 0.7272727273],
-            "rouge3": [0.4, 0.5, 0.4444444444],
-            "rougeL": [0.8571428571, 1.0, 0.9230769231],
-            "rougeLsum": [0.8571428571, 1.0, 0.9230769231],
-        },
-    ),
-    (
-        "police killed the gunman",
-        "police kill the gunman",
-        {
-            "rouge1": [0.75, 0.75, 0.75],
-            "rouge2": [0.3333333333, 0.3333333333, 0.3333333333],
-            "rouge3": [0.0, 0.0, 0.0],
-            "rougeL": [0.75, 0.75, 0.75],
-            "rougeLsum": [0.75, 0.75, 0.75],
-        },
-    ),
-    (
-        "the gunman police killed",
-        "police killed the gunman",
-        {
-            "rouge1": [1.0, 1.0, 1.0],
-            "rouge2": [0.6666666667, 0.6666666667, 0.6666666667],
-            "rouge3": [0.0, 0.0, 0.0],
-            "rougeL": [0.5, 0.5, 0.5],
-            "rougeLsum": [0.5, 0.5, 0.5],
-        },
-    ),
-    (
-        "",
-        "a reference",
-        {
-            "rouge1": [0.0, 0.0, 0.0],
-            "rouge2": [0.0, 0.0, 0.0],
-            "rouge3": [0.0, 0.0, 0.0],
-            "rougeL": [0, 0, 0],
-            "rougeLsum": [0, 0, 0],
-        },
-    ),
-    (
-        "...!?",
-        "words here",
-        {
-            "rouge1": [0.0, 0.0, 0.0],
-            "rouge2": [0.0, 0.0, 0.0],
-            "rouge3": [0.0, 0.0, 0.0],
-            "rougeL": [0, 0, 0],
-            "rougeLsum": [0, 0, 0],
-        },
-    ),
-    (
-        "one",
-        "one",
-        {
-            "rouge1": [1.0, 1.0, 1.0],
-            "rouge2": [0.0, 0.0, 0.0],
-            "rouge3": [0.0, 0.0, 0.0],
-            "rougeL": [1.0, 1.0, 1.0],
-            "rougeLsum": [1.0, 1.0, 1.0],
-        },
-    ),
-    (
-        "It's 3.5 million: U.S. e-mail, naïve café",
-        "its 35 million us email naive cafe",
-        {
-            "rouge1": [0.0833333333, 0.1428571429, 0.1052631579],
-            "rouge2": [0.0, 0.0, 0.0],
-            "rouge3": [0.0, 0.0, 0.0],
-            "rougeL": [0.0833333333, 0.1428571429, 0.1052631579],
-            "rougeLsum": [0.0833333333, 0.1428571429, 0.1052631579],
-        },
-    ),
-    (
-        "w1 w2 w6 w7 w8\nw1 w3 w8 w9 w5",
-        "w1 w2 w3 w4 w5",
-        {
-            "rouge1": [0.4, 0.8, 0.5333333333],
-            "rouge2": [0.1111111111, 0.25, 0.1538461538],
-            "rouge3": [0.0, 0.0, 0.0],
-            "rougeL": [0.4, 0.8, 0.5333333333],
-            "rougeLsum": [0.4, 0.8, 0.5333333333],
-        },
-    ),
-    (
-        "A man, a plan.\nA canal: Panama!\n\nThe end.",
-        "The plan of a man.\nPanama has a canal.\nEnd.",
-        {
-            "rouge1": [0.8888888889, 0.8, 0.8421052632],
-            "rouge2": [0.25, 0.2222222222, 0.2352941176],
-            "rouge3": [0.0, 0.0, 0.0],
-            "rougeL": [0.5555555556, 0.5, 0.5263157895],
-            "rougeLsum": [0.6666666667, 0.6, 0.6315789474],
-        },
-    ),
-    (
-        "the a of the the of the\nof the of the the the a",
-        "the the of\nthe of the the of of of the",
-        {
-            "rouge1": [0.7142857143, 0.9090909091, 0.8],
-            "rouge2": [0.6153846154, 0.8, 0.6956521739],
-            "rouge3": [0.4166666667, 0.5555555556, 0.4761904762],
-            "rougeL": [0.5714285714, 0.7272727273, 0.64],
-            "rougeLsum": [0.6428571429, 0.8181818182, 0.72],
-        },
-    ),
-    (
-        "the a the answer a of system a\nanswer of answer\nthe answer answer a",
-        "answer the answer\nanswer a\nanswer system of system answer system of of a",
-        {
-            "rouge1": [0.7333333333, 0.7857142857, 0.7586206897],
-            "rouge2": [0.4285714286, 0.4615384615, 0.4444444444],
-            "rouge3": [0.2307692308, 0.25, 0.24],
-            "rougeL": [0.5333333333, 0.5714285714, 0.5517241379],
-            "rougeLsum": [0.6666666667, 0.7142857143, 0.6896551724],
-        },
-    ),
-    (
-        (
-            "system a answer score\n"
-            "score answer a a run of topic\n"
-            "score run the a\n"
-            "topic topic score score a a answer"
-        ),
-        (
-            "the answer score\n"
-            "run topic the score topic of\n"
-            "score the system\n"
-            "of system run run score a"
-        ),
-        {
-            "rouge1": [0.5909090909, 0.7222222222, 0.65],
-            "rouge2": [0.1428571429, 0.1764705882, 0.1578947368],
-            "rouge3": [0.0, 0.0, 0.0],
-            "rougeL": [0.4090909091, 0.5, 0.45],
-            "rougeLsum": [0.5454545455, 0.6666666667, 0.6],
-        },
-    ),
-    (
-        (
-            "score run nugget answer\n"
-            "run nugget answer and\n"
-            "topic is run system of a of of\n"
-            "is system the score measure\n"
-            "answer answer the of\n"
-            "nugget topic measure measure topic of and nugget"
-        ),
-        (
-            "score is\n"
-            "run run run a score is run the\n"
-            "a system score of a\n"
-            "measure the a the measure of nugget\n"
-            "topic measure the\n"
-            "system measure run\n"
-            "is answer topic measure"
-        ),
-        {
-            "rouge1": [0.6363636364, 0.65625, 0.6461538462],
-            "rouge2": [0.15625, 0.1612903226, 0.1587301587],
-            "rouge3": [0.064516129, 0.0666666667, 0.0655737705],
-            "rougeL": [0.4848484848, 0.5, 0.4923076923],
-            "rougeLsum": [0.6363636364, 0.65625, 0.6461538462],
-        },
-    ),
-    (
-        "score a a score score score score\na of a and topic and\nscore and of nugget the system",
-        (
-            "of and nugget the nugget answer is\n"
-            "and answer nugget\n"
-            "of topic system nugget nugget nugget topic\n"
-            "measure system system run and"
-        ),
-        {
-            "rouge1": [0.4736842105, 0.4090909091, 0.4390243902],
-            "rouge2": [0.0555555556, 0.0476190476, 0.0512820513],
-            "rouge3": [0.0, 0.0, 0.0],
-            "rougeL": [0.3157894737, 0.2727272727, 0.2926829268],
-            "rougeLsum": [0.4736842105, 0.4090909091, 0.4390243902],
-        },
-    ),
-]
+ORACLE = json.loads((ROOT / "tests/data/texts/rouge_score.json").read_text("utf-8"))
+"""Texts with precision, recall and F of rouge-score 0.1.2, without stemming."""
 FORMS = {
     "rouge1": "RougeN(n=1, of={!r})",
     "rouge2": "RougeN(n=2, of={!r})",
@@ -224,11 +41,13 @@ def one_score(measure: str, text: str, *references: str, tokeniser: str = "alpha
 
 @pytest.mark.parametrize("kind", FORMS)
 def test_rouge_score(kind: str) -> None:
-    texts = {str(k): text for k, (text, _, _) in enumerate(ORACLE)}
-    judged = judge_summaries({"s": texts}, {str(k): row[1] for k, row in enumerate(ORACLE)})
+    texts, references = (
+        {str(k): pair[key] for k, pair in enumerate(ORACLE)} for key in ("text", "reference")
+    )
+    judged = judge_summaries({"s": texts}, references)
     for place, of in enumerate(("precision", "recall", "F")):
         (scores,) = evaluate_answers(judged, FORMS[kind].format(of)).values()
-        wanted = [row[2][kind][place] for row in ORACLE]
+        wanted = [pair["scores"][kind][place] for pair in ORACLE]
         assert scores.values[:, 0] == pytest.approx(wanted, abs=1e-9)
 
 
@@ -309,19 +128,6 @@ def test_subsequences_by_the_table(text: list[int], reference: list[int]) -> Non
     assert lcs_length(text, reference) == table[-1, -1]
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.text("abc \n", max_size=40), st.lists(st.text("abc \n", max_size=40), min_size=1, max_size=3)
-)
-def test_bounds(text: str, references: list[str]) -> None:
-    judged = judge_summaries({"s": {"q": text}, "r": {"q": references[0]}}, {"q": references})
-    wanted = ["RougeN", "RougeN(n=2, of='F')", "RougeS", "RougeSU(gap=1)", "RougeL", "RougeLsum"]
-    for measure, scores in evaluate_answers(judged, wanted).items():
-        assert ((scores.values >= 0) & (scores.values <= 1 + 1e-12)).all()
-        if "c" in references[0] and measure in {"RougeN", "RougeSU(gap=1)", "RougeL", "RougeLsum"}:
-            assert scores.values[0, 1] == pytest.approx(1)
-
-
 def test_tokenisers() -> None:
     assert one_score("RougeN", "The cat.", "the cat", tokeniser="whitespace") == 0
     assert one_score("RougeN", "The cat.", "the cat") == 1
@@ -330,9 +136,11 @@ def test_tokenisers() -> None:
     [scores] = evaluate_answers(judged, "RougeN(of='precision')").values()
     assert scores.values[0, 0] == pytest.approx(2 / 3)
     for wrong in ("porter", 3):
-        with pytest.raises(PolicyError, match="is none of alphanumeric, whitespace"):
+        with pytest.raises(
+            PolicyError, match="expected a function or one of: alphanumeric, whitespace"
+        ):
             judge_summaries({"s": {"q": "a"}}, {"q": "a"}, tokeniser=wrong)  # type: ignore[arg-type]
-    with pytest.raises(PolicyError, match="does not return a list of words"):
+    with pytest.raises(PolicyError, match="must return a list of words"):
         judge_summaries({"s": {"q": "a"}}, {"q": "a"}, tokeniser=len)  # type: ignore[arg-type]
 
 

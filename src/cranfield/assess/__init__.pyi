@@ -17,12 +17,15 @@ from .judges.comparison import (
 )
 from .pools.pool import pool as pool
 from .pools.pool import Pool as Pool, Unjudged as Unjudged
-from .judges.kin import KinBias as KinBias, kin_bias as kin_bias
+from .judges.self_preference import (
+    SelfPreference as SelfPreference,
+    self_preference as self_preference,
+)
 from .judges.rankings import JudgeRankings as JudgeRankings, judge_rankings as judge_rankings
 from .judges.reading import Judge as Judge, read_judges as read_judges
 from .judges.rankings import judges_as_runs as judges_as_runs
-from .estimates.means import CorrectedMeans as CorrectedMeans
-from .estimates.means import corrected_mean as corrected_mean
+from .estimates.means import PPIMeans as PPIMeans
+from .estimates.means import ppi_mean as ppi_mean
 from .sampling_designs import allocation as allocation
 from .estimates.means import stratified_mean as stratified_mean
 from .agreement.result import agreement_of as agreement_of
@@ -34,8 +37,8 @@ from .stops import Rule as Rule
 from .stops import Stopping as Stopping, Verdict as Verdict, stopping as stopping
 from .stops import stopping_by_topic as stopping_by_topic
 from .dealing import Sheets as Sheets, sheets as sheets
-from .estimates.scores import CorrectedScores as CorrectedScores
-from .estimates.scores import corrected_scores as corrected_scores
+from .estimates.scores import PPIScores as PPIScores
+from .estimates.scores import ppi_scores as ppi_scores
 from .pools.method import methods as methods, parse_method as parse_method
 from .pools.method import Method as Method
 from .pools.orders import Order as Order, order as order

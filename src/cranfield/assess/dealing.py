@@ -52,7 +52,7 @@ class Sheets(TableResult):
 
     name: ClassVar[str] = "sheets"
     columns: ClassVar[Columns] = {
-        "assessor": Column("Assessor who is to judge the document.", key=True),
+        "assessor": Column("Assessor of the document.", key=True),
         "topic": Column("Topic of the document.", key=True),
         "doc": Column("Document to judge.", key=True),
     }
@@ -93,7 +93,7 @@ class Sheets(TableResult):
         if len(self.assessors) > 1 and "{}" not in name:
             many = len(self.assessors)
             raise PolicyError(
-                f"{quoted(name)} is one file for {many} assessors; put {{}} in its name"
+                f"expected {{}} in the file name for {many} assessors, got {quoted(name)}"
             )
         form = format
         if form == "auto":
@@ -133,16 +133,17 @@ def sheets(
         A pool, an order, a sample, unjudged documents or the next documents; or a data frame with
         columns topic and doc, no document twice in a topic.
     arranged
-        Order of documents. `judging` (default): in the given order. `id`: by topic, then document
-        id. `shuffled`: topic by topic in random order, so that places do not reveal ranks.
+        Order of the documents on the sheets. `judging` (default): in the given order. `id`: by
+        topic, then document id. `shuffled`: topic by topic in random order, so that places do not
+        reveal ranks.
     assessors
-        Their number, or their names.
+        Number of assessors, or their names.
     by
-        What is dealt to the assessors. `document` (default): single documents of each topic, at
-        random and as evenly as possible; `topic`: whole topics, the largest first, each to the
-        assessor with the fewest documents.
+        How to distribute documents among the assessors. `document` (default): single documents of
+        each topic, at random and as evenly as possible; `topic`: whole topics, the largest first,
+        each to the assessor with the fewest documents.
     overlap
-        Proportion of the documents of each topic that several assessors get, from 0 to 1.
+        Proportion, from 0 to 1, of the documents of each topic that more than one assessor judges.
     each
         Number of assessors who get these; by default all.
     seed
@@ -169,7 +170,7 @@ def sheets(
     names = _names(assessors)
     share = numbers(overlap, "overlap")
     if share.ndim or not 0 <= share <= 1:
-        raise PolicyError(f"overlap must be a share from 0 to 1, not {overlap!r}")
+        raise PolicyError(f"overlap must be a proportion from 0 to 1, got {overlap!r}")
     several = len(names) if each is None else each
     check_whole("each", several, 1, len(names))
     frame = _pairs(documents).with_row_index("place")
@@ -224,11 +225,13 @@ _NO_ROWS = pl.DataFrame(
 def _pairs(documents: Any) -> pl.DataFrame:
     frame = documents.to_polars() if hasattr(documents, "to_polars") else documents
     if not isinstance(frame, pl.DataFrame) or not {"topic", "doc"} <= set(frame.columns):
-        raise PolicyError(f"{type(documents).__name__} has no columns topic and doc")
+        raise PolicyError(
+            f"expected a table with columns topic and doc, got {type(documents).__name__}"
+        )
     frame = frame.select(pl.col("topic", "doc").cast(pl.String))
     if frame.is_duplicated().any():
         topic, doc = frame.filter(frame.is_duplicated()).row(0)
-        raise PolicyError(f"document {quoted(doc)} of topic {quoted(topic)} is there twice")
+        raise PolicyError(f"document {quoted(doc)} of topic {quoted(topic)} occurs twice")
     return frame
 
 
@@ -238,8 +241,10 @@ def _names(assessors: Any) -> tuple[str, ...]:
         return tuple(str(k + 1) for k in range(assessors))
     names = tuple(assessors)
     if not names or len(set(names)) < len(names) or isinstance(assessors, str):
-        raise PolicyError("assessors are a number from 1, or different names")
+        raise PolicyError("assessors must be a positive integer or a list of different names")
     for name in names:
         if not isinstance(name, str) or not name or "/" in name or "\\" in name:
-            raise PolicyError(f"assessor {quoted(name)} has no name that a file could bear")
+            raise PolicyError(
+                f"the name of an assessor must be valid in a file name, got {quoted(name)}"
+            )
     return names

@@ -54,7 +54,7 @@ class EstimatedRelevant(TableResult):
         "topic": Column("Topic.", key=True),
         "pooled": Column("Number of documents in the pool."),
         "sampled": Column("Number of documents in the sample."),
-        "found": Column("Number of relevant documents in the sample."),
+        "relevant": Column("Number of relevant documents in the sample."),
         "estimate": Column("Estimated number of relevant documents in the pool."),
         "standard error": Column("Standard error of the estimate; null if unknown, or only as 0."),
     }
@@ -85,7 +85,7 @@ class EstimatedRelevant(TableResult):
         return [
             f"{counted(self.rows.height, 'topic')}:"
             f" {self.total:.1f}, standard error {error}, from"
-            f" {self.rows['found'].sum():,} found in a sample by {self.drawing}"
+            f" {self.rows['relevant'].sum():,} relevant in a sample by {self.drawing}"
         ]
 
 
@@ -105,7 +105,7 @@ def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> Estimat
     # Terms that cancel may leave a rounding error below 0.
     square[np.abs(square) < 1e-9] = 0.0
     error = np.sqrt(np.where(square < 0, np.nan, square))
-    counts = {"pooled": cells.size, "sampled": sampled, "found": hits}
+    counts = {"pooled": cells.size, "sampled": sampled, "relevant": hits}
     rows = pl.DataFrame(
         {
             "topic": pl.Series(topics, dtype=pl.String),
@@ -233,7 +233,9 @@ class Sample(Result):
         one = indices(first, "documents", len(self.pool))
         two = indices(second, "documents", len(self.pool))
         if one.size != two.size:
-            raise PolicyError(f"{one.size:,} documents cannot be paired with {two.size:,}")
+            raise PolicyError(
+                f"expected as many second documents as first, got {two.size:,} and {one.size:,}"
+            )
         return self.cells.joint(one, two)
 
     def again(self, seed: int) -> Sample:
@@ -247,8 +249,8 @@ class Sample(Result):
         Parameters
         ----------
         judgments
-            Whatever :func:`cranfield.read_qrels` takes. Grades below 0 count as 0: in judgments of
-            samples they mark documents that were not sampled.
+            In any form that :func:`cranfield.read_qrels` reads. Grades below 0 count as 0: in
+            judgments of samples they mark documents that were not sampled.
         unjudged
             How to treat sampled documents without a judgment: `error` (default) or `nonrelevant`.
 
@@ -265,7 +267,7 @@ class Sample(Result):
             doc = quoted(self.pool.docs[int(missing[0])])
             raise PolicyError(
                 f"{counted(missing.size, 'sampled document')} not judged (topic {quoted(topic)},"
-                f" document {doc}); unjudged='nonrelevant' takes them as not relevant"
+                f" document {doc}); unjudged='nonrelevant' counts them as not relevant"
             )
         return np.where(self.drawn, np.maximum(grades, 0), NOT_SAMPLED).astype(np.int32)
 

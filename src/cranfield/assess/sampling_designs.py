@@ -106,7 +106,7 @@ class Cells:
 
 
 def fixed_numbers(of_doc: Ints, topic: Ints, label: Ints, size: Ints, number: Ints) -> Cells:
-    """Take a fixed number of each cell."""
+    """Return the design of a fixed sample size per cell."""
 
     def numbers(t: int, random: Generator) -> Ints:
         return number[_of_topic(topic, t)]
@@ -226,7 +226,7 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
     options, needed = {"size": size, "strata": strata}, "strata" if DESIGNS[name].strata else "size"
     for option, value in options.items():
         if (value is None) == (option == needed):
-            needs = "needs" if option == needed else "takes no"
+            needs = "requires" if option == needed else "does not use"
             raise PolicyError(f"design {quoted(name)} {needs} {option}")
     if strata is None:
         if name == "stat":
@@ -235,10 +235,10 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
             _check_wanted("size", size)
         return size, f"{name}(size={size})"
     if not (isinstance(strata, Mapping) and strata):
-        raise PolicyError("strata map their last ranks to numbers or shares, such as {10: 1.0}")
+        raise PolicyError("strata must map last ranks to numbers or proportions, such as {10: 1.0}")
     for end, wanted in strata.items():
         check_whole("the last rank of a stratum", end, 1, DEEPEST)
-        _check_wanted(f"what is drawn to rank {end}", wanted)
+        _check_wanted(f"the sample size to rank {end}", wanted)
     ends = dict(sorted(strata.items()))
     return ends, f"{name}({', '.join(f'{end}={wanted}' for end, wanted in ends.items())})"
 
@@ -247,7 +247,7 @@ def _check_wanted(name: str, wanted: Any) -> None:
     whole = isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool)
     if not ((whole and wanted >= 1) or (isinstance(wanted, float) and 0 < wanted <= 1)):
         raise PolicyError(
-            f"{name} must be an integer from 1 or a share (0.1 is a tenth, 1.0 is all),"
+            f"{name} must be an integer from 1 or a proportion (0.1 is a tenth, 1.0 is all),"
             f" got {wanted!r}"
         )
 
@@ -299,11 +299,13 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, least: int = 2) -> Ints
     size = numbers(sizes, "sizes of strata")
     spread = numbers(spreads, "spreads of strata")
     if size.ndim != 1 or size.shape != spread.shape or not size.size:
-        raise PolicyError(f"sizes of shape {size.shape} do not fit spreads of {spread.shape}")
+        raise PolicyError(
+            f"sizes and spreads must have one shape, got {size.shape} and {spread.shape}"
+        )
     if not ((size >= 1) & (size <= MOST_ITEMS) & (size == np.trunc(size))).all():
-        raise PolicyError(f"sizes of strata are whole numbers from 1 to {MOST_ITEMS:,}")
+        raise PolicyError(f"sizes of strata must be integers from 1 to {MOST_ITEMS:,}")
     if not ((spread >= 0) & (spread <= WIDEST)).all():
-        raise PolicyError(f"spreads of strata are finite numbers from 0 to {WIDEST:g}")
+        raise PolicyError(f"spreads of strata must be finite numbers from 0 to {WIDEST:g}")
     check_whole("least", least, 0)
     low = np.minimum(least, size)
     check_whole("labels", labels, int(low.sum()), int(size.sum()))

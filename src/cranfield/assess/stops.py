@@ -72,9 +72,7 @@ class Rule(Spec):
 
 RULES: Registry[type[Rule]] = Registry(
     "stopping rule",
-    """
-    stops: RecallTest=CMH Knee Target Line=2399 Budget
-    """,
+    "stops",
     package="cranfield.assess",
     base=Rule,
 )
@@ -131,87 +129,6 @@ def _bend(seen: Seen, after: Ints) -> Floats:
     return out
 
 
-class Knee(Rule):
-    r"""Stops when the curve of relevant documents has bent enough.
-
-    With r(i) relevant documents after i judgments, s in all,
-    :math:`\rho = \max_i \frac{r(i)/i}{(1 + r(s) - r(i))/(s - i)}`; stops when
-    :math:`\rho \ge 156 - \min(r(s), 150)`, not before `least` judgments.
-    """
-
-    name = "Knee"
-    source = _SOURCE
-    words = "bend {value:.4g} of the curve, stops from {bound:.4g}"
-    least: int = parameter(100, integer(0), "judgments before which it does not stop")
-
-    def looks(self, seen: Seen, after: Ints) -> Looks:
-        value = _bend(seen, after)
-        bound = (156 - np.minimum(seen.found[after], 150)).astype(np.float64)
-        return value, bound, (value >= bound) & (after >= self.least)
-
-
-class Target(Rule):
-    """Stops when all targets were found, relevant documents of an earlier random sample.
-
-    Documents are drawn at random until as many relevant ones are found, the targets; then documents
-    are judged in some order. `targets` of :func:`stopping` marks them.
-    """
-
-    name = "Target"
-    source = _SOURCE
-    words = "{value:g} targets found, stops from {bound:g}"
-    wanted: int = parameter(10, integer(1), "number of targets")
-
-    def looks(self, seen: Seen, after: Ints) -> Looks:
-        if seen.targets is None:
-            raise PolicyError(f"{self} needs targets, which mark some of the judged documents")
-        value = np.r_[0, np.cumsum(seen.targets)][after].astype(np.float64)
-        bound = np.full(after.size, float(self.wanted))
-        return value, bound, value >= bound
-
-
-class Line(Rule):
-    """Stops when judgments exceed a multiple of the relevant documents found plus a constant.
-
-    With the default numbers it is the rule 2399 of the paper.
-    """
-
-    name = "Line"
-    source = _SOURCE
-    words = "{value:g} judged, stops from {bound:g}"
-    each: float = parameter(1.2, number(0), "judgments for each relevant document")
-    more: float = parameter(2399, number(0), "judgments besides these")
-
-    def looks(self, seen: Seen, after: Ints) -> Looks:
-        value = after.astype(np.float64)
-        bound = np.asarray(self.each * seen.found[after] + self.more, dtype=np.float64)
-        return value, bound, value >= bound
-
-
-class Budget(Rule):
-    """Stops at a bend of 6, as of :class:`Knee`, when enough is judged, or at 75% of the pool.
-
-    Enough are ten times as many documents as a random sample needs to have one relevant document
-    on average: s >= 10 N / r(s) of N documents.
-    """
-
-    name = "Budget"
-    source = _SOURCE
-    words = "{value:g} judged, stops from {bound:g}"
-    bend: float = parameter(6.0, number(0), "bend from which it may stop")
-    draws: float = parameter(10.0, number(0), "random documents' worth of relevant ones")
-    share: float = parameter(0.75, number(0, 1), "share of the pool at which it stops anyway")
-
-    def looks(self, seen: Seen, after: Ints) -> Looks:
-        relevant = seen.found[after]
-        enough = np.full(after.size, np.inf)
-        bent = (_bend(seen, after) >= self.bend) & (relevant > 0)
-        enough[bent] = self.draws * seen.total / relevant[bent]
-        value = after.astype(np.float64)
-        bound = np.minimum(enough, self.share * seen.total)
-        return value, bound, value >= bound
-
-
 class RecallTest(Rule):
     r"""Stops when the last judgments had too few relevant documents for a recall below the target.
 
@@ -226,10 +143,11 @@ class RecallTest(Rule):
     """
 
     name = "RecallTest"
+    aliases = ("CMH",)
     source = "Callaghan and Müller-Hansen (2020)"
-    words = "least p {value:.4g} of all urns (no p-value), stops below {bound:.4g}"
+    words = "smallest p {value:.4g} over all urns (not a p-value), stops below {bound:.4g}"
     recall: float = parameter(0.95, TRUE_SHARE, "target recall of the pool")
-    confidence: float = parameter(0.95, TRUE_SHARE, "1 minus the bound of the least p")
+    confidence: float = parameter(0.95, TRUE_SHARE, "1 minus the bound of the smallest p")
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
         value = np.ones(after.size)
@@ -282,6 +200,88 @@ def _log_choose(n: Ints, k: Ints) -> Floats:
     return out
 
 
+class Knee(Rule):
+    r"""Stops when the curve of relevant documents has bent enough.
+
+    With r(i) relevant documents after i judgments, s in all,
+    :math:`\rho = \max_i \frac{r(i)/i}{(1 + r(s) - r(i))/(s - i)}`; stops when
+    :math:`\rho \ge 156 - \min(r(s), 150)`, not before `least` judgments.
+    """
+
+    name = "Knee"
+    source = _SOURCE
+    words = "bend {value:.4g} of the curve, stops from {bound:.4g}"
+    least: int = parameter(100, integer(0), "minimum number of judgments")
+
+    def looks(self, seen: Seen, after: Ints) -> Looks:
+        value = _bend(seen, after)
+        bound = (156 - np.minimum(seen.found[after], 150)).astype(np.float64)
+        return value, bound, (value >= bound) & (after >= self.least)
+
+
+class Target(Rule):
+    """Stops when all targets were found, relevant documents of an earlier random sample.
+
+    Documents are drawn at random until as many relevant ones are found, the targets; then documents
+    are judged in some order. `targets` of :func:`stopping` marks them.
+    """
+
+    name = "Target"
+    source = _SOURCE
+    words = "{value:g} targets found, stops from {bound:g}"
+    wanted: int = parameter(10, integer(1), "number of targets")
+
+    def looks(self, seen: Seen, after: Ints) -> Looks:
+        if seen.targets is None:
+            raise PolicyError(f"{self} requires targets, one mark for each judged document")
+        value = np.r_[0, np.cumsum(seen.targets)][after].astype(np.float64)
+        bound = np.full(after.size, float(self.wanted))
+        return value, bound, value >= bound
+
+
+class Line(Rule):
+    """Stops when judgments exceed a multiple of the relevant documents found plus a constant.
+
+    With the default numbers it is the rule 2399 of the paper.
+    """
+
+    name = "Line"
+    aliases = ("2399",)
+    source = _SOURCE
+    words = "{value:g} judged, stops from {bound:g}"
+    each: float = parameter(1.2, number(0), "judgments for each relevant document")
+    more: float = parameter(2399, number(0), "additional judgments")
+
+    def looks(self, seen: Seen, after: Ints) -> Looks:
+        value = after.astype(np.float64)
+        bound = np.asarray(self.each * seen.found[after] + self.more, dtype=np.float64)
+        return value, bound, value >= bound
+
+
+class Budget(Rule):
+    """Stops at a bend of 6, as of :class:`Knee`, when enough is judged, or at 75% of the pool.
+
+    Enough are ten times as many documents as a random sample needs to have one relevant document
+    on average: s >= 10 N / r(s) of N documents.
+    """
+
+    name = "Budget"
+    source = _SOURCE
+    words = "{value:g} judged, stops from {bound:g}"
+    bend: float = parameter(6.0, number(0), "minimum bend of the gain curve")
+    draws: float = parameter(10.0, number(0), "number of relevant documents in a random sample")
+    share: float = parameter(0.75, number(0, 1), "proportion of the pool at which it always stops")
+
+    def looks(self, seen: Seen, after: Ints) -> Looks:
+        relevant = seen.found[after]
+        enough = np.full(after.size, np.inf)
+        bent = (_bend(seen, after) >= self.bend) & (relevant > 0)
+        enough[bent] = self.draws * seen.total / relevant[bent]
+        value = after.astype(np.float64)
+        bound = np.minimum(enough, self.share * seen.total)
+        return value, bound, value >= bound
+
+
 class _ByRule(dict[str, int | None]):
     """A dictionary with any text form of a rule as a key."""
 
@@ -300,7 +300,7 @@ class Verdict:
     ----------
     rule
         The rule, as text.
-    judged, found
+    judged, relevant
         Judgments so far, and relevant documents among them.
     stop
         Whether to stop.
@@ -312,7 +312,7 @@ class Verdict:
 
     rule: str
     judged: int
-    found: int
+    relevant: int
     stop: bool
     value: float
     bound: float
@@ -329,8 +329,8 @@ class Stopping(Result):
         The rules.
     total
         Number of documents of the pool.
-    after, found
-        The columns judged and found, at each number of judgments; shape (looks,).
+    after, relevant
+        The columns judged and relevant, at each number of judgments; shape (looks,).
     value, bound, stop
         The columns of that name; shape (rules, looks).
     """
@@ -339,7 +339,7 @@ class Stopping(Result):
     columns: ClassVar[Columns] = {
         "rule": Column("Stopping rule.", key=True),
         "judged": Column("Number of judgments so far.", key=True),
-        "found": Column("Number of relevant documents among them."),
+        "relevant": Column("Number of relevant documents among them."),
         "value": Column("Statistic of the rule."),
         "bound": Column("Value of the statistic at which the rule stops."),
         "stop": Column("Whether the rule stops here; after more judgments it may not."),
@@ -348,7 +348,7 @@ class Stopping(Result):
     rules: tuple[Rule, ...]
     total: int
     after: Ints
-    found: Ints
+    relevant: Ints
     value: Floats
     bound: Floats
     stop: Bools
@@ -363,7 +363,7 @@ class Stopping(Result):
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """Return the decision of each rule after the last number of judgments."""
-        last = int(self.after[-1]), int(self.found[-1])
+        last = int(self.after[-1]), int(self.relevant[-1])
         verdicts = []
         for k, rule in enumerate(self.rules):
             value, bound = float(self.value[k, -1]), float(self.bound[k, -1])
@@ -386,7 +386,7 @@ class Stopping(Result):
             {
                 "rule": np.repeat([str(rule) for rule in self.rules], self.after.size),
                 "judged": np.tile(self.after, many),
-                "found": np.tile(self.found, many),
+                "relevant": np.tile(self.relevant, many),
                 "value": self.value.ravel(),
                 "bound": self.bound.ravel(),
                 "stop": self.stop.ravel(),
@@ -440,14 +440,16 @@ def stopping(
     check_whole("total", total, 1, DEEPEST)
     check_whole("every", every, 1, DEEPEST)
     if grades.ndim != 1 or np.isnan(grades).any():
-        raise PolicyError("labels are grades of one topic in a row, and none is NaN")
+        raise PolicyError("labels must be a one-dimensional sequence of grades without NaN")
     if grades.size > total:
-        raise PolicyError(f"{grades.size:,} documents are judged, of a pool of {total:,}")
+        raise PolicyError(f"expected at most {total:,} judged documents, got {grades.size:,}")
     marks = None
     if targets is not None:
         marks = numbers(targets, "targets") > 0
         if marks.shape != grades.shape:
-            raise PolicyError(f"targets are {marks.size:,} marks for {grades.size:,} labels")
+            raise PolicyError(
+                f"expected {grades.size:,} targets, one per label, got {marks.size:,}"
+            )
     after = np.unique(np.r_[np.arange(every, grades.size + 1, every), grades.size])
     seen = Seen(grades >= rel, int(total), marks)
     value, bound, stop = np.zeros((3, len(parsed), after.size))

@@ -29,7 +29,7 @@ def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
 
 
 def best(values: Floats, lower_is_better: bool = False) -> Bools:
-    """Tell which values are the best one; none where all are NaN."""
+    """Return True for the best values; False everywhere if all are NaN."""
     values = without_noise(values)
     return np.asarray(values == values[best_first(values, lower_is_better)[0]])
 

@@ -1,6 +1,6 @@
-"""What goes wrong, with the checks of arguments that find it.
+"""Errors, warnings, and checks of arguments.
 
-Commands check what they are given before they load NumPy.
+Commands check arguments before they load NumPy.
 """
 
 from __future__ import annotations
@@ -81,64 +81,64 @@ class InputError(CranfieldError):
 Kind = TypeVar("Kind", bound=InputError)
 
 
-def told_again(error: InputError, kind: type[Kind], source: str | None = None) -> Kind:
-    """Make an error of another kind of one of input, or say that it is of another source."""
+def converted_error(error: InputError, kind: type[Kind], source: str | None = None) -> Kind:
+    """Return the error as another kind of input error, or with another source."""
     source = error.source if source is None else source
     return kind(error.reason, source=source, line=error.line, topic=error.topic, doc=error.doc)
 
 
 class MeasureError(CranfieldError, ValueError):
-    """A measure's name, parameter or cutoff that does not exist or does not fit."""
+    """An unknown measure, or an invalid parameter or cutoff of one."""
 
 
 class PolicyError(CranfieldError, ValueError):
-    """A policy or option with an unknown name or an impossible value."""
+    """A policy or option with an unknown name or an invalid value."""
 
 
 class ArgumentError(PolicyError, TypeError):
-    """An argument of a wrong type, one that does not exist, or one that is missing."""
+    """An argument of a wrong type, an unknown argument, or a missing one."""
 
 
 class ForkError(CranfieldError, RuntimeError):
-    """A process was forked while threads were at work, and nothing can be done in it."""
+    """A process was forked after Polars had started threads, and cannot evaluate anything."""
 
 
 class MissingDependencyError(CranfieldError, ImportError):
-    """An optional package is needed for what was asked."""
+    """An optional package is required and not installed."""
 
 
 class CranfieldWarning(UserWarning):
-    """Input that can be read, but that its owner should look at; said in one printable line."""
+    """Warning about input that is readable but suspicious: one short printable line."""
 
     def __init__(self, text: object = "") -> None:
         super().__init__(one_line(str(text)))
 
 
-_KEPT: ContextVar[list[str] | None] = ContextVar("kept", default=None)
+_COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 def warn(text: str, stacklevel: int = 1) -> None:
-    """Warn of input, or keep that for who asked: see :func:`kept_warnings`."""
-    kept = _KEPT.get()
-    if kept is None:
+    """Issue a warning, or collect it within :func:`collected_warnings`."""
+    collected = _COLLECTED.get()
+    if collected is None:
         warnings.warn(CranfieldWarning(text), stacklevel=stacklevel + 1)
     else:
-        kept.append(one_line(text))
+        collected.append(one_line(text))
 
 
 @contextmanager
-def kept_warnings() -> Iterator[list[str]]:
-    """Keep what this thread warns of, and no other one does, so that it can be said in order."""
-    kept: list[str] = []
-    token = _KEPT.set(kept)
+def collected_warnings() -> Iterator[list[str]]:
+    """Collect the warnings of this thread, to be issued later and in order."""
+    collected: list[str] = []
+    token = _COLLECTED.set(collected)
     try:
-        yield kept
+        yield collected
     finally:
-        _KEPT.reset(token)
+        _COLLECTED.reset(token)
 
 
 def quoted(value: object, limit: int = 60) -> str:
-    """Show text from a file in one safe, short piece: control characters escaped, cut at `limit`.
+    """Return text for a message: quoted, control characters escaped, cut at `limit`.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def quoted(value: object, limit: int = 60) -> str:
 
 
 def optional_module(name: str, package: str = "", install: str = "", user: str = "this") -> Any:
-    """Import a module of an optional package, or say who needs it and how to install it."""
+    """Import a module of an optional package, or raise an error that says how to install it."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -172,7 +172,7 @@ for _public in (
 
 
 def plain_repr(value: Any, limit: int = 60) -> str:
-    """Show a value in one short piece; even one that Python refuses to write out."""
+    """Return a short repr of any value, even of an integer that Python refuses to print."""
     try:
         text = repr(value)
     except ValueError:
@@ -181,11 +181,11 @@ def plain_repr(value: Any, limit: int = 60) -> str:
 
 
 def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    """Refuse what is no whole number within limits."""
+    """Refuse anything but an integer from least to most."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
-        limits = f"from {least}" if most is None else f"from {least} to {most:,}"
-        raise PolicyError(f"{name} must be an integer {limits}, got {plain_repr(value)}")
+        bounds = f"from {least}" if most is None else f"from {least} to {most:,}"
+        raise PolicyError(f"{name} must be an integer {bounds}, got {plain_repr(value)}")
 
 
 def check_several(name: str, value: object) -> None:
@@ -209,16 +209,16 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
 
 
 def check_share(name: str, value: Any) -> None:
-    """Refuse what is no number, of whatever type, between 0 and 1, both excluded."""
+    """Refuse anything but a number between 0 and 1, both excluded."""
     # Fractions cannot be written like other numbers before Python 3.12; no whole one is between.
     number = isinstance(value, Real) and not isinstance(value, Rational)
     if not number or not 0 < float(value) < 1:
-        said = str(value) if number else repr(value)
-        raise PolicyError(f"{name} must be a number between 0 and 1, got {said}")
+        shown = str(value) if number else repr(value)
+        raise PolicyError(f"{name} must be a number between 0 and 1, got {shown}")
 
 
 def as_array(values: Any, message: str, kind: Any = None) -> NDArray[Any]:
-    """Make an array, or refuse rows of different lengths, and text where numbers should be."""
+    """Return an array; refuse rows of different lengths, and text instead of numbers."""
     import numpy as np
 
     try:
@@ -228,7 +228,7 @@ def as_array(values: Any, message: str, kind: Any = None) -> NDArray[Any]:
 
 
 def has_numbers(array: NDArray[Any]) -> bool:
-    """Tell whether an array has real numbers only; fractions are, too."""
+    """Return True if all entries are real numbers, fractions included."""
     if array.dtype == object:
         return all(isinstance(entry, Real) for entry in array.ravel())
     return array.dtype.kind in "biuf"
@@ -239,7 +239,7 @@ def numbers(values: Any, what: str) -> Floats:
 
     >>> numbers("x", "scores")
     Traceback (most recent call last):
-    cranfield.PolicyError: scores are numbers, not 'x'
+    cranfield.PolicyError: scores must be numbers, got 'x'
     """
     import numpy as np
 
@@ -249,7 +249,7 @@ def numbers(values: Any, what: str) -> Floats:
             return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
         # The message would take longer than all else.
         return np.asarray(values, dtype=np.float64)
-    wrong = f"{what} are numbers, not {quoted(values)}"
+    wrong = f"{what} must be numbers, got {quoted(values)}"
     array = as_array(values, wrong)
     if not has_numbers(array):
         raise PolicyError(wrong)
@@ -261,15 +261,15 @@ def indices(values: Any, what: str, size: int) -> Indices:
 
     >>> indices([0, 3], "the first systems", 2)
     Traceback (most recent call last):
-    cranfield.PolicyError: the first systems are indices from 0 to 1, not 3
+    cranfield.PolicyError: the first systems must be indices from 0 to 1, got 3
     """
     import numpy as np
 
-    wrong = f"{what} are a list of indices from 0 to {size - 1}, not {quoted(values)}"
+    wrong = f"{what} must be a list of indices from 0 to {size - 1}, got {quoted(values)}"
     array = as_array(values, wrong)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise PolicyError(wrong)
     outside = array[(array < 0) | (array >= size)]
     if outside.size:
-        raise PolicyError(f"{what} are indices from 0 to {size - 1}, not {outside[0]}")
+        raise PolicyError(f"{what} must be indices from 0 to {size - 1}, got {outside[0]}")
     return array.astype(np.intp)

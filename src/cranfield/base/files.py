@@ -74,7 +74,7 @@ def whole_file(
 
 
 def _followed(path: Path) -> tuple[Path, int | None]:
-    """Follow links to what is to be written: a path, or a stream such as `/dev/stdout`."""
+    """Follow links to the output: a path, or a stream such as `/dev/stdout`."""
     for _ in range(_LINKS):
         if not path.is_symlink():
             break
@@ -89,7 +89,7 @@ def _followed(path: Path) -> tuple[Path, int | None]:
 def whole_folder(
     path: str | PathLike[str], *, private: bool = False, synced: bool = False
 ) -> Iterator[Path]:
-    """Make a folder beside its place, which takes its name only when it is complete.
+    """Yield a temporary folder that gets its final name only when it is complete.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def whole_folder(
     except (OSError, ValueError) as error:
         raise _refused(Path(fspath(path)), error, "made") from error
     if taken:
-        raise PolicyError(f"{quoted(path)} is there already, and is no empty folder")
+        raise PolicyError(f"{quoted(path)} already exists and is not empty")
     try:
         yield building
         if not private:

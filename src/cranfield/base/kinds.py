@@ -67,7 +67,7 @@ class Flag:
         import numpy as np
 
         if not isinstance(value, (bool, np.bool_)):
-            raise PolicyError(f"{name} is True or False, not {value!r}")
+            raise PolicyError(f"{name} must be True or False, got {value!r}")
 
 
 @dataclass(frozen=True)

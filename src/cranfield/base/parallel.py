@@ -57,7 +57,7 @@ def own_threads() -> int:
 
 @contextmanager
 def at_most(threads: int | None) -> Iterator[None]:
-    """Let so many threads work on what this one does meanwhile; None changes nothing."""
+    """Limit the threads that this thread may use meanwhile; None changes nothing."""
     before = getattr(_THIS, "own", None)
     _THIS.own = threads or before
     try:
@@ -68,10 +68,10 @@ def at_most(threads: int | None) -> Iterator[None]:
 
 @contextmanager
 def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Make a pool of threads that share a work: each of them works alone on its parts.
+    """Yield a pool of threads, each of which starts no further threads.
 
-    A generator may hold it that is closed before its end. Then nothing waits for the threads: what
-    closes it may be the garbage collector, in any thread at any moment, even in one of these.
+    If the generator that holds the pool is closed before its end, nothing waits for the threads:
+    the garbage collector may close it in any thread at any moment, even in one of the pool.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -88,14 +88,14 @@ def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
 def in_threads(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> list[Result]:
-    """Apply a function to parts, in so many threads, or one for each processor."""
+    """Apply a function to parts in `jobs` threads, by default one per processor."""
     return list(one_by_one(function, parts, jobs))
 
 
 def one_by_one(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> Generator[Result, None, None]:
-    """Do the same, with each result as soon as it and those before it are there."""
+    """Yield the same results, each as soon as it and all before it are available."""
 
     work = list(parts)
     threads = min(len(work), jobs or processors())
@@ -109,25 +109,25 @@ def one_by_one(
 def as_they_come(
     function: Callable[[Part], Result], parts: Iterable[Part], threads: int
 ) -> Generator[Result, None, None]:
-    """Do the same with parts that are only asked for while others are worked on.
+    """Yield the same results, requesting further parts while threads work on others.
 
-    At most one part more than there are threads is held at a time. What goes wrong while a part is
-    made comes after the results of all parts before it.
+    At most one part more than there are threads is in memory at a time. An error of the iterable
+    is raised after the results of all parts before it.
     """
-    made = _made(parts)
+    checked = _with_errors(parts)
     # One part alone needs no other thread.
-    ahead = [] if threads <= 1 else list(islice(made, 2))
-    alone, made = len(ahead) < 2, chain(ahead, made)
+    ahead = [] if threads <= 1 else list(islice(checked, 2))
+    alone, checked = len(ahead) < 2, chain(ahead, checked)
     del ahead
     if alone:
-        for part, error in made:
+        for part, error in checked:
             if error is not None:
                 raise error
             yield function(part)
         return
     waiting: deque[Future[Result]] = deque()
     with pool_of(threads) as pool:
-        for part, error in made:
+        for part, error in checked:
             if error is None:
                 waiting.append(pool.submit(function, part))
             del part
@@ -139,8 +139,8 @@ def as_they_come(
             yield waiting.popleft().result()
 
 
-def _made(parts: Iterable[Part]) -> Iterator[tuple[Any, Exception | None]]:
-    """Go through parts; an error comes in place of the part that could not be made."""
+def _with_errors(parts: Iterable[Part]) -> Iterator[tuple[Any, Exception | None]]:
+    """Yield each part with None, and an error of the iterable with no part."""
     try:
         for part in parts:
             yield part, None
@@ -195,7 +195,7 @@ Task = TypeVar("Task")
 Named = Iterable[tuple[Name, Task]]
 
 MOST_JOBS = 100_000
-"""More workers than any cluster has."""
+"""Maximum number of jobs: more than any cluster has."""
 
 _KILLED = {"KilledWorker", "WorkerCrashedError"}
 """Errors of Dask and Ray, by name since they may not be installed, if a worker is killed."""
@@ -240,7 +240,7 @@ def computed(
     CranfieldError
         If a worker is killed, for example for lack of memory.
     """
-    if backend == "serial" or (backend is None and jobs == 1 and not surrounded()):
+    if backend == "serial" or (backend is None and jobs == 1 and not has_joblib_backend()):
         for name, task in tasks:
             yield name, function(shared, task)
         return
@@ -256,7 +256,7 @@ def computed(
             ) from error
 
 
-def surrounded() -> bool:
+def has_joblib_backend() -> bool:
     """Return whether the caller chose a backend for all of joblib."""
     if "joblib" not in sys.modules:
         return False
@@ -310,7 +310,7 @@ class _Call:
 def _chosen_backend(jobs: int, backend: str | None) -> Iterator[None]:
     import joblib
 
-    if backend is None and surrounded():
+    if backend is None and has_joblib_backend():
         yield
     elif backend == "dask":
         with _dask_client(jobs) as client, joblib.parallel_config("dask", client=client):

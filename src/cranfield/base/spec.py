@@ -13,10 +13,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from importlib import import_module
 from inspect import getdoc
 from math import isfinite, ulp
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from cranfield.base.errors import PolicyError, plain_repr, quoted
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Check = Callable[[Any], Any]
-"""Returns the value in its canonical form, or raises ValueError saying what is wanted."""
+"""Returns the value in its canonical form, or raises ValueError that describes valid values."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def parameter(default: Any, check: Check, doc: str) -> Any:
 def integer(low: int, high: int = 10**9) -> Check:
     def check(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, Integral):
-            raise ValueError(f"an integer of at least {low}")
+            raise ValueError(f"an integer >= {low}")
         if not low <= int(value) <= high:
             raise ValueError(f"an integer from {low} to {high}")
         return int(value)
@@ -57,9 +59,9 @@ def number(
     low: float, high: float = float("inf"), *, open_low: bool = False, open_high: bool = False
 ) -> Check:
     """Finite numbers from low to high, ends included unless open."""
-    wanted = f"a number {'above' if open_low else 'of at least'} {low:g}"
+    wanted = f"a number {'>' if open_low else '>='} {low:g}"
     if isfinite(high):
-        wanted += f" and {'below' if open_high else 'at most'} {high:g}"
+        wanted += f" and {'<' if open_high else '<='} {high:g}"
 
     def check(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, Real):
@@ -133,7 +135,7 @@ def checked(
         return check(value)
     except ValueError as error:
         shown = quoted(value) if isinstance(value, str) else plain_repr(value)
-        raise wrong(f"{measure}: {name}={shown} is not {error}") from None
+        raise wrong(f"{measure}: {name} must be {error}, got {shown}") from None
 
 
 def short(value: float) -> str:
@@ -200,7 +202,7 @@ class Shares:
 
 
 def shares(value: Any) -> Shares:
-    wanted = "a mapping of names to numbers of at least 0, such as {'a': 2, 'b': 1}"
+    wanted = "a mapping of names to numbers >= 0, such as {'a': 2, 'b': 1}"
     if isinstance(value, Shares):
         return value
     if not isinstance(value, Mapping) or not value:
@@ -223,7 +225,7 @@ def shares(value: Any) -> Shares:
 class Spec:
     """Base class of named components with declared parameters, such as measures.
 
-    It cannot be changed; calling it with parameters makes another one. Equality and hash go by the
+    It is immutable; calling it with parameters returns a changed copy. Equality and hash go by the
     text form, which shows the parameters that are not the default.
     """
 
@@ -258,7 +260,7 @@ class Spec:
         vars(self)[name] = checked(self.called(), name, value, check, self.error)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{self} cannot be changed; {self.called()}({name}=...) is new")
+        raise AttributeError(f"{self} is immutable; create a new one: {self.called()}({name}=...)")
 
     def __call__(self, /, **parameters: Any) -> Self:
         """Return the same with other parameters."""
@@ -293,7 +295,7 @@ class Spec:
         return list(cls.parameters)
 
     def shown(self, but: str = "") -> str:
-        """Return the parameters that are not the default, in brackets; `but` one is left out."""
+        """Return the parameters that are not the default, in brackets; without `but`."""
         shown = [
             f"{name}={text_of(value)}"
             for name, one in self.parameters.items()
@@ -352,9 +354,9 @@ def literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
             f"{quoted(text)}: expected a number, a fraction such as 1/3, a 'text' or a {{mapping}}"
         ) from None
     if isinstance(value, (set, tuple, list, bytes, complex)):
-        raise error(f"{quoted(text)}: {type(value).__name__} values have no use here")
+        raise error(f"{quoted(text)}: {type(value).__name__} values are not supported")
     if isinstance(value, dict) and isinstance(node, ast.Dict) and len(value) < len(node.keys):
-        raise error(f"{quoted(text)}: a mapping has a key twice")
+        raise error(f"{quoted(text)}: duplicate key in a mapping")
     return value
 
 
@@ -367,23 +369,39 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
-def homes_of(listed: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Read a list of names by module: the module of each name, and what other names mean.
+_DECLARED = r"""\n(?:
+    @(?:{})\b (?:  # a decorator: its name and aliases, or else those of the function
+        \(\s* "([^"\n]+)" (?:,\s* aliases=(\([^)]*\)))?
+        | .*? \ndef[ ](\w+)
+    )
+    | [ ]{{4}}name[ ]=[ ] "([^"\n]+)" (?=\n) (?:\n[ ]{{4}}aliases[^=\n]*=[ ] (\([^)]*\)))?
+)"""
+_ROOT = Path(__file__).parents[2]
 
-    >>> homes_of("dcg: DCG=CG nDCG")
-    ({'DCG': 'dcg', 'nDCG': 'dcg'}, {'CG': 'DCG'})
+
+def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what a module declares, read from its source: names with their aliases.
+
+    A class declares itself by `name = "..."`, with `aliases = (...)` on the next line if there are
+    any. A decorator declares a class or function by the name that is its first argument, with
+    `aliases=(...)` as the next one, or else by the name of the function.
+
+    Parameters
+    ----------
+    decorators
+        Names of decorators that declare, separated by blanks.
+
+    Examples
+    --------
+    >>> next(declarations("cranfield.measures.ranked.precision", "measure"))
+    ('P', ('Precision',))
     """
-    home: dict[str, str] = {}
-    aliases: dict[str, str] = {}
-    module = ""
-    for word in listed.split():
-        if word.endswith(":"):
-            module = word.removesuffix(":")
-        else:
-            name, *others = word.split("=")
-            home[name] = module
-            aliases |= dict.fromkeys(others, name)
-    return home, aliases
+    pattern = _DECLARED.format("|".join(decorators.split()) or "-")
+    source = _ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text("utf-8")
+    for found in re.finditer(pattern, source, re.DOTALL | re.VERBOSE):
+        name, aliases, function, own_name, own_aliases = found.groups()
+        declared = name or own_name or function.replace("_", "-")
+        yield declared, ast.literal_eval(aliases or own_aliases or "()")
 
 
 T = TypeVar("T")
@@ -393,15 +411,21 @@ S = TypeVar("S", bound=Spec)
 class Registry(MutableMapping[str, T]):
     """Ordered mapping of names to components of one kind; modules are imported on first access.
 
+    A component is declared in its module, by a class or a decorator. Names and aliases are read
+    from there without loading the module, so that a list of names comes at once: see
+    :func:`declarations`.
+
     Parameters
     ----------
     noun
         Singular noun for messages, such as `measure`.
-    listed
-        Modules, each followed by the names that it defines: `module: Name Name=alias`. The module
-        defines a class or function of that name, or adds the component to the registry itself.
+    modules
+        Modules that declare components, separated by blanks, in the order of the list; `*` stands
+        for any part of a name.
     package
         The package of these modules.
+    decorators
+        Names of decorators that declare components, separated by blanks.
     base
         Base class of all of them, if they are classes.
     things
@@ -424,9 +448,10 @@ class Registry(MutableMapping[str, T]):
     def __init__(
         self,
         noun: str,
-        listed: str = "",
+        modules: str = "",
         *,
         package: str = "",
+        decorators: str = "",
         base: type[Any] | None = None,
         things: Mapping[str, T] | None = None,
         aliases: Mapping[str, str] | None = None,
@@ -435,13 +460,40 @@ class Registry(MutableMapping[str, T]):
         self.noun = noun
         self.base = base
         self.error: type[ValueError] = getattr(base, "error", error)
-        homes, other_names = homes_of(listed)
-        self.homes = {
-            name: module if module.startswith("cranfield.") else f"{package}.{module}"
-            for name, module in homes.items()
-        }
-        self.aliases = other_names | {**(aliases or {})}
+        self._listed, self._package = modules.split(), package
+        self.decorators = decorators
         self.entered: dict[str, T] = {**(things or {})}
+        self._of_things = {**(aliases or {})}
+
+    @cached_property
+    def modules(self) -> list[str]:
+        """The modules that declare components, in order."""
+        modules = []
+        for listed in self._listed:
+            name = listed if listed.startswith("cranfield.") else f"{self._package}.{listed}"
+            paths = sorted(_ROOT.glob(f"{name.replace('.', '/')}.py")) if "*" in name else ()
+            parts = [path.relative_to(_ROOT).with_suffix("").parts for path in paths]
+            modules += [".".join(names) for names in parts] or [name]
+        return modules
+
+    @cached_property
+    def _declared(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        return [
+            (name, module, aliases)
+            for module in self.modules
+            for name, aliases in declarations(module, self.decorators)
+        ]
+
+    @cached_property
+    def homes(self) -> dict[str, str]:
+        """The module that declares each component, by name."""
+        return {name: module for name, module, _ in self._declared}
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """Other names, each with the name that it means."""
+        declared = {alias: name for name, _, aliases in self._declared for alias in aliases}
+        return declared | self._of_things
 
     def __getitem__(self, name: str) -> T:
         if name not in self.entered and name in self.homes:

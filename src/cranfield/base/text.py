@@ -53,7 +53,7 @@ LESS_LIKE = 0.15
 
 
 def nearest(name: object, known: Iterable[str], most: int = 3) -> list[str]:
-    """Find the names that may have been meant, the nearest one first, whatever their case.
+    """Return the names that may have been meant, the nearest one first, ignoring case.
 
     Examples
     --------
@@ -120,7 +120,7 @@ _LATEX = {
 
 
 def plain(text: str) -> str:
-    """Escape what is not printable, so that a terminal shows it instead of obeying it."""
+    """Escape unprintable characters, so that a terminal shows them instead of obeying them."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -131,7 +131,7 @@ _LONGEST = 500
 
 
 def one_line(text: str, limit: int = _LONGEST) -> str:
-    r"""Escape what is not printable, and cut what is too long in its middle.
+    r"""Escape unprintable characters, and shorten long text in its middle.
 
     Where a message begins and ends says most: the file, and what helps.
 

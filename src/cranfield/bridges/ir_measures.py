@@ -18,7 +18,7 @@ from ir_measures.util import QrelsConverter, RunConverter
 
 from cranfield.base.errors import CranfieldError
 from cranfield.collection.files.reading import read_qrels
-from cranfield.evaluation.of_runs import evaluate
+from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.measures.grammar import parse_measure, parse_measures
 from cranfield.scores.averages import Averages
 

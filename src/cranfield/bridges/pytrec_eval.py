@@ -1,4 +1,4 @@
-"""The interface of pytrec_eval, so that code that was written for it changes one import.
+"""Interface of pytrec_eval: code written for it needs to change one import only.
 
     import cranfield.bridges.pytrec_eval as pytrec_eval
 
@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.base.errors import InputError, MeasureError, quoted
+from cranfield.measures.aliases import FAMILIES, NICKNAMES, SINGLE, trec_name
 from cranfield.measures.grammar import parse_measures
-from cranfield.measures.other_names import FAMILIES, NICKNAMES, SINGLE, trec_name
 
 if TYPE_CHECKING:
     from cranfield.collection.policies import Unjudged
@@ -235,7 +235,7 @@ class RelevanceEvaluator:
         >>> RelevanceEvaluator({"1": {"d1": 1}}, ["recip_rank"]).evaluate({"1": {}})
         {'1': {'recip_rank': 0.0}}
         """
-        from cranfield.evaluation.of_runs import evaluate
+        from cranfield.evaluation.evaluate_runs import evaluate
 
         topics = [topic for topic in scores or () if topic in self._topics]
         if scores is None or not topics:

@@ -1,4 +1,4 @@
-"""The life of a campaign: rules, submissions, checks, sheets, releases, boards."""
+"""Campaigns (shared tasks): rules, submissions, checks, sheets, releases, leaderboards."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""A campaign: one folder, with all that is done with it."""
+"""A campaign: one folder with rules, submissions, judgments and releases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import InputError, PolicyError, check_several, quoted
 from cranfield.base.files import whole_file, whole_folder
-from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.opened import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
 from cranfield.campaign.rules.task_rules import FILES, Rules, TaskRules, shown
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from cranfield.campaign.store import whole_folder as store
     from cranfield.campaign.store.records import Event, Submission, Team
     from cranfield.campaign.submitting import submit, teams
-    from cranfield.campaign.submitting.archive import Outcome
-    from cranfield.campaign.submitting.submit import Submitted
+    from cranfield.campaign.submitting.archive import RowOutcome
+    from cranfield.campaign.submitting.submit import SubmissionOutcome
 
 
 class _Method:
@@ -50,7 +50,7 @@ class _Method:
         return self.__func__.__get__(campaign, owner)
 
 
-class Campaign(Opened):
+class Campaign(OpenedCampaign):
     """A campaign's folder; made by :func:`create`, found again by :func:`open`.
 
     Opening reads nothing but the rules, and loads neither NumPy nor polars.
@@ -69,7 +69,7 @@ class Campaign(Opened):
         add_team, change_team = teams.add_team, teams.change_team
         check, withdraw, purge = submit.check_here, submit.withdraw, submit.purge
         add_judgments, pool = stored_inputs.add_judgments, stored_inputs.pool
-        score, leaderboard = scoring.scored, leaderboard.board
+        score, leaderboard = scoring.scored, leaderboard.task_leaderboard
         sheets, overview = sheet_files.write_sheets, overview.write_overview
         packet, packets = sheet_files.write_packet, sheet_files.write_packets
         standing = standing.standing
@@ -84,7 +84,7 @@ class Campaign(Opened):
         add_judgments = _Method("results.stored_inputs.add_judgments")
         pool = _Method("results.stored_inputs.pool")
         score = _Method("results.scoring.scored")
-        leaderboard = _Method("results.leaderboard.board")
+        leaderboard = _Method("results.leaderboard.task_leaderboard")
         sheets = _Method("results.sheet_files.write_sheets")
         overview = _Method("results.overview.write_overview")
         packet = _Method("results.sheet_files.write_packet")
@@ -100,7 +100,7 @@ class Campaign(Opened):
         """Return all teams, by id."""
         return self.registry.teams()
 
-    def submit(self, run: PathName, task: str | None = None, **declared: Any) -> Submitted:
+    def submit(self, run: PathName, task: str | None = None, **declared: Any) -> SubmissionOutcome:
         """Submit a run: checked, stored unchanged, and accepted, or refused with all faults.
 
         Parameters
@@ -108,12 +108,13 @@ class Campaign(Opened):
         run, task
             As for :func:`cranfield.campaign.submitting.submit.submit`.
         declared
-            Attributes of :class:`cranfield.campaign.submitting.entering.Declared`, such as `team`.
+            Attributes of :class:`cranfield.campaign.submitting.entering.Declaration`, such as
+            `team`.
         """
-        from cranfield.campaign.submitting.entering import Declared
+        from cranfield.campaign.submitting.entering import Declaration
         from cranfield.campaign.submitting.submit import submit
 
-        return submit(self, run, task, Declared(**declared))
+        return submit(self, run, task, Declaration(**declared))
 
     def submit_archive(
         self,
@@ -124,14 +125,14 @@ class Campaign(Opened):
         team: str = "",
         columns: Mapping[str, str] | None = None,
         **options: Any,
-    ) -> tuple[Outcome, ...]:
+    ) -> tuple[RowOutcome, ...]:
         """Submit the runs of a table, in its order; a refused run does not stop the others."""
         check_several("runs", runs)
         from cranfield.campaign.submitting.archive import read_archive_table, submit_archive
-        from cranfield.campaign.submitting.entering import Declared
+        from cranfield.campaign.submitting.entering import Declaration
 
         listed = read_archive_table(
-            table, runs, self.rules, given=Declared(team), task=task, columns=columns
+            table, runs, self.rules, given=Declaration(team), task=task, columns=columns
         )
         return tuple(submit_archive(self, listed, **options))
 
@@ -143,7 +144,7 @@ class Campaign(Opened):
         return self.registry.submissions(task, states)
 
     def run_records(self, tag: str, *, contacts: bool = False) -> list[dict[str, Any]]:
-        """Return all that is known of the runs with a tag: declaration, faults, events.
+        """Return the records of the runs with a tag: declaration, faults, events.
 
         It is for organisers: private faults name other teams.
 
@@ -161,7 +162,7 @@ class Campaign(Opened):
         """
         runs = self.registry.submissions(None, None, tag=tag)
         if not runs:
-            raise PolicyError(f"no run is called {quoted(tag)}")
+            raise PolicyError(f"unknown run {quoted(tag)}")
         events = self.registry.events()
         records = []
         for run in runs:
@@ -183,15 +184,15 @@ class Campaign(Opened):
 def create(
     folder: PathName, rules: PathName | None = None, *, actor: str | None = None
 ) -> Campaign:
-    """Make a campaign's folder, private to its owner.
+    """Create the folder of a campaign, private to its owner.
 
     Parameters
     ----------
     folder
         The folder to make; an empty one may be there.
     rules
-        The campaign.toml; it and the files that it names are copied. By default an example with
-        comments.
+        Rules of the campaign (campaign.toml); this file, and the files that it names, are copied.
+        By default an example with comments.
     actor
         Who acts, for the log of events; the name of the user by default.
     """
@@ -222,7 +223,7 @@ RULES = "rules.toml"
 README = "README.md"
 
 
-def pack(opened: Opened, folder: str | PathLike[str]) -> Path:
+def pack(opened: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     """Write a folder with the rules, and the lists of topics and documents that they name.
 
     Whoever has it checks a run as the organisers will; what they alone know is whether a tag is
@@ -251,7 +252,7 @@ def pack(opened: Opened, folder: str | PathLike[str]) -> Path:
         ):
             if name.casefold() in (RULES, README.casefold()):
                 raise InputError(
-                    f"{quoted(name)} is a name that the pack has a file of its own for",
+                    f"file {quoted(name)} has the name of a file that the pack writes itself",
                     source=rules.source,
                 )
             target = building / name
@@ -263,7 +264,7 @@ def pack(opened: Opened, folder: str | PathLike[str]) -> Path:
     return Path(fspath(folder))
 
 
-def _files(task: TaskRules, opened: Opened) -> list[str]:
+def _files(task: TaskRules, opened: OpenedCampaign) -> list[str]:
     paths = [getattr(task, field) for field in FILES]
     return [path.relative_to(opened.folder).as_posix() for path in paths if isinstance(path, Path)]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PathName = str | PathLike[str]
 
 
-class Opened:
+class OpenedCampaign:
     """A campaign's folder with its rules and its registry: what functions of campaigns take."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Registry(Reading):
     new ones are recorded with the change that they are used for.
     """
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: OpenedCampaign) -> None:
         self._opened = opened
         self._checked: tuple[int, ...] | None = None
 
@@ -133,7 +133,8 @@ class Registry(Reading):
             if known:
                 names = sorted({*used} ^ {*known} | {n for n in used if used[n] != known.get(n)})
                 warnings.warn(
-                    f"{', '.join(names)}: not as last used; the log of events tells of the change",
+                    f"{', '.join(names)}: changed since last used; the change is recorded in the"
+                    " log of events",
                     CranfieldWarning,
                     stacklevel=2,
                 )

@@ -57,7 +57,7 @@ def link(*parts: str, start: str = "") -> str:
 
 
 def decimal(text: str | None) -> float | None:
-    """Return the number in a cell of a table; None if there is none."""
+    """Return the number in a cell of a table; None for an empty cell."""
     try:
         value = float(text or "nan")
     except ValueError:
@@ -82,7 +82,7 @@ def at(
 
 
 def lower_is_better(name: str) -> bool:
-    """Tell whether low values of a measure are good; of an unknown one they are not."""
+    """Return whether lower is better for a measure; False for an unknown one."""
     try:
         return parse_measure(name).info.lower_is_better
     except ValueError:

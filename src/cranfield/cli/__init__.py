@@ -1,1 +1,1 @@
-"""The command line: one module a command."""
+"""The command line: `group_*.py` has commands of a group, `*.py` those of the program."""

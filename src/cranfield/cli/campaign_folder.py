@@ -20,7 +20,7 @@ from cranfield.base.text import counted, plain
 from cranfield.cli.options.declaring import READ, WRITTEN, command, examples, keep_inputs, option
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import output_option, with_options, write
-from cranfield.cli.options.signatures import options_from, options_of
+from cranfield.cli.options.signatures import options_from, options_of, pairs_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,10 +60,10 @@ def output_to(metavar: str, help: str) -> Callable[[Any], Any]:
     return option("--output", required=True, metavar=metavar, help=help, type=WRITTEN)
 
 
-reason_option = option("--reason", required=True, help="Reason, for the log.")
+reason_option = option("--reason", required=True, help="Reason, recorded in the log.")
 
 listing_options = with_options(
-    (one_of("--format", ("text", "csv", "json"), "Format of the list.", "text"), output_option)
+    (one_of("--format", ("text", "csv", "json"), "Output format.", "text"), output_option)
 )
 """The options of commands that list something."""
 
@@ -79,16 +79,7 @@ def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | Non
 
 def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
     """Take the values NAME=TEXT of an option apart."""
-    flag, form = max(param.opts, key=len), param.make_metavar(ctx)
-    found: dict[str, str] = {}
-    for value in values:
-        name, sign, text = value.partition("=")
-        if not (name and sign):
-            raise PolicyError(f"{flag} {quoted(value)} is not of the form {form}")
-        if name in found:
-            raise PolicyError(f"{flag} {quoted(name)} is given twice")
-        found[name] = text
-    return found
+    return pairs_of(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)
 
 
 @command(
@@ -97,10 +88,10 @@ def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
 @click.argument("folder", type=READ)
 @options_from(f"{CAMPAIGN}.create", "rules", rules={"metavar": "FILE", "type": READ})
 def init(folder: str, rules: str | None) -> None:
-    """Make a campaign's folder.
+    """Create the folder of a campaign.
 
-    Without rules there is a campaign.toml that explains each of its keys: edit it before the first
-    run is submitted. The folder is private: others on this machine cannot read it.
+    Without --rules it contains an example of campaign.toml that explains each key: edit it before
+    the first run is submitted. Other users of this machine cannot read the folder.
     """
     from cranfield.campaign import create
 
@@ -112,12 +103,12 @@ def init(folder: str, rules: str | None) -> None:
 
 @command(epilog=examples("campaign pack news-2026 -o news-2026-pack"))
 @on_campaign
-@output_to("FOLDER", "Folder to make.")
+@output_to("FOLDER", "Folder to create.")
 def pack(opened: Campaign, output: str) -> None:
-    """Write what participants need to check their runs.
+    """Write the pack with which participants check their runs.
 
-    A folder with the rules, without what is private in them, the lists of topics and documents, and
-    a README with the command.
+    It is a folder with the public part of the rules, the lists of topics and documents, and a
+    README with the command to call.
     """
     from cranfield.campaign.campaign_folder import pack as write_pack
 
@@ -147,19 +138,21 @@ SHOWN_LINES = {"check": 9, "list": 20, "score": 14, "make": 8}
 
 
 @command()
-@option("--folder", metavar="DIR", help="Where to work; a new folder. [default: a temporary one]")
-@option("--no-open", is_flag=True, help="Do not open the site in the browser.")
+@option(
+    "--folder", metavar="DIR", help="Folder to create and work in.  [default: a temporary folder]"
+)
+@option("--no-open", is_flag=True, help="Do not open the site in a browser.")
 def demo(folder: str | None, no_open: bool) -> None:
-    """Run a whole small campaign, and show each command.
+    """Run a small campaign from start to end, and show each command.
 
-    Ten real runs of five teams come from the bundled collection; one is refused, one replaced, one
-    late and one withdrawn. What is made stays in the folder, the site among it.
+    Five teams submit ten runs of the bundled collection; one run is refused, one replaced, one late
+    and one withdrawn. All files, with the site, stay in the folder.
     """
     from cranfield.campaign.example import write_example
 
     place = Path(folder or tempfile.mkdtemp(prefix="cranfield-campaign-")).resolve()
     if place.exists() and not (place.is_dir() and not any(place.iterdir())):
-        raise PolicyError(f"{quoted(folder)} is there already, and is no empty folder")
+        raise PolicyError(f"{quoted(folder)} already exists and is not an empty folder")
     place.mkdir(exist_ok=True)
     print(plain(f"In {place}:"))
     names = write_example(place)
@@ -203,7 +196,7 @@ def _demonstrate(words: list[str]) -> None:
 def verify(opened: Campaign, repair: bool, format: str, output: str | None) -> int:
     """Verify every file of a campaign.
 
-    The exit status is 1 where something is wrong.
+    The exit status is 1 if a file is missing or damaged.
     """
     keep_inputs([output], map(str, opened.folder.rglob("*")))
     found = opened.verify(repair=repair)
@@ -217,13 +210,13 @@ def verify(opened: Campaign, repair: bool, format: str, output: str | None) -> i
 
 @command()
 @on_campaign
-@output_to("FILE", "The archive, whose name ends in .zip.")
+@output_to("FILE", "Archive to write (.zip).")
 def export(opened: Campaign, output: str) -> None:
-    """Write all of a campaign into one private archive, for keeping.
+    """Write a whole campaign to one private archive.
 
-    The registry is in it as tables, too.
+    The archive also contains the registry as tables.
     """
     path = opened.export(output)
     size = counted(path.stat().st_size, "byte")
-    message = f"{path}: {size}; private, with contacts and runs that were not released"
+    message = f"{path}: {size}; private: it contains contact addresses and unreleased runs"
     click.echo(plain(message), err=True)

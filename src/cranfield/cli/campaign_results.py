@@ -26,9 +26,9 @@ from cranfield.cli.campaign_folder import (
 from cranfield.cli.options.declaring import (
     READ,
     WRITTEN,
-    CommandGroup,
     command,
     examples,
+    group,
     option,
     settings,
 )
@@ -60,13 +60,19 @@ LISTED = ("--output", "--unjudged")
 @options_from(
     f"{CAMPAIGN}.results.stored_inputs.pool",
     "depth without mark",
-    without={"multiple": True, "metavar": "TAG"},
+    without={
+        "multiple": True,
+        "metavar": "TAG",
+        "help": "Tag of a run to exclude from the pool; may be given several times.",
+    },
 )
-@option("--unjudged", is_flag=True, help="List the documents that the newest judgments lack.")
+@option(
+    "--unjudged", is_flag=True, help="List only documents that the newest judgments do not contain."
+)
 @option(
     "--judgments",
     "version",
-    help="With --unjudged: that version of the judgments.",
+    help="Version of the judgments to use instead of the newest, with --unjudged.",
     goes_with="--unjudged",
 )
 @gathered(Dealing, "dealing", dealing_options(LISTED))
@@ -79,7 +85,7 @@ LISTED = ("--output", "--unjudged")
 @one_of(
     "--format",
     ("auto", *LISTS),
-    "Format of the documents; auto looks at the suffix.",
+    "Output format; auto: by the suffix of --output.",
     "auto",
     goes_with=LISTED,
 )
@@ -95,10 +101,10 @@ def pool(
     output: str | None,
     **options: Any,
 ) -> None:
-    """List what is to be judged, from the runs that the rules choose.
+    """Pool the runs of a task, and list the documents to judge.
 
-    These runs are accepted, not late, and of the priorities of the rules. Without --output or
-    --unjudged there is only said how large the pool is. The exit status is 1 if a run cannot be
+    The pool is made of accepted runs that are not late, with the priorities that the rules name.
+    Without --output or --unjudged only its size is printed. The exit status is 1 if a run cannot be
     read and is excluded.
     """
     from cranfield.campaign.results.stored_inputs import qrels_of, version_of
@@ -106,10 +112,10 @@ def pool(
     rules = opened.rules.task(task)
     made = opened.pool(rules.name, **options)
     size = f"{counted(len(made.topics), 'topic')}, {counted(len(made.systems), 'run')}"
-    marked = ", runs marked" if options["mark"] else ""
+    marked = ", runs recorded" if options["mark"] else ""
     lines = [f"pool of {counted(len(made), 'document')}: {size}, depth {made.depth}{marked}"]
     if options["without"]:
-        lines.append(f"kept out of the pool: {', '.join(map(plain, options['without']))}")
+        lines.append(f"excluded from the pool: {', '.join(map(plain, options['without']))}")
     documents: object = made
     if unjudged:
         record = version_of(opened, rules.name, version)
@@ -142,14 +148,14 @@ def judgments(
 ) -> None:
     """Add a version of judgments; without QRELS, list them.
 
-    A version never changes: what is corrected is a version of its own.
+    A version never changes: corrected judgments are a new version.
     """
     import polars as pl
 
     rules = opened.rules.task(task)
     if qrels is None:
         if version is not None or note:
-            raise PolicyError("which judgments? QRELS is missing")
+            raise PolicyError("--version and --note require QRELS")
         records = opened.registry.judgments(rules.name)
         kinds = dict.fromkeys(("version", "added", "rows", "note", "object"), pl.String)
         columns = {name: [getattr(one, name) for one in records] for name in kinds}
@@ -159,19 +165,19 @@ def judgments(
         write_listing(frame, text, format, output)
         return
     if format != "text" or output is not None:
-        raise PolicyError("--format and --output are for the list of judgments, without QRELS")
+        raise PolicyError("--format and --output cannot be combined with QRELS")
     if version is None:
-        raise PolicyError("--version is missing: the name of this version, such as 1")
+        raise PolicyError("QRELS requires --version, such as 1")
     record = opened.add_judgments(qrels, rules.name, version=version, note=note)
     rows = counted(record.rows, "judgment")
     print(f"{rules.name}: version {quoted(record.version)} of the judgments, {rows}")
 
 
 SHOWN = 200
-"""Runs of a board that the text shows, unless all are requested."""
+"""Maximum number of runs that the text shows, unless all are requested."""
 
 result_options = with_options(
-    (one_of("--format", WRITERS, "Format of the tables.", "text"), output_option)
+    (one_of("--format", WRITERS, "Output format.", "text"), output_option)
 )
 
 
@@ -185,23 +191,34 @@ def _one_table(found: Result, name: str, table: Table) -> ResultSet:
 @command(
     epilog=examples(
         "campaign score news --task adhoc",
-        "campaign score news -m AP -m P@10 --format csv -o board.csv",
+        "campaign score news -m AP -m P@10 --format csv -o leaderboard.csv",
         "campaign score news --judgments 1 --topic-scores scores.parquet",
     )
 )
 @on_campaign
 @task_option
 @options_from(
-    f"{CAMPAIGN}.results.leaderboard.board",
+    f"{CAMPAIGN}.results.leaderboard.task_leaderboard",
     "measures judgments alpha",
-    measures={"flag": "--measure measures", "multiple": True},
+    measures={
+        "flag": "--measure measures",
+        "multiple": True,
+        "help": "Measure, such as nDCG@10; may be given several times. By default those of the"
+        " task's"
+        " rules.",
+    },
 )
-@option("--all", "every", is_flag=True, help=f"All runs; the text shows {SHOWN} at most.")
+@option(
+    "--all",
+    "every",
+    is_flag=True,
+    help=f"Show all runs; by default the text shows the first {SHOWN}.",
+)
 @option(
     "--topic-scores",
     "by_topic",
     metavar="FILE",
-    help="Write the scores by topic, too: .csv or .parquet.",
+    help="File to write the scores by topic to: .csv or .parquet.",
     type=WRITTEN,
 )
 @result_options
@@ -216,20 +233,20 @@ def score(
     format: str,
     output: str | None,
 ) -> None:
-    """Score the accepted runs, and print the board.
+    """Score the accepted runs, and print the leaderboard.
 
-    What was scored before is not scored again. The exit status is 1 if a run cannot be read and is
+    Stored scores are not computed again. The exit status is 1 if a run cannot be read and is
     excluded.
     """
     if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
-        raise PolicyError(f"--topic-scores {quoted(by_topic)} ends neither in .csv nor in .parquet")
+        raise PolicyError(f"--topic-scores must end in .csv or .parquet, got {quoted(by_topic)}")
     chosen: dict[str, Any] = {"measures": measures or None, "judgments": judgments}
-    board = opened.leaderboard(task, alpha=alpha, **chosen)
+    ranked = opened.leaderboard(task, alpha=alpha, **chosen)
     if by_topic is not None:
         scores = opened.score(task, **chosen)
         (scores.write_csv if by_topic.endswith(".csv") else scores.write_parquet)(by_topic)
-    most = None if every or format != "text" else SHOWN
-    write_results(_one_table(board, board.name, board.tables(most=most)[0]), format, None, output)
+    table = ranked.tables(max_runs=None if every or format != "text" else SHOWN)[0]
+    write_results(_one_table(ranked, ranked.name, table), format, None, output)
 
 
 @command(
@@ -251,10 +268,10 @@ def score(
 )
 @result_options
 def standing(opened: Campaign, run: str, format: str, output: str | None, **options: Any) -> None:
-    """Say where a run stands among those of the campaign.
+    """Compare a run with the runs of the campaign.
 
-    It is compared with the best and the median run, and a baseline. RUN is a file, or the tag of
-    one of the campaign's runs.
+    It is compared with the best run, the median run and a baseline. RUN is a file, or the tag of a
+    run of the campaign.
     """
     write_results(together(opened.standing(run, **options)), format, ALL, output)
 
@@ -263,7 +280,7 @@ def standing(opened: Campaign, run: str, format: str, output: str | None, **opti
     epilog=examples(
         "campaign history news -m nDCG@10",
         'campaign history "releases/*" -m AP --standardised',
-        'campaign history board.csv -m "MRR@100 (Eval)" --all',
+        'campaign history leaderboard.csv -m "MRR@100 (Eval)" --all',
     )
 )
 @settings("own")
@@ -277,17 +294,19 @@ def standing(opened: Campaign, run: str, format: str, output: str | None, **opti
         "multiple": True,
         "metavar": "NAME=COLUMN",
         "callback": pairs,
+        "help": "Name of a column of a table (score, date, entry, team or mark), such as date=day;"
+        " may be given several times.",
     },
     own={"multiple": True, "metavar": "MARK", "show_default": False},
 )
-@option("--all", "every", is_flag=True, help="All entries, not the records alone.")
+@option("--all", "every", is_flag=True, help="List all entries, not only records.")
 @result_options
 def history(
     sources: tuple[str, ...], every: bool, format: str, output: str | None, **options: Any
 ) -> int:
-    """List the records: entries that beat all before them.
+    """List records: entries better than all earlier ones.
 
-    SOURCE is a campaign's folder, a release's folder, or a table of a board.
+    SOURCE is the folder of a campaign or of a release, or the table of a leaderboard.
     """
     from cranfield.campaign import history
 
@@ -297,9 +316,9 @@ def history(
     return int(bool(found.unreadable))
 
 
-@click.group(cls=CommandGroup, in_order=True)
+@group(in_order=True)
 def release() -> None:
-    """Write sheets, packets, the overview, releases and the site."""
+    """Write sheets, packets, overviews, releases and the site."""
 
 
 @release.command(
@@ -314,12 +333,12 @@ def release() -> None:
     f"{CAMPAIGN}.results.sheet_files.write_sheets",
     "judgments measure others",
 )
-@output_to("FOLDER", "Folder of the sheets.")
+@output_to("FOLDER", "Folder to write the sheets to.")
 def sheets(opened: Campaign, task: str | None, output: str, **options: Any) -> None:
-    """Write a sheet for each accepted run, as TREC's.
+    """Write a result sheet for each accepted run, like those of TREC.
 
-    Each is HTML, text and JSON. They are for organisers and for publication; `packet` makes what
-    one team may have before.
+    Each is written as HTML, text and JSON, for organisers and for publication. Use `packet` for
+    sheets that a team may see before the release.
     """
     _print_number(opened.sheets(task, output, **options), output)
 
@@ -334,12 +353,13 @@ def sheets(opened: Campaign, task: str | None, output: str, **options: Any) -> N
     forms={
         "flag": "--charts forms",
         "multiple": True,
+        "help": "Format of charts; may be given several times.",
         "type": click.Choice(["html", "svg", "pdf", "png"]),
     },
 )
-@output_to("FOLDER", "Folder of the overview.")
+@output_to("FOLDER", "Folder to write the overview to.")
 def overview(opened: Campaign, task: str | None, output: str, **options: Any) -> None:
-    """Write the overview of a task: board, topics, charts, report."""
+    """Write the overview of a task: leaderboard, topics, charts and report."""
     _print_number(opened.overview(task, output, **options), output)
 
 
@@ -350,20 +370,21 @@ def overview(opened: Campaign, task: str | None, output: str, **options: Any) ->
     )
 )
 @on_campaign
-@option("--team", help="The team that it is for.")
-@option("--all", "every", is_flag=True, help="One for each team with accepted runs.")
+@option("--team", help="Team to write the packet for.")
+@option("--all", "every", is_flag=True, help="Write a packet for each team with accepted runs.")
 @options_from(
     f"{CAMPAIGN}.results.sheet_files.write_packet",
     "task judgments",
 )
-@output_to("PATH", "An archive, NAME.zip, or a folder; with --all a folder of archives.")
+@output_to("PATH", "Archive (NAME.zip) or folder to write; with --all, folder for the archives.")
 def packet(opened: Campaign, team: str | None, every: bool, output: str, **options: Any) -> None:
-    """Write what one team gets before the release.
+    """Write the results of one team, to send before the release.
 
-    Its sheets, the statistics of categories, and nothing of others.
+    A packet has the sheets of the team's runs and statistics of the categories, but no results of
+    other teams.
     """
     if every == (team is not None):
-        raise PolicyError("name a team with --team, or take --all")
+        raise PolicyError("expected either --team or --all")
     if team is not None:
         opened.packet(team, output, **options)
         print(output)
@@ -389,16 +410,16 @@ def _print_number(files: Sequence[Path], folder: str) -> None:
     "task judgments anonymous seed scores_only date note",
 )
 def make(opened: Campaign, **options: Any) -> None:
-    """Make a release of a task: runs, judgments, scores, sheets.
+    """Make a release of a task: runs, judgments, scores and sheets.
 
-    A release is a folder that never changes: a bag (BagIt 1.0) in the campaign's folder `releases`.
-    It holds what may be shown, and nothing else. The same campaign and options give the same bytes.
+    A release is a folder that never changes: a bag (BagIt 1.0) in the folder `releases` of the
+    campaign, with public data only. The same campaign and options give the same bytes.
     """
     made = opened.release(**options)
     print(plain(f"{made.path}: {made.said}"))
     print(f"SHA-256 of tagmanifest-sha256.txt, to be published: {made.manifest}")
-    for sentence in made.left_out:
-        print(f"not in it: {sentence}")
+    for sentence in made.excluded:
+        print(f"not released: {sentence}")
 
 
 @release.command(
@@ -410,12 +431,12 @@ def make(opened: Campaign, **options: Any) -> None:
 @click.argument("release", metavar="RELEASE")
 @reason_option
 def retract(opened: Campaign, release: str, reason: str) -> None:
-    """Retract a release, with a reason that everybody can read.
+    """Retract a release, with a public reason.
 
-    It stays as it is, with a note beside it that says why.
+    The release stays unchanged; a file beside it gives the reason.
     """
     opened.retract(release, reason)
-    print(plain(f"{release} is retracted: releases/{release}.retracted.json says why"))
+    print(plain(f"{release} is retracted; the reason is in releases/{release}.retracted.json"))
 
 
 @release.command(
@@ -424,12 +445,14 @@ def retract(opened: Campaign, release: str, reason: str) -> None:
     )
 )
 @click.argument("folder", type=READ)
-@output_to("FOLDER", "Folder to write, whole or not at all; an older site there is replaced.")
+@output_to(
+    "FOLDER", "Folder to write; an older site in it is replaced, on an error it is left unchanged."
+)
 def site(folder: str, output: str) -> None:
-    """Write the static site, from releases alone.
+    """Write a static site from the releases.
 
-    Boards, topics, a page for each run. FOLDER is a campaign's, or one of releases; of a campaign,
-    only those that it has a record of are shown. The pages need no server, no network and no
+    It has leaderboards, topics, and a page for each run. FOLDER is that of a campaign, whose
+    recorded releases are shown, or a folder of releases. The pages need no server, network or
     scripts: they can be opened from the folder, copied, or served from anywhere.
     """
     from cranfield.campaign.publishing.site.writing import write_site_from
@@ -440,5 +463,8 @@ def site(folder: str, output: str) -> None:
     print(plain(f"{output}: {counted(pages, 'page')}, {size:.1f} MB; open {output}/index.html"))
     for name in unknown:
         print(
-            plain(f"excluded: {name}, which is in no record (a kill left it, or it was put there)")
+            plain(
+                f"excluded: {name}, which has no record (left by an interrupted command, or"
+                f" added by hand)"
+            )
         )

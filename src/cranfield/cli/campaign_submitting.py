@@ -21,18 +21,17 @@ from cranfield.cli.campaign_folder import (
     task_option,
     write_listing,
 )
-from cranfield.cli.options.declaring import READ, CommandGroup, examples, option, settings
+from cranfield.cli.options.declaring import READ, examples, group, option, settings
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import output_option, with_options, write
 from cranfield.cli.options.signatures import options_from, options_of
 
 if TYPE_CHECKING:
     from cranfield.campaign import Campaign, Submission
-    from cranfield.campaign.submitting.submit import Submitted
+    from cranfield.campaign.submitting.submit import SubmissionOutcome
 
 
-@click.group(
-    cls=CommandGroup,
+@group(
     in_order=True,
     epilog=examples(
         'campaign team add news padua --name "University of Padua" --contact ir@example.org',
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     ),
 )
 def team() -> None:
-    """Add teams, change what is known of them, and list them."""
+    """Add, change and list teams."""
 
 
 _ABOUT_TEAM = options_of(
@@ -56,7 +55,7 @@ _ABOUT_TEAM = options_of(
 @click.argument("id")
 @with_options(_ABOUT_TEAM)
 def add(opened: Campaign, id: str, **about: Any) -> None:
-    """Add a team; ID is what commands, tables and files call it."""
+    """Add a team; ID is its name in commands, tables and files."""
     known = {name: value for name, value in about.items() if value is not None}
     print(f"added: {plain(opened.add_team(id, **known).id)}")
 
@@ -66,11 +65,11 @@ def add(opened: Campaign, id: str, **about: Any) -> None:
 @click.argument("id")
 @with_options(_ABOUT_TEAM)
 def change(opened: Campaign, id: str, **about: str | None) -> None:
-    """Change what is given; an empty text takes a contact or a date away."""
+    """Change a team; an empty text removes a contact or a date."""
     print(f"changed: {plain(opened.change_team(id, **about).id)}")
 
 
-contacts_option = option("--contacts", is_flag=True, help="Show contacts too.")
+contacts_option = option("--contacts", is_flag=True, help="Also show contact addresses.")
 
 
 @team.command("list")
@@ -78,7 +77,7 @@ contacts_option = option("--contacts", is_flag=True, help="Show contacts too.")
 @contacts_option
 @listing_options
 def list_teams(opened: Campaign, contacts: bool, format: str, output: str | None) -> None:
-    """List teams, and how many runs of theirs are accepted."""
+    """List teams with their numbers of accepted runs."""
     import polars as pl
 
     from cranfield.tabular import text_table
@@ -100,12 +99,12 @@ def list_teams(opened: Campaign, contacts: bool, format: str, output: str | None
     write_listing(frame, f"{text}\n", format, output)
 
 
-@click.group(cls=CommandGroup, in_order=True)
+@group(in_order=True)
 def run() -> None:
-    """Submit runs, replace or withdraw them, and list them."""
+    """Submit, replace, withdraw and list runs."""
 
 
-DECLARED = f"{CAMPAIGN}.submitting.entering.Declared"
+DECLARED = f"{CAMPAIGN}.submitting.entering.Declaration"
 _OF_RUN = (
     *options_of(DECLARED, "type priority"),
     option(
@@ -114,7 +113,7 @@ _OF_RUN = (
         multiple=True,
         metavar="NAME=TEXT",
         callback=pairs,
-        help="Answer to a question of the task; may be given several times.",
+        help="Answer to a question of the task's rules; may be given several times.",
     ),
     *options_of(
         DECLARED,
@@ -149,7 +148,7 @@ def _instant(text: str) -> Any:
     "--from",
     "table",
     metavar="TABLE",
-    help="Submit the runs of a table, found by their tags among RUN..., files or folders.",
+    help="Table of runs to submit; each is found by its tag among RUN..., files or folders.",
     type=READ,
 )
 @options_from(
@@ -160,7 +159,7 @@ def _instant(text: str) -> Any:
         "multiple": True,
         "metavar": "NAME=COLUMN",
         "callback": pairs,
-        "help": "Column of a value under another name, such as type=runtype.",
+        "help": "Name of a column of the table, such as type=runtype; may be given several times.",
         "goes_with": "--from",
     },
 )
@@ -173,9 +172,9 @@ def submit(
     columns: Mapping[str, str],
     **options: Any,
 ) -> int:
-    """Submit runs: each is accepted, or refused with all its faults.
+    """Submit runs: each is accepted, or refused with a list of its faults.
 
-    What is kept are the bytes as they came. The exit status is 1 where a run is refused.
+    The files are stored unchanged. The exit status is 1 if a run is refused.
     """
     from cranfield.campaign.submitting.archive import (
         ArchiveTable,
@@ -183,20 +182,20 @@ def submit(
         read_archive_table,
         submit_archive,
     )
-    from cranfield.campaign.submitting.entering import Declared
+    from cranfield.campaign.submitting.entering import Declaration
 
     names = ("team", "tag", "type", "priority", "answers", "description", "received")
-    given = Declared(**{name: options.pop(name) for name in names})
+    given = Declaration(**{name: options.pop(name) for name in names})
     if given.tag is not None and (table is not None or len(runs) > 1):
-        raise PolicyError("--tag goes with one run")
+        raise PolicyError("--tag requires a single run")
     if not runs and table is None:
-        raise PolicyError("no run is given")
+        raise PolicyError("expected RUN... or --from TABLE")
     if table is not None:
         listed = read_archive_table(
             table, runs, opened.rules, given=given, task=task, columns=columns
         )
     elif not given.team:
-        raise PolicyError("--team is missing: the id of the team")
+        raise PolicyError("expected --team, the id of the team")
     else:
         listed = ArchiveTable("", tuple(Row(None, given, task, path) for path in runs))
     if consent := opened.rules.consent.strip():
@@ -208,7 +207,7 @@ def submit(
             print(outcome.submitted)
         else:
             about = "" if table is None else f"run {quoted(outcome.row.declared.tag)}: "
-            print(f"cranfield: error: {plain(about + outcome.wrong)}", file=sys.stderr)
+            print(f"cranfield: error: {plain(about + outcome.reason)}", file=sys.stderr)
     accepted = sum(outcome.accepted for outcome in outcomes)
     if len(outcomes) > 1:
         print(f"{accepted:,} of {len(outcomes):,} runs accepted")
@@ -225,19 +224,19 @@ def submit(
 @click.argument("run", type=READ)
 @with_options(_OF_RUN)
 def replace(opened: Campaign, tag: str, run: str, **declared: Any) -> int:
-    """Submit a run in the place of an accepted one.
+    """Submit a run that replaces an accepted one.
 
-    It is of the same team and task. TAG is that of the run to be replaced; the new one may have the
-    same. What is not said of the new run is as it was of the old one.
+    TAG is the tag of the run to replace; the new run has the same team and task, and may have the
+    same tag. Options that are not given keep the values of the old run.
     """
     old = opened.registry.submission(tag)
     if old is None:
-        raise PolicyError(f"no run is called {quoted(tag)}")
+        raise PolicyError(f"unknown run {quoted(tag)}")
     for name in ("type", "priority", "answers", "description"):
         declared[name] = declared[name] or getattr(old, name)
     submitted = opened.submit(run, old.task, team=old.team, replaces=old.tag, **declared)
     print(submitted)
-    if submitted.accepted and not submitted.again:
+    if submitted.accepted and not submitted.is_repeat:
         print(f"replaced: {plain(old.tag)}, submitted at {old.received}")
     _print_feedback(opened, [submitted])
     return int(not submitted.accepted)
@@ -250,7 +249,7 @@ def replace(opened: Campaign, tag: str, run: str, **declared: Any) -> int:
 def withdraw(opened: Campaign, tag: str, reason: str) -> None:
     """Withdraw a run, with a reason.
 
-    It is no longer scored or released, and stays in the log.
+    The run is no longer scored or released; its record stays in the log.
     """
     run = opened.withdraw(tag, reason)
     print(f"withdrawn: {plain(run.tag)} of {plain(run.team)}")
@@ -261,19 +260,19 @@ def withdraw(opened: Campaign, tag: str, reason: str) -> None:
 @click.argument("tag")
 @reason_option
 def purge(opened: Campaign, tag: str, reason: str) -> None:
-    """Remove the bytes of a run that is not accepted.
+    """Delete the file of a withdrawn, replaced or refused run.
 
-    It was withdrawn, replaced or refused. The row with its hash stays; so does what was released.
+    Its record with the hash stays, and so do earlier releases.
     """
     from cranfield.campaign.store.records import path
 
     run = opened.purge(tag, reason)
     there = path(opened.folder, run.object).exists()
-    what = "its bytes stay, since something else is these bytes too" if there else "bytes removed"
+    what = "its file stays, as another record has the same content" if there else "file deleted"
     print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {what}")
 
 
-def _print_feedback(opened: Campaign, submitted: Sequence[Submitted]) -> None:
+def _print_feedback(opened: Campaign, submitted: Sequence[SubmissionOutcome]) -> None:
     """Print the scores that the rules of a task let teams see before its release."""
     accepted = [one.submission for one in submitted if one.accepted]
     for task in dict.fromkeys(run.task for run in accepted):
@@ -295,7 +294,7 @@ COLUMNS = (*READ_COLUMNS, "bytes", "object", "description", "reason")
 @run.command("list")
 @on_campaign
 @task_option
-@option("--team", help="Runs of this team only.")
+@option("--team", help="List only runs of this team.")
 @option(
     "--state",
     "states",
@@ -303,7 +302,7 @@ COLUMNS = (*READ_COLUMNS, "bytes", "object", "description", "reason")
     type=click.Choice([*STATES, "all"]),
     default=("accepted",),
     show_default="accepted",
-    help="Runs in this state; may be given several times.",
+    help="List only runs in this state; may be given several times.",
 )
 @listing_options
 def list_runs(
@@ -314,7 +313,7 @@ def list_runs(
     format: str,
     output: str | None,
 ) -> None:
-    """List runs in order of arrival."""
+    """List runs in order of submission."""
     from cranfield.campaign.submitting.teams import known_team
     from cranfield.tabular import text_table
 
@@ -359,13 +358,13 @@ def _cell(value: object) -> str:
 @on_campaign
 @click.argument("tag")
 @contacts_option
-@one_of("--format", ("text", "json"), "Format of the records.", "text")
+@one_of("--format", ("text", "json"), "Output format.", "text")
 @output_option
 def show(opened: Campaign, tag: str, contacts: bool, format: str, output: str | None) -> None:
-    """Show all that is known of a run, and of others with its tag.
+    """Show the records of a run, and of other runs with its tag.
 
-    That is what was declared of it, faults and events. It is for organisers: it tells of other
-    teams where a ranking is the same as theirs.
+    They contain its declaration, faults and events. They are for organisers: they name other teams
+    that submitted the same ranking.
     """
     records = opened.run_records(tag, contacts=contacts)
     if format == "json":

@@ -44,7 +44,7 @@ _WITHOUT_RULES = {"goes_with": "!--rules"}
 @option(
     "--rules",
     metavar="PATH",
-    help="Check runs by these rules: a pack, a campaign's folder, or a rules.toml.",
+    help="Rules of a campaign to check runs by: a pack, a campaign's folder, or a rules.toml.",
     type=READ,
 )
 @options_from("cranfield.campaign.results.scoring.scored", "task", task={"goes_with": "--rules"})
@@ -66,7 +66,7 @@ _WITHOUT_RULES = {"goes_with": "!--rules"}
 @one_of(
     "--format",
     ("text", "json", "errlog"),
-    "Format of the problems; errlog writes TAG.errlog beside each file, or into --output.",
+    "Output format; errlog writes TAG.errlog beside each file, or into the folder --output.",
     "text",
 )
 @output_option
@@ -81,19 +81,19 @@ def check(
     output: str | None,
     **reading: Any,
 ) -> int:
-    """Find every problem of judgments and runs, and between them, at once.
+    """Check judgments and runs, and report every problem.
 
-    FILE... are judgments and runs, QRELS [RUN...]. With --rules they are runs that will be
-    submitted; what only the organisers know is not checked: whether a tag is taken, limits and
-    times.
+    FILE... are judgments and runs: QRELS [RUN...]. With --rules they are runs to submit to a
+    campaign; tags that are taken, limits and deadlines are not checked, as only the organisers know
+    them.
 
-    Each problem is a line with file, line, what is wrong and a code. Errors are that for which a
-    file is refused; warnings are odd, and notes good to know. The exit status is 0 where all files
-    are accepted and 1 where one is refused. With --rules it is 2 where a run or the rules cannot be
-    read; then no file is written.
+    Each problem is reported with file, line, message and code. Files with errors are refused;
+    warnings and notes do not matter for that. The exit status is 0 if all files are accepted and 1
+    if one is refused. With --rules it is 2 if a run or the rules cannot be read, and no file is
+    written then.
     """
     if format == "errlog" and "-" in files and output is None:
-        raise PolicyError("--format errlog of standard input needs --output FOLDER")
+        raise PolicyError("--format errlog of standard input requires --output FOLDER")
     errors: list[InputError] = []
     if rules is None:
         reports = _of_files(files, all_faults, reading)
@@ -101,7 +101,9 @@ def check(
         reports, errors = _by_rules(files, rules, task, tag=tag, team=team, all_faults=all_faults)
     printed = format == "text" and output in {None, "-"}
     if errors and not printed:
-        print("cranfield: warning: nothing is written, as not all runs are read", file=sys.stderr)
+        print(
+            "cranfield: warning: nothing was written, as a run could not be read", file=sys.stderr
+        )
     elif format == "errlog":
         _write_errlogs(reports, output, files)
     else:
@@ -122,7 +124,7 @@ def _of_files(
 
     if "-" in files:
         raise PolicyError(
-            "standard input is read once, and files are read twice; with --rules it can be checked"
+            "standard input can be checked only with --rules, as files are read twice"
         )
     reading["format"] = reading.pop("input_format")
     found = cf.check(files[0], files[1:], all_faults=all_faults, **reading)
@@ -138,7 +140,7 @@ def _by_rules(
     from cranfield.campaign.rules.reading import read_rules
 
     if tag is not None and len(runs) > 1:
-        raise PolicyError(f"--tag is for one run; there are {len(runs)}")
+        raise PolicyError(f"--tag requires a single run, got {len(runs)}")
     rules_of_task = read_rules(rules).task(task)
     reports: list[CheckReport] = []
     errors: list[InputError] = []
@@ -160,7 +162,7 @@ def _write_errlogs(
     from cranfield.campaign.checks.report import errlog_of, write_errlog
 
     if folder is not None and not Path(folder).is_dir():
-        raise PolicyError(f"--output {quoted(folder)} is no folder, which errlog needs")
+        raise PolicyError(f"--output must be a folder for --format errlog, got {quoted(folder)}")
     paths = [errlog_of(report) for report in reports]
     if folder is not None:
         paths = [Path(folder) / path.name for path in paths]
@@ -170,7 +172,8 @@ def _write_errlogs(
         other = first.setdefault(str(path).casefold(), report)
         if other is not report:
             raise PolicyError(
-                f"{quoted(other.source)} and {quoted(report.source)} have the same log,"
+                f"{quoted(other.source)} and {quoted(report.source)} would be written to the"
+                f" same log,"
                 f" {quoted(path)}"
             )
     keep_inputs(map(str, paths), files)

@@ -42,11 +42,11 @@ from cranfield.cli.options.scores import (
     scale_option,
     score_input,
 )
-from cranfield.reporting.kinds_of_marks import MARKS, kind_of
+from cranfield.reporting.marks import MARKS, kind_of
 from cranfield.result import together
 
 if TYPE_CHECKING:
-    from cranfield.scales.meaningful import Meaning
+    from cranfield.scales.statements import Meaningfulness
     from cranfield.scores import Scores
     from cranfield.significance.comparison.rank_sets import RankSets
     from cranfield.significance.comparison.result import PairwiseComparison
@@ -80,7 +80,9 @@ VIEWS = ("pairs", "anova", "ranks", "prose", "summary")
     epilog=EPILOG,
     first="measure scores baseline test correction margin fail-if-worse format as marks output rel",
 )
-@settings(f"statistic exact threshold caption label long {JUDGING_SETTINGS}", flags="lower")
+@settings(
+    f"statistic exact threshold topic-groups caption label long {JUDGING_SETTINGS}", flags="lower"
+)
 @score_input(measures_option(DEFAULT))
 @scale_option
 @comparing_options
@@ -98,18 +100,19 @@ VIEWS = ("pairs", "anova", "ranks", "prose", "summary")
             option(
                 "--fail-if-worse",
                 is_flag=True,
-                help="Exit with 1 if a system is significantly worse than --baseline; with"
-                " --margin, if it is not shown to be no worse by the margin or more.",
+                help="Exit with status 1 if a system is significantly worse than --baseline; or,"
+                " with --margin, if it is not shown to be non-inferior.",
             ),
             option(
                 "--joint",
                 is_flag=True,
-                help="Correct for all measures together, and show which pairs differ in which.",
+                help="Correct for the comparisons of all measures together, and show which pairs"
+                " differ by which measures.",
             ),
             option(
                 "--strict",
                 is_flag=True,
-                help="Refuse a test that needs more than the scale of the measure allows.",
+                help="Refuse tests that the measurement scale does not admit.",
             ),
         ),
     )
@@ -118,9 +121,11 @@ VIEWS = ("pairs", "anova", "ranks", "prose", "summary")
     in_group(
         "Output",
         (
-            one_of("--format", OUTPUTS, "How to write the comparison.", "text"),
+            one_of("--format", OUTPUTS, "Output format.", "text"),
             one_of(
-                "--marks", MARKS, "One table of all measures, with these marks of significance."
+                "--marks",
+                MARKS,
+                "Write one table of all measures, with significance marked in this way.",
             ),
             option(
                 "--as",
@@ -128,16 +133,16 @@ VIEWS = ("pairs", "anova", "ranks", "prose", "summary")
                 type=click.Choice(VIEWS),
                 default="pairs",
                 show_default=True,
-                help="What to write: the pairs of systems; these with the table of the analysis of"
-                " variance (anova); a leaderboard with confidence sets of ranks; a paragraph for a"
-                " paper (prose); or the mean of each system with its confidence interval, and wins"
-                " and losses against --baseline (summary), of one system too.",
+                help="Result to write: the pairs of systems; the pairs and the analysis of variance"
+                " (anova); a leaderboard with confidence sets of ranks; a paragraph for a paper"
+                " (prose); or the mean of each system with its confidence interval, and wins and"
+                " losses against --baseline (summary), of one system too.",
             ),
             option(
                 "--topic-groups",
                 metavar="FILE",
                 type=READ,
-                help="Summarise each group of topics: a table with topic and group.",
+                help="Table with topic and group; each group is summarised, with --as summary.",
             ),
         ),
     )
@@ -161,15 +166,15 @@ def compare(
     output: str | None,
     **judging: Any,
 ) -> int:
-    """Find out which systems differ significantly.
+    """Test which systems differ significantly.
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
-    The exit status is 0, 1 by --fail-if-worse, and 2 after an error.
+    The exit status is 0, or 1 by --fail-if-worse; 2 after an error.
     """
-    from cranfield.scales.meaningful import meaning
+    from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare as compared
     from cranfield.significance.comparison.equivalence import read_margin
-    from cranfield.significance.corrections.catalogue import CORRECTIONS
+    from cranfield.significance.corrections.correction import CORRECTIONS
 
     # Before any file is read.
     if view == "summary":
@@ -188,7 +193,7 @@ def compare(
             " --margin, --as anova and --fail-if-worse"
         )
     if fail_if_worse and (len(comparing.baseline) != 1 or comparing.alternative != "two-sided"):
-        raise PolicyError("--fail-if-worse needs one --baseline, and goes with two-sided tests")
+        raise PolicyError("--fail-if-worse requires a single --baseline and a two-sided test")
     asked_for = comparing.checked()
     scores = source.scores(judging, noted=format != "csv", scale=scale)
     if view == "ranks" or joint:
@@ -197,12 +202,12 @@ def compare(
         return 0
     found = {name: compared(one, jobs=judging["jobs"], **asked_for) for name, one in scores.items()}
     if all(one.seed is None for one in found.values()):
-        tell_without_effect(("seed", "resamples"), "the test and the correction draw no samples")
+        tell_without_effect(("seed", "resamples"), "the test and the correction do not resample")
     if not any(name.startswith("exact") for one in found.values() for name in one.details):
-        tell_without_effect(("exact",), "the test leaves no choice between p-values")
+        tell_without_effect(("exact",), "this test computes its p-values in one way only")
     if comparing.exact and all(CORRECTIONS[one.correction].random for one in found.values()):
-        warn("--exact applies to raw p-values only: adjusted ones are estimated by resampling")
-    meanings = {name: meaning(one) for name, one in found.items()}
+        warn("--exact applies to raw p-values only; adjusted p-values are estimated by resampling")
+    meanings = {name: meaningfulness(one) for name, one in found.items()}
     if strict:
         for one in meanings.values():
             one.require()
@@ -241,7 +246,7 @@ def _summary(
 
 
 def _written(
-    meanings: Mapping[str, Meaning],
+    meanings: Mapping[str, Meaningfulness],
     format: str,
     margin: str | None,
     marks: str | None,
@@ -277,17 +282,17 @@ def _written(
 def _boards(
     boards: Mapping[str, RankSets | JointComparison], format: str, view: str, printing: Printing
 ) -> str:
-    from cranfield.reporting.comparison_formats import board_text
+    from cranfield.reporting.comparison_formats import leaderboards_text
 
     if view == "prose":
         return "".join(f"{one.prose(format)}\n" for one in boards.values())  # type: ignore[union-attr]
     if format in MARKUP:
         return printing.text([one.as_table() for one in boards.values()], format)
-    return board_text(boards, format)
+    return leaderboards_text(boards, format)
 
 
 def _worse(found: Mapping[str, PairwiseComparison], margin: str | None) -> list[str]:
-    """Say which systems are worse than the baseline, or with a margin not shown to be no worse."""
+    """Describe systems worse than the baseline or, with a margin, not shown to be non-inferior."""
     import numpy as np
 
     from cranfield.tabular import shown_p
@@ -301,7 +306,7 @@ def _worse(found: Mapping[str, PairwiseComparison], margin: str | None) -> list[
             verdict = (
                 f"worse (p {shown_p(one.adjusted_pvalues[k])}):"
                 if within is None
-                else f"not shown to be no worse within {within.margin[k]:.4g}:"
+                else f"not shown to be non-inferior within {within.margin[k]:.4g}:"
             )
             limits = "" if np.isnan(low[k]) else f" ({low[k]:+.4f} to {high[k]:+.4f})"
             lines.append(
@@ -366,7 +371,7 @@ def _check_marks(marks: str, format: str, comparing: Comparing, margin: str | No
     if margin is not None:
         raise PolicyError("--margin cannot be combined with --marks")
     if format in {"csv", "json"}:
-        raise PolicyError(f"--marks goes with --format text, {', '.join(MARKUP)}")
+        raise PolicyError(f"--marks requires --format text, {', '.join(MARKUP)}, got {format}")
     kind_of(marks, comparing.baseline, (comparing.alpha,))
 
 
@@ -379,21 +384,21 @@ SHOWN = 10
 
 @command()
 def demo() -> None:
-    """Say which of the bundled systems of TREC-COVID round 5 differ, and what that means.
+    """Compare the bundled systems of TREC-COVID round 5, as a demonstration.
 
-    Ends with a report of it all, cranfield-demo.html, in the current folder.
+    It writes a report, cranfield-demo.html, to the current folder.
     """
     from dataclasses import replace
 
     from rich.console import Console
 
     from cranfield.bundled import trec_covid
-    from cranfield.evaluation.of_runs import evaluate
+    from cranfield.evaluation.evaluate_runs import evaluate
     from cranfield.reporting.comparison_formats import with_bars
     from cranfield.reporting.page.report_page import report
     from cranfield.reporting.summary import lead, test_sentence
     from cranfield.reporting.terminal import rich_table, systems_table
-    from cranfield.scales.meaningful import meaning
+    from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare
     from cranfield.tabular import grid
 
@@ -411,12 +416,13 @@ def demo() -> None:
         f" {len(collection.qrels):,} judgments\n"
     )
     found = compare(evaluation[measures[0]])
-    said = meaning(found)
+    said = meaningfulness(found)
     say(lead(found, measures[0]))
     say(test_sentence(found))
     say(
-        f"Of these {found.count()} pairs, {said.holds} keep the order of means however the scale is"
-        f" spaced; {measures[0]} is an {found.scores.scale} scale.\n"
+        f"Of these {found.count()} pairs, {said.n_invariant} keep their order under any strictly"
+        f" increasing"
+        f" transformation of the scores; {measures[0]} is an {found.scores.scale} scale.\n"
     )
     ranking, bars = with_bars(found)
     say(f"{grid(replace(ranking, rows=ranking.rows[:SHOWN]))}\n{bars}")

@@ -21,6 +21,7 @@ from cranfield.cli.options.declaring import (
 from cranfield.cli.options.judging import (
     RUN_SETTINGS,
     Reading,
+    bad_run_option,
     evaluated,
     judging_options,
     max_grade_option,
@@ -28,7 +29,6 @@ from cranfield.cli.options.judging import (
     one_of,
     reading_options,
     rel_option,
-    skip_bad_runs,
     wanted_measures,
 )
 from cranfield.cli.options.output import (
@@ -43,7 +43,7 @@ from cranfield.cli.options.output import (
     write,
 )
 from cranfield.cli.options.scores import ScoreInput, score_input
-from cranfield.cli.options.signatures import options_from
+from cranfield.cli.options.signatures import NumberList, options_from
 from cranfield.collection.policies import DUPLICATES
 
 if TYPE_CHECKING:
@@ -71,12 +71,16 @@ OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
 )
 @settings(
     "negative max-grade topics-with-grade exclude encoding separator numbers chunk-separator"
-    " ungraded map-grades backend"
-    " order caption label long"
+    " ungraded map-grades backend order caption label long"
 )
 @score_input(measures_option(DEFAULT))
 @output_options(formats=OUTPUTS)
-@option("--coverage", is_flag=True, group="Output", help="Also what is unjudged, tied or missing.")
+@option(
+    "--coverage",
+    is_flag=True,
+    group="Output",
+    help="Also report unjudged documents, ties and missing topics.",
+)
 @table_options
 @judging_options
 def evaluate(
@@ -179,34 +183,51 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 
 @command(
     epilog=SESSIONS_EPILOG,
-    first="measure clicks session-topics depth until-click rel by-session format output places"
-    " settings",
+    first="measure clicks session-topics rel by-session format output settings",
 )
 @settings(
-    "duplicates run-duplicates skip-bad-runs lengths max-grade unjudged negative ties"
-    " order caption label long"
+    "depth duplicates on-duplicate until-click on-bad-run lengths max-grade unjudged negative"
+    " ties places order caption label long"
 )
 @click.argument("qrels", metavar="QRELS", type=READ)
 @click.argument("sessions", metavar="SESSIONS", type=READ)
 @click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
 @measures_option(SESSIONS_DEFAULT)
 @option(
-    "--clicks", metavar="FILE", help="Clicks of a table: session, query, rank[, start].", type=READ
+    "--clicks",
+    metavar="FILE",
+    help="Table of the clicks: session, query, rank[, start].",
+    type=READ,
 )
-@option("--session-topics", metavar="FILE", help="The topic of each session.", type=READ)
-@option("--depth", type=click.IntRange(1), help="Documents taken of each list.")
-@one_of("--duplicates", ("first", "keep"), "Documents that come again in a session.", "first")
+@option(
+    "--session-topics",
+    metavar="FILE",
+    help="Table of the topic of each session: session, topic.",
+    type=READ,
+)
+@option(
+    "--depth", type=click.IntRange(1), help="Number of top documents to use from each result list."
+)
 @one_of(
-    "--run-duplicates",
+    "--duplicates",
+    ("first", "keep"),
+    "How to treat documents that are retrieved again in a session.",
+    "first",
+)
+@one_of(
+    "--on-duplicate",
     DUPLICATES,
-    "Which of a document that is twice in one ranking of a RUN is kept, if any.",
+    "How to treat a document that occurs more than once in a ranking of a RUN.",
     "error",
-    stands_for="duplicates",
     goes_with="RUN",
 )
-@skip_bad_runs
-@option("--until-click", is_flag=True, help="Cut each list off after its lowest click.")
-@option("--lengths", metavar="FILE", help="Lengths of documents in characters.", type=READ)
+@bad_run_option
+@option(
+    "--until-click", is_flag=True, help="Truncate each result list after its last clicked rank."
+)
+@option(
+    "--lengths", metavar="FILE", help="File with the lengths of documents in characters.", type=READ
+)
 @rel_option
 @max_grade_option
 @options_from("cranfield.judge", "unjudged negative ties", ties={"goes_with": "RUN"})
@@ -219,8 +240,8 @@ def sessions(
     asked: tuple[str, ...],
     clicks: str | None,
     session_topics: str | None,
-    run_duplicates: str,
-    bad_runs: str,
+    on_duplicate: str,
+    on_bad_run: str,
     lengths: str | None,
     rel: int | None,
     ties: str | None,
@@ -228,24 +249,22 @@ def sessions(
     printing: Printing,
     **options: Any,
 ) -> None:
-    """Score sessions of several queries.
+    """Score search sessions of several queries.
 
     QRELS is a file of judgments by topic. SESSIONS is a log of the TREC Session track in XML, or a
-    table of results: session, query, rank, doc, and perhaps topic and system. Each RUN answers the
-    query that each session of the log ends with. Measures of a ranking score the lists of a session
-    one after the other.
+    table of results with the columns session, query, rank, doc and, optionally, topic and system.
+    Each RUN ranks documents for the last query of each session. Measures of a single ranking score
+    the concatenated result lists of a session.
     """
     output.check()
     wanted = wanted_measures(asked, rel)
-    if [qrels, sessions, clicks, session_topics, lengths, *runs].count("-") > 1:
-        raise PolicyError("standard input cannot be two files")
     from cranfield import evaluate_sessions
     from cranfield.sessions import read_sessions
 
     read = read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
         read = read.followed_by(
-            runs, ties=ties or "trec", duplicates=run_duplicates, bad_runs=bad_runs
+            runs, ties=ties or "trec", on_duplicate=on_duplicate, on_bad_run=on_bad_run
         )
     options = {name: value for name, value in options.items() if value is not None}
     found = evaluate_sessions(read, qrels, wanted, lengths=lengths, **options)
@@ -278,15 +297,17 @@ DEFAULTS = {
 
 @command(
     epilog=ANSWERS_EPILOG,
-    first="measure nuggets assignments citations references system tokeniser by-topic format output"
-    " places settings",
+    first="measure nuggets assignments citations references system by-topic format output settings",
 )
-@settings("order caption label long")
+@settings("tokeniser places order caption label long")
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
 @option(
-    "--nuggets", metavar="FILE", help="Gold nuggets; ANSWERS say which each answer has.", type=READ
+    "--nuggets",
+    metavar="FILE",
+    help="Gold nuggets; ANSWERS list the nuggets of each answer.",
+    type=READ,
 )
-@option("--assignments", is_flag=True, help="ANSWERS are assignments of TREC RAG.")
+@option("--assignments", is_flag=True, help="ANSWERS are nugget assignments of TREC RAG.")
 @option("--citations", is_flag=True, help="ANSWERS is a table of judged citations.")
 @option(
     "--references", metavar="FILE", help="Reference texts; ANSWERS is a table of texts.", type=READ
@@ -295,13 +316,15 @@ DEFAULTS = {
     "--measure",
     "asked",
     multiple=True,
-    help="A measure of texts, such as SSharp or VitalScore; may be given several times.",
+    help="Measure of texts, such as SSharp or VitalScore; may be given several times.",
 )
-@option("--system", metavar="NAME", stands_for="name", help="The system, where a file names none.")
+@option(
+    "--system", metavar="NAME", stands_for="name", help="Name of the system, for files without one."
+)
 @one_of(
     "--tokeniser",
     ("alphanumeric", "whitespace"),
-    "With --references: what a word is.",
+    "Definition of a word, with --references.",
     goes_with="--references",
 )
 @output_options()
@@ -320,8 +343,8 @@ def answers(
 ) -> None:
     """Score answers by nuggets or citations, and summaries by reference texts.
 
-    Say what the answers are with one of --nuggets, --assignments, --citations and --references.
-    Without -m, the usual measures of that kind are computed.
+    One of --nuggets, --assignments, --citations and --references says what ANSWERS contain.
+    Without -m, the usual measures for this kind of data are computed.
     """
     output.check()
     kinds = {
@@ -333,13 +356,10 @@ def answers(
     chosen = [kind for kind, given in kinds.items() if given]
     if len(chosen) != 1:
         raise PolicyError(
-            "give one of --nuggets FILE, --assignments, --citations, --references FILE"
-            + (f", not {' and '.join(f'--{kind}' for kind in chosen)}" if chosen else "")
+            "expected one of --nuggets FILE, --assignments, --citations, --references FILE"
+            + (f", got {' and '.join(f'--{kind}' for kind in chosen)}" if chosen else "")
         )
     [kind] = chosen
-    files = [*answers, *[one for one in (nuggets, references) if one is not None]]
-    if files.count("-") > 1:
-        raise PolicyError("standard input cannot be two files")
     from cranfield import evaluate_answers
     from cranfield.measures import parse_measures
 
@@ -354,7 +374,7 @@ def _files(kind: str, answers: tuple[str, ...]) -> Any:
         return answers[0]
     if kind in {"nuggets", "assignments"}:
         return list(answers)
-    raise PolicyError(f"--{kind} takes one file of answers, whose column system tells them apart")
+    raise PolicyError(f"--{kind} requires a single file of answers, with a column system")
 
 
 def _judged(kind: str, data: Any, gold: str, tokeniser: str | None, name: str | None) -> Any:
@@ -378,7 +398,7 @@ def _usual(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:
         try:
             scores |= evaluate_answers(judged, name)
         except MeasureError as error:
-            warn(f"{error}, so it is left out", stacklevel=2)
+            warn(f"measure skipped: {error}", stacklevel=2)
     return scores
 
 
@@ -392,18 +412,16 @@ Examples:
 """
 
 
-@command(
-    epilog=FUSE_EPILOG,
-    first="method norm weights depth limit name ties jobs metadata list output settings",
-)
-@settings(RUN_SETTINGS)
+@command(epilog=FUSE_EPILOG)
+@settings(f"depth ties {RUN_SETTINGS}")
 @click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
 @options_from(
     "cranfield.fuse",
     "method norm weights depth limit name ties",
     weights={
+        "type": NumberList(None),
         "metavar": "NUMBERS",
-        "help": "Of the runs, in their order, with commas: 0.3,0.7.",
+        "help": "Weights of the runs, in their order: 0.3,0.7.",
     },
 )
 @gathered(Reading, "reading", in_group("Input", reading_options))
@@ -411,42 +429,33 @@ Examples:
 @option(
     "--metadata",
     is_flag=True,
-    help="Begin with a header that says how it was made; other programs may not read that.",
+    help="Begin the run with a header on how it was made, which some programs cannot read.",
 )
-@option("--list", "listed", is_flag=True, help="List the methods there are.")
+@option("--list", "listed", is_flag=True, help="List the fusion methods.")
 @output_option
 def fuse(
     runs: tuple[str, ...],
-    weights: str | None,
     reading: Reading,
     metadata: bool,
     listed: bool,
     output: str | None,
     **options: Any,
 ) -> None:
-    """Make one run of several, by their ranks, scores or votes.
+    """Fuse several runs into one, by their ranks, scores or votes.
 
-    RUN is a file, a folder or a quoted pattern, two or more. The fused run is a TREC file, or what
-    its suffix says, such as .csv and .parquet; .gz and the like are packed.
+    RUN is a file, a folder or a quoted pattern; two or more are needed. The fused run is a TREC
+    file, or has the format of its suffix, such as .csv or .parquet; .gz compresses it.
     """
     import cranfield as cf
 
     if listed:
         from cranfield.tabular import from_frame, grid
 
-        write(f"{grid(from_frame(cf.fusion_methods(), 'Methods of fusion'))}\n", output)
+        write(f"{grid(from_frame(cf.fusion_methods(), 'Fusion methods'))}\n", output)
         return
     if not runs:
-        raise PolicyError("give two runs or more, or --list")
+        raise PolicyError("expected two runs or more, or --list")
     many = reading.runs(None, runs)
-    numbers = None if weights is None else _numbers(weights)
     with progress_of(many) as progress:
-        fused = cf.fuse(many, weights=numbers, progress=progress, **options)
+        fused = cf.fuse(many, progress=progress, **options)
     cf.write_run(fused, output or "-", metadata=metadata)
-
-
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(one) for one in text.split(",")]
-    except ValueError:
-        raise PolicyError(f"--weights takes numbers such as 0.3,0.7, not {quoted(text)}") from None

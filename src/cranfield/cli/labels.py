@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.assess.labels import CROWD_MODELS
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
 from cranfield.cli.options.declaring import (
     READ,
@@ -35,7 +35,7 @@ from cranfield.cli.options.judging import (
     without_reading,
 )
 from cranfield.cli.options.output import ResultOutput, result_options
-from cranfield.cli.options.signatures import options_from
+from cranfield.cli.options.signatures import options_from, pairs_of
 from cranfield.collection.policies import FORMATS
 from cranfield.result import ResultSet, together
 from cranfield.tabular import from_frame
@@ -82,41 +82,54 @@ COMPARED = 40
     epilog=EPILOG,
     first="columns grades method gold qrels measure pairs against interval format table output",
 )
-@settings("tie fix-gold encoding repeats")
+@settings("tie fix-gold encoding repeats confidence resamples")
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=READ)
 @option(
     "--columns",
     metavar="NAMES",
-    help='Fields of lines without a header: "worker doc grade"; - skips. Of a table, what its'
-    " columns are called: worker=annotator,grade=rating; gold.doc=id is of --gold.",
+    help='Fields of lines without a header, such as "worker doc grade", - for a field to ignore; or'
+    " names of columns of a table: worker=annotator,grade=rating (gold.doc=id for --gold).",
 )
 @options_from(
     "cranfield.assess.read_labels",
     "grades repeats missing encoding",
-    grades={"metavar": "LOW..HIGH"},
+    grades={
+        "metavar": "LOW..HIGH",
+        "help": "Lowest and highest grade, such as 0..3; labels outside are errors. By default the"
+        " grades that occur.",
+    },
 )
-@one_of("--method", CROWD_MODELS, "How labels become one judgment.", "majority")
+@one_of(
+    "--method",
+    CROWD_MODELS,
+    "Method that aggregates the labels of a document into one judgment.",
+    "majority",
+)
 @options_from("cranfield.assess.majority", "tie")
-@option("--gold", metavar="QRELS", help="Judgments known to be right, to compare with.", type=READ)
+@option("--gold", metavar="QRELS", help="Gold judgments to compare with.", type=READ)
 @option(
     "--fix-gold",
     is_flag=True,
-    help="Let the method know what is in --gold.",
+    help="Treat the judgments of --gold as known when aggregating.",
     goes_with=f"--gold --method={','.join(WITH_GOLD)}",
 )
-@option(
-    "--qrels", metavar="FILE", help="Write the judgments there, whole or not at all.", type=WRITTEN
-)
+@option("--qrels", metavar="FILE", help="File to write the aggregated judgments to.", type=WRITTEN)
 @options_from(
     "cranfield.assess.agreement_of",
     "measures pairs against rel interval confidence resamples seed",
-    measures={"flag": "--measure measures", "multiple": True},
+    measures={
+        "flag": "--measure measures",
+        "multiple": True,
+        "help": "Agreement coefficient, such as kappa(quadratic) or alpha; may be given several"
+        " times. By default observed agreement, kappa (for more than two assessors Fleiss'),"
+        " ordinal alpha and AC1.",
+    },
     pairs={"goes_with": "!--against"},
     against={"metavar": "NAME"},
     confidence={"goes_with": "!--interval=none"},
     resamples={"goes_with": "--interval=bootstrap"},
     seed={
-        "help": "Seed of random numbers.",
+        "help": "Seed of the random numbers.",
         "goes_with": ("--tie=random", "--interval=bootstrap", "--method=mace"),
     },
 )
@@ -139,13 +152,11 @@ def labels(
 ) -> None:
     """Summarise annotations, measure agreement, and aggregate them into qrels.
 
-    LABELS is a file of topic, document, worker and grade, or judgments of several assessors, each
-    as NAME=FILE.
+    LABELS is a file with topic, document, worker and grade, or several files of judgments, one for
+    each assessor: NAME=FILE.
     """
-    if [*labels, gold].count("-") > 1:
-        raise PolicyError("standard input cannot be two files")
     if qrels is not None and qrels in {written.output or "-", "-"}:
-        raise PolicyError("--qrels and the tables need two different files")
+        raise PolicyError("--qrels and --output must be two different files")
     written.check(name for name in KEYS if gold is not None or name != "gold")
     from cranfield import assess
     from cranfield.assess.judges.reading import read_scale
@@ -154,7 +165,7 @@ def labels(
 
     own_columns, gold_columns = _columns(columns)
     if gold_columns and gold is None:
-        raise PolicyError("--columns gold. goes with --gold")
+        raise PolicyError("--columns gold. requires --gold")
     read = assess.read_labels(
         _given(labels),
         columns=own_columns,
@@ -169,7 +180,7 @@ def labels(
     found: Consensus = CROWD_MODELS[method](read, tie=tie, seed=asked["seed"], **known)
     overview = Overview(read)
     workers = found.workers()
-    tables = [from_frame(overview.to_polars(), "Grades given", left=["grade"])]
+    tables = [from_frame(overview.to_polars(), "Grades", left=["grade"])]
     frames = {"grades": overview.to_polars(), "workers": workers}
     notes = list(found.notes)
     shown = workers.sort("labels", descending=True, maintain_order=True)[:SHOWN]
@@ -181,10 +192,10 @@ def labels(
         frames["agreement"] = agreed.to_polars()
         tables.append(agreed.table(most=COMPARED))
         if agreed.paired and len(read.workers) <= SHOWN and asked["against"] is None:
-            tables.append(from_frame(agreed.matrix(), f"Each two assessors, {agreed.measures[0]}"))
+            tables.append(from_frame(agreed.matrix(), f"Pairs of assessors, {agreed.measures[0]}"))
     else:
         refuse_given(OF_AGREEMENT, "requires two workers or more, got one")
-        notes.append("one worker: there is nobody to agree with")
+        notes.append("agreement was not measured: there is only one worker")
     if right is not None:
         frames["gold"], lines = _beside_gold(found, right)
         tables.append(
@@ -221,15 +232,7 @@ def _given(labels: tuple[str, ...]) -> str | dict[str, str]:
     """Take a file of labels, or judgments by the assessor's name."""
     if len(labels) == 1 and "=" not in labels[0]:
         return labels[0]
-    by_name: dict[str, str] = {}
-    for one in labels:
-        name, sign, path = one.partition("=")
-        if not (name and sign and path):
-            raise PolicyError(f"{quoted(one)} is not of the form NAME=FILE, as several files are")
-        if name in by_name:
-            raise PolicyError(f"there are two files of the assessor {quoted(name)}")
-        by_name[name] = path
-    return by_name
+    return pairs_of(labels, "several LABELS", "NAME=FILE")
 
 
 def _beside_gold(found: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[str]]:
@@ -248,7 +251,10 @@ def _beside_gold(found: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[str]
     right, tied = int(np.trace(table)), int(found.tied[rows].sum())
     names = [*map(str, found.labels.grades), "none"]
     frame = pl.DataFrame({"gold": found.labels.grades} | dict(zip(names, table.T, strict=True)))
-    return frame, [*lines[1:], f"{right:,} of {rows.size:,} gold pairs right; {tied:,} were ties"]
+    return frame, [
+        *lines[1:],
+        f"{right:,} of {rows.size:,} gold judgments correct; {tied:,} were ties",
+    ]
 
 
 def _keys(name: str, frame: pl.DataFrame) -> tuple[str, ...]:
@@ -264,14 +270,14 @@ Examples:
   cranfield judges qrels.txt gpt=umbrela.jsonl llama.txt --cut
   cranfield judges qrels.txt labels/ --table agreement --format csv
   cranfield judges qrels.txt labels/ --runs runs/ -m AP -m nDCG@10
-  cranfield judges qrels.txt labels/ --runs runs/ --kin families.csv
-  cranfield judges few.txt llm.txt --runs runs/ --correct topic -m nDCG@10
-  cranfield judges qrels.txt submissions/ --own-runs --kin teams.csv -m nDCG@10
+  cranfield judges qrels.txt labels/ --runs runs/ --families families.csv
+  cranfield judges few.txt llm.txt --runs runs/ --ppi topic -m nDCG@10
+  cranfield judges qrels.txt submissions/ --own-runs --families teams.csv -m nDCG@10
 """
 
 DEFAULT = ("AP", "nDCG@10")
 
-OF_RUNS = ("rankings", "systems", "kin", "corrected")
+OF_RUNS = ("rankings", "systems", "self-preference", "ppi")
 JUDGE_TABLES = ("agreement", "intervals", "calibration", *OF_RUNS)
 
 RANKED = ("--runs", "--own-runs")
@@ -280,47 +286,60 @@ RANKED = ("--runs", "--own-runs")
 
 @command(
     epilog=JUDGES_EPILOG,
-    first="cut scale runs own-runs kin correct measure confidence format table output rel",
+    first="cut scale runs own-runs families ppi measure format table output rel settings",
 )
-@settings(f"label-format fixed-topics {DOCUMENT_JUDGING_SETTINGS}")
+@settings(f"label-format level confidence fixed-topics compat {DOCUMENT_JUDGING_SETTINGS}")
 @click.argument("qrels", metavar="QRELS", type=READ)
 @click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=READ)
-@options_from("cranfield.assess.compare_judges", "cut scale level", scale={"metavar": "LOW..HIGH"})
-@one_of("--label-format", FORMATS, "Format of JUDGE, where it is not that of --input-format.")
+@options_from(
+    "cranfield.assess.compare_judges",
+    "cut scale level",
+    scale={
+        "metavar": "LOW..HIGH",
+        "help": "Lowest and highest possible grade, such as 0..3; by default 0 and the highest"
+        " grade of QRELS.",
+    },
+)
+@one_of("--label-format", FORMATS, "Format of JUDGE, if it differs from --input-format.")
 @option(
     "--runs",
     multiple=True,
     metavar="RUN",
-    help="Runs to be ranked by people and by judges: a file, a folder or a quoted pattern; may be"
-    " given several times.",
+    help="Runs to rank by the judgments of people and of judges: a file, a folder or a quoted"
+    " pattern; may be given several times.",
     type=READ,
 )
-@option("--own-runs", is_flag=True, help="Rank the judges: each is a run by its own grades.")
 @option(
-    "--kin",
+    "--own-runs",
+    is_flag=True,
+    help="Rank the judges themselves: the grades of each judge make a run.",
+)
+@option(
+    "--families",
     metavar="FILE",
-    help="Ask whether judges favour their own: a table of names, judges and systems, and families.",
+    help="Measure whether judges prefer systems of their own family (self-preference): a table of"
+    " the names of judges and systems, and their families.",
     type=READ,
-    goes_with=("--runs !--correct", "--own-runs !--correct"),
+    goes_with=("--runs !--ppi", "--own-runs !--ppi"),
 )
 @option(
-    "--correct",
+    "--ppi",
     stands_for="unit",
     goes_with=RANKED,
     metavar="UNIT",
-    help="Correct what judges say of the runs by QRELS, where people judged a random sample: of"
-    " topics (topic), or of the documents of every topic (document).",
+    help="Correct the scores by judges with QRELS (prediction-powered inference), if people"
+    " judged a random sample of the topics (topic) or of the documents of every topic (document).",
 )
 @option(
     "--fixed-topics",
     is_flag=True,
-    goes_with="--correct",
-    help="With --correct document: confidence intervals for these topics only.",
+    goes_with="--ppi",
+    help="Compute confidence intervals for these topics only, with --ppi document.",
 )
 @measures_option(DEFAULT, goes_with=RANKED)
 @options_from("cranfield.assess.compare_judges", "confidence")
 @result_options(JUDGE_TABLES)
-@going_with(("--runs",), ("system", "lower", "bad_runs"))
+@going_with(("--runs",), ("system", "lower", "on_bad_run"))
 @going_with(RANKED, (*POLICIES, *OF_DOCUMENTS, *WORK))
 @document_judging_options
 def judges(
@@ -332,8 +351,8 @@ def judges(
     label_format: str | None,
     runs: tuple[str, ...],
     own_runs: bool,
-    kin: str | None,
-    correct: str | None,
+    families: str | None,
+    ppi: str | None,
     fixed_topics: bool,
     asked: tuple[str, ...],
     confidence: float,
@@ -342,8 +361,8 @@ def judges(
 ) -> None:
     """Compare the labels of judges, such as language models, with those of people.
 
-    JUDGE is a file of labels, NAME=FILE, a folder or a quoted pattern: qrels, tables, or JSON lines
-    of UMBRELA, where an answer that was not parsed is no label.
+    JUDGE is a file of labels, NAME=FILE, a folder or a quoted pattern. Files are qrels, tables, or
+    JSON lines of UMBRELA, whose unparsed answers are ignored.
     """
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.rankings import judges_as_runs
@@ -353,19 +372,19 @@ def judges(
     if runs and own_runs:
         raise PolicyError("give either --runs or --own-runs, not both")
     lacking = {
-        "rankings": not ranked or bool(correct),
-        "systems": not ranked or bool(correct),
-        "kin": kin is None,
-        "corrected": not correct,
+        "rankings": not ranked or bool(ppi),
+        "systems": not ranked or bool(ppi),
+        "self-preference": families is None,
+        "ppi": not ppi,
     }
     written.check(name for name in JUDGE_TABLES if not lacking.get(name))
     wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
     reading = Reading.of(judging)
     people, labels = reading.with_judges(qrels, judges, label_format, runs=ranked)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}
-    if correct and not cut:
+    if ppi and not cut:
         # Few judgments of people may lack the highest grade.
-        on_scale["scale"] = panel_of(people, labels, scale, few=True).scale
+        on_scale["scale"] = panel_of(people, labels, scale, scale_of_judges=True).scale
     found = compare_judges(people, labels, level=level, **on_scale)
     results: list[Any] = [found]
     if ranked:
@@ -373,18 +392,18 @@ def judges(
         many = reading.runs(qrels, runs) if runs else judges_as_runs(people, labels, **cuts)
         options = without_reading(judging)
         if options.pop("aspects"):
-            raise PolicyError("--aspect is not for judges")
-        if correct:
-            options |= {"unit": correct, "fixed_topics": fixed_topics, "alpha": 1 - confidence}
-            results += _corrected(many, people, labels, wanted, cuts | options)
+            raise PolicyError("--aspect cannot be used with judges")
+        if ppi:
+            options |= {"unit": ppi, "fixed_topics": fixed_topics, "alpha": 1 - confidence}
+            results += _ppi_scores(many, people, labels, wanted, cuts | options)
         else:
-            results += _ranked(many, people, labels, wanted, kin, on_scale | options)
+            results += _ranked(many, people, labels, wanted, families, on_scale | options)
     notes = list(dict.fromkeys(note for result in results for note in result.notes))
     size = (
         f"{counted(len(sampled_only(people)), 'judgment')} of {counted(len(found.topics), 'topic')}"
     )
     heading = [
-        f"{counted(len(found.judges), 'judge')} beside people: {size},"
+        f"{counted(len(found.judges), 'judge')} compared with people: {size},"
         f" grades {found.scale[0]} to {found.scale[-1]}"
     ]
     about = {
@@ -399,7 +418,7 @@ def judges(
         facts=about,
         first=(),
     )
-    if correct:
+    if ppi:
         findings = replace(findings, frames=_with_judges(findings.frames, results[1:]))
     written.write(findings)
 
@@ -409,34 +428,34 @@ def _ranked(
     people: Any,
     labels: tuple[Judge, ...],
     wanted: Any,
-    kin: str | None,
+    families: str | None,
     options: dict[str, Any],
 ) -> list[Any]:
     """Rank the runs by people and by judges, and measure the self-preference of judges."""
-    from cranfield.assess.judges.kin import kin_bias
     from cranfield.assess.judges.rankings import judge_rankings
+    from cranfield.assess.judges.self_preference import self_preference
 
     rankings = judge_rankings(runs, people, labels, wanted, **options)
-    if kin is None:
+    if families is None:
         return [rankings]
-    return [rankings, kin_bias(runs, people, labels, kin, wanted, **options)]
+    return [rankings, self_preference(runs, people, labels, families, wanted, **options)]
 
 
-def _corrected(
+def _ppi_scores(
     runs: Any, people: Any, labels: tuple[Judge, ...], wanted: Any, options: dict[str, Any]
 ) -> list[Any]:
-    """Correct the scores by each judge and measure."""
-    from cranfield.assess.estimates.scores import corrected_scores
+    """Estimate prediction-powered scores by each judge and measure."""
+    from cranfield.assess.estimates.scores import ppi_scores
 
     return [
-        corrected_scores(runs, people, judge, measure, **options)
+        ppi_scores(runs, people, judge, measure, **options)
         for measure in wanted
         for judge in labels
     ]
 
 
-def _with_judges(frames: Frames, corrected: Sequence[Any]) -> Frames:
-    """Add measure and judge to the table of corrected scores."""
+def _with_judges(frames: Frames, results: Sequence[Any]) -> Frames:
+    """Add measure and judge to the table of prediction-powered scores."""
     import polars as pl
 
     first = ("measure", "judge")
@@ -444,6 +463,6 @@ def _with_judges(frames: Frames, corrected: Sequence[Any]) -> Frames:
         one.to_polars().select(
             *(pl.lit(getattr(one, name)).alias(name) for name in first), pl.all()
         )
-        for one in corrected
+        for one in results
     ]
-    return {**frames, "corrected": (pl.concat(parts), (*first, "system"))}
+    return {**frames, "ppi": (pl.concat(parts), (*first, "system"))}

@@ -16,40 +16,12 @@ from click.shell_completion import get_completion_class
 from cranfield.base.errors import CranfieldError, CranfieldWarning
 from cranfield.base.text import one_line, plain
 from cranfield.base.version import __version__
-from cranfield.cli.options.declaring import CommandGroup, command
+from cranfield.cli.options.declaring import CommandGroup, command, group
 from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.output import saying_that_it_works
 
 
-def _homes(*modules: tuple[str, str]) -> dict[str, str]:
-    """Where the command of each name stands, from modules beside the names of their commands."""
-    return {
-        name: f"cranfield.cli.{module}:{name}"
-        for module, names in modules
-        for name in names.split()
-    }
-
-
-COMMANDS = _homes(
-    ("evaluate", "evaluate"),
-    ("compare", "compare"),
-    ("evaluate", "sessions answers"),
-    ("measures", "measures cite"),
-    ("report", "report plot"),
-    ("compare", "demo"),
-    ("main", "completion"),
-    ("evaluate", "fuse"),
-    ("check", "check"),
-    ("pool", "pool"),
-    ("labels", "labels judges"),
-    ("main", "campaign online study"),
-)
-"""Where each command stands."""
-
-
-@click.group(
-    cls=CommandGroup, homes=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.group(cls=CommandGroup, of="", context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="cranfield %(version)s")
 def app() -> None:
     """Evaluate information retrieval systems: from runs and judgments to meaningful statements."""
@@ -89,7 +61,7 @@ def run() -> int:
     warnings.showwarning = partial(_show_warning, set())
     try:
         if os.environ.get("POLARS_MAX_THREADS") == "0":
-            raise CranfieldError("POLARS_MAX_THREADS is 0, and nothing is computed by no thread")
+            raise CranfieldError("POLARS_MAX_THREADS must be at least 1, got 0")
         with saying_that_it_works():
             status = app(standalone_mode=False)
         sys.stdout.flush()
@@ -120,43 +92,23 @@ def run() -> int:
     return 2
 
 
-CAMPAIGN_COMMANDS = _homes(
-    ("campaign_folder", "init pack demo"),
-    ("campaign_submitting", "team run"),
-    ("campaign_results", "pool judgments score standing history release"),
-    ("campaign_folder", "verify export"),
+@group(
+    of="campaign",
+    in_order=True,
+    first="init pack demo team run pool judgments score standing history release",
 )
-
-
-@click.group(cls=CommandGroup, homes=CAMPAIGN_COMMANDS, in_order=True)
 def campaign() -> None:
-    """Run a campaign: rules, submissions, judgments, sheets, releases, a site."""
+    """Organise an evaluation campaign: submissions, judgments, leaderboards, releases."""
 
 
-ONLINE_COMMANDS = _homes(
-    ("online_logs", "train measure"),
-    ("online_interleaving", "preference interleave"),
-    ("online_experiments", "experiment assign"),
-)
-
-
-@click.group(cls=CommandGroup, homes=ONLINE_COMMANDS)
+@group(of="online")
 def online() -> None:
     """Evaluate with users: logs, interleaving, experiments, click models."""
 
 
-STUDY_COMMANDS = _homes(
-    ("study_experiments", "tests"),
-    ("study_collections", "collection pooling"),
-    ("study_experiments", "reproduction"),
-    ("study_measures", "measures scales"),
-    ("study_experiments", "interleaving"),
-)
-
-
-@click.group(cls=CommandGroup, homes=STUDY_COMMANDS)
+@group(of="study")
 def study() -> None:
-    """Study the evaluation itself."""
+    """Study the evaluation itself: tests, measures, collections."""
 
 
 SHELLS = """\b
@@ -171,7 +123,7 @@ Examples:
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what makes a shell complete commands, options, measures, tests and files."""
+    """Print the script with which a shell completes commands, options and names."""
     found = get_completion_class(shell)
     assert found is not None
     root = context.find_root().command

@@ -22,7 +22,7 @@ from cranfield.measures.families import KINDS
 if TYPE_CHECKING:
     from cranfield.measures import Info
     from cranfield.measures.base import Measure
-    from cranfield.scales.finding_scales import ScaleFacts
+    from cranfield.scales.measure_scales import ScaleFacts
 
 
 EPILOG = """\b
@@ -44,10 +44,10 @@ DECLARED = (
     *("aliases", "family", "summary", "formula", "range", "aggregate", "lower_is_better"),
     *("needs", "source", "scale", "scale_note", "elsewhere"),
 )
-"""What JSON has of that which a measure declares, in order."""
+"""Declared fields of a measure in JSON, in order."""
 
 NOTHING = "nothing"
-"""What is asked for with --needs to get the measures that need binary judgments only."""
+"""Value of --needs for measures that need binary judgments only."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,15 @@ def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
 
 @command(epilog=EPILOG)
 @click.argument("name", required=False)
-@option("--long", is_flag=True, help="All about each: formula, parameters, source.")
-@option("--family", metavar="WORD", help="Only families with this word in their name.")
+@option("--long", is_flag=True, help="Show the formula, parameters and source of each measure.")
+@option(
+    "--family", metavar="WORD", help="List only families of measures with this word in their name."
+)
 @option(
     "--needs",
     metavar="WORD",
-    help="Only what needs this besides binary judgments; 'nothing' for what needs no more.",
+    help="List only measures that need this besides binary judgments, such as lengths; nothing:"
+    " those that need only binary judgments.",
 )
 @options_from(
     "cranfield.scale_of",
@@ -143,10 +146,10 @@ def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
     judgments={
         "type": int,
         "goes_with": "NAME",
-        "help": "Number of relevant documents of the topic; by default enough.",
+        "help": "Number of relevant documents of the topic; by default as many as the length.",
     },
 )
-@one_of("--format", ("text", "json"), "Format; JSON has all about each.", "text")
+@one_of("--format", ("text", "json"), "Output format; JSON has all fields.", "text")
 @output_option
 def measures(
     name: str | None,
@@ -157,12 +160,12 @@ def measures(
     output: str | None,
     **runs: int | None,
 ) -> None:
-    """List the measures, or describe the measures that NAME stands for.
+    """List the measures, or describe the measure NAME.
 
-    NAME may have parameters, as in "RBP(p=0.5)@10"; scale and source are those of the measure with
-    these parameters. Of one measure with a cutoff or a --length there are also the values on runs
-    of that length, with their spacing, the scale with a witness, and the statistics and
-    significance tests that it admits.
+    NAME may have parameters, as in "RBP(p=0.5)@10"; scale and source are then those of the measure
+    with these parameters. For a measure with a cutoff or a --length, the values on all runs of that
+    length are described, too: their spacing, the scale with a counterexample, and the statistics
+    and significance tests that it admits.
     """
     chosen = entries() if name is None else _named(name, entries())
     if family is not None:
@@ -175,10 +178,12 @@ def measures(
             if (not one.info.needs if needs == NOTHING else word in one.info.needs.lower())
         ]
         if not chosen:
-            raise MeasureError(f"no measure needs {needs!r}")
+            raise MeasureError(f"unknown input {needs!r} in --needs: no measure needs it")
     asked = any(map(is_given, runs))
     if asked and len(chosen) > 1:
-        raise PolicyError(f"--length, --grades and --judgments are for one measure, not {name}")
+        raise PolicyError(
+            f"--length, --grades and --judgments require a single measure, got {name}"
+        )
     facts = None if name is None or len(chosen) > 1 else _on_runs(name, chosen[0], runs, asked)
     if format == "json":
         from cranfield.reporting.comparison_formats import scale_dict
@@ -199,8 +204,8 @@ def measures(
 
 
 def _on_runs(name: str, entry: Entry, runs: dict[str, Any], asked: bool) -> ScaleFacts | str | None:
-    """Find the scale on runs of a length; the reason if nothing can be said, and is not asked."""
-    from cranfield.scales.finding_scales import about_scale
+    """Find the scale on runs of a length; the reason if it is unknown and was not requested."""
+    from cranfield.scales.measure_scales import about_scale
 
     if entry.kind == KINDS[2] and not asked:
         return None
@@ -259,7 +264,7 @@ def _family(word: str, catalogue: list[Entry]) -> list[Entry]:
         have = ", ".join(families(catalogue))
         if len(catalogue) == 1:
             raise MeasureError(f"{catalogue[0].info.name} is of the family {have!r}, not {word!r}")
-        raise MeasureError(f"there is no family {word!r} (there are: {have})")
+        raise MeasureError(f"unknown family {word!r}; expected one of: {have}")
     return chosen
 
 
@@ -271,7 +276,7 @@ def _list(catalogue: list[Entry], output: str | None) -> str:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("measure", no_wrap=True)
-    table.add_column("what it tells")
+    table.add_column("description")
     table.add_column("trec_eval", no_wrap=True)
     for family, members in families(catalogue).items():
         table.add_section()
@@ -280,7 +285,8 @@ def _list(catalogue: list[Entry], output: str | None) -> str:
             elsewhere = one.info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
             table.add_row(one.form.replace("[@", r"\[@"), one.info.summary, elsewhere)
     on_terminal = output in {None, "-"} and sys.stdout.isatty()
-    hint = "cranfield measures NAME tells formula, parameters, source and scale; --long, of all."
+    hint = "cranfield measures NAME shows formula, parameters, source and scale; --long, of all"
+    " measures."
     return f"{drawn_by_rich(table, None if on_terminal else WIDTH)}{hint}\n"
 
 
@@ -288,7 +294,7 @@ def _description(one: Entry) -> str:
     info = one.info
     low, high = info.range
     names = ", ".join((info.name, *info.aliases))
-    scale = f"{one.scale}, on the order that it induces itself"
+    scale = f"{one.scale}, for the order that the measure itself induces"
     told = [
         ("measure", None if one.measure is None else str(one.measure)),
         ("kind", None if one.kind == KINDS[0] else f"{one.kind}, written {one.form}"),
@@ -332,49 +338,29 @@ def _as_dict(one: Entry) -> dict[str, Any]:
 
 CITE_EPILOG = """\b
 Examples:
-  cranfield cite -m AP -m nDCG@10 --test anova-2 --correction tukey > references.bib
-  cranfield cite --study discriminative-power --format text
+  cranfield cite AP nDCG@10 anova-2 tukey > references.bib
+  cranfield cite discriminative-power --format text
   cranfield cite --all
 """
 
 
 @command(epilog=CITE_EPILOG)
 @click.argument("names", metavar="[NAME...]", nargs=-1)
-@option("--measure", "measures", multiple=True, help="A measure, such as nDCG@10.")
-@option("--test", "tests", multiple=True, help="A test, such as anova-2.")
-@option("--correction", "corrections", multiple=True, help="Such as tukey.")
-@option("--study", "studies", multiple=True, help="A study, such as discriminative-power.")
-@option("--all", "everything", is_flag=True, help="Everything that the package refers to.")
-@one_of("--format", ("bibtex", "text"), "How to write them.", "bibtex")
+@option("--all", "everything", is_flag=True, help="List every work that the package cites.")
+@one_of("--format", ("bibtex", "text"), "Format of the references.", "bibtex")
 @output_option
 def cite(
     names: tuple[str, ...],
-    measures: tuple[str, ...],
-    tests: tuple[str, ...],
-    corrections: tuple[str, ...],
-    studies: tuple[str, ...],
     everything: bool,
     format: str,
     output: str | None,
 ) -> None:
-    """Write the works behind what was used, in BibTeX, and the entry of cranfield itself.
+    """List the works to cite for measures, tests and studies, and cranfield itself.
 
-    NAME is a measure, a test, a correction, a study, or the key of a work.
+    NAME is a measure, a test, a correction, a study, or the key of a work such as ferrante2021.
     """
-    from cranfield.measures.grammar import parse_measure
-    from cranfield.meta.study import STUDIES
-    from cranfield.reporting.references import cite as cited
+    from cranfield.reporting.references import cite as references
     from cranfield.reporting.references import entries
-    from cranfield.significance.corrections.catalogue import CORRECTIONS
-    from cranfield.significance.pairwise.catalogue import find_test
 
-    found = cited(
-        *names,
-        *(parse_measure(one) for one in measures),
-        *(find_test(one).info.name for one in tests),
-        *(CORRECTIONS.find(one) for one in corrections),
-        *(STUDIES.find(one) for one in studies),
-        *(entries() if everything else ()),
-    )
-    text = found.to_bibtex() if format == "bibtex" else found.to_text()
-    write(text, output)
+    works = references(*names, *(entries() if everything else ()))
+    write(works.to_bibtex() if format == "bibtex" else works.to_text(), output)

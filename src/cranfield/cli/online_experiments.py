@@ -42,7 +42,9 @@ def _part(context: click.Context, param: click.Parameter, text: str) -> float | 
     try:
         return (float(start), float(stop)) if dash else float(start)
     except ValueError:
-        raise PolicyError(f"--traffic is such as 0.5 or 0.5-1, not {quoted(text)}") from None
+        raise PolicyError(
+            f"--traffic must be a proportion such as 0.5 or 0.5-1, got {quoted(text)}"
+        ) from None
 
 
 @command(epilog=EPILOG)
@@ -55,27 +57,27 @@ def _part(context: click.Context, param: click.Parameter, text: str) -> float | 
     traffic={
         "default": "1",
         "callback": _part,
-        "help": "Proportion of the units that are in the experiment, or its part of the layer, such"
-        " as 0.5-1.",
+        "help": "Proportion of the units in the experiment, or its part of the layer, such as"
+        " 0.5-1.",
     },
 )
-@option("--unit", default="user", show_default=True, help="Column of the ids.")
+@option("--unit", default="user", show_default=True, help="Column with the ids of units.")
 @option("--check", is_flag=True, help="Test whether units are assigned uniformly.")
 @option(
     "--format",
     type=click.Choice(["csv", "json"]),
     default="csv",
     show_default=True,
-    help="How to write the table.",
+    help="Output format.",
 )
 @output_option
 def assign(
     units: str, unit: str, check: bool, format: str, output: str | None, **design: Any
 ) -> None:
-    """Assign units to the variants of an experiment, by hash: the same ones at every call.
+    """Assign units to the variants of an experiment, deterministically by hash.
 
-    UNITS is a table with a column of ids, or text with one id a line. Units that are not in the
-    experiment have no variant.
+    UNITS is a table with a column of ids, or text with one id per line. Units outside the
+    experiment get no variant.
     """
     import polars as pl
 
@@ -108,7 +110,10 @@ Examples:
 _BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
 
 
-@command(epilog=EXPERIMENT_EPILOG)
+@command(
+    epilog=EXPERIMENT_EPILOG,
+    first="measure metric covariate margin down unit control segments alpha output report settings",
+)
 @settings(
     "weights srm mixed missing theta lift errors correction time looks"
     f" oec resamples seed {LOG_SETTINGS}"
@@ -117,15 +122,21 @@ _BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
 @option(
     "--counts",
     metavar="NAME=X/N,...",
-    help="No DATA: successes and units by variant; or SUM:SQUARES/N.",
+    help="Successes and units by variant, or SUM:SQUARES/N, instead of DATA.",
 )
-@option("--measure", "measures", multiple=True, help="DATA is a log: a measure of it.")
+@option(
+    "--measure",
+    "measures",
+    multiple=True,
+    help="Online measure to analyse, if DATA is a log; may be given several times.",
+)
 @option(
     "--metric",
     "metrics",
     multiple=True,
     metavar="[NAME=]A[/B]",
-    help="DATA is a table of units: a column, or the ratio of two.",
+    help="Metric to analyse, if DATA is a table of units: a column, or the ratio of two; may be"
+    " given several times.",
 )
 @options_from(
     "cranfield.online.Metric",
@@ -133,7 +144,12 @@ _BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
     covariate={**_BY_METRIC, "flag": "--covariate covariates", "metavar": "NAME=A[/B]"},
     margin={**_BY_METRIC, "flag": "--margin margins", "metavar": "NAME=MARGIN"},
 )
-@option("--down", multiple=True, metavar="NAME", help="A metric that is good when it falls.")
+@option(
+    "--down",
+    multiple=True,
+    metavar="NAME",
+    help="Metric for which lower is better; may be given several times.",
+)
 @options_from(
     "cranfield.online.analyse_experiment",
     "unit control segments variant weights srm mixed missing theta lift errors correction alpha"
@@ -142,7 +158,11 @@ _BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
 @log_options
 @result_options()
 @option(
-    "--report", "page", metavar="FILE", help="Also write a report: one page of HTML.", type=WRITTEN
+    "--report",
+    "page",
+    metavar="FILE",
+    help="File to write a report to, as one HTML page.",
+    type=WRITTEN,
 )
 def experiment(
     data: tuple[str, ...],
@@ -159,18 +179,18 @@ def experiment(
 ) -> None:
     """Analyse an A/B test: check validity first, then report effects.
 
-    DATA is a table with one row per unit, such as a user, or several rows per --unit; or with -m a
-    log in any known format, or its tables PAGES RESULTS CLICKS. With --counts there is no DATA.
+    DATA is a table with one row per unit, such as a user, or several rows per --unit; with -m it is
+    a log in any known format, or its tables PAGES RESULTS CLICKS. --counts replaces DATA.
     """
     from cranfield import online
     from cranfield.cli.report import command_of
     from cranfield.reporting.page.report_page import report as write_report
 
     if counts is None and bool(measures) == bool(metrics):
-        raise PolicyError("give -m for a log, or --metric for a table of units")
+        raise PolicyError("expected -m for a log, or --metric for a table of units")
     output = written.output
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
-        raise PolicyError("--report and --output are two files")
+        raise PolicyError("--report and --output must be two different files")
     if counts is not None:
         result = _of_counts(counts, options)
     elif not data:
@@ -178,7 +198,7 @@ def experiment(
     else:
         named = _metrics(measures, metrics, covariates, margins, down)
         if metrics and len(data) > 1:
-            raise PolicyError("a table of units is one file")
+            raise PolicyError("--metric requires a single table of units")
         source = reading.read(data) if measures else data[0]
         try:
             result = online.analyse_experiment(source, named, **options)
@@ -188,7 +208,7 @@ def experiment(
             advice = "or totals by variant: --counts VARIANT=SUCCESSES/UNITS,..."
             raise PolicyError(f"{error}; {advice}") from None
     if counts is None and not result.resamples:
-        tell_without_effect(("resamples", "seed"), "no test of this report draws samples")
+        tell_without_effect(("resamples", "seed"), "no test of this report resamples")
 
     def report() -> None:
         if page is not None:
@@ -229,11 +249,13 @@ def _metrics(
     for text in metrics:
         name, sign, value = text.partition("=")
         if name in values:
-            raise PolicyError(f"there are two metrics {quoted(name)}")
+            raise PolicyError(f"metric {quoted(name)} must be given only once")
         values[name] = value if sign else text
     for name in (*covariates, *margins, *down):
         if name not in values:
-            raise PolicyError(f"there is no metric {quoted(name)}; there are {', '.join(values)}")
+            raise PolicyError(
+                f"unknown metric {quoted(name)}; expected one of: {', '.join(values)}"
+            )
     good = dict.fromkeys(down, "down")
     return {
         name: Metric(value, covariates.get(name), good.get(name), margins.get(name))

@@ -60,18 +60,18 @@ RUNS = (".run", ".txt", ".trec")
         "metavar": "FILE",
         "type": READ,
         "goes_with": "!--impressions",
-        "help": "Table of pages to draw a list for: page, query.",
+        "help": "Table of pages, for each of which to draw a list: page, query.",
     },
 )
 @gathered(Reading, "reading", reading_options)
-@option("--list", "listed", is_flag=True, help="List the methods of interleaving.")
+@option("--list", "listed", is_flag=True, help="List the interleaving methods.")
 @option(
     "--format",
     type=click.Choice(["auto", "jsonl", "json", "tsv", "csv", "parquet", "trec"]),
     default="auto",
     show_default=True,
-    help="A line per page (jsonl), a row per document, or a run with pages as topics; auto: by"
-    " suffix.",
+    help="Output format: a line per page (jsonl), a row per document (json, tsv, csv, parquet),"
+    " or a run with pages as topics (trec); auto: by suffix.",
 )
 @output_option
 def interleave(
@@ -86,30 +86,30 @@ def interleave(
     output: str | None,
     **method: Any,
 ) -> None:
-    """Interleave runs: lists of their documents, and the run that each came from.
+    """Interleave runs into lists, with the run that each document came from.
 
     A page always gets the same list, whatever else is drawn. `cranfield online preference` analyses
-    what users then clicked.
+    the clicks on these lists.
     """
     from cranfield import online
     from cranfield.collection.files.writing import write_table
     from cranfield.online.interleaving.interleaver import write_lists
 
     if format == "parquet" and output in {None, "-"}:
-        raise PolicyError("--format parquet needs --output FILE")
+        raise PolicyError("--format parquet requires --output FILE")
     if format == "auto":
         format = "trec" if PurePath(output or "").suffix.lower() in RUNS else "auto"
     if listed:
         methods = online.interleaving_methods()
         if format in {"auto", "trec"}:
-            write(f"{from_frame(methods, 'Methods of interleaving')}\n", output)
+            write(f"{from_frame(methods, 'Interleaving methods')}\n", output)
         else:
             write_table(methods, output or "-", format)
         return
     if len(runs) == 0:
-        raise PolicyError("no RUN was given; --list lists the methods")
+        raise PolicyError("expected RUN..., or --list to list the methods")
     if impressions is None and keys is None:
-        raise PolicyError("say how many lists by --impressions, or for which pages by --keys")
+        raise PolicyError("expected a number of lists (--impressions) or a table of pages (--keys)")
     interleaved = online.interleave_runs(reading.runs(None, runs), **method)
     if keys is None:
         drawn = interleaved.draw(impressions or 0, seed, jobs=jobs)
@@ -135,7 +135,12 @@ Examples:
 @command(epilog=PREFERENCE_EPILOG)
 @settings(f"expected confidence correction resamples seed {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, type=READ)
-@option("--counts", type=NumberList(0), metavar="W,L,T", help="Wins, losses and ties: no log.")
+@option(
+    "--counts",
+    type=NumberList(0),
+    metavar="W,L,T",
+    help="Numbers of wins, losses and ties, instead of a log.",
+)
 @options_from("cranfield.online.preference", "unit clicks resamples seed", goes_with="LOG")
 @options_from(
     "cranfield.online.preference_matrix",
@@ -149,7 +154,7 @@ Examples:
     multiple=True,
     metavar="RUN",
     type=READ,
-    help="Two runs that were interleaved: pages are compared as their method does, not by teams.",
+    help="One of the two interleaved runs, for methods that assign no teams; give both.",
     goes_with="LOG",
 )
 @log_options
@@ -166,39 +171,43 @@ def preference(
     written: ResultOutput,
     **options: Any,
 ) -> None:
-    """Test which of two or more rankers users prefer, by pages that interleave them.
+    """Test which rankers users prefer, by their clicks on interleaved pages.
 
     LOG is one file or folder in any known format, its tables PAGES RESULTS CLICKS, or the lists of
-    `cranfield online interleave` and a table of clicks. Results have their team; methods that use
-    no teams need --runs. If users return, --unit names the independent unit. With --counts there is
-    no log.
+    `cranfield online interleave` and a table of clicks. Results have a team; for methods without
+    teams, give --runs. If users return, name the independent unit with --unit. --counts replaces
+    the log.
     """
     from cranfield import online
-    from cranfield.online.interleaving.of_log import teams_of
+    from cranfield.online.interleaving.log_preference import teams_of
 
     result: Result
     options["confidence"] = confidence
     if counts is not None:
         if logs:
-            raise PolicyError("--counts are of independent impressions: no LOG, and no --unit")
+            raise PolicyError(
+                "--counts cannot be combined with LOG and --unit: impressions must be independent"
+            )
         if len(counts) not in (2, 3):
-            raise PolicyError(f"--counts takes wins,losses,ties such as 40,109,374, got {counts}")
+            raise PolicyError(f"--counts must be wins,losses,ties such as 40,109,374, got {counts}")
         result = online.preference_of(
             *counts, names=names or ["A", "B"], expected=expected, confidence=confidence
         )
         written.write(together(result))
         return
     if not logs:
-        raise PolicyError("no LOG was given, and no --counts")
+        raise PolicyError("expected LOG or --counts")
     log = reading.read(logs)
     if runs:
         interleaved = online.interleave_runs([*runs])
         names, options["lists"] = names or [*interleaved.rankers], interleaved.lists
     teams = names or teams_of(log)
     if runs or len(teams) == 2:
-        tell_without_effect(("correction",), "there is one pair of rankers")
+        tell_without_effect(("correction",), "there is only one pair of rankers")
         result = online.preference(log, names=teams, expected=expected, **options)
     else:
-        refuse_given(("expected",), "is of two rankers")
+        refuse_given(("expected",), f"requires two rankers, got {len(teams)}")
         result = online.preference_matrix(log, names=teams, correction=correction, **options)
-    written.write(together(result, log=log.source, clicks=options["clicks"], odd=log.odd))
+    written.write(
+        together(result, log=log.source, clicks=options["clicks"], anomalies=log.anomalies)
+    )

@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.text import counted
-from cranfield.cli.options.declaring import READ, WRITTEN, command, in_group, option, settings
+from cranfield.cli.options.declaring import (
+    READ,
+    WRITTEN,
+    command,
+    in_group,
+    option,
+    refuse_given,
+    settings,
+)
 from cranfield.cli.options.output import ResultOutput, gathered, result_options
 from cranfield.cli.options.signatures import options_from, options_of
-from cranfield.result import ResultSet
+from cranfield.result import ResultSet, together
 from cranfield.tabular import from_frame
 
 if TYPE_CHECKING:
@@ -33,7 +41,7 @@ class LogOptions:
     """How a log is read."""
 
     log_format: str
-    odd: str
+    on_anomaly: str
     max_queries: int | None
     session_timeout: str | None
     click_actions: list[str] | None
@@ -43,13 +51,20 @@ class LogOptions:
         from cranfield.online import sessionise
         from cranfield.online.log.reading import read_files
 
-        log = read_files(
-            files,
-            format=self.log_format,
-            odd=self.odd,
-            max_queries=self.max_queries,
-            click_actions=self.click_actions,
-        )
+        try:
+            log = read_files(
+                files,
+                format=self.log_format,
+                on_anomaly=self.on_anomaly,
+                max_queries=self.max_queries,
+                click_actions=self.click_actions,
+            )
+        except InputError as error:
+            if "may give the count of rows" not in error.reason:
+                raise
+            advice = "; `online measure --totals` reads totals of impressions and clicks"
+            reason = error.reason + advice
+            raise InputError(reason, source=error.source, line=error.line) from None
         return log if self.session_timeout is None else sessionise(log, self.session_timeout)
 
 
@@ -64,7 +79,7 @@ log_options = gathered(
         (
             *options_of(
                 "cranfield.online.read_log",
-                "format odd max_queries click_actions",
+                "format on_anomaly max_queries click_actions",
                 goes_with=_READ,
                 format={"flag": "--log-format"},
             ),
@@ -86,11 +101,12 @@ Examples:
   cranfield online measure pages.csv results.csv clicks.csv -m CTR@3 -m SATRate --by variant
   cranfield online measure sessions.xml -m "ClickRR(first='rank')" -m TimeToClick --survival
   cranfield online measure log.jsonl --by query --by variant --format csv -o by-query.csv
+  cranfield online measure clicks-by-document.csv --totals
   cranfield online measure --list
 """
 
 SURVIVAL = {
-    "survival": ("Times, as Kaplan and Meier estimate them", 2),
+    "survival": ("Times, Kaplan-Meier estimates", 2),
     "logrank": ("Log-rank tests, holm", 3),
 }
 """Titles of the tables of times, and how many columns say what a row is of."""
@@ -99,7 +115,7 @@ TABLES = ("measures", *SURVIVAL)
 
 
 @command(epilog=EPILOG)
-@settings(LOG_SETTINGS)
+@settings(f"labels {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, type=READ)
 @options_from(
     "cranfield.online.measure",
@@ -107,13 +123,31 @@ TABLES = ("measures", *SURVIVAL)
     measures={
         "flag": "--measure measures",
         "multiple": True,
-        "help": "An online measure, such as CTR@3; may be given several times. By default all that"
-        " the log has the columns for.",
+        "help": "Online measure, such as CTR@3; may be given several times. By default all for"
+        " which the log has the columns.",
     },
-    by={"multiple": True},
-    labels={"type": READ, "metavar": "FILE"},
+    by={
+        "multiple": True,
+        "help": "Column by which to group the pages; may be given several times. By default the"
+        " whole log is one group.",
+    },
+    labels={
+        "type": READ,
+        "metavar": "FILE",
+        "help": "Table of labels of pages, for measures of good abandonment: page, label.",
+    },
 )
-@option("--survival", is_flag=True, help="Kaplan-Meier and log-rank of the times among them.")
+@option(
+    "--survival",
+    is_flag=True,
+    help="Also report Kaplan-Meier estimates and log-rank tests of the measures of time.",
+)
+@option(
+    "--totals",
+    is_flag=True,
+    help="LOG is a table of totals (query, doc, rank, impressions, clicks); report its click rate"
+    " and clicks over expected clicks.",
+)
 @option("--list", "listed", is_flag=True, help="List the online measures.")
 @log_options
 @result_options(TABLES)
@@ -123,14 +157,15 @@ def measure(
     by: tuple[str, ...],
     labels: str | None,
     survival: bool,
+    totals: bool,
     listed: bool,
     reading: LogOptions,
     written: ResultOutput,
 ) -> None:
-    """Measure what users did: clicks, ranks, times, abandonment, sessions, loyalty.
+    """Compute online measures of a log: clicks, times, abandonment, sessions, loyalty.
 
     LOG is one file or folder in any known format; or its tables PAGES RESULTS CLICKS; or PAGES and
-    one of these, detected by its columns, or named by clicks=FILE or results=FILE.
+    one of the other two, detected by its columns or named by clicks=FILE or results=FILE.
     """
     from cranfield import online
     from cranfield.online.measures.survival import INDEPENDENT, survival_tables
@@ -142,7 +177,10 @@ def measure(
         written.write(ResultSet([], tables, {"list": (every, ("measure",))}, {}))
         return
     if not logs:
-        raise PolicyError("no LOG was given; --list lists the measures")
+        raise PolicyError("expected LOG, or --list to list the measures")
+    if totals:
+        _measure_totals(logs, written)
+        return
     written.check(TABLES if survival else TABLES[:1])
     asked = [online.parse_online_measure(one) for one in measures] or None
     log = reading.read(logs)
@@ -155,15 +193,26 @@ def measure(
     if survival:
         times = [one for one in values.measures if one.lasts]
         if not times:
-            raise PolicyError("--survival is for times, such as TimeToClick and AbsenceTime")
+            raise PolicyError("--survival requires a measure of time, such as TimeToClick")
         for name, frame in survival_tables(log, times).items():
             title, keys = SURVIVAL[name]
             tables.append(from_frame(frame, title))
             frames[name] = frame, frame.columns[:keys]
         notes += [INDEPENDENT] if "logrank" in frames else []
     heading = [repr(log), *(f"note: {note}" for note in notes)]
-    facts = {"log": log.source, "by": list(by), "odd": log.odd, "notes": notes}
+    facts = {"log": log.source, "by": list(by), "anomalies": log.anomalies, "notes": notes}
     written.write(ResultSet(heading, tables, frames, facts))
+
+
+def _measure_totals(logs: tuple[str, ...], written: ResultOutput) -> None:
+    from cranfield import online
+
+    names = {one.name or "" for one in click.get_current_context().command.params}
+    used = {"logs", "totals", "format", "table", "output", "settings"}
+    refuse_given(names - used, "cannot be combined with --totals")
+    if len(logs) > 1:
+        raise PolicyError(f"--totals takes one table, got {len(logs)} files")
+    written.write(together(online.coec_of_totals(logs[0])))
 
 
 TRAIN_EPILOG = """\b
@@ -171,14 +220,14 @@ Examples:
   cranfield online train log.parquet --model DBN -o dbn.json
   cranfield online train monday.csv --held-out tuesday.csv --model PBM --model "DBN(gamma=0.9)"
   cranfield online train log.csv --model DBN --tied grade --qrels qrels.txt --table parameters
-  cranfield online train log.csv --model all --qrels qrels.txt --measure nDCG@10 --over RCTR
+  cranfield online train log.csv --model all --qrels qrels.txt --measure nDCG@10 --baseline RCTR
 """
 
 KEYS = {
     "models": ("model",),
     "ranks": ("model", "rank"),
     "parameters": ("model", "parameter", "of"),
-    "gain": ("model", "over"),
+    "gain": ("model", "baseline"),
     "relevance": ("model",),
 }
 """The tables of numbers, and the columns that say what a row is of."""
@@ -187,7 +236,10 @@ SHOWN = 12
 """Values of parameters that are printed; tables of numbers have all."""
 
 
-@command(epilog=TRAIN_EPILOG)
+@command(
+    epilog=TRAIN_EPILOG,
+    first="model tied held-out qrels measure over log-format odd format table output settings",
+)
 @settings(f"resamples seed {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=READ)
 @options_from(
@@ -197,7 +249,7 @@ SHOWN = 12
         "flag": "--model models",
         "multiple": True,
         "default": ("DBN",),
-        "help": "A click model, such as UBM or DBN(gamma=0.9), or all; may be given several times.",
+        "help": "Click model, such as UBM or DBN(gamma=0.9), or all; may be given several times.",
     },
 )
 @option(
@@ -205,26 +257,36 @@ SHOWN = 12
     "test",
     metavar="LOG",
     multiple=True,
-    help="Another log to evaluate the models on; several times for several tables.",
+    help="Log to evaluate the models on; given once for each table of the log.",
     type=READ,
 )
 @option(
     "--qrels",
     metavar="FILE",
-    help="Judgments: grades to tie by, else to compare relevance with.",
+    help="Judgments to compare the estimated relevance with, or that give the grades of --tied"
+    " grade.",
     type=READ,
 )
 @options_from(
     "cranfield.online.predict_relevance",
     "measures",
     goes_with="--qrels !--tied=grade",
-    measures={"flag": "--measure measures", "multiple": True},
+    measures={
+        "flag": "--measure measures",
+        "multiple": True,
+        "help": "Measure of the ranking of each query's documents by their estimated relevance; may"
+        " be given several times.",
+    },
 )
-@option("--over", metavar="MODEL", help="Gain of perplexity over one of the models.")
-@options_from("cranfield.online.perplexity_gain", "seed resamples", goes_with="--over")
+@option(
+    "--baseline", metavar="MODEL", help="One of the models, to compute the gain of perplexity over."
+)
+@options_from("cranfield.online.perplexity_gain", "seed resamples", goes_with="--baseline")
 @log_options
 @result_options(KEYS, output=None)
-@option("--output", "path", metavar="FILE", help="Write the model there, as JSON.", type=WRITTEN)
+@option(
+    "--output", "path", metavar="FILE", help="File to write the model to, as JSON.", type=WRITTEN
+)
 def train(
     logs: tuple[str, ...],
     models: tuple[str, ...],
@@ -232,7 +294,7 @@ def train(
     test: tuple[str, ...],
     qrels: str | None,
     measures: tuple[str, ...],
-    over: str | None,
+    baseline: str | None,
     reading: LogOptions,
     written: ResultOutput,
     path: str | None,
@@ -240,19 +302,17 @@ def train(
 ) -> None:
     """Train click models on a query log, and evaluate how well they predict clicks.
 
-    LOG is one file or folder in any known format, such as a table with a row per shown result and
-    whether it was clicked; or its tables PAGES RESULTS CLICKS.
+    LOG is one file or folder in any known format, such as a table with one row per shown result and
+    a column for clicks; or its tables PAGES RESULTS CLICKS.
     """
     compared = qrels is not None and tied != "grade"
-    if [*logs, *test, qrels].count("-") > 1:
-        raise PolicyError("standard input cannot be two files")
-    lacking = {"gain"} if over is None else set()
+    lacking = {"gain"} if baseline is None else set()
     lacking |= set() if compared else {"relevance"}
     written.check(name for name in KEYS if name not in lacking)
     from cranfield import online, read_qrels
     from cranfield.online.click_models.evaluation import parameters_of, perplexity_gains
 
-    known, base = _models(models, over, path)
+    known, base = _models(models, baseline, path)
     read = [reading.read(one) for one in (logs, test) if one]
     if tied == "grade" and qrels is not None:
         judged = read_qrels(qrels)
@@ -264,15 +324,15 @@ def train(
     tables = [*evaluation.tables()[:1], _few(parameters)]
     if base is not None:
         frames["gain"] = perplexity_gains(trained, base, read[-1], **draws)
-        tables.append(from_frame(frames["gain"], f"Gain of perplexity over {base}, 95% limits"))
+        tables.append(from_frame(frames["gain"], f"Perplexity gain over {base}, 95% CI"))
     if compared:
         of_documents = [one for one in trained if "item" in one.model.by.values()]
         if not of_documents:
-            raise PolicyError("--qrels: the models say nothing of documents")
+            raise PolicyError("--qrels requires a model that estimates the relevance of documents")
         frames["relevance"] = online.predict_relevance(of_documents, qrels, measures)
-        tables.append(from_frame(frames["relevance"], "Relevance, beside judgments"))
+        tables.append(from_frame(frames["relevance"], "Estimated relevance and judgments"))
     notes = [repr(read[0])]
-    notes.append(f"tried on {read[1]!r}" if test else "tried on the pages trained on")
+    notes.append(f"evaluated on {read[1]!r}" if test else "evaluated on the training pages")
     if path is not None:
         notes.append(f"{trained[0].model} written to {path}")
     keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
@@ -282,20 +342,20 @@ def train(
 
 
 def _models(
-    models: tuple[str, ...], over: str | None, path: str | None
+    models: tuple[str, ...], baseline: str | None, path: str | None
 ) -> tuple[list[Model], Model | None]:
-    """Read the text forms of models, and of the model that gains are over."""
+    """Read the text forms of models, and of the baseline of gains."""
     from cranfield import online
 
     names = online.models()["model"].to_list() if models == ("all",) else models
     known = [online.parse_model(name) for name in names]
     if len(set(known)) < len(known):
-        raise PolicyError("a model is there twice")
+        raise PolicyError("each --model must be given only once")
     if path is not None and len(known) > 1:
-        raise PolicyError(f"--output is for one model; there are {len(known)}")
-    base = None if over is None else online.parse_model(over)
+        raise PolicyError(f"--output requires a single model, got {len(known)}")
+    base = None if baseline is None else online.parse_model(baseline)
     if base is not None and (base not in known or len(known) < 2):
-        raise PolicyError(f"--over {base} is for several models, of which it is one")
+        raise PolicyError(f"--baseline {base} must be one of several models")
     return known, base
 
 
@@ -305,5 +365,5 @@ def _few(parameters: pl.DataFrame) -> Table:
 
     few = parameters.filter(pl.len().over("model", "parameter") <= SHOWN)
     hidden = parameters.height - few.height
-    beyond = f"; {counted(hidden, 'value')} not shown" if hidden else ""
+    beyond = f"; {counted(hidden, 'value')} omitted" if hidden else ""
     return from_frame(few, f"Parameters{beyond}", places={"hits": 1, "trials": 1})

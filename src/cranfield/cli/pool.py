@@ -71,18 +71,22 @@ class Asked:
         }
         names = [name for name, value in given.items() if value]
         if len(names) > 1:
-            raise PolicyError(f"{names[0]} and {names[1]} do not go together")
+            raise PolicyError(f"{names[0]} cannot be combined with {names[1]}")
         if not judged:
             for name in ("--unjudged", "--stop"):
                 if name in names:
-                    raise PolicyError(f"{name} needs --judged")
+                    raise PolicyError(f"{name} requires --judged")
         if self.budget and learns and not judged:
-            raise PolicyError("--budget of a method that learns needs --judged; or use --next")
+            raise PolicyError(
+                "--budget requires --judged for a method that learns from judgments; or use --next"
+            )
         listing = self.lists(judged)
         fit = LISTS if listing else (*WRITERS, *(OF_QRELS if self.sample else ()))
         if format not in {"auto", *fit}:
-            what = "documents to judge are written as" if listing else "this is written as"
-            raise PolicyError(f"{what} {', '.join(sorted(fit))}, not as {format}")
+            what = "documents to judge" if listing else "this report"
+            raise PolicyError(
+                f"--format of {what} must be one of {', '.join(sorted(fit))}, got {format}"
+            )
 
 
 ASKED = (
@@ -90,25 +94,27 @@ ASKED = (
         "--next",
         "following",
         type=click.IntRange(1),
-        help="List the next documents to judge, so many of each topic, from --judged alone.",
+        help="List the next N documents to judge for each topic, given the judgments of --judged.",
     ),
     option(
         "--budget",
         type=click.IntRange(1),
-        help="List the first documents of the order, so many of each topic.",
+        help="List the first N documents of each topic, in the order of --method.",
     ),
-    option("--unjudged", is_flag=True, help="List what nobody has judged."),
+    option("--unjudged", is_flag=True, help="List the unjudged documents of the pool."),
     option(
         "--sample",
         metavar="DESIGN",
-        help="List a sample: uniform, strata or stat. With --judged: estimate what is relevant.",
+        help="List a random sample (uniform, strata or stat); with --judged, estimate the number of"
+        " relevant documents from it.",
     ),
     option(
         "--stop",
         "rules",
         multiple=True,
         metavar="RULE",
-        help="Ask whether to stop: RecallTest, Knee, Budget, 2399; may be given several times.",
+        help="Report whether this rule stops judging: RecallTest, Knee, Budget or 2399; may be"
+        " given several times.",
     ),
 )
 
@@ -164,7 +170,8 @@ def dealing_options(listed: Sequence[str]) -> tuple[Callable[[Any], Any], ...]:
         assessors={
             "metavar": "N|NAMES",
             "default": "1",
-            "help": "Their number, or their names with commas; {} in --output is the name of each.",
+            "help": "Number of assessors, or their names: ann,bob; {} in --output is replaced by"
+            " the name.",
             "goes_with": listed,
         },
         by={"goes_with": "--assessors"},
@@ -182,7 +189,9 @@ def amount(text: str, what: str) -> int | float:
         return float(fraction_of(float(share)) / 100)
     whole = integer_in(number)
     if whole is None:
-        raise PolicyError(f"{what} {quoted(text)} is no whole number and no share such as 10%")
+        raise PolicyError(
+            f"{what} must be an integer or a percentage such as 10%, got {quoted(text)}"
+        )
     return whole
 
 
@@ -194,9 +203,9 @@ def read_strata(text: str) -> dict[int, int | float]:
         end, colon, wanted = one.partition(":")
         last = integer_in(end.strip())
         if not colon or last is None:
-            raise PolicyError(f"--strata {quoted(text)} is not of the form 10:100%,50:25")
+            raise PolicyError(f"--strata must be pairs such as 10:100%,50:25, got {quoted(text)}")
         if last in strata:
-            raise PolicyError(f"--strata {quoted(text)} has rank {last} twice")
+            raise PolicyError(f"--strata must have each rank once, got {quoted(text)}")
         strata[last] = amount(wanted, f"--strata {end.strip()}:")
     return strata
 
@@ -225,7 +234,7 @@ KEYS = {
     "cranfield.read_qrels", "ungraded", ungraded={"default": "drop", "goes_with": "--judged"}
 )
 
-NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a p-value"
+NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid p-value itself"
 
 
 @command(
@@ -234,34 +243,44 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a p-valu
 )
 @settings(f"ties strata by {READING_SETTINGS}")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
-@option("--depth", type=click.IntRange(1), default=100, show_default=True, help="Ranks pooled.")
 @option(
-    "--judged", metavar="QRELS", help="Judgments so far, in the order they were made.", type=READ
+    "--depth",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Number of top documents to pool from each run.",
+)
+@option(
+    "--judged",
+    metavar="QRELS",
+    help="Judgments so far, in the order in which they were made.",
+    type=READ,
 )
 @option(
     "--method",
     default="depth",
     show_default=True,
-    help="Order of judging: depth, RRF, Borda, Hedge, MTF, MaxMean, Thompson and others.",
+    help="Pooling method: depth, RRF, Borda, Hedge, MTF, MaxMean, Thompson and others.",
     goes_with=("--next", "--budget"),
 )
 @gathered(Asked, "asked", ASKED)
 @option(
     "--size",
     metavar="N",
-    help="Documents of each topic in a sample, or such as 10%.",
+    help="Number of documents of each topic in the sample, or a percentage such as 10%.",
     goes_with="--sample",
 )
 @option(
     "--strata",
     metavar="RANK:N,...",
-    help="Last ranks of strata, what is drawn: 10:100%,50:25.",
+    help="Last rank of each stratum, and the number or percentage of documents to draw from it:"
+    " 10:100%,50:25.",
     goes_with="--sample",
 )
 @one_of(
     "--missing",
     ("error", "nonrelevant"),
-    "A sampled document without a judgment.",
+    "How to treat sampled documents without a judgment.",
     "error",
     goes_with="--sample --judged",
     stands_for="unjudged",
@@ -279,7 +298,7 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a p-valu
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Of all draws.",
+    help="Seed of the random numbers.",
     goes_with=("--next", "--budget", "--sample", "--arranged=shuffled", "--assessors"),
 )
 @options_from("cranfield.judge", "ties", ties={"default": "trec"})
@@ -290,9 +309,10 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a p-valu
     type=click.Choice(["auto", *LISTS, *sorted(OF_QRELS), *WRITERS]),
     default="auto",
     show_default=True,
-    help="Of documents trec, tsv, jsonl; of judgments of a sample prels, xqrels; else of reports.",
+    help="Output format: trec, tsv or jsonl for documents; prels or xqrels for judgments of a"
+    " sample; the others for reports.",
 )
-@option("--table", metavar="NAME", help=f"One table of a report: {', '.join(KEYS)}.")
+@option("--table", metavar="NAME", help=f"Write this table of a report only: {', '.join(KEYS)}.")
 @output_option
 def pool(
     runs: tuple[str, ...],
@@ -313,11 +333,11 @@ def pool(
     table: str | None,
     output: str | None,
 ) -> None:
-    """Pool runs: list what to judge, or report what is judged, and whether to stop.
+    """Pool runs: list documents to judge, or report the judgments so far.
 
-    RUN is a file, a folder or a quoted pattern. Documents are listed by --next, --budget,
-    --unjudged and --sample; without these there is a report. The next documents depend on runs and
-    judgments alone, so that judging can stop and go on at any time.
+    RUN is a file, a folder or a quoted pattern. --next, --budget, --unjudged and --sample list
+    documents; without them a report is written. The next documents depend only on the runs and the
+    judgments, so that judging can be interrupted and resumed at any time.
     """
     from cranfield import assess
     from cranfield.assess.pools.pool import judgments_so_far
@@ -336,7 +356,7 @@ def pool(
     _tell_without_effect(chosen, asked, dealing, listing)
     if table is not None:
         if listing or format in OF_QRELS:
-            raise PolicyError("--table is for reports")
+            raise PolicyError("--table requires a report, got a list of documents")
         plain = ["topics", *(["systems"] if judged is not None else [])]
         check_table(table, ["stops"] if rules else ["relevant"] if asked.sample else plain)
     many = reading.runs(judged, runs)
@@ -373,7 +393,7 @@ def pool(
 def _tell_without_effect(method: Method, asked: Asked, dealing: Dealing, listing: bool) -> None:
     """Warn of options that the method of judging does not use."""
     if listing and not (asked.sample or method.random or dealing.draws):
-        tell_without_effect(("seed",), f"{method} draws nothing")
+        tell_without_effect(("seed",), f"{method} draws no random numbers")
     if (asked.following or asked.budget) and not method.learns:
         tell_without_effect(("rel",), f"{method} does not use grades")
 
@@ -419,7 +439,7 @@ def _report(
         rows = [(topic, verdict) for topic, one in said.items() for verdict in one.verdicts()]
         for rule in map(str, rules):
             stop = sum(verdict.stop for _, verdict in rows if verdict.rule == rule)
-            heading.append(f"{rule} says stop for {stop} of {counted(len(said), 'topic')}")
+            heading.append(f"{rule} stops judging for {stop} of {counted(len(said), 'topic')}")
         if any(rule.name == "RecallTest" for rule in rules):
             heading.append(f"note: {NO_PVALUE}")
         frames = {"stops": pl.DataFrame([{"topic": topic, **vars(one)} for topic, one in rows])}
@@ -430,8 +450,8 @@ def _report(
 
 def _warn_of_next(after: NextDocuments) -> None:
     _warn_of_outside(after.outside)
-    _warn(after.ahead, "not yet reached by the method, which does not know of {them}")
-    _warn(after.negative, "below 0: {they} as not relevant")
+    _warn(after.ahead, "ahead of the order of the method, which ignores {them}")
+    _warn(after.negative, "below 0; {they} as not relevant")
 
 
 def _warn_of_order(made: Pool, qrels: Qrels | None, method: Method) -> None:
@@ -441,12 +461,12 @@ def _warn_of_order(made: Pool, qrels: Qrels | None, method: Method) -> None:
     left = len(made.unjudged(qrels))
     _warn_of_outside(len(qrels) - len(made) + left)
     if left:
-        said = f"{method} takes {counted(left, 'unjudged document')} of the pool for not relevant"
+        said = f"{method} treats {counted(left, 'unjudged document')} of the pool as not relevant"
         warnings.warn(CranfieldWarning(said), stacklevel=2)
 
 
 def _warn_of_outside(outside: int) -> None:
-    _warn(outside, "of documents outside the pool")
+    _warn(outside, "outside the pool")
 
 
 def _warn(number: int, what: str) -> None:

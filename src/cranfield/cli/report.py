@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
     from cranfield.collection.files.many_runs import Runs
     from cranfield.collection.qrels import Qrels
-    from cranfield.reporting.charts.catalogue import Kind
+    from cranfield.reporting.charts.registry import Kind
     from cranfield.scores import Scores
 
 
@@ -60,43 +60,51 @@ LEFT_OUT = ("output", *WORK, "page", "format", "table")
 """Options that change nothing on the page, so that they are no part of the command on it."""
 
 
-COMPARING_SETTINGS = f"statistic alternative missing resamples exact threshold {JUDGING_SETTINGS}"
+COMPARING_SETTINGS = (
+    f"statistic alternative missing resamples exact threshold compat {JUDGING_SETTINGS}"
+)
 """Options that a chart or a page of comparisons takes from a file of settings."""
 
 
 @command(
     epilog=EPILOG,
-    first="measure scores baseline test correction title judges output rel compat settings",
+    first="measure scores baseline test correction alpha seed title judges output rel settings",
 )
-@settings(COMPARING_SETTINGS, flags="lower")
+@settings(f"date scale scales cut {COMPARING_SETTINGS}", flags="lower")
 @score_input(measures_option(DEFAULT))
 @scale_option
 @option(
     "--output",
     default=OUTPUT,
     show_default=True,
-    help="File to write, whole or not at all.",
+    help="File to write; on an error it is left unchanged.",
     type=WRITTEN,
 )
-@option("--title", help="Heading of the page.")
-@option("--date", help="A date to be shown; by default there is none.")
+@option("--title", help="Title of the report.")
+@option("--date", help="Date to show in the report; by default none.")
 @comparing_options
 @option(
     "--scales/--no-scales",
     default=True,
     show_default=True,
-    help="Compare measures with their interval-scaled versions.",
+    help="Also compare measures with their interval-scaled versions.",
 )
 @option(
     "--judges",
     "labels",
     multiple=True,
     metavar="JUDGE",
-    help="Labels of a judge, such as a language model, to be compared with QRELS: a file,"
-    " NAME=FILE, a folder or a quoted pattern; may be given several times.",
+    help="Labels of a judge, such as a language model, to compare with QRELS: a file, NAME=FILE, a"
+    " folder or a quoted pattern; may be given several times.",
     type=READ,
+    goes_with="QRELS RUN",
 )
-@option("--cut", is_flag=True, help="Count a judge's grade off the scale as its nearer end.")
+@option(
+    "--cut",
+    is_flag=True,
+    goes_with="--judges",
+    help="Clip grades of judges that are outside the scale to its nearest end.",
+)
 @judging_options
 @click.pass_context
 def report(
@@ -113,22 +121,18 @@ def report(
     cut: bool,
     **judging: Any,
 ) -> None:
-    """Write a report: which systems differ, how sure that is, and why.
+    """Write a report on the differences between systems, as one HTML file.
 
-    One HTML file that opens offline. Scores come from runs and judgments, as for `cranfield
+    The file needs no network. Scores come from runs and judgments, as for `cranfield
     evaluate`, or from files with --scores. The same input gives the same bytes.
     """
     from cranfield.reporting.page.report_page import TITLE
     from cranfield.reporting.page.report_page import report as write_report
 
     if output == "-":
-        raise PolicyError("a report is a file: name it with --output FILE")
+        raise PolicyError("--output must be a file, got -")
     # Before any file is read.
     asked_for = comparing.checked()
-    if cut and not labels:
-        raise PolicyError("--cut goes with --judges")
-    if labels and source.qrels is None:
-        raise PolicyError("--judges goes with QRELS and RUN")
     reading = Reading.of(judging)
     people: Qrels | None = None
     judges: tuple[Judge, ...] = ()
@@ -234,7 +238,7 @@ BY_STUDY = {
 
 IN_PYTHON = {
     "JudgeComparison": "cf.assess.compare_judges",
-    "KinBias": "cf.assess.kin_bias",
+    "SelfPreference": "cf.assess.self_preference",
     "QueryLog": "cf.online.read_log",
     "ModelEvaluation": "cf.online.evaluate_models",
     "ExperimentReport": "cf.online.analyse_experiment",
@@ -245,13 +249,16 @@ IN_PYTHON = {
 def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
     if not asked or context.resilient_parsing:
         return
-    from cranfield.reporting.charts.catalogue import BY_COMMAND, CHARTS
+    from cranfield.reporting.charts.registry import BY_COMMAND, CHARTS
 
     here = {name: one for name, one in CHARTS.items() if one.of in BY_COMMAND}
     lines = [f"{name:18}{one.shows}" for name, one in here.items()]
     for heading, places in (
-        ("By a study with --plot KIND=FILE, and in Python as study.plot.stability():", BY_STUDY),
-        ("In Python, as log.plot.clicks():", IN_PYTHON),
+        (
+            "Charts of studies, by --plot KIND=FILE or in Python by study.plot.stability():",
+            BY_STUDY,
+        ),
+        ("Charts in Python only, such as log.plot.clicks():", IN_PYTHON),
     ):
         lines += ["", heading]
         lines += [
@@ -279,22 +286,29 @@ def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
                 is_eager=True,
                 expose_value=False,
                 callback=_list,
-                help="Tell which charts there are, and what each shows.",
+                help="List the charts.",
             ),
             option(
                 "--only",
                 "systems",
                 multiple=True,
                 metavar="SYSTEM",
-                help="A system to be shown; may be given several times. For two systems, the"
-                " first and the second.",
+                help="System to show; may be given several times. Charts of two systems need both.",
             ),
-            option("--topic", metavar="TOPIC", help="Of precision-recall: one topic."),
-            option("--reference", metavar="SYSTEM", help="Of intervals: beside which system."),
-            option("--length", type=click.IntRange(1), help="Ranks of runs, of charts of scales."),
             option(
-                "--grades", type=click.IntRange(1), help="The highest grade, of charts of scales."
+                "--topic",
+                metavar="TOPIC",
+                help="Topic of the chart precision-recall; by default the mean over topics.",
             ),
+            option(
+                "--reference",
+                metavar="SYSTEM",
+                help="System that the chart intervals compares the others with.",
+            ),
+            option(
+                "--length", type=click.IntRange(1), help="Length of the runs, for charts of scales."
+            ),
+            option("--grades", type=click.IntRange(1), help="Highest grade, for charts of scales."),
         ),
     )
 )
@@ -313,12 +327,12 @@ def plot(
     output: str | None,
     **judging: Any,
 ) -> None:
-    """Draw a chart to a file; `cranfield plot --list` tells which there are.
+    """Draw a chart to a file; `cranfield plot --list` lists the charts.
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
-    Nothing is fetched from a network, now or when the file is opened.
+    Neither the command nor the file needs a network.
     """
-    from cranfield.reporting.charts.catalogue import (
+    from cranfield.reporting.charts.registry import (
         CHARTS,
         LENGTH,
         MEASURES,
@@ -329,23 +343,25 @@ def plot(
     chart = CHARTS[name]
     if chart.of in BY_STUDY:
         raise PolicyError(
-            f"{name} is drawn of a study: cranfield {BY_STUDY[chart.of]} ... --plot {name}=FILE"
+            f"{name} is a chart of a study: cranfield {BY_STUDY[chart.of]} ... --plot {name}=FILE"
         )
     if chart.of in IN_PYTHON:
         raise PolicyError(
-            f"{name} is drawn in Python only:"
+            f"{name} can be drawn in Python only:"
             f" {IN_PYTHON[chart.of]}(...).plot.{name.replace('-', '_')}()"
         )
     path = output or f"{name}.svg"
     check_extra(format_of(path))
     options = _options(chart, name, {option: judging.pop(option) for option in OF_CHARTS})
-    without = f"does not go with {name}"
+    without = f"cannot be combined with {name}"
     if chart.of not in {"PairwiseComparison", "AnovaTable"}:
         refuse_given([field.name for field in fields(Comparing)], without)
     asked_for = comparing.checked()
     if chart.of in {MEASURES, LENGTH}:
         if source.qrels is not None or source.score_files:
-            raise PolicyError(f"{name} is drawn of measures, without QRELS, RUN and --scores")
+            raise PolicyError(
+                f"{name} is a chart of measures: QRELS, RUN and --scores cannot be given"
+            )
         refuse_given({*judging} - {*WORK}, without)
         drawn = chart.draw(*([source.asked] if chart.of == MEASURES else []), **options)
     else:
@@ -362,13 +378,13 @@ def plot(
 def _given(of: str, source: ScoreInput, judging: Mapping[str, Any]) -> Any:
     """Return the evaluation, or the scores of the one measure."""
     if of == "Evaluation" and source.score_files:
-        raise PolicyError("the chart needs rankings: give QRELS and RUN instead of --scores")
+        raise PolicyError("the chart requires rankings (QRELS and RUN), got --scores")
     scores: Mapping[str, Scores] = source.scores(judging)
     if of == "Evaluation":
         return scores
     if len(scores) > 1:
         raise PolicyError(
-            f"the chart shows one measure: name one of {', '.join(scores)} with --measure"
+            f"the chart shows a single measure; choose one with --measure: {', '.join(scores)}"
         )
     return next(iter(scores.values()))
 
@@ -383,10 +399,10 @@ def _options(chart: Kind, name: str, given: Mapping[str, Any]) -> dict[str, Any]
             continue
         one = renamed.get(key, key)
         if one not in chart.options and not (key == "systems" and "first" in chart.options):
-            raise PolicyError(f"{names.get(key, f'--{key}')} does not go with {name}")
+            raise PolicyError(f"{names.get(key, f'--{key}')} cannot be combined with {name}")
         out[one] = list(value) if key == "systems" else value
     if {"length", "lengths"} & {*chart.options} and not {"length", "lengths"} & {*out}:
-        raise PolicyError(f"{name} needs --length, the number of ranks, such as --length 5")
+        raise PolicyError(f"{name} requires --length, the length of the runs, such as --length 5")
     return out
 
 
@@ -397,6 +413,7 @@ def _pair(chart: Kind, name: str, found: Any, options: dict[str, Any]) -> dict[s
     pair = options.pop("systems", None) or found.systems
     if len(pair) != 2:
         raise PolicyError(
-            f"{name} shows two systems, not {len(pair)}: name them with --only FIRST --only SECOND"
+            f"{name} shows two systems, got {len(pair)}; choose them with --only FIRST --only"
+            f" SECOND"
         )
     return {**options, "first": pair[0], "second": pair[1]}

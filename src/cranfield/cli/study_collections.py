@@ -10,7 +10,7 @@ import click
 
 from cranfield.base.errors import CranfieldError, InputError, PolicyError
 from cranfield.base.kinds import Share
-from cranfield.cli.options.declaring import READ, command, option, refuse_given, settings
+from cranfield.cli.options.declaring import READ, command, option, refuse_given, settings, with_help
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     WORK,
@@ -45,7 +45,10 @@ Examples:
 """
 
 lists_option = one_of(
-    "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
+    "--lists",
+    ("raw", "condensed", "both"),
+    "Rankings to score: raw, condensed (without unjudged documents), or both.",
+    "raw",
 )
 
 
@@ -54,8 +57,8 @@ def contributors_option(default: str) -> Callable[[Any], Any]:
         "--contributors",
         default=default,
         show_default=True,
-        help="Runs that made the pool: all; judged, if their top documents down to the depth of the"
-        " pool are; or a file with their tags, one a line.",
+        help="Runs that contributed to the pool: all; judged, those whose documents down to the"
+        " depth of the pool are all judged; or a file with one run tag per line.",
         type=READ,
     )
 
@@ -66,10 +69,9 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
 
 @command(
     epilog=COLLECTION_EPILOG,
-    first="measure scores teams pool-depth contributors depths"
-    " sizes repeats test table output jobs",
+    first="measure scores teams pool-depth sizes repeats test format table output settings",
 )
-@settings(f"{STUDY_SETTINGS} others lists replace target")
+@settings(f"{STUDY_SETTINGS} contributors depths others lists replace target")
 @score_input(measures_option(("AP",)))
 @options_from("cranfield.meta.leave_one_out", "teams depth others", depth={"flag": "--pool-depth"})
 @contributors_option("all")
@@ -86,12 +88,12 @@ def collection(
     options: StudyOptions,
     **sampling: Any,
 ) -> None:
-    """See what a collection is worth: its judgments, and its topics.
+    """Study the reliability of a collection: its judgments and its topics.
 
-    What becomes of scores and ranks when a team's or a run's unique documents are taken from the
-    judgments, and when pools are shallower; what samples of the topics say; how far scores
-    generalise, and what other numbers of topics would find. With --scores only what is about
-    topics.
+    For the judgments: changes of scores and ranks when the unique documents of a team or run are
+    removed, and when pools are shallower. For the topics: stability over samples of topics,
+    generalisability of scores, and the effect of other numbers of topics. With --scores, only the
+    topics are studied.
     """
     from cranfield import meta
     from cranfield.meta.of_tests.fast_tests import read_choice
@@ -103,7 +105,9 @@ def collection(
     refuse_resamples([choice])
     sampling |= {"test": choice.test, "correction": choice.correction}
     if choice.by_shard:
-        raise PolicyError(f"{choice.test} needs scores by shard, which samples of topics lack")
+        raise PolicyError(
+            f"{choice.test} requires scores by shard, which samples of topics do not have"
+        )
     Share().check("target", target)
     of_scores = (meta.Stability, meta.Generalizability, meta.Extrapolation)
     of_judgments = () if source.score_files else (meta.LeaveOneOut, meta.PoolDepths)
@@ -111,9 +115,12 @@ def collection(
     found: list[Result] = []
     notes = []
     if source.score_files:
-        refuse_given(OF_RUNS, "is about judgments; --scores are judged already")
+        refuse_given(OF_RUNS, "cannot be combined with --scores, which are already computed")
         scores = source.scores(options.judging)
-        notes.append("note: leaving out judgments needs QRELS and RUN, and is omitted for --scores")
+        notes.append(
+            "note: the judgments were not studied, as this requires QRELS and RUN instead of"
+            " --scores"
+        )
     else:
         scores, pools = _of_pools(source, of_runs, options)
         found += pools
@@ -126,11 +133,13 @@ def _check_pool(given: Mapping[str, Any]) -> None:
     depth = given["pool_depth"]
     if depth is None:
         if given["contributors"] == "judged":
-            raise PolicyError("--contributors judged requires --pool-depth")
+            raise PolicyError("setting contributors judged requires --pool-depth")
         return
     deeper = [str(one) for one in given["depths"] or [] if one > depth]
     if deeper:
-        raise PolicyError(f"--depths must be at most --pool-depth, {depth}, got {','.join(deeper)}")
+        raise PolicyError(
+            f"setting depths must be at most --pool-depth, {depth}, got {','.join(deeper)}"
+        )
 
 
 def _of_topics(
@@ -161,7 +170,7 @@ def _of_topics(
         raise
     except CranfieldError as error:
         of = f"{scores.measure}: " if scores.measure else ""
-        notes.append(f"note: {of}nothing on other numbers of topics: {error}")
+        notes.append(f"note: {of}other numbers of topics were not studied: {error}")
     return found
 
 
@@ -174,10 +183,12 @@ def _of_pools(
 
     if source.qrels is None or not source.runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
-    refuse_given(("unjudged",), "is the setting lists here")
-    refuse_given(OF_DOCUMENTS, "does not go with pools")
+    refuse_given(("unjudged",), "is replaced by setting lists")
+    refuse_given(OF_DOCUMENTS, "cannot be combined with pools")
     refuse_given(("max_grade", "topics_with_grade"), "cannot be combined with pools")
-    refuse_given(("depth",), "does not go with pools: cut off the measures, such as AP@100")
+    refuse_given(
+        ("depth",), "cannot be combined with pools; use measures with a cutoff, such as AP@100"
+    )
     lists = ("raw", "condensed") if given["lists"] == "both" else (given["lists"],)
     rel, compat = options.judging["rel"], options.judging["compat"]
     wanted = wanted_measures(source.asked, rel, compat)
@@ -186,7 +197,9 @@ def _of_pools(
     made = _traced(source, options)
     for what, there in (("systems", made.judged.systems), ("topics", made.judged.topics)):
         if len(there) < 2:
-            raise CranfieldError(f"a study of a collection needs two {what}, not {len(there)}")
+            raise CranfieldError(
+                f"a study of a collection requires at least two {what}, got {len(there)}"
+            )
     judged = made.judged.condensed() if lists == ("condensed",) else made.judged
     scores = score(judged, wanted)
     scores.warn()
@@ -235,9 +248,10 @@ Examples:
 
 @command(
     epilog=EPILOG,
-    first="measure methods budgets contributors teams lists test repeats resume table output jobs",
+    first="measure methods budgets depth teams test resume format table output settings",
 )
-@settings(f"{STUDY_SETTINGS} others", flags="depth")
+@settings(f"{STUDY_SETTINGS} contributors lists others repeats", flags="depth")
+@with_help(depth="Depth of the pool. By default 100.")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(("AP",))
@@ -256,12 +270,11 @@ def pooling(
     options: StudyOptions,
     **more: Any,
 ) -> None:
-    """Judge a pool again by several methods, with smaller budgets.
+    """Compare pooling methods by simulated judging with smaller budgets.
 
-    How many relevant documents the first judgments find, how well the order of systems by them
-    agrees with that by all judgments, which significant differences stay, and what becomes of a
-    team whose own documents are taken away. --depth is that of the pool, by default 100; all runs
-    are scored to their end.
+    For each method and budget: the number of relevant documents that are judged, the agreement with
+    the order of systems by all judgments, the significant differences that remain, and the effect
+    on a team whose unique documents are removed. Runs are pooled to --depth, and scored in full.
     """
     from cranfield import meta
     from cranfield.assess.pools.orders import DEPTH
@@ -269,8 +282,8 @@ def pooling(
     from cranfield.meta.of_tests.fast_tests import read_choice
 
     judging = options.judging
-    refuse_given(("unjudged",), "is --lists here")
-    refuse_given(OF_DOCUMENTS, "does not go with pools")
+    refuse_given(("unjudged",), "is replaced by setting lists")
+    refuse_given(OF_DOCUMENTS, "cannot be combined with pools")
     refuse_given(("max_grade", "topics_with_grade"), "cannot be combined with pools")
     rel, compat = judging["rel"], judging["compat"]
     wanted = wanted_measures(asked, rel, compat)

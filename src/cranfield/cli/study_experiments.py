@@ -11,6 +11,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import READ, command, option, refuse_given, settings
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
+    OF_RANKINGS,
     Reading,
     aspects_of,
     measures_option,
@@ -47,16 +48,17 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 
 @command(
     epilog=EPILOG,
-    first="measure scores test shards sizes repeats false-alarms power teams table output jobs",
+    first="measure scores test shards sizes repeats false-alarms power format table output"
+    " settings",
 )
-@settings(f"{STUDY_SETTINGS} shard-map null population only")
+@settings(f"{STUDY_SETTINGS} shard-map null population only teams")
 @score_input(
     option(
         "--measure",
         "asked",
         default="AP",
         show_default=True,
-        help="The measure.",
+        help="Measure of effectiveness.",
         callback=lambda context, option, measure: (measure,),
     )
 )
@@ -64,28 +66,34 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
     "--test",
     "tests",
     multiple=True,
-    help="A test, such as md2, t+holm or friedman; may be given several times.",
+    help="Significance test, such as md2, t+holm or friedman; may be given several times.",
 )
-@option("--shards", type=click.IntRange(2), help="Number of random shards of the documents.")
 @option(
-    "--shard-map", help="Table of documents and their shards, instead of random ones.", type=READ
+    "--shards",
+    type=click.IntRange(2),
+    help="Number of random shards of the documents, for tests by shard.",
+)
+@option(
+    "--shard-map", help="Table of documents and their shards, instead of random shards.", type=READ
 )
 @options_from("cranfield.meta.split_topics", "sizes repeats teams")
 @option(
     "--false-alarms",
     type=click.IntRange(1),
     metavar="N",
-    help="Also count what tests find among systems made equal, N times.",
+    help="Also estimate Type I error rates, from N simulations of equal systems.",
 )
 @options_from("cranfield.meta.false_alarms", "null", null={"goes_with": "--false-alarms"})
 @option(
     "--power",
     type=click.IntRange(1),
     metavar="N",
-    help="Also count what tests find of true differences, on topics drawn N times.",
+    help="Also estimate the power of the tests, from N samples of topics.",
 )
 @options_from("cranfield.meta.power_of_tests", "population", population={"goes_with": "--power"})
-@option("--only", "systems", multiple=True, help="Only this system, and others named so.")
+@option(
+    "--only", "systems", multiple=True, help="Study only this system; may be given several times."
+)
 @tested_options
 @study_options()
 def tests(
@@ -104,10 +112,10 @@ def tests(
     options: StudyOptions,
     **tested: Any,
 ) -> None:
-    """See how far tests agree with themselves, and each other, on other topics.
+    """Study how consistent significance tests are on different sets of topics.
 
-    Two disjoint sets of topics are drawn again and again; each test compares all pairs of systems
-    on both (Ferro and Sanderson 2022).
+    Pairs of disjoint topic sets are drawn repeatedly; each test compares all pairs of systems on
+    both sets (Ferro and Sanderson 2022).
     """
     from cranfield import meta
     from cranfield.meta.of_tests.fast_tests import is_bound, read_choice
@@ -150,9 +158,9 @@ def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any
         [whole] = source.scores(options.judging).values()
         return whole, None
     if source.score_files:
-        raise PolicyError("shards are of documents; --scores are judged already")
+        raise PolicyError("shards require QRELS and RUN, got --scores")
     if source.qrels is None or not source.runs:
-        raise PolicyError("give QRELS and at least one RUN")
+        raise PolicyError("expected QRELS and at least one RUN")
     sharded = evaluated_shards(source, shards, options)
     [by_shard] = sharded.values()
     [whole] = sharded.whole.scores.values()
@@ -161,9 +169,9 @@ def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any
 
 def evaluated_shards(source: ScoreInput, shards: Any, options: StudyOptions) -> Evaluation:
     """Read each run once, and score it on the whole collection and on each shard."""
-    from cranfield.evaluation.of_runs import evaluate
+    from cranfield.evaluation.evaluate_runs import evaluate
 
-    refuse_given(OF_DOCUMENTS, "does not go with shards")
+    refuse_given(OF_DOCUMENTS, "cannot be combined with shards")
     judging = {name: one for name, one in options.judging.items() if name not in OF_DOCUMENTS}
     rel, compat = judging.pop("rel"), judging.pop("compat")
     reading = Reading.of(judging)
@@ -185,11 +193,8 @@ Examples:
 """
 
 
-@command(
-    epilog=INTERLEAVING_EPILOG,
-    first="measure methods users pairs impressions length power resume format table output jobs",
-)
-@settings(STUDY_SETTINGS, flags="rel")
+@command(epilog=INTERLEAVING_EPILOG)
+@settings(f"{STUDY_SETTINGS} stop pairs length power", flags="rel")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(("nDCG@10",))
@@ -201,25 +206,26 @@ Examples:
 def interleaving(
     qrels: str, runs: tuple[str, ...], asked: tuple[str, ...], options: StudyOptions, **more: Any
 ) -> None:
-    """Simulate users of pairs of systems: impressions needed, by interleaving and by A/B tests.
+    """Simulate the impressions that interleaving and A/B tests need.
 
-    The share of wins and of ties tells how many impressions the sign test needs, and clicks a page
-    how many an A/B test does; signs are compared with those of an offline measure. With --rel,
-    users know two grades.
+    The simulated proportions of wins and ties determine the sample size of the sign test, and the
+    clicks per page that of an A/B test; the direction of differences is compared with that of an
+    offline measure. With --rel, users distinguish two grades only.
     """
     from cranfield import meta
 
     judging = options.judging
-    unused = ("unjudged", "negative", "depth", "max_grade", "topics_with_grade", *OF_DOCUMENTS)
-    refuse_given(unused, "does not go with simulated users")
+    used = ("ties", "topics")
+    unused = [name for name in (*OF_RANKINGS, *OF_DOCUMENTS) if name not in used]
+    refuse_given(unused, "cannot be combined with simulated users")
     rel, compat = judging["rel"], judging["compat"]
     wanted = wanted_measures(asked, rel, compat)
     if len(wanted) != 1:
-        raise PolicyError("signs are compared with those of one measure")
+        raise PolicyError(f"expected a single --measure, got {len(wanted)}")
     options.check_table(meta.Sensitivity)
     reading = Reading.of(judging)
     many = reading.runs(qrels, runs)
-    policies = {name: judging[name] for name in ("ties", "topics")}
+    policies = {name: judging[name] for name in used}
     with options.work("interleaving") as work:
         found = meta.interleaving_sensitivity(
             many,
@@ -248,22 +254,32 @@ Examples:
 @command(
     epilog=REPRODUCTION_EPILOG,
     first="original-baseline original-advanced baseline advanced other-qrels measure"
-    " test format table output",
+    " test format table output plot settings",
 )
-@settings(STUDY_SETTINGS)
+@settings(f"{STUDY_SETTINGS} persistence")
 @click.argument("qrels", type=READ)
-@option("--original-baseline", metavar="RUN", help="The baseline of the experiment.", type=READ)
-@option("--original-advanced", metavar="RUN", help="The system that is to be better.", type=READ)
-@option("--baseline", metavar="RUN", help="The baseline, repeated.", type=READ)
-@option("--advanced", metavar="RUN", help="The other system, repeated.", type=READ)
+@option(
+    "--original-baseline", metavar="RUN", help="Baseline run of the original experiment.", type=READ
+)
+@option(
+    "--original-advanced",
+    metavar="RUN",
+    help="Advanced run of the original experiment, expected to be better.",
+    type=READ,
+)
+@option("--baseline", metavar="RUN", help="Baseline run of the repeated experiment.", type=READ)
+@option("--advanced", metavar="RUN", help="Advanced run of the repeated experiment.", type=READ)
 @option(
     "--other-qrels",
     metavar="FILE",
-    help="Judgments of the repeated runs, where their collection is another.",
+    help="Judgments for the repeated runs, if they are on another collection.",
     type=READ,
 )
 @measures_option(("AP", "nDCG@10", "P@10"))
-@option("--test", help="Of both sets of scores.  [default: t; with --other-qrels welch]")
+@option(
+    "--test",
+    help="Test that compares original and repeated scores.  [default: t; with --other-qrels welch]",
+)
 @options_from("cranfield.meta.reproduce", "p", p={"flag": "--persistence"})
 @study_options(work=False)
 def reproduction(
@@ -278,21 +294,22 @@ def reproduction(
     persistence: float,
     options: StudyOptions,
 ) -> None:
-    """Measure how well an experiment was repeated.
+    """Measure how well an experiment was reproduced or replicated.
 
-    On the same collection and topics it was reproduced: orders of documents, scores by topic, and
-    the effect of the advanced system are compared. On another collection (--other-qrels) it was
-    replicated: only distributions of scores and effects can be compared.
+    A reproduction uses the same collection and topics: the orders of documents, the scores by topic
+    and the effect of the advanced run are compared. A replication uses another collection
+    (--other-qrels): only distributions of scores and effects are compared.
     """
     from cranfield import meta
     from cranfield.meta.reproduction_result import check_test
 
-    refuse_given(("bad_runs",), "cannot be combined with runs that are needed by their roles")
+    refuse_given(("on_bad_run",), "cannot be used here: every run is required")
     originals = _given({"baseline": original_baseline, "advanced": original_advanced})
     repeated = _given({"baseline": baseline, "advanced": advanced})
     if not originals or set(originals) != set(repeated):
         raise PolicyError(
-            "give --original-baseline and --baseline, --original-advanced and --advanced, or all"
+            "expected --original-baseline and --baseline, --original-advanced and --advanced,"
+            " or all"
             " four"
         )
     lacking = [] if other_qrels is None else ["order means", "orders"]

@@ -53,25 +53,25 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 
 @command(
     epilog=EPILOG,
-    first="measure scores gold preferences test correction"
-    " sizes repeats coefficient table output jobs",
+    first="measure scores gold preferences test correction resume format table output settings",
 )
-@settings(f"{STUDY_SETTINGS} majority bins")
+@settings(f"{STUDY_SETTINGS} majority bins sizes repeats coefficient")
 @score_input(measures_option(DEFAULT))
 @option(
     "--gold",
     multiple=True,
     metavar="MEASURE",
-    help="A simple measure that is trusted: which measures are concordant with it? Several have"
-    " to agree all at once.",
+    help="Trusted simple measure with which to test the concordance of the others; may be given"
+    " several times, for measures that must agree.",
 )
 @option(
     "--preferences",
     metavar="FILE",
-    help="What people preferred: a CSV file with the columns topic, first, second, preferred.",
+    help="CSV file with the preferences of people between two runs: topic, first, second,"
+    " preferred.",
     type=READ,
 )
-@options_from("cranfield.meta.predictive_power", "majority")
+@options_from("cranfield.meta.predictive_power", "majority", goes_with="--preferences")
 @options_from("cranfield.meta.discriminative_power", "test resamples")
 @options_from("cranfield.compare", "correction alpha")
 @missing_option
@@ -94,10 +94,10 @@ def measures(
     coefficient: str,
     options: StudyOptions,
 ) -> None:
-    """Measure how good measures are.
+    """Compare measures: how stable they are, and how far they agree.
 
-    Discriminative power, the swap method, and how far measures agree; with --gold the concordance
-    test, with --preferences predictive power (Sakai 2013, section 5).
+    Discriminative power, the swap method and the correlation of measures; the concordance test with
+    --gold, and predictive power with --preferences (Sakai 2013, section 5).
     """
     from cranfield import meta
     from cranfield.meta.of_tests.fast_tests import SIZES, TestChoice
@@ -107,8 +107,6 @@ def measures(
     check_share("alpha", alpha)
     choice = TestChoice(test, correction, alpha, missing, resamples)
     refuse_resamples([choice])
-    if majority and preferences is None:
-        raise PolicyError("setting majority requires --preferences")
     kinds: list[type[Result]] = [meta.DiscriminativePower, meta.Swaps, meta.Correlations]
     kinds += [meta.Concordance] if gold else []
     kinds += [meta.PredictivePower] if preferences is not None else []
@@ -137,7 +135,7 @@ def measures(
         power = meta.discriminative_power(
             own, test=choice.test, correction=str(choice.correction), **tested, **work
         )
-    left: dict[str, Any] = {"left out or filled in": list(notes)} if notes else {}
+    left: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
     lines = [f"note: {note}" for note in notes]
     options.show(power, *swaps, *quick, notes=lines, each=True, **left)
 
@@ -164,7 +162,7 @@ def _scores(
     shown = dict.fromkeys(both[one] for one in asked)
     names = shown if named else [name for name in every if name not in golden]
     if golden and len(set(names) - set(golden)) < 2:
-        raise PolicyError("--gold compares two measures or more besides the gold ones")
+        raise PolicyError("--gold requires two measures or more besides the gold ones")
     return every, {name: every[name] for name in names}, golden
 
 
@@ -184,21 +182,22 @@ Examples:
 """
 
 
-@command(
-    epilog=SCALES_EPILOG,
-    first="measure cutoffs graded alpha rel resume format table output jobs",
-)
-@settings(STUDY_SETTINGS, flags="rel alpha")
+@command(epilog=SCALES_EPILOG)
+@settings(f"{STUDY_SETTINGS} interval-ties", flags="rel alpha")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @option(
     "--measure",
     "asked",
     multiple=True,
-    help="A measure without cutoff; by default those of the paper.",
+    help="Measure without cutoff; may be given several times. By default those of the paper.",
 )
 @options_from("cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"})
-@option("--graded", is_flag=True, help="Keep grades; else all from --rel on count as 1.")
+@option(
+    "--graded",
+    is_flag=True,
+    help="Keep the grades; by default grades from --rel on become 1, lower ones 0.",
+)
 @study_options(seed=False)
 def scales(
     qrels: str,
@@ -210,10 +209,11 @@ def scales(
     alpha: float,
     options: StudyOptions,
 ) -> None:
-    """Measure what changes when measures are interval-scaled.
+    """Compare measures with their interval-scaled versions.
 
-    For each measure and its interval-scaled version: how well the orders of systems agree, and
-    which pairs of systems the tests tell apart (Ferrante, Ferro and Fuhr 2021, tables 2 to 6).
+    For each measure and its interval-scaled version: the agreement of the orders of systems, and
+    the pairs of systems with significant differences (Ferrante, Ferro and Fuhr 2021, tables 2
+    to 6).
     """
     from cranfield import meta
     from cranfield.meta.of_scales import MEASURES, TESTS, scale_options
@@ -221,10 +221,10 @@ def scales(
     judging = dict(options.judging)
     rel = judging.pop("rel")
     if graded and rel is not None:
-        raise PolicyError("--rel says which grades become 1; with --graded all are kept")
+        raise PolicyError("--rel cannot be combined with --graded")
     if not graded:
-        refuse_given(("max_grade",), "requires --graded; without it grades are 0 and 1")
-    refuse_given(OF_DOCUMENTS, "does not go with all runs of a length")
+        refuse_given(("max_grade",), "requires --graded")
+    refuse_given(OF_DOCUMENTS, "cannot be combined with studies of scales")
     options.check_table(meta.ScaleStudy)
     # The least that can be asked for: before files are read, which takes a while.
     scale_options(asked or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)

@@ -35,7 +35,7 @@ def refuse_resamples(choices: Collection[TestChoice]) -> None:
     """Refuse --resamples where no test draws samples."""
     if not any(one.draws for one in choices):
         tests = ", ".join(one.label for one in choices)
-        refuse_given(("resamples",), f"requires a test that draws samples, got {tests}")
+        refuse_given(("resamples",), f"requires a test that resamples, got {tests}")
 
 
 (missing_option,) = options_of(
@@ -52,22 +52,28 @@ tested_options = with_options(
 """How studies compare the systems of each sample."""
 
 
-_SEED = option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
+_SEED = option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the random numbers.",
+)
 _WORK = in_group(
     "Work",
     (
         option(
             "--resume",
             metavar="DIR",
-            help="Keep finished parts here, and take those that are there already.",
+            help="Folder for finished parts of the study; a later call resumes from them.",
         ),
     ),
 )
 _PLOT = option(
     "--plot",
     "chart",
-    help="Also draw a chart of the study to this file (.svg, .png, .pdf, .html, .json); KIND=FILE"
-    " where it has several (cranfield plot --list).",
+    help="File to draw a chart of the study to (.svg, .png, .pdf, .html, .json); KIND=FILE for"
+    " studies with several charts (cranfield plot --list).",
     type=WRITTEN,
     group="Output",
 )
@@ -103,7 +109,7 @@ class StudyOptions:
     def check_table(self, *kinds: type[Result], without: Iterable[str] = ()) -> None:
         """Refuse a table or a chart that the studies cannot have, before they are done."""
         if self.chart is not None:
-            from cranfield.reporting.charts.catalogue import chart_to_draw
+            from cranfield.reporting.charts.registry import chart_to_draw
 
             chart_to_draw(self.chart, kinds)
         lacking = set(without)
@@ -114,7 +120,7 @@ class StudyOptions:
         """Write the studies as it was asked for; see :func:`cranfield.result.together`."""
         draw = None
         if self.chart is not None:
-            from cranfield.reporting.charts.catalogue import draw_study
+            from cranfield.reporting.charts.registry import draw_study
 
             draw = functools.partial(draw_study, self.chart, studies)
         # With one table there is nothing to say of studies that do not have it.

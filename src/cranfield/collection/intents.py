@@ -100,11 +100,13 @@ def read_intents(data: Any) -> IntentTable:
     )
     table.refuse(
         frame.select("topic", "intent").is_duplicated(),
-        lambda row: f"intent {quoted(row['intent'])} twice",
+        lambda row: f"intent {quoted(row['intent'])} occurs twice",
     )
     table.refuse(
         ~kinds.is_in([*_TYPES]),
-        lambda row: f"type {quoted(row['type'])} of an intent is none of {', '.join(_TYPES)}",
+        lambda row: (
+            f"type of an intent must be one of: {', '.join(_TYPES)}; got {quoted(row['type'])}"
+        ),
     )
     _warn_of_sums(frame, table.source)
     return IntentTable(
@@ -153,7 +155,7 @@ def _of_topics(source: Source) -> list[dict[str, Any]]:
         for name, kind in subtopics
     ]
     if not rows:
-        raise InputError("holds no subtopics of topics", source=source.name)
+        raise InputError("contains no subtopics", source=source.name)
     return rows
 
 
@@ -194,7 +196,7 @@ class Intents:
         return np.asarray(self.exists.sum(axis=1)[:, None])
 
     def entries(self, judgments: Ints) -> tuple[Ints, Ints]:
-        """The entries of some judgments: which of these each belongs to, and its number."""
+        """Return the entries of judgments: the judgment of each entry, and its number."""
         return ranges(self.starts[judgments], self.starts[judgments + 1])
 
     def grades(self, judgments: Ints) -> NDArray[np.int32]:
@@ -205,7 +207,7 @@ class Intents:
         return out
 
     def answers(self, judgments: Ints, low: int) -> tuple[Ints, Ints]:
-        """Which of some judgments have which intent with a grade of `low` at least, in order."""
+        """Return the pairs of judgment and intent with a grade >= `low`, in order."""
         if low <= 0:
             of, place = np.nonzero(self.grades(judgments) >= low)
             return of, place

@@ -65,14 +65,14 @@ class Qrels(Pairs, Framed):
         for name, values in self.columns.items():
             if np.shape(values) != (len(self.docs),):
                 raise InputError(
-                    f"column {quoted(name)} is no array of a value a judgment ({len(self.docs)})",
+                    f"column {quoted(name)} must have {len(self.docs)} values, one per judgment",
                     source=self.origin.name,
                 )
         what, keys, codes = "document judged", self.keys, self.codes
         if self.subtopics is not None:
             if self.subtopics.dtype != pl.String or self.subtopics.len() != len(self.docs):
                 raise InputError(
-                    f"subtopics are no text for each judgment ({len(self.docs)})",
+                    f"subtopics must be {len(self.docs)} texts, one per judgment",
                     source=self.origin.name,
                 )
             # With subtopics a document may stand once in each of them.
@@ -145,7 +145,7 @@ class Qrels(Pairs, Framed):
         Raises
         ------
         InputError
-            When no judgment is left.
+            When expected at least one judgment, got none.
         PolicyError
             For an array of another shape or type.
 
@@ -158,7 +158,7 @@ class Qrels(Pairs, Framed):
         """
         rows = kept_rows(kept, len(self))
         if not rows.size:
-            raise InputError("no judgment is left", source=self.origin.name)
+            raise InputError("expected at least one judgment, got none", source=self.origin.name)
         copy = self._without_check(
             codes=self.codes[rows],
             docs=self.docs[rows],

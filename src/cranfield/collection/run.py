@@ -100,7 +100,7 @@ class Run(Pairs, Framed):
     def renamed(self, name: str) -> Run:
         """Return the same run under another name."""
         if not isinstance(name, str):
-            raise PolicyError(f"the name of a run is text, not a {type(name).__name__}")
+            raise PolicyError(f"the name of a run must be text, got {type(name).__name__}")
         copy = object.__new__(type(self))
         # Made without __post_init__: the rows were checked for repeats before.
         copy.__dict__.update(self.__dict__, name=name)
@@ -216,9 +216,7 @@ class Run(Pairs, Framed):
 def kept_rows(kept: NDArray[np.bool_], rows: int) -> Indices:
     kept = np.asarray(kept)
     if kept.dtype != np.bool_ or kept.shape != (rows,):
-        raise PolicyError(
-            f"rows are kept by {rows} truth values, not by {kept.dtype} of shape {kept.shape}"
-        )
+        raise PolicyError(f"expected {rows} Boolean values, got {kept.dtype} of shape {kept.shape}")
     return np.flatnonzero(kept)
 
 

@@ -346,7 +346,7 @@ def read_shards(data: Any) -> GivenShards:
 
 
 def as_sharding(shards: Any, seed: int = 0, sampling: int = 0) -> Sharding:
-    """Take a number of shards to draw at random, a partition as it is, or read one."""
+    """Return a partition: random for a number of shards, else the one given or read."""
     if isinstance(shards, Sharding):
         return shards
     if isinstance(shards, (int, float, np.number)):
@@ -356,7 +356,7 @@ def as_sharding(shards: Any, seed: int = 0, sampling: int = 0) -> Sharding:
 
 UNMAPPED = {
     "error": "refuse runs and judgments with a document that is in no shard",
-    "drop": "leave such documents out of every shard, and count them",
+    "drop": "skip such documents, and count them",
 }
 """The policies for documents that are in no shard, and what they do."""
 
@@ -429,7 +429,7 @@ class JudgedShards(Scorable):
         return lowest_relevant(measure) if self.rel is None else int(self.rel)
 
     def _gaps(self, measure: Scorer) -> Bools:
-        """What every system lacks alike; shape (topics, shards)."""
+        """Return the cells that no system has; shape (topics, shards)."""
         low = self._relevant_from(measure)
         bases = [judged.recall_base(low) for judged in self.shards]
         return np.asarray(np.concatenate(bases, axis=1) == 0)
@@ -481,7 +481,7 @@ def judge_shards(
     """Turn the rankings of runs into grades, on the whole collection and on each shard of it."""
     chosen = policies(compat, **{name: options.pop(name, None) for name in (*CHOICES, *HIGHEST)})
     check_choice("unmapped", unmapped, UNMAPPED)
-    reading = {k: options[k] for k in ("system", "columns", "duplicates") if k in options}
+    reading = {k: options[k] for k in ("system", "columns", "on_duplicate") if k in options}
     with telling_order(runs, qrels, **reading):
         many, read = read_both(runs, qrels, **options)
     whole = read.flat()
@@ -539,7 +539,7 @@ class _OfRun:
 
 
 def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int]) -> _Split:
-    """Give each shard its judgments, and see that each has something relevant."""
+    """Split judgments by shard, and check that each shard has a relevant document."""
     shard = sharding.of(qrels.docs)
     lost = shard < 0
     if unmapped == "error" and lost.any():
@@ -590,7 +590,7 @@ def _parts(
 
 def _in_no_shard(table: Run | Qrels, row: int, number: int, what: str) -> InputError:
     return table.origin.wrong(
-        f"{counted(number, what)} in no shard; unmapped='drop' leaves out such documents",
+        f"{counted(number, what)} in no shard; unmapped='drop' skips such documents",
         row,
         table.topics[table.codes[row]],
         table.docs[row],

@@ -47,7 +47,7 @@ MAX_RUNS = 3
 
 @dataclass(frozen=True)
 class TieEffect:
-    """How much the order of tied documents can change the overall value of one system.
+    """Largest change of the overall value of a system by the order of tied documents.
 
     Attributes
     ----------
@@ -514,8 +514,8 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
         if not isinstance(judged, measure.reads):
             kinds = REGISTRY.where(kind=KINDS[2]).items()
             fit = [name for name, kind in kinds if isinstance(judged, kind.reads)]
-            can = f"; valid measures: {', '.join(fit)}" if fit else ""
-            reason = f"{measure} is computed from {measure.reads.what}, not {what_of(judged)}{can}"
+            can = f"; expected one of: {', '.join(fit)}" if fit else ""
+            reason = f"{measure} is computed from {measure.reads.what}, got {what_of(judged)}{can}"
             if measure.kind != KINDS[2]:
                 reason = f"unknown measure of texts {measure.name!r}: {reason}"
             raise MeasureError(reason)

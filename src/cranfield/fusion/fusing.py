@@ -65,20 +65,20 @@ def fuse(
     runs
         Whatever :func:`cranfield.read_runs` takes, two runs or more.
     method
-        A method, such as `RRF`, `RRF(k=10)`, `CombSUM`, `Borda` or `RBC(p=0.9)`. All are listed by
-        :func:`fusion_methods`.
+        Fusion method, such as `RRF`, `RRF(k=10)`, `CombSUM`, `Borda` or `RBC(p=0.9)`. All are
+        listed by :func:`fusion_methods`.
     norm
         Normalisation of the scores of each run and topic, for methods that use scores. By default
         `min-max`.
     weights
         Weights of the runs above 0, in their order or by name; by default all are 1.
     depth
-        Ranks of each ranking that are used, from 1. By default all.
+        Number of top documents to use from each ranking. By default all.
     limit
-        Maximum number of documents of each topic in the fused run, from 1; None for all.
+        Maximum number of documents per topic in the fused run. None is no limit.
     ties
-        Order of documents with equal scores in the runs, as for :func:`cranfield.judge`. Ranks are
-        made from scores, whatever the rank column says.
+        Order of documents with equal scores in the runs. The names are those of
+        :func:`cranfield.judge`. Ranks are made from scores, whatever the rank column says.
     name
         Name of the fused run; by default the method, such as `RRF(k=10)`.
     jobs, progress

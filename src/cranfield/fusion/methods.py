@@ -96,6 +96,7 @@ class ReciprocalRankFusion(RankSum):
     """The sum of 1/(k + rank) over the runs that have the document."""
 
     name = "RRF"
+    aliases = ("reciprocal-rank-fusion",)
     source = "Cormack, Clarke and Büttcher 2009"
     k: int = parameter(60, integer(0), "constant added to ranks")
 
@@ -107,8 +108,9 @@ class RankBiasedCentroid(RankSum):
     """The sum of (1 - p) p^(rank - 1) over the runs that have the document."""
 
     name = "RBC"
+    aliases = ("rank-biased-centroid",)
     source = "Bailey, Moffat, Scholer and Thomas 2017"
-    p: float = parameter(0.8, TRUE_SHARE, "probability to go on to the next rank")
+    p: float = parameter(0.8, TRUE_SHARE, "probability of going on to the next rank")
 
     def of_ranks(self, n_ranks: int) -> list[Fraction]:
         p = fraction_of(self.p)
@@ -119,6 +121,7 @@ class InverseSquareRank(RankSum):
     """The sum of 1/rank^2 over the runs that have the document, times their number."""
 
     name = "ISR"
+    aliases = ("inverse-square-rank",)
     source = "Mourão, Martins and Magalhães 2015"
 
     def of_ranks(self, n_ranks: int) -> list[Fraction]:
@@ -132,7 +135,8 @@ class LogInverseSquareRank(InverseSquareRank):
     """The sum of 1/rank^2 over the runs that have it, times log(their number + sigma)."""
 
     name = "LogISR"
-    sigma: float = parameter(0.01, number(0), "keeps the order of documents of a single run")
+    aliases = ("logn-ISR",)
+    sigma: float = parameter(0.01, number(0), "preserves the order of documents of a single run")
 
     def factor(self, holders: Ints) -> Floats:
         return np.asarray(np.log(holders + self.sigma))
@@ -142,6 +146,7 @@ class Borda(Fusion):
     """Points: of n documents rank r gets n - r + 1, unranked ones share the remainder."""
 
     name = "Borda"
+    aliases = ("bordafuse", "Borda-count")
     source = "Aslam and Montague 2001"
 
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
@@ -166,6 +171,7 @@ class Condorcet(Fusion):
     """
 
     name = "Condorcet"
+    aliases = ("Condorcet-fuse", "Copeland")
     source = "Montague and Aslam 2002"
     weighs = False
 
@@ -347,6 +353,7 @@ class CombSum(Combination):
     """The sum of the scores; with weights of runs, a linear interpolation."""
 
     name = "CombSUM"
+    aliases = ("linear", "interpolation", "sum", "wsum")
 
     def combine(self, scores: Groups) -> Floats:
         return scores.sums()
@@ -356,6 +363,7 @@ class CombMnz(Combination):
     """The sum of the scores, times the number of runs that have the document."""
 
     name = "CombMNZ"
+    aliases = ("mnz",)
 
     def combine(self, scores: Groups) -> Floats:
         return scores.sums() * scores.counted
@@ -365,6 +373,7 @@ class CombGmnz(Combination):
     """The sum of the scores, times the number of runs that have the document to a power."""
 
     name = "CombGMNZ"
+    aliases = ("gmnz",)
     source = "Lee 1997"
     gamma: float = parameter(1.0, number(0), "the power; 0 is CombSUM, 1 is CombMNZ")
 
@@ -376,6 +385,7 @@ class CombMax(Combination):
     """The largest score."""
 
     name = "CombMAX"
+    aliases = ("max",)
 
     def combine(self, scores: Groups) -> Floats:
         return np.asarray(scores.values[scores.starts + scores.sizes - 1])
@@ -385,6 +395,7 @@ class CombMed(Combination):
     """The median of the scores; runs without the document count 0, or are excluded."""
 
     name = "CombMED"
+    aliases = ("med", "median")
     absent: str = _ABSENT
 
     def combine(self, scores: Groups) -> Floats:
@@ -406,6 +417,7 @@ class CombAnz(Combination):
     """The mean of the scores over the runs that have the document."""
 
     name = "CombANZ"
+    aliases = ("anz", "mean")
 
     def combine(self, scores: Groups) -> Floats:
         return ratio(scores.sums(), scores.counted)
@@ -415,6 +427,7 @@ class CombMin(Combination):
     """The smallest score; runs without the document count 0, or are excluded."""
 
     name = "CombMIN"
+    aliases = ("min",)
     absent: str = _ABSENT
 
     def combine(self, scores: Groups) -> Floats:
@@ -426,13 +439,7 @@ class CombMin(Combination):
 
 FUSIONS: Registry[type[Fusion]] = Registry(
     "fusion method",
-    """
-    methods: RRF=reciprocal-rank-fusion
-    methods: CombSUM=linear=interpolation=sum=wsum CombMNZ=mnz CombGMNZ=gmnz CombMAX=max
-      CombMIN=min CombMED=med=median CombANZ=anz=mean
-    methods: Borda=bordafuse=Borda-count Condorcet=Condorcet-fuse=Copeland
-      ISR=inverse-square-rank LogISR=logn-ISR RBC=rank-biased-centroid
-    """,
+    "methods",
     package="cranfield.fusion",
     base=Fusion,
 )

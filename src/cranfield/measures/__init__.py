@@ -45,7 +45,7 @@ __all__ = [  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
-    """Make the object of a measure when it is first asked for, which loads its family."""
+    """Make the object of a measure at its first use, which loads its family."""
     if name in _TOOLS:
         return getattr(import_module(f"{__name__}.{_TOOLS[name]}"), name)
     if name not in __all__:

@@ -55,14 +55,14 @@ from cranfield.measures.users.model import UnitGains
 from cranfield.measures.wrapping import Wrapping, wrapping
 
 _FAMILY = "preferences"
-_NOTE = "not known to be interval: ranks count by depth"
+_NOTE = "not known to be interval: ranks are discounted by depth"
 
 
 class _Compatibility(
     Measure, family=_FAMILY, scale_note=_NOTE, beyond_grades="which documents they are"
 ):
     rel: int = parameter(1, integer(1), REL_DOC + ", and stands in the ideal ranking")
-    p: float = parameter(0.95, TRUE_SHARE, "persistence: how deep the overlap is looked at")
+    p: float = parameter(0.95, TRUE_SHARE, "persistence: weight of deeper ranks in the overlap")
     normalised: bool = parameter(
         True, flag, "whether to divide by the overlap of the ideal ranking with itself"
     )
@@ -133,7 +133,7 @@ class Compatibility(_Compatibility):
 
 @measure(
     "CompatDiff",
-    summary="Compatibility with helpful documents less that with harmful ones.",
+    summary="Compatibility with helpful documents minus compatibility with harmful ones.",
     formula=r"Compat_{help} - Compat_{harm}",
     source="Clarke, Vtyurina and Smucker (2021); Clarke and others (2020)",
     range=(-1.0, 1.0),
@@ -160,9 +160,7 @@ class CompatibilityDifference(_Compatibility):
 RELEVANCE = "relevance"
 """The name by which weights speak of the judgments themselves."""
 
-NO_ASPECT = (
-    "{} needs judgments on another aspect, and none are given, as in aspects={{'harm': ...}}"
-)
+NO_ASPECT = "{} needs judgments on another aspect, got none; pass them as aspects={{'harm': ...}}"
 
 _ASPECTS = "several aspects"
 _NEEDS = "judgments on other aspects besides those of relevance"
@@ -182,10 +180,12 @@ class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
     def check(self, inner: Measure) -> None:
         if inner.info.aggregate != "mean":
             raise MeasureError(
-                f"{self.about.name}: {inner} is no measure that is averaged over topics"
+                f"{self.about.name}: {inner} is not averaged over topics by the arithmetic mean"
             )
         if "aspects" in inner.info.inputs:
-            raise MeasureError(f"{self.about.name}: {inner} looks at the aspects itself")
+            raise MeasureError(
+                f"{self.about.name}: {inner} uses aspects itself, so it cannot be inside"
+            )
 
     def values(self, judged: JudgedRuns) -> Floats:
         weights = self.weights
@@ -230,8 +230,8 @@ class MultidimensionalMeasure(OverAspects):
         super().check(inner)
         if inner.info.range[0] < 0 or inner.info.lower_is_better:
             raise MeasureError(
-                f"MM: {inner} has scores below 0, or low ones that are good; a harmonic mean of"
-                " these says nothing"
+                f"MM: {inner} has scores below 0, or lower ones are better; their"
+                " harmonic mean is not defined"
             )
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
@@ -240,7 +240,7 @@ class MultidimensionalMeasure(OverAspects):
 
 
 _NEEDS_OF_RBP = "judgments on the aspect besides those of relevance"
-_ASPECTS_DOC = "aspects that count besides relevance, separated by commas"
+_ASPECTS_DOC = "aspects required besides relevance, separated by commas"
 _SOURCE = "Zuccon (2016)"
 
 
@@ -271,16 +271,16 @@ class _AspectRBP(
     scale_note="not known to be interval: a product of aspects, discounted by rank",
     linear=True,
 ):
-    """What the measures share; gains of relevance are those of RBP."""
+    """Base class of aspect-based RBP; gains of relevance are those of RBP."""
 
     p: float = parameter(
-        0.8, TRUE_SHARE, "persistence: the chance that a user goes on to the next document"
+        0.8, TRUE_SHARE, "persistence: the probability that a user goes on to the next document"
     )
     aspect_gains: Gain = parameter(
         Gain("binary"),
         UnitGains.parameters["gains"].check,
-        "how far a document of a grade has the aspect: 'binary', 'graded' (grade / highest grade),"
-        " or a mapping of grades to numbers in [0, 1]",
+        "degree to which a document of a grade has the aspect: 'binary', 'graded'"
+        " (grade / highest grade), or a mapping of grades to numbers in [0, 1]",
     )
     aspect_rel: int = parameter(
         1, integer(0), "lowest grade with which a document has the aspect (binary)"
@@ -303,7 +303,7 @@ class _AspectRBP(
         return given if self.aspects is None else self.aspects.split(",")
 
     def _extent(self, other: JudgedRuns, rows: Rows) -> Floats:
-        """How far each document has an aspect; 0 for one that is not judged on it."""
+        """Return the degree of an aspect of each document; 0 without a judgment on it."""
         known = other.judged()
         at = matched(rows, known)
         grades = known.grade

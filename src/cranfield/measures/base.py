@@ -1,4 +1,4 @@
-"""What a measure is: a small immutable object that knows its name, parameters, cutoff."""
+"""Base class of measures: immutable objects with a name, parameters and a cutoff."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cranfield.scores.one_measure import direction_note, suggests_lower
 
 @dataclass(frozen=True)
 class Info:
-    """What a measure declares of itself; documentation and messages are made from it.
+    """Declaration of a measure, from which documentation and messages are generated.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ def check_ranks(ranks: int, name: object) -> None:
     """Refuse a cutoff that would take all memory."""
     if ranks > MOST_RANKS:
         raise MeasureError(
-            f"{name} sums the ranks down to its cutoff, which may be {MOST_RANKS:,} at most"
+            f"{name} sums all ranks down to its cutoff, which must be at most {MOST_RANKS:,}"
         )
 
 
@@ -191,7 +191,7 @@ class Measure(Spec):
     def require_readable(self, judged: Any) -> None:
         """Refuse what the measure is not computed from."""
         if not isinstance(judged, self.reads):
-            raise MeasureError(f"{self} is computed from {self.reads.what}, not {what_of(judged)}")
+            raise MeasureError(f"{self} is computed from {self.reads.what}, got {what_of(judged)}")
 
     def require_complete(self) -> None:
         """Refuse a measure that still lacks what has to stand behind its @."""
@@ -204,8 +204,7 @@ class Measure(Spec):
     def __call__(self, /, *at: Never, **parameters: Any) -> Self:
         if at:
             raise ArgumentError(
-                f"parameters of {self.name} have names; a cutoff stands behind @, as in"
-                f" {self.name} @ {at[0]}"
+                f"parameters of {self.name} must be named; write a cutoff as {self.name} @ {at[0]}"
             )
         return super().__call__(**parameters)
 
@@ -214,13 +213,13 @@ class Measure(Spec):
             raise MeasureError(f"{self.info.name} takes no cutoff")
         if isinstance(at, float) and self.info.at == "cutoff" and "p" in self.parameters:
             raise MeasureError(
-                f"a cutoff is a whole number, not {at}; did you mean {self.name}(p={at})?"
+                f"cutoff must be an integer, got {at}; did you mean {self.name}(p={at})?"
             )
         return self._with({self.info.at: at})
 
     @classmethod
     def takes_cutoff(cls) -> bool:
-        """Whether a number of ranks may stand behind the @."""
+        """Return True if the measure can have a cutoff behind the @."""
         return cls.info.at == "cutoff" and cls.info.at_wanted != "none"
 
     @classmethod
@@ -260,7 +259,7 @@ class Measure(Spec):
 
     @property
     def label(self) -> str:
-        """What tables show: the text that it was asked for by, else its text form."""
+        """Label in tables: the text by which it was requested, otherwise its text form."""
         return str(vars(self).get("asked", self))
 
     def asked_for(self, text: str) -> Self:
@@ -307,7 +306,7 @@ class Measure(Spec):
 
     @property
     def uses_highest_grade(self) -> bool:
-        """Whether scores depend on the highest grade of all judgments, which is not given."""
+        """True if scores depend on the highest grade of all judgments, as max_grade is not set."""
         return "max_grade" in self.parameters and self.max_grade is None  # type: ignore[attr-defined]
 
     @property
@@ -317,12 +316,12 @@ class Measure(Spec):
 
     @property
     def beyond_length(self) -> str:
-        """What the order of rankings of several lengths depends on besides their grades."""
+        """Data besides the grades on which the order of rankings of several lengths depends."""
         return self.info.beyond_length
 
     @property
     def needs_one_size(self) -> bool:
-        """Whether it is an interval scale for retrieved sets of one size only.
+        """True if it is an interval scale only for retrieved sets of one size.
 
         So are SetP, SetF and SetE, also with a cutoff, as a ranking may end before it: with one or
         two documents SetP can be 0, 1/2 and 1, with three 1/3 and 2/3 as well, and steps are 1/3
@@ -333,13 +332,13 @@ class Measure(Spec):
 
     @property
     def linear(self) -> bool:
-        """Whether the score is a sum over documents, each by its own grade and rank alone."""
+        """True if the score is a sum over documents of terms that depend only on grade and rank."""
         # In a condensed list the rank depends on which documents above are judged.
         return self.info.linear and not self.judged_only
 
     @property
     def needs_ideal(self) -> bool:
-        """Whether the order of runs depends on the ideal ranking of the topic."""
+        """True if the order of runs depends on the ideal ranking of the topic."""
         return False
 
     def __str__(self) -> str:
@@ -374,7 +373,7 @@ def measure(name: str, **about: Any) -> Callable[[M], M]:
         listed = HOME.get(name) == cls.__module__ and name not in REGISTRY.entered
         for known in () if listed else (name, *aliases):
             if known in REGISTRY or known in ALIASES:
-                raise MeasureError(f"there is a measure {known} already")
+                raise MeasureError(f"measure {known} already exists")
         ALIASES.update(dict.fromkeys(aliases, name))
         if "cutoff" not in cls.parameters:
             about["at_wanted"] = "none"
@@ -431,13 +430,15 @@ def define(
     2.0
     """
     if not name.isidentifier():
-        raise MeasureError(f"{quoted(name)} is no name for a measure: letters, digits and _ are")
+        raise MeasureError(
+            f"{quoted(name)} is not a valid name of a measure: use letters, digits and _"
+        )
     texts = (name, summary, aggregate, source)
     if not all(isinstance(one, str) for one in texts):
-        raise MeasureError("name, summary, aggregate and source of a measure are texts")
+        raise MeasureError("name, summary, aggregate and source of a measure must be strings")
     bounds = numbers(range, "the lowest and the highest score")
     if bounds.shape != (2,) or not bounds[0] < bounds[1]:
-        raise MeasureError(f"the range of a measure is two numbers, not {quoted(range)}")
+        raise MeasureError(f"the range of a measure must be two numbers, got {quoted(range)}")
 
     if lower_is_better is None and suggests_lower(name):
         warn(direction_note(name), stacklevel=2)
@@ -447,7 +448,7 @@ def define(
             scores = np.asarray(function(judged), dtype=np.float64)
             if scores.shape != judged.shape:
                 raise MeasureError(
-                    f"{name} gave scores of shape {scores.shape}, not {judged.shape}"
+                    f"{name}: expected scores of shape {judged.shape}, got {scores.shape}"
                 )
             return scores
 

@@ -41,7 +41,9 @@ class Gain:
         worth: Floats = np.maximum(grades, 0).astype(object if exact else np.float64)
         if self.kind == "exponential":
             if grades.size and grades.max() > HIGHEST:
-                raise MeasureError(f"grade {grades.max()} is above {HIGHEST}, too high for 2^grade")
+                raise MeasureError(
+                    f"grades must be at most {HIGHEST} for 2^grade, got {grades.max()}"
+                )
             worth = (2**worth if exact else np.exp2(worth)) - 1
         if isinstance(self.kind, tuple):
             for grade, gain in self.kind:
@@ -316,7 +318,8 @@ def highest_of(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
         return max(highest, 1)
     if highest > max_grade:
         raise MeasureError(
-            f"{name}: the judgments have grade {highest}, above max_grade={max_grade}"
+            f"{name}: grades must be at most max_grade={max_grade}, got judgments with"
+            f" grade {highest}"
         )
     return max_grade
 
@@ -332,5 +335,7 @@ def top_gain(
         return np.asarray(rows.at(np.where(best > 0, best, 1.0)))
     highest = highest_of(judged, max_grade, name)
     if highest > HIGHEST and gains.kind != "levels":
-        raise MeasureError(f"{name}: grade {highest} of the judgments is above {HIGHEST}")
+        raise MeasureError(
+            f"{name}: grades must be at most {HIGHEST}, got judgments with grade {highest}"
+        )
     return gains.most(highest)

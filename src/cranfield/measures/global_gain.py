@@ -53,14 +53,18 @@ class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
 
     def check(self, inner: Measure) -> None:
         if not inner.passes or inner.info.family == _FAMILY:
-            raise MeasureError(f"{self.about.name}: {inner} looks at the intents itself")
+            raise MeasureError(
+                f"{self.about.name}: {inner} uses intents itself, so it cannot be inside"
+            )
         if inner.info.aggregate != "mean" or inner.info.lower_is_better:
-            raise MeasureError(f"{self.about.name}: {inner} is no measure of gain that is averaged")
+            raise MeasureError(
+                f"{self.about.name}: {inner} is not a measure of gain that is averaged over topics"
+            )
         by_grade = any(name in inner.parameters for name in _BY_GRADE)
         by_grade |= getattr(inner, "dwell_by", "") == "grade"
         if by_grade or "inner" in vars(inner) or "clicks" in inner.info.inputs:
             raise MeasureError(
-                f"{self.about.name}: {inner} has no gains that global gains could replace"
+                f"{self.about.name}: {inner} has no gains to be replaced by global gains"
             )
 
     def values(self, judged: JudgedRuns) -> Floats:

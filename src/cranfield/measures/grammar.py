@@ -11,9 +11,7 @@ from warnings import catch_warnings, simplefilter
 from cranfield.base.errors import MeasureError, quoted, warn
 from cranfield.base.spec import keywords_of, literal
 from cranfield.base.text import did_you_mean
-from cranfield.measures.base import Measure
-from cranfield.measures.families import ALIASES, REGISTRY
-from cranfield.measures.other_names import (
+from cranfield.measures.aliases import (
     FAMILIES,
     NICKNAMES,
     NO_MEASURES,
@@ -29,6 +27,8 @@ from cranfield.measures.other_names import (
     trec_texts,
     with_gains,
 )
+from cranfield.measures.base import Measure
+from cranfield.measures.families import ALIASES, REGISTRY
 
 LONGEST = 10_000
 """Characters of a measure's text; a user browsing model of ten ranks has some 1,500."""
@@ -69,7 +69,7 @@ def parse_measure(text: str | Measure) -> Measure:
         if text in REGISTRY:
             REGISTRY[str(text)]().require_complete()
         raise MeasureError(
-            f"{quoted(text)} stands for {len(measures)} measures, where one is wanted"
+            f"expected one measure, got {quoted(text)}, which stands for {len(measures)} measures"
         )
     return measures[0]
 
@@ -128,8 +128,8 @@ def parse_measures(
                 made = [_with_rel(each, rel) for each in read(one, compat)]
                 if len(made) == 1 and (first := alone.setdefault(made[0], one)) != one:
                     warn(
-                        f"{quoted(first)} and {quoted(one)} are one measure, which is shown as the"
-                        " first",
+                        f"{quoted(first)} and {quoted(one)} are the same measure; it"
+                        f" is reported once, as {quoted(first)}",
                         stacklevel=3,
                     )
                 for each in made:
@@ -137,7 +137,7 @@ def parse_measures(
         else:
             raise MeasureError(f"expected a measure or its text, got {type(text).__name__}")
     if not found:
-        raise MeasureError("no measure was given")
+        raise MeasureError("expected at least one measure, got none")
     return list(found)
 
 
@@ -215,15 +215,15 @@ def _of_program(text: str, compat: str | None) -> list[Measure]:
         for other in program_names(compat, str(one)):
             if _parsed(other, compat) != found:
                 raise MeasureError(
-                    f"{quoted(text)} may be {one} or, in {compat}, {found[0]}:"
-                    " upper and lower case differ in them"
+                    f"{quoted(text)} is ambiguous: {one} or, in {compat}, {found[0]};"
+                    " write it in the exact case"
                 )
     return found
 
 
 def _parsed(text: str, compat: str | None) -> list[Measure]:
     if len(text) > LONGEST:
-        raise MeasureError(f"a measure of {len(text):,} characters is no measure")
+        raise MeasureError(f"a measure must have at most {LONGEST:,} characters, got {len(text):,}")
     names = trec_texts(text, compat)
     if names is None and text not in REGISTRY and text not in ALIASES:
         names = trec_texts(in_its_case(text), compat)
@@ -246,7 +246,7 @@ def _read(form: str, text: str) -> Measure:
     made = _built(tree, text)
     made.require_complete()
     if len(str(made)) > LONGEST:
-        raise MeasureError(f"{quoted(text)} is too long a measure")
+        raise MeasureError(f"the measure {quoted(text)} has too many parts")
     return made
 
 
@@ -256,10 +256,10 @@ def _no_measure(text: str) -> MeasureError:
     if cut:
         several = [f"{cut['name']}@{k}" for k in re.findall(r"\d+", cut["first"] + cut["more"])]
     if len(several) > 1 and all(map(_is_measure, several)):
-        form = f"several measures have commas between them: {quoted(','.join(several))}"
+        form = f"separate several measures by commas: {quoted(','.join(several))}"
     else:
         form = "the form is Name(param=value)@cutoff"
-    return MeasureError(f"{quoted(text)} is no measure; {form}")
+    return MeasureError(f"{quoted(text)} is not a valid measure; {form}")
 
 
 def _is_measure(text: str) -> bool:
@@ -274,10 +274,12 @@ def _built(node: ast.expr, text: str) -> Measure:
     tree = node
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         if isinstance(node.right, ast.Call):
-            raise MeasureError(f"{quoted(text)}: parameters go before the @, as in AP(rel=2)@100")
+            raise MeasureError(
+                f"{quoted(text)}: parameters must come before the @, as in AP(rel=2)@100"
+            )
         tree, at = node.left, literal(node.right, text, MeasureError)
         if at is None:
-            raise MeasureError(f"{quoted(text)}: there is no cutoff None")
+            raise MeasureError(f"{quoted(text)}: cutoff must be an integer, got None")
     arguments: list[ast.expr] = []
     parameters: dict[str, Any] = {}
     if isinstance(tree, ast.Call):
@@ -299,18 +301,18 @@ def _with_arguments(
         if not arguments:
             raise MeasureError(f"{name} needs a measure inside, such as {name}({kind.inside})")
         if len(arguments) > 1:
-            raise MeasureError(f"{name} takes one measure inside, and {quoted(text)} has several")
+            raise MeasureError(f"{name} takes one measure inside, got several: {quoted(text)}")
         built = kind(_built(arguments[0], text), **parameters)
         return built
     if arguments:
-        raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
+        raise MeasureError(f"{quoted(text)}: parameters must be written as name=value")
     for one in parameters:
         if one in more:
-            raise MeasureError(f"{quoted(text)}: {name} says {one}={more[one]!r} already")
+            raise MeasureError(f"{quoted(text)}: {name} already sets {one}={more[one]!r}")
     if "depth" in parameters and "depth" not in kind.parameters:
         raise MeasureError(
-            f"{kind.info.name} has no parameter 'depth'; it goes with what is around it, as in"
-            f" EU({name}, depth=1000)"
+            f"{kind.info.name} has no parameter 'depth'; write it on the outer"
+            f" measure, as in EU({name}, depth=1000)"
         )
     # A call understands the parameters of other programs, too.
     built = kind()(**more, **parameters)
@@ -318,7 +320,7 @@ def _with_arguments(
 
 
 def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
-    """Find a measure by its name, and the parameters that go with a name of another program."""
+    """Find a measure by its name, and the parameters implied by a name of another program."""
     if (named := ALIASES.get(name, name)) in REGISTRY:
         return REGISTRY[named], {}
     why = NO_MEASURES.get(name) or NO_MEASURES.get(name.lower())
@@ -330,7 +332,7 @@ def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
         return REGISTRY[text.partition("(")[0]], parameters
     if found:
         some = " or ".join(sorted(found))
-        raise MeasureError(f"{quoted(name)} may be {some}: upper and lower case differ in them")
+        raise MeasureError(f"{quoted(name)} is ambiguous: {some}; write it in the exact case")
     names = (*NICKNAMES, *FAMILIES, *ALIASES, *REGISTRY)
     hint = did_you_mean(name, (one for one in names if one.isascii() and _is_like(name, one)))
     if at := re.fullmatch(r"([A-Za-z_]+?)_?0*([1-9]\d*)", name):

@@ -85,11 +85,11 @@ class IntentAware(Wrapping):
 
     def check(self, inner: Measure) -> None:
         if not inner.passes or inner.info.family == _FAMILY:
-            raise MeasureError(f"IA: {inner} looks at the intents itself")
+            raise MeasureError(f"IA: {inner} uses intents itself, so it cannot be inside")
         if inner.info.aggregate != "mean":
-            raise MeasureError(f"IA: {inner} is no measure that is averaged")
+            raise MeasureError(f"IA: {inner} is not averaged over topics by the arithmetic mean")
         if inner.info.family == "fairness" or set(inner.info.inputs) - {"lengths"}:
-            raise MeasureError(f"IA: {inner} needs what is not known of each intent")
+            raise MeasureError(f"IA: {inner} needs data that are not available for each intent")
 
     def values(self, judged: JudgedRuns) -> Floats:
         return expected(self.inner, judged, str(self))
@@ -97,6 +97,7 @@ class IntentAware(Wrapping):
 
 @measure(
     "AP_IA",
+    aliases=("MAP_IA",),
     summary="Intent-aware average precision.",
     formula=r"\sum_i Pr(i|q) \, AP_i",
     source="Agrawal and others (2009)",
@@ -126,7 +127,8 @@ class PrecisionIA(OfIntents):
 
 @measure(
     "StRecall",
-    summary="Share of the intents that some document answers: subtopic or intent recall.",
+    aliases=("IRec", "I_rec"),
+    summary="Proportion of the intents that some document answers: subtopic or intent recall.",
     formula=r"\frac{|\{i : \exists r \le k : I_i(r) = 1\}|}{|\{i\}|}",
     source="Zhai, Cohen and Lafferty (2003)",
     elsewhere={
@@ -141,7 +143,7 @@ class SubtopicRecall(OfIntents):
     upto: str = parameter(
         "list",
         choice("list", "intents"),
-        "how far: 'list' is the cutoff or the end, 'intents' as many ranks as there are intents",
+        "depth: 'list' is the cutoff or the end, 'intents' is the number of intents",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -169,7 +171,7 @@ class PPlusQ(OfIntents):
     """P+Q, sensitive to the types of intents; without types all are informational."""
 
     beta: float = parameter(
-        1.0, number(0, 1e6), "weight of gain against precision in the blended ratio"
+        1.0, number(0, 1e6), "weight of gain relative to precision in the blended ratio"
     )
     gains: Gain = POSITIVE_GAINS
 
@@ -213,7 +215,7 @@ class Sharp(Wrapping):
     def check(self, inner: Measure) -> None:
         low, high = inner.info.range
         if (low, high) != (0.0, 1.0) or inner.info.lower_is_better:
-            raise MeasureError(f"Sharp: {inner} is no score from 0 to 1, where more is better")
+            raise MeasureError(f"Sharp: {inner} must range from 0 to 1 with higher scores better")
 
     def values(self, judged: JudgedRuns) -> Floats:
         rel = getattr(innermost(self.inner), "rel", 1)
@@ -227,8 +229,8 @@ _PERFECT = r"\sum_i Pr(i|q) (1 - \alpha)^{r-1}"
 """Gain at rank r of a list of documents that answer every intent."""
 
 _OVER_DOC = (
-    "what the sum is divided by: 'perfect' is a list of documents that answer every intent each,"
-    " 'none' leaves it as it is"
+    "divisor of the sum: 'perfect' is a list of documents that each answer every"
+    " intent, 'none' is no division"
 )
 _DECIMALS = 12
 """Gains that differ by less are equal: sums of the same parts in another order."""
@@ -238,7 +240,9 @@ class _Novelty(OfIntents):
     """Sums of novelty-biased gains, by default over that of the ranking built greedily."""
 
     alpha: float = parameter(
-        0.5, number(0, 1, open_high=True), "how much of an answer's worth is lost to each before it"
+        0.5,
+        number(0, 1, open_high=True),
+        ("proportion of an answer's gain lost to each earlier answer to the same intent"),
     )
 
     def discount(self, rank: Ints) -> Floats:
@@ -361,6 +365,7 @@ class _ERRIA(_Novelty):
 
 @measure(
     "alpha_DCG",
+    aliases=("α_DCG",),
     summary="Discounted sum of what each document adds to the intents answered above it.",
     formula=r"\sum_{r=1}^k \frac{ng(r)}{\log_2(r+1)} \,\Big/\, \sum_{r=1}^k"
     rf" \frac{{{_PERFECT}}}{{\log_2(r+1)}}, \quad {_GAIN}",
@@ -373,6 +378,7 @@ class AlphaDCG(_Over, _AlphaDCG):
 
 @measure(
     "alpha_nDCG",
+    aliases=("α_nDCG",),
     summary="Alpha-DCG over that of the best ranking of the judged documents.",
     formula=r"\frac{\alpha DCG@k}{\alpha iDCG@k}",
     elsewhere={"ndeval": "alpha-nDCG@k", "ir_measures": "alpha_nDCG@k"},
@@ -413,7 +419,7 @@ class NormalisedERRIA(_ERRIA):
 
 
 class _NRBP(_Novelty, source="Clarke, Kolla and Vechtomova (2009)"):
-    beta: float = parameter(0.5, TRUE_SHARE, "chance to go on to the next document")
+    beta: float = parameter(0.5, TRUE_SHARE, "probability of going on to the next document")
 
     def discount(self, rank: Ints) -> Floats:
         return np.asarray(self.beta ** (rank - 1.0))

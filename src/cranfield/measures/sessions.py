@@ -64,9 +64,9 @@ def click_u(
     snippet
         Characters of a snippet.
     share
-        F: the share of a clicked document that is read, from 0 to 1.
+        F: the proportion of a clicked document that is read, from 0 to 1.
     limit
-        L: the characters after which nothing is worth anything.
+        L: the characters after which a document has no value.
 
     Raises
     ------
@@ -85,15 +85,19 @@ def click_u(
         length = np.broadcast_to(np.asarray(lengths, dtype=np.float64), rank.shape)
         gained = np.broadcast_to(np.asarray(gains, dtype=np.float64), rank.shape)
     except ValueError:
-        raise MeasureError("click_u: lengths and gains are numbers, one for each click") from None
+        raise MeasureError(
+            "click_u: lengths and gains must be numbers, one for each click"
+        ) from None
     if rank.ndim != 1 or query.shape != rank.shape:
-        raise MeasureError("click_u: queries and ranks are two lists, with a number for each click")
+        raise MeasureError(
+            "click_u: queries and ranks must be two lists with a number for each click"
+        )
     if not rank.size:
         return 0.0
     if rank.dtype.kind not in "iu" or query.dtype.kind not in "iu" or rank.min() < 1:
-        raise MeasureError("click_u: queries and ranks are whole numbers, ranks from 1")
+        raise MeasureError("click_u: queries and ranks must be integers, ranks from 1")
     if not (length >= 0).all() or not np.isfinite(length).all() or not np.isfinite(gained).all():
-        raise MeasureError("click_u: lengths are finite and at least 0, gains finite")
+        raise MeasureError("click_u: lengths must be finite and at least 0, gains finite")
     snippet = checked("click_u", "snippet", snippet, _LENGTH, MeasureError)
     share = checked("click_u", "share", share, _SHARE, MeasureError)
     limit = checked("click_u", "limit", limit, _LIMIT, MeasureError)
@@ -128,7 +132,7 @@ def _u(
 
 @measure(
     "ClickU",
-    summary="Gains of the clicked documents of a session, less the more text was read before.",
+    summary="Gains of the clicked documents of a session, discounted by the text read before.",
     formula=r"\sum_{c} g_c \max\left(0, 1 - \frac{pos_c}{L}\right), \quad L = 132000",
     source="Sakai and Dou (2013)",
     range=(0.0, float("inf")),
@@ -166,31 +170,31 @@ class ClickU(Measure):
         200.0, _snippet, "characters of a snippet; 'own' takes those of the log"
     )
     length: float | None = parameter(
-        None, optional(_LENGTH), "characters of a document whose length is not given"
+        None, optional(_LENGTH), "characters of a document without a known length"
     )
-    F: float = parameter(0.2, _SHARE, "share of a clicked document that is read")
-    L: float = parameter(132_000.0, _LIMIT, "characters after which nothing is worth anything")
+    F: float = parameter(0.2, _SHARE, "proportion of a clicked document that is read")
+    L: float = parameter(132_000.0, _LIMIT, "characters after which a document has no value")
     once: bool = parameter(False, flag, "whether a document counts at its first click only")
 
     def values(self, judged: JudgedRuns) -> Floats:
         clicks = judged.clicks(str(self))
         if self.judged_only:
-            raise MeasureError(f"{self}: there is no condensed list of clicks")
+            raise MeasureError(f"{self}: judged_only is not available for clicks")
         counts = ~clicks.again if self.once else np.ones(clicks.cell.size, dtype=bool)
         length = clicks.length
         unknown = np.isnan(length) & counts
         if unknown.any():
             if self.length is None:
                 raise MeasureError(
-                    f"{self} needs the lengths of documents, and {int(unknown.sum())} of"
-                    f" {length.size} clicks are on documents without one; give lengths=, or one"
+                    f"{self}: {int(unknown.sum())} of {length.size} clicks are on"
+                    " documents without a known length; pass lengths=, or one length"
                     " for all as ClickU(length=...)"
                 )
             length = np.where(np.isnan(length), self.length, length)
         own = isinstance(self.snippet, str)
         text: Floats = clicks.text if own else np.multiply(clicks.rank, self.snippet, dtype=float)
         if np.isnan(text).any():
-            raise MeasureError(f"{self} needs the log's snippets, and some are not given")
+            raise MeasureError(f"{self} needs the snippets of the log, but some are missing")
         read = np.where(counts, self.F * length, 0.0)
         flat = np.full(counts.size, self.gain)
         gains = np.where(counts, flat if self.gains is None else self.gains.of(clicks.grade), 0.0)
@@ -226,7 +230,7 @@ def lists_of(queries: Rows) -> tuple[Lists, Ints]:
 
 
 def first_of_each(rows: Rows) -> NDArray[np.bool_]:
-    """Tell which rows hold a document that its session has not had before."""
+    """Return a mask of rows whose document is new in its session."""
     key = (rows.cell << 32) | rows.judgment
     out = np.zeros(key.size, dtype=bool)
     out[np.unique(key, return_index=True)[1]] = True
@@ -240,10 +244,14 @@ class SessionDiscounted(
     needs="sessions of queries; graded judgments (binary ones do)",
     source="Järvelin and others (2008)",
 ):
-    """Sums of gains discounted by rank and query: what sDCG and nsDCG share."""
+    """Base class of sDCG and nsDCG: sums of gains discounted by rank and query."""
 
-    b: float = parameter(2.0, _BASE, "base of the logarithm of ranks: the patience to read on")
-    bq: float = parameter(4.0, _BASE, "base of the logarithm of queries: the patience to ask again")
+    b: float = parameter(
+        2.0, _BASE, "base of the logarithm of ranks: the patience to continue reading"
+    )
+    bq: float = parameter(
+        4.0, _BASE, "base of the logarithm of queries: the patience to submit another query"
+    )
     variant: str = parameter(
         "kanoulas",
         choice("kanoulas", "jarvelin", "jiang"),

@@ -25,7 +25,7 @@ from cranfield.measures.grammar import parse_measure
 
 
 class Wrapping(Measure):
-    """A measure made of another one, which stands inside: `Name(inner, option=value)`.
+    """Measure around another measure: `Name(inner, option=value)`.
 
     What is behind an `@` goes to the measure inside, and so do parameters that are not the
     wrapping's own.
@@ -51,7 +51,10 @@ class Wrapping(Measure):
         vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
         if self.inner.reads is not JudgedRuns:
             reads, wanted = self.inner.reads.what, JudgedRuns.what
-            raise MeasureError(f"{self.about.name}: {inner} is computed from {reads}, not {wanted}")
+            raise MeasureError(
+                f"{self.about.name}: {inner} is computed from {reads}; expected a measure of"
+                f" {wanted}"
+            )
         vars(self)["explicit"] = frozenset(options)
         for name in known:
             self._set(name, options.get(name, self.parameters[name].default))
@@ -60,7 +63,7 @@ class Wrapping(Measure):
         vars(self)["info"] = self.declared()
 
     def declared(self) -> Info:
-        """Say what it is; what depends on the measure inside is changed here by subclasses."""
+        """Declaration; subclasses change the parts that depend on the inner measure."""
         inside, own = self.inner.info, self.about
         return replace(
             own,
@@ -139,7 +142,7 @@ def wrapping(name: str, **about: Any) -> Callable[[W], W]:
 
 
 _FAMILY = "risk"
-_ALPHA = parameter(1.0, number(0, 1e6), "how much more a loss weighs than a gain")
+_ALPHA = parameter(1.0, number(0, 1e6), "additional weight of a loss relative to a gain")
 _ROUNDING = 1e-12
 """Differences that vary by less than this share of the largest are equal."""
 _INFINITE = (float("-inf"), float("inf"))
@@ -158,7 +161,7 @@ def weighed(values: Floats, baseline: Floats, alpha: float) -> Floats:
 
 
 def standard_error(differences: Floats) -> Floats:
-    """Standard error of each system's mean; NaN is no difference.
+    """Standard error of each system's mean; NaN is a missing difference.
 
     0 where all differences are equal but for rounding.
     """
@@ -194,7 +197,7 @@ class _Risk(
     def check(self, inner: Measure) -> None:
         if inner.info.aggregate != "mean" or inner.info.lower_is_better:
             raise MeasureError(
-                f"{self.about.name}: {inner} is no score that is averaged, where more is better"
+                f"{self.about.name}: {inner} must be averaged over topics with higher scores better"
             )
 
     def declared(self) -> Info:
@@ -204,7 +207,7 @@ class _Risk(
         """Weighed differences to the baseline; NaN where the baseline has no score."""
         if self.baseline not in judged.systems:
             known = ", ".join(quoted(name) for name in judged.systems[:5])
-            raise MeasureError(f"{self}: no system is called that; the first are {known}")
+            raise MeasureError(f"{self}: unknown baseline; expected one of: {known}")
         values = self.inner.score(judged)
         at = judged.systems.index(self.baseline)
         baseline = np.where(judged.scored[:, [at]], values[:, [at]], np.nan)
@@ -213,7 +216,7 @@ class _Risk(
 
 @wrapping(
     "URisk",
-    summary="What a system wins over a baseline, losses weighed more.",
+    summary="Difference to a baseline, with a higher weight of losses.",
     formula=r"\begin{cases} \Delta & \Delta \ge 0 \\ (1 + \alpha) \Delta & \Delta < 0 \end{cases},"
     r" \quad \Delta = M(s) - M(b)",
     source="Wang, Bennett and Collins-Thompson (2012)",
@@ -238,13 +241,13 @@ class RiskReward(_Risk):
 
 @wrapping(
     "TRisk",
-    summary="U_risk in units of its standard error: how sure the risk or the reward is.",
+    summary="U_risk in units of its standard error.",
     formula=r"\frac{U_{risk}}{SE(U_{risk})}, \quad SE = \frac{s}{\sqrt{n}}",
     source="Dinçer, Macdonald and Ounis (2014)",
     elsewhere={"its distribution": "Student's t with n - 1 degrees of freedom, for one system"},
 )
 class StandardisedRisk(_Risk):
-    """T_risk: each topic's share, whose mean over the topics is the statistic.
+    """T_risk: terms by topic whose mean is the statistic.
 
     0 where all topics have the same weighed difference to the baseline.
     """
@@ -257,7 +260,9 @@ class StandardisedRisk(_Risk):
 
 @wrapping(
     "Classes",
-    summary="A measure where of each equivalence class only the first document counts.",
+    summary=(
+        "Version of a measure in which only the first document of each equivalence class counts."
+    ),
     formula=r"M \text{ with } g_r = 0 \text{ where the class of } r \text{ was seen above}",
     source="Sakai (2007b)",
     family="equivalence classes",
@@ -275,7 +280,7 @@ class ByClasses(Wrapping):
 
     def check(self, inner: Measure) -> None:
         if isinstance(inner, ByClasses):
-            raise MeasureError(f"{inner} is a measure by equivalence classes already")
+            raise MeasureError(f"{inner} already is a measure by equivalence classes")
 
     @property
     def scale(self) -> Scale:

@@ -27,8 +27,8 @@ from cranfield.scales.interval_scaled import Interval
 from cranfield.scales.runs import as_measure
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.registry import Options
 
 TRIAL = {"a": [0.1, 0.5, 0.2, 0.7], "b": [0.4, 0.6, 0.3, 0.2], "c": [0.9, 0.3, 0.8, 0.1]}
@@ -173,7 +173,7 @@ class ScaleStudy(Study):
         and 6).
     """
 
-    name: ClassVar[str] = "scales"
+    name = "scales"
     reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
     parts: ClassVar[Sequence[str]] = ("correlation", "pairs", "changes")
     titles: ClassVar[Mapping[str, str]] = {
@@ -306,13 +306,13 @@ def study_scales(
     measures
         Measures without cutoff, each once.
     cutoffs
-        Lengths of runs, each once.
+        Cutoffs of the measures, which are the lengths of the runs.
     tests
         Tests with the correction of each, each test once; none leaves `changes` empty.
     alpha
         Significance level of the tests.
     ties
-        How interval-scaled versions rank ties: `unique`, `mid`, `min` or `max`.
+        How interval-scaled measures rank ties: `unique`, `mid`, `min` or `max`.
     exact_n
         As for :func:`cranfield.compare`: most differences for an exact signed rank test.
     jobs, backend, folder, progress

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import OneOf, Whole, check_arguments
-from cranfield.base.shares import wilson
+from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream, uniforms
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.files.many_runs import read_runs
@@ -34,8 +34,8 @@ from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
 from cranfield.meta.work import Progress, hash_of, part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
 from cranfield.online.interleaving.interleaver import interleave
+from cranfield.online.interleaving.log_preference import impressions_needed
 from cranfield.online.interleaving.method import parse_interleaving
-from cranfield.online.interleaving.of_log import impressions_needed
 from cranfield.online.interleaving.preference import TIE
 from cranfield.result import Column, Columns
 
@@ -200,7 +200,7 @@ class Sensitivity(Study):
         Remarks on the data.
     """
 
-    name: ClassVar[str] = "interleaving"
+    name = "interleaving"
     reference: ClassVar[str] = (
         "Radlinski, Kurup and Joachims (2008); Chapelle, Joachims, Radlinski and Yue (2012)"
     )
@@ -413,23 +413,25 @@ def interleaving_sensitivity(
     measure
         The offline measure.
     methods
-        Methods of interleaving by their text forms, such as `TeamDraft` or `Probabilistic(tau=1)`.
-        A text may hold several, with commas between them. A/B tests are always done.
+        Interleaving methods, such as `TeamDraft` or `Probabilistic(tau=1)`. A text may hold
+        several, with commas between them. A/B tests are always done.
     users
-        Names of simulated users, as :func:`cranfield.online.simulated_user` knows them; or a
-        mapping of names to whatever has `clicks(grades, uniforms)`, such as a trained click model.
+        Simulated users, such as `perfect` or `navigational`. These are names of
+        :func:`cranfield.online.simulated_user`, or a mapping of names to objects with a method
+        `clicks(grades, uniforms)`, such as trained click models.
     stop
-        Where simulated users by name may stop: at any result `examined`, or only one `clicked`.
+        Results at which named simulated users may stop: every result `examined`, or only results
+        `clicked`.
     pairs
-        Pairs of systems; if there are more, so many are drawn at random.
+        Maximum number of pairs of systems; if there are more, a random sample is drawn.
     impressions
-        Simulated impressions of each topic, for a pair, method and user.
+        Number of simulated impressions per topic, for each pair of systems, method and user.
     length
-        Ranks that are shown. Rankings are cut there before they are interleaved.
+        Number of results shown to users. Rankings are cut there before they are interleaved.
     power
-        Probability with which the needed impressions find the better system.
+        Power: probability that a test with the computed sample size detects the better system.
     alpha
-        Significance level of the two-sided tests for which impressions are needed.
+        Significance level of the two-sided tests whose sample sizes are computed.
     rel
         If given, users know two grades only: whether a document has this grade.
     seed

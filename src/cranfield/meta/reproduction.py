@@ -18,7 +18,7 @@ from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
 from cranfield.correlation import rbo
-from cranfield.evaluation.of_runs import evaluate
+from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.meta.of_collections.rankings import ranked_documents

@@ -22,7 +22,7 @@ from cranfield.result import Column, Columns, Result, readable
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import ROUNDING, TINY, fieller_limits, t_quantile
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import LARGEST
 from cranfield.tabular import Table, number
 
@@ -174,7 +174,7 @@ class Reproduction(Result):
         Remarks, such as topics that are missing on one side.
     """
 
-    name: ClassVar[str] = "reproduction"
+    name = "reproduction"
     reference: ClassVar[str] = "Breuer and others (2020); Maistro and others (2023)"
     columns: ClassVar[Mapping[str, Columns]] = {
         "scores": {

@@ -15,27 +15,7 @@ if TYPE_CHECKING:
 
 STUDIES: Registry[type[Result]] = Registry(
     "study",
-    """
-    of_scales: scales
-    of_tests.splits: tests
-    of_tests.errors: false-alarms
-    of_tests.errors: power-of-tests
-    of_measures.discriminative: discriminative-power
-    of_measures.swap_method: swaps
-    of_collections.pool_depth: pool-depth
-    of_collections.pooling: pooling
-    of_collections.leave_one_out: leave-one-out
-    of_measures.predictive: predictive-power
-    of_measures.concordance: concordance
-    of_measures.innate: innate-orders
-    of_topics.sample_study: stability
-    of_topics.variance_components: generalizability
-    of_topics.variance_components: facets
-    reproduction_result: reproduction
-    of_measures.correlations: correlations
-    of_topics.extrapolation: extrapolation
-    of_users: interleaving
-    """,
+    "of_* of_*.* reproduction_result",
     package="cranfield.meta",
     base=Result,
 )

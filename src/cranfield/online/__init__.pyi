@@ -8,9 +8,10 @@ from .log.reading import simulated_log as simulated_log
 from .measures.documents import (
     ExpectedClicks as ExpectedClicks,
     coec as coec,
+    coec_of_totals as coec_of_totals,
     skip_above as skip_above,
 )
-from .measures.measuring import Measured as Measured
+from .measures.measuring import OnlineMeasurements as OnlineMeasurements
 from .measures.measuring import measure as measure, sums_by_unit as sums_by_unit
 from .measures.online_measure import (
     catalogue as catalogue,
@@ -19,12 +20,12 @@ from .measures.online_measure import (
 from .measures.online_measure import OnlineMeasure as OnlineMeasure
 from .measures.survival import Survival as Survival, survival as survival
 from .measures.measuring import UnitSums as UnitSums
-from .interleaving.of_log import impressions_needed as impressions_needed
-from .interleaving.of_log import (
+from .interleaving.log_preference import impressions_needed as impressions_needed
+from .interleaving.log_preference import (
     preference as preference,
     preference_matrix as preference_matrix,
 )
-from .interleaving.of_many import (
+from .interleaving.preference_matrix import (
     PreferenceMatrix as PreferenceMatrix,
     preference_matrix_by_credits as preference_matrix_by_credits,
 )
@@ -40,7 +41,7 @@ from .click_models.trained import ClickModel as ClickModel
 from .click_models.trained import train as train, train_models as train_models
 from .log.query_log import sessionise as sessionise
 from .interleaving.method import Distribution as Distribution
-from .interleaving.interleaver import Drawn as Drawn
+from .interleaving.interleaver import DrawnLists as DrawnLists
 from .interleaving.interleaver import Interleaver as Interleaver
 from .interleaving.interleaver import interleave as interleave
 from .interleaving.interleaver import InterleavedRuns as InterleavedRuns
@@ -77,4 +78,4 @@ from .experiments.metrics import Metric as Metric
 from .experiments.report import ExperimentReport as ExperimentReport
 from .experiments.report import SampleRatio as SampleRatio, sample_ratio as sample_ratio
 from .experiments.design import ExperimentSize as ExperimentSize, experiment_size as experiment_size
-from .experiments.replays import Replays as Replays, replay_aa as replay_aa
+from .experiments.aa_tests import AATests as AATests, simulate_aa_tests as simulate_aa_tests

@@ -27,7 +27,7 @@ STAYS = ("rank", "grade")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClickMoves(Result):
-    """Moves between successive clicks on a page; made by :func:`click_moves`.
+    """Moves between successive clicks on a page; returned by :func:`click_moves`.
 
     Attributes
     ----------
@@ -36,10 +36,10 @@ class ClickMoves(Result):
         is a move to where the user is. Shape (ranks, ranks).
     stays
         Data frame, a row a rank and a grade: `by`, `value`, `mean` (seconds), `clicks` of a known
-        dwell time, `censored` of them. Without rows if the log tells no dwell times.
+        dwell time, `censored` of them. Without rows if the log has no dwell times.
     pages
         Pages with at least one move.
-    left_out
+    excluded
         Moves that are not counted, from or to a rank below the last one.
     unknown
         Clicks whose dwell time is not known.
@@ -55,7 +55,7 @@ class ClickMoves(Result):
     counts: Ints
     stays: pl.DataFrame
     pages: int
-    left_out: int
+    excluded: int
     unknown: int
 
     def measure(self, *, stays: str | None = None, prior: float = 1.0, **options: Any) -> Measure:
@@ -85,7 +85,7 @@ class ClickMoves(Result):
             If there are no dwell times.
         """
         if not prior > 0 or not np.isfinite(prior):
-            raise PolicyError(f"prior={prior} is not a number above 0")
+            raise PolicyError(f"prior must be a number above 0, got {prior}")
         often = self.counts + prior
         if not options.get("loops"):
             np.fill_diagonal(often, 0.0)
@@ -97,7 +97,7 @@ class ClickMoves(Result):
             options["dwell"] = dict(known.select("value", "mean").iter_rows())
             options["dwell_by"] = stays
         moves = {
-            at: {to: float(one) for to, one in enumerate(row, 1) if one}
+            at: {to: float(count) for to, count in enumerate(row, 1) if count}
             for at, row in enumerate(often.tolist(), 1)
         }
         return MarkovPrecision(moves=moves, **options)
@@ -111,7 +111,7 @@ class ClickMoves(Result):
     def heading(self) -> list[str]:
         numbers = {"move": self.counts.sum(), "rank": len(self.counts), "page": self.pages}
         sizes = [counted(int(number), what) for what, number in numbers.items()]
-        return [", ".join([*sizes, *([f"{self.left_out:,} excluded"] if self.left_out else [])])]
+        return [", ".join([*sizes, *([f"{self.excluded:,} excluded"] if self.excluded else [])])]
 
 
 def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
@@ -147,8 +147,8 @@ def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
     counts = np.zeros((ranks, ranks), dtype=np.int64)
     np.add.at(counts, (near["start"] - 1, near["end"] - 1), 1)
     stays, unknown = _stays(log, on.filter(pl.col("rank") <= ranks))
-    left_out = next_to.height - near.height
-    return ClickMoves(counts, stays, near["page"].n_unique(), left_out, unknown)
+    excluded = next_to.height - near.height
+    return ClickMoves(counts, stays, near["page"].n_unique(), excluded, unknown)
 
 
 def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -180,7 +180,7 @@ def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 def examined(model: Model, values: Values, pages: Patterns) -> Floats:
     """Return P(E = 1) of each result, by a model of users who go on from rank to rank."""
     if not isinstance(model, Cascade):
-        raise PolicyError(f"{model}: its users do not read down to some rank")
+        raise PolicyError(f"model must have users who read from rank to rank, got {model}")
     return model.posterior(values, pages).examined
 
 
@@ -197,7 +197,9 @@ class Persistence(Result):
     name: ClassVar[str] = "persistence"
     columns: ClassVar[Columns] = {
         "by": Column("`lowest click`, or the click model.", key=True),
-        "p": Column("Number of times that users continued, divided by those that they could."),
+        "p": Column(
+            "Number of times that users continued, divided by the number of times they could."
+        ),
         "error": Column("Standard error, by units; NaN for one unit."),
         "low": Column("Lower bound of the confidence interval, on the scale of logits."),
         "high": Column("Upper bound of that interval; NaN if there is none."),
@@ -205,7 +207,7 @@ class Persistence(Result):
         "unit": Column("Independent units, such as users."),
         "units": Column("Number of units."),
         "pages": Column("Number of pages that count."),
-        "left_out": Column("Number of pages without a click, or without results."),
+        "excluded": Column("Number of pages without a click, or without results."),
     }
 
     by: str
@@ -217,10 +219,10 @@ class Persistence(Result):
     unit: str
     units: int
     pages: int
-    left_out: int
+    excluded: int
 
     def measure(self, **options: Any) -> Measure:
-        """Return RBP with this persistence, and other parameters if they are given."""
+        """Return RBP with this persistence, and optional other parameters."""
         return RankBiasedPrecision(p=self.p, **options)
 
     def _frame(self) -> pl.DataFrame:
@@ -245,8 +247,9 @@ def rbp_persistence(
 ) -> Persistence:
     r"""Estimate the persistence of RBP from a log.
 
-    A user who goes on with the chance p reads D ranks, :math:`P(D = d) = p^{d-1}(1-p)`. On a page
-    of n ranks D is known up to n: who read rank n may have gone on. The likelihood is highest at
+    A user who goes on with the probability p reads D ranks, :math:`P(D = d) = p^{d-1}(1-p)`. On a
+    page of n ranks D is known up to n: who read rank n may have gone on. The likelihood is highest
+    at
 
     .. math:: \hat p = \sum_j (d_j - 1) \Big/ \sum_j \min(d_j, n_j - 1)
 
@@ -257,12 +260,13 @@ def rbp_persistence(
     log
         Pages with clicks, and best with all results: without them no page has an end.
     model
-        By default users read down to their lowest click, and pages without a click, which tell
-        nothing of depth, are left out and counted. Users who read on and did not click make that
-        too low. With a trained model of users who go from rank to rank (CM, SDBN, DCM, DBN, CCM)
-        the chances that ranks were examined, given all clicks of the page, take the place of d.
+        By default users read down to their lowest click, and pages without a click, which carry
+        no information on depth, are excluded and counted. Users who read on and did not click make
+        that too low. With a trained model of users who go from rank to rank (CM, SDBN, DCM, DBN,
+        CCM) the probabilities that ranks were examined, given all clicks of the page, take the
+        place of d.
     unit
-        What the standard error takes for independent: `page`, `query`, `session` or `user`. The
+        Independent unit of the standard error: `page`, `query`, `session` or `user`. The
         error does not know of that of the model's parameters.
 
     Raises
@@ -295,7 +299,10 @@ def rbp_persistence(
     on, could = frame["on"].to_numpy(), frame["could"].to_numpy()
     pages = int(frame["pages"].sum())
     if not could.sum() > 0:
-        raise InputError("there is no page on which a user could go on", source=log.source)
+        raise InputError(
+            "no page has a click above its last rank, so persistence cannot be estimated",
+            source=log.source,
+        )
     p = float(on.sum() / could.sum())
     units = frame.height
     error = low = high = float("nan")
@@ -333,7 +340,7 @@ def _by_examined(log: QueryLog, model: ClickModel) -> pl.DataFrame:
     size = len(pages)
     on = np.bincount(pages.pattern, seen * (pages.rank > 0), size)
     could = np.bincount(pages.pattern, seen * (pages.rank < pages.lengths[pages.pattern] - 1), size)
-    shown = np.flatnonzero(pages.page >= 0)
-    kind = pages.page[shown]
-    frame = pl.DataFrame({"page": shown, "on": on[kind], "could": could[kind]})
+    results = np.flatnonzero(pages.page >= 0)
+    kind = pages.page[results]
+    frame = pl.DataFrame({"page": results, "on": on[kind], "could": could[kind]})
     return frame.with_columns(pages=pl.lit(1))

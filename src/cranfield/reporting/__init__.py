@@ -1,4 +1,4 @@
-"""What people see: results that others computed, as text, tables and files."""
+"""Presentation of results: text, tables, charts and pages."""
 
 import lazy_loader
 

@@ -13,15 +13,15 @@ from cranfield.base.arrays import Floats
 from cranfield.base.scale_types import a_scale
 from cranfield.base.text import counted, json_text, plain
 from cranfield.base.version import __version__
-from cranfield.reporting.kinds_of_marks import kind_of
+from cranfield.reporting.marks import kind_of
 from cranfield.reporting.page.drawn import span
 from cranfield.reporting.summary import lead, shared_lines, test_sentence
 from cranfield.reporting.tables import evaluation_table, marks_of
-from cranfield.scales.finding_scales import ScaleFacts
-from cranfield.scales.meaningful import Meaning
+from cranfield.scales.measure_scales import ScaleFacts
+from cranfield.scales.statements import Meaningfulness
 from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
 from cranfield.tabular import Table, grid
 
@@ -38,15 +38,15 @@ def with_bars(one: PairwiseComparison) -> tuple[Table, str]:
     level = f"{100 * (1 - one.alpha):.4g}%"
     if one.shows_pairs:
         middle, low, high = one.difference, *one.interval
-        legend = f"bars: the difference with its {level} limits; │ is 0"
+        legend = f"bars: the difference with its {level} confidence interval; │ is 0"
     else:
         limits = one.around(int(one.order[0]))
         if limits is None:
             return table, ""
         middle, low, high = (values[one.order] for values in (one.means, *limits))
-        legend = "bars: systems whose bars do not overlap differ"
+        legend = "bars: systems whose bars do not overlap are significantly different"
         if one.half_widths is None:
-            of = f"{level} limits of the {one.difference_from} the best"
+            of = f"{level} confidence interval of the {one.difference_from} the best"
             legend = f"bars: {of}, around its {one.mean_of}"
     ends = span(middle, low, high, zero=one.shows_pairs)
     drawings = bars(middle, low, high, ends, zero=one.shows_pairs)
@@ -97,7 +97,7 @@ def bars(
 
 
 def comparison_text(
-    found: Mapping[str, Meaning], margin: str | None = None, *, anova: bool = False
+    found: Mapping[str, Meaningfulness], margin: str | None = None, *, anova: bool = False
 ) -> str:
     """Return the answers first, with their intervals, then methods, notes and meaningfulness."""
     notes: dict[str, list[str]] = {}
@@ -105,7 +105,7 @@ def comparison_text(
     for name, meaning in found.items():
         one = meaning.comparison
         notes[name] = [f"note: {note}" for note in one.notes]
-        notes[name] += [f"meaning: {line}" for line in _meant(meaning)]
+        notes[name] += [f"meaningfulness: {line}" for line in _meant(meaning)]
         table, legend = with_bars(one)
         answer = [lead(one, plain(name) or "these scores"), test_sentence(one), "", grid(table)]
         parts.append("\n".join([*answer, legend] if legend else answer))
@@ -122,7 +122,7 @@ def comparison_text(
     return "\n\n".join(parts) + "\n"
 
 
-def comparison_csv(found: Mapping[str, Meaning], margin: str | None = None) -> str:
+def comparison_csv(found: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
     shared = ("test", "correction", "alternative", "alpha", "lower_is_better")
     tables = []
     for name, meant in found.items():
@@ -139,7 +139,7 @@ def comparison_csv(found: Mapping[str, Meaning], margin: str | None = None) -> s
     return pl.concat(tables).write_csv()
 
 
-def _equivalence(found: Meaning, margin: str | None) -> pl.DataFrame:
+def _equivalence(found: Meaningfulness, margin: str | None) -> pl.DataFrame:
     """Return the columns that a margin adds to the pairs."""
     if margin is None:
         return pl.DataFrame()
@@ -149,21 +149,21 @@ def _equivalence(found: Meaning, margin: str | None) -> pl.DataFrame:
     )
 
 
-def _meant(found: Meaning) -> list[str]:
+def _meant(found: Meaningfulness) -> list[str]:
     """Return lines on what a comparison means, without the first one if it is among its notes."""
-    is_noted = found.has is not None and found.has < found.needs
+    is_noted = found.scale is not None and found.scale < found.required_scale
     return found.lines()[is_noted:]
 
 
 def comparison_tables(
-    found: Mapping[str, Meaning], margin: str | None = None, anova: bool = False
+    found: Mapping[str, Meaningfulness], margin: str | None = None, anova: bool = False
 ) -> list[Table]:
     """Return the tables of each measure: ranking or pairs, analysis of variance, equivalence."""
     tables = []
     for meaning in found.values():
         one = meaning.comparison
         table = one.as_table()
-        remarks = [*table.remarks, *(f"meaning: {line}" for line in _meant(meaning))]
+        remarks = [*table.remarks, *(f"meaningfulness: {line}" for line in _meant(meaning))]
         tables.append(replace(table, remarks=remarks))
         if anova and one.anova is not None:
             variance = one.anova.as_table()
@@ -175,7 +175,7 @@ def comparison_tables(
     return tables
 
 
-def marked_table(found: Mapping[str, Meaning], kind: str | None = None) -> Table:
+def marked_table(found: Mapping[str, Meaningfulness], kind: str | None = None) -> Table:
     """Return one table of all measures, with marks of significance of a kind of `MARKS`."""
     comparisons = {name: one.comparison for name, one in found.items()}
     first = next(iter(comparisons.values()))
@@ -190,11 +190,11 @@ def marked_table(found: Mapping[str, Meaning], kind: str | None = None) -> Table
     return evaluation_table(scores, marks, sort=next(iter(scores)))
 
 
-def comparison_json(found: Mapping[str, Meaning], margin: str | None = None) -> str:
+def comparison_json(found: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
     comparisons = []
     for one in found.values():
         table = as_dict(one.comparison)
-        table["meaning"] = {"verdict": one.verdict, "lines": one.lines()}
+        table["meaningfulness"] = {"verdict": one.verdict, "lines": one.lines()}
         for pair, holds in zip(table["pairs"], one.dominance.holds, strict=True):
             pair["order of means holds on any scale"] = bool(holds)
         if margin is not None:
@@ -211,7 +211,7 @@ def comparison_json(found: Mapping[str, Meaning], margin: str | None = None) -> 
     return json_text({"cranfield": __version__, "comparisons": comparisons})
 
 
-def board_text(found: Mapping[str, RankSets | JointComparison], format: str) -> str:
+def leaderboards_text(found: Mapping[str, RankSets | JointComparison], format: str) -> str:
     """Return leaderboards or joint comparisons as `text`, `csv` or `json`."""
     if format == "text":
         return "\n\n".join(map(str, found.values())) + "\n"
@@ -225,13 +225,13 @@ def board_text(found: Mapping[str, RankSets | JointComparison], format: str) -> 
         ]
         return pl.concat(named, how="diagonal").write_csv()
     shared = ("method", "alpha", "topics", "resamples", "seed", "notes")
-    boards = [
+    leaderboards = [
         {"measure": name}
         | {attribute: getattr(one, attribute) for attribute in shared}
         | {"rows": frames[name].to_dicts()}
         for name, one in found.items()
     ]
-    return json_text({"cranfield": __version__, "boards": boards})
+    return json_text({"cranfield": __version__, "leaderboards": leaderboards})
 
 
 def as_dict(found: PairwiseComparison) -> dict[str, Any]:
@@ -308,8 +308,8 @@ def _values(facts: ScaleFacts) -> list[str]:
         lines.append("gaps: not equal")
     if gaps.unused:
         lines.append(f"unused: {gaps.unused:.2%} of the range of the measure")
-    if image.shares_only:
-        lines.append(f"shares of them are known within {image.error:.1g}")
+    if image.is_approximate:
+        lines.append("too many values for exact ranks: relative ranks are approximated")
     elif not image.exact:
         lines.append("values are floats; those that are nearly equal count as one")
     return lines

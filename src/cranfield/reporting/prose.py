@@ -17,12 +17,12 @@ from cranfield.base.text import capitalised, counted
 from cranfield.base.version import __version__
 from cranfield.reporting.references import Entry, cited_in
 from cranfield.reporting.summary import listing
-from cranfield.scales.meaningful import MEANINGFUL, meaning, measure_of, order_kept
+from cranfield.scales.statements import MEANINGFUL, meaningfulness, measure_of, order_kept
 from cranfield.significance import check_assumptions
 from cranfield.significance.comparison.compared_pairs import MEANS
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
 
 FORMATS: dict[str, Callable[[str], str]] = {
@@ -128,7 +128,7 @@ NOTHING = 1e-9
 """Of a limit, which is rather 0 and an error of rounding."""
 
 SHOWN_PAIRS = 5
-"""Pairs whose differences are told one by one."""
+"""Maximum number of pairs whose differences are listed."""
 
 
 def _pair(one: PairwiseComparison, k: int) -> Sentence:
@@ -143,7 +143,7 @@ def _pair(one: PairwiseComparison, k: int) -> Sentence:
     level = f"{100 * (1 - one.alpha):g}% confidence interval"
     if one.interval_of in (*MEANS, one.difference_name):
         return [difference, f" ({level} ", *ends, ", ", p, ")"]
-    # It is no interval of the difference that stands before it.
+    # The interval is not one of the difference before it.
     of = one.interval_of if len(one) == 1 else one.interval_of.split(" of ")[0]
     return [difference, " (", p, f", {level} of the {of} ", *ends, ")"]
 
@@ -211,7 +211,7 @@ def _verb(verb: str, count: int) -> str:
 
 
 def _of_baselines(one: PairwiseComparison) -> Iterator[Sentence]:
-    """Tell which systems are better and which are worse than each baseline."""
+    """Write which systems are better and which are worse than each baseline."""
     star, sign = one.is_significant(), np.sign(one.difference)
     good = sign * (-1 if one.lower_is_better else 1)
     for second in dict.fromkeys(one.second.tolist()):
@@ -236,7 +236,7 @@ def _largest(start: str, count: int) -> str:
 
 
 def _told(one: PairwiseComparison, found: Indices) -> Iterator[str | Maths | Cited]:
-    """Tell the largest differences among some pairs."""
+    """Write the largest differences among some pairs."""
     order = found[np.argsort(-np.abs(one.difference[found]), kind="stable")]
     for place, k in enumerate(order[:SHOWN_PAIRS].tolist()):
         first, second = _name(one, k)
@@ -246,7 +246,7 @@ def _told(one: PairwiseComparison, found: Indices) -> Iterator[str | Maths | Cit
 
 
 def _of_best(one: PairwiseComparison) -> Iterator[Sentence]:
-    """Tell of the best system, and of what it cannot be told from."""
+    """Write about the best system, and those not significantly different from it."""
     best, next_best = (int(k) for k in one.order[:2])
     top = [name for name in one.top_group if name != one.systems[best]]
     different = np.nan_to_num(one.matrix(one.is_significant().astype(float)))[best]
@@ -258,7 +258,7 @@ def _of_best(one: PairwiseComparison) -> Iterator[Sentence]:
     differs = f"it differs significantly from {_of_others(better, len(one.systems) - 1)}"
     differs += f", and not from {listing(top)}" if top else ""
     if not better:
-        differs = "it is not found to differ from any other system"
+        differs = "it is not significantly different from any other system"
     yield [f"{one.systems[best]} has the {word} {one.mean_of}, {_mean(one, best, k)}; {differs}."]
     a, b = _name(one, k)
     yield [
@@ -394,7 +394,7 @@ def prose(found: Any, format: str = "text", margin: float | str | None = None) -
     check_choice("format", format, FORMATS)
     if isinstance(found, JointComparison):
         if margin is not None:
-            raise PolicyError("a margin goes with the comparison by one measure")
+            raise PolicyError("margin requires a comparison by one measure")
         sentences = jointly(found)
     else:
         sentences = _sentences(found, margin)
@@ -487,7 +487,7 @@ def _bounds(bounds: str, one: PairwiseComparison) -> str:
 
 
 def _rests_on(one: PairwiseComparison) -> Iterator[Sentence]:
-    """Tell what is taken for granted, what checks say of it, and what the scale allows."""
+    """Write the assumptions, the results of their checks, and what the scale allows."""
     assumed = CORRECTIONS[one.correction].assumes
     if assumed == OF_ITS_OWN or one.info.family == "ranks":
         assumed = one.info.assumes.split(". ")[0].rstrip(".")
@@ -496,32 +496,37 @@ def _rests_on(one: PairwiseComparison) -> Iterator[Sentence]:
     if one.anova is not None and CORRECTIONS[one.correction].one_variance:
         violated = check_assumptions(one.anova.residuals, one.anova.fitted).violated
         yield [
-            f"Tests of the residuals speak against: {', '.join(violated)}."
+            f"Tests of the residuals reject: {', '.join(violated)}."
             if violated
-            else "No test of the residuals speaks against normal errors of equal variance."
+            else "No test of the residuals rejects normal errors of equal variance."
         ]
-    meant, of = meaning(one), one.measure or "the scores"
-    needs = f"The test needs {a_scale(meant.needs)}"
-    if meant.has is None:
-        yield [f"{needs}; nothing is known of the scale of {of}."]
+    meant, of = meaningfulness(one), one.measure or "the scores"
+    needs = f"The test needs {a_scale(meant.required_scale)}"
+    if meant.scale is None:
+        yield [f"{needs}; the scale of {of} is unknown."]
     elif meant.verdict == MEANINGFUL:
         yield [
-            f"{needs}, and {of} is {'taken for ' if meant.by_user else ''}{a_scale(meant.has)}, so"
-            " that what it says does not depend on how the scale is spaced."
+            f"{needs}, and {of} is {'declared ' if meant.declared_by_user else ''}"
+            f"{a_scale(meant.scale)}, so the result does not depend on the spacing of the scale."
         ]
     else:
         why = (
-            f"{of} is declared to be {a_scale(meant.has)}"
-            if meant.has < meant.needs
-            else f"{of} is {a_scale(meant.has)} for retrieved sets of one size only"
-            if meant.by_size and not meant.by_topic
-            else f"topics are on scales of their own for {of}"
+            f"{of} is declared to be {a_scale(meant.scale)}"
+            if meant.scale < meant.required_scale
+            else f"{of} is {a_scale(meant.scale)} for retrieved sets of one size only"
+            if meant.depends_on_size and not meant.depends_on_topic
+            else f"each topic has its own scale for {of}"
         )
         yield [
-            f"{needs}, but {why}: what it says may depend on how the scale is spaced",
+            f"{needs}, but {why}: the result may depend on the spacing of the scale",
             Cited("Ferrante, Ferro and Fuhr (2021)"),
             ".",
         ]
         if count := one.count():
-            kept = order_kept(count, meant.holds, "pair found to differ", "pairs found to differ")
+            kept = order_kept(
+                count,
+                meant.n_invariant,
+                "significantly different pair",
+                "significantly different pairs",
+            )
             yield [f"{capitalised(kept)}."]

@@ -21,9 +21,9 @@ from cranfield.meta.study import STUDIES
 from cranfield.result import Result
 from cranfield.scores import Scores
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.test import find_test
 
 SOFTWARE = ("trec_eval", "ir_measures")
 """Programs that are cited by their name."""
@@ -263,7 +263,7 @@ def cite(*things: Any) -> References:
             missing.append(name)
     missing = list(dict.fromkeys(missing))
     if missing:
-        warn(f"no source is known of {', '.join(map(quoted, missing))}", stacklevel=2)
+        warn(f"no source known for {', '.join(map(quoted, missing))}", stacklevel=2)
     return References(
         tuple(work for key, work in entries().items() if key in used),
         {key: tuple(names) for key, names in used.items() if names},

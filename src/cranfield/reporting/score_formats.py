@@ -13,8 +13,8 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.text import json_text, plain
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
+from cranfield.measures.aliases import trec_name
 from cranfield.measures.base import Measure
-from cranfield.measures.other_names import trec_name
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import by_system, long_table
 
@@ -28,7 +28,7 @@ def trec_lines(
     """Yield the lines that trec_eval prints: measure, topic, value, one run after the other.
 
     `runid` prints the name of a single system too; the lowest relevant grade `rel` that all
-    measures were asked for is left out of their names.
+    measures were requested is removed from their names.
     """
     names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
     strings = relevance_strings(evaluation.judged) if relstring and by_topic else None
@@ -113,7 +113,9 @@ def prototext_lines(evaluation: Evaluation, *, places: int) -> Iterator[str]:
     """
     if len(evaluation.systems) > 1:
         many = len(evaluation.systems)
-        raise PolicyError(f"an evaluation.prototext has the scores of one system, not of {many}")
+        raise PolicyError(
+            f"expected the scores of one system for an evaluation.prototext, got {many}"
+        )
     for measure, scores in evaluation.items():
         key = json.dumps(str(measure), ensure_ascii=False)
         yield f'measure {{\n  key: {key}\n  value: "{scores.overall()[0]:.{places}f}"\n}}'

@@ -88,7 +88,7 @@ def against(comparison: PairwiseComparison, baseline: str | None = None) -> list
 
 
 def group_letters(comparison: PairwiseComparison) -> list[str] | None:
-    """Return the letters of the groups of each system; None where there are no groups."""
+    """Return the letters of the groups of each system; None without groups."""
     if comparison.baselines or comparison.alternative != "two-sided":
         return None
     groups = comparison.groups()

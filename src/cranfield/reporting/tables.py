@@ -20,7 +20,7 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.text import counted, did_you_mean
-from cranfield.reporting.kinds_of_marks import SYMBOLS, kind_of, levels_of
+from cranfield.reporting.marks import SYMBOLS, kind_of, levels_of
 from cranfield.reporting.summary import BETTER, group_letters, verdicts_of
 from cranfield.reporting.terminal import unit_table
 from cranfield.result import Result
@@ -61,11 +61,11 @@ def marks_of(
         meaning = _legend(first.baselines, levels)
     elif kind == "groups":
         by_measure = {name: group_letters(one) or [] for name, one in found.items()}
-        meaning = f"systems that share a letter do not differ (p > {levels[0]:g})"
+        meaning = f"systems that share a letter are not significantly different (p > {levels[0]:g})"
     else:
         names = [letter(k) for k in range(len(first.systems))]
         by_measure = {name: _beaten(one, names) for name, one in found.items()}
-        meaning = f"raised letters: systems that this one beats (p ≤ {levels[0]:g})"
+        meaning = f"raised letters: systems that are significantly worse (p ≤ {levels[0]:g})"
     alone = ", each measure by itself" if len(found) > 1 else ""
     topics = sorted({one.topics for one in found.values()})
     tested = " or ".join(map(str, topics))
@@ -81,9 +81,9 @@ def marks_of(
 def _legend(baselines: Sequence[str], levels: Sequence[float]) -> str:
     if len(baselines) == 1:
         by_level = [f"{s} p ≤ {one:g}" for s, one in zip(SYMBOLS, levels, strict=False)]
-        return f"differs from {baselines[0]}: {', '.join(by_level)}"
+        return f"significantly different from {baselines[0]}: {', '.join(by_level)}"
     named = [f"{s} {one}" for s, one in zip(SYMBOLS, baselines, strict=False)]
-    return f"differs with p ≤ {levels[0]:g} from {', '.join(named)}"
+    return f"significantly different (p ≤ {levels[0]:g}) from {', '.join(named)}"
 
 
 def _symbols(found: PairwiseComparison, levels: Sequence[float]) -> list[str]:
@@ -174,7 +174,7 @@ def topics_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
 def _checked(scores: Mapping[str, Scores]) -> Scores:
     """Check that all scores are of the same systems; return those of the first measure."""
     if not scores:
-        raise CranfieldError("a table needs the scores of at least one measure")
+        raise CranfieldError("expected the scores of at least one measure")
     first = next(iter(scores.values()))
     for name, one in scores.items():
         one.flat("scores by shard have no table of systems and measures")
@@ -205,7 +205,7 @@ def _order(
         one = scores[sort]
     except KeyError:
         raise PolicyError(
-            f"unknown measure {quoted(sort)} to sort by: {', '.join(scores)}"
+            f"unknown measure {quoted(sort)} to sort by; expected one of: {', '.join(scores)}"
         ) from None
     return [*map(int, best_first(one.overall(), one.lower_is_better))]
 
@@ -221,7 +221,7 @@ def _shown(scores: Scores, values: Floats, percent: bool, places: int | None) ->
 
 
 def _ranks(shown: Sequence[str], lower_is_better: bool) -> list[int | None]:
-    """Rank the formatted values from 0, so that equal texts have equal ranks; None is no value."""
+    """Rank the formatted values from 0, so that equal texts have equal ranks; None if missing."""
     numbers = [float(one.replace(",", "")) if one else None for one in shown]
     order = sorted({one for one in numbers if one is not None}, reverse=not lower_is_better)
     return [None if one is None else order.index(one) for one in numbers]
@@ -326,10 +326,10 @@ def table(
         return _ready(results, places, [*tested, *(k for k, v in looks.items() if v), *options])
     scores = {results.measure: results} if isinstance(results, Scores) else results
     if not all(isinstance(one, Scores) for one in scores.values()):
-        raise PolicyError("a table is made of Scores by measure; cf.read_scores makes them")
+        raise PolicyError("expected Scores by measure; cf.read_scores creates them")
     _check_options(places, best=best, second=second, percent=percent)
     if not (baseline is None or isinstance(baseline, (str, list, tuple))):
-        raise PolicyError(f"a baseline is the name of a system, not {baseline!r}")
+        raise PolicyError(f"baseline must be the name of a system, got {baseline!r}")
     made = Marks()
     if marks != "none" and (tested or marks is not None):
         baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
@@ -342,7 +342,7 @@ def table(
         # What was tested is what is shown, also where missing scores were filled in or left out.
         scores = {name: one.scores for name, one in comparisons.items()}
     elif options:
-        raise PolicyError(f"{next(iter(options))} is an option of a test; name one, as in test='t'")
+        raise PolicyError(f"{next(iter(options))} requires a test, such as test='t'")
     return evaluation_table(
         scores, made, sort=sort, best=best, second=second, percent=percent, places=places
     )
@@ -360,7 +360,7 @@ def _check_options(places: int | None, **flags: bool) -> None:
         check_whole("places", places, 0, MOST_PLACES)
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_)):
-            raise PolicyError(f"{name} is True or False, not {value!r}")
+            raise PolicyError(f"{name} must be True or False, got {value!r}")
 
 
 def _check_names(options: Mapping[str, Any]) -> None:
@@ -368,20 +368,20 @@ def _check_names(options: Mapping[str, Any]) -> None:
         if name not in OPTIONS:
             parameters = inspect.signature(table).parameters.values()
             known = [*(one.name for one in parameters if one.kind is one.KEYWORD_ONLY), *OPTIONS]
-            otherwise = f"there are {', '.join(known)}"
+            otherwise = f"expected one of: {', '.join(known)}"
             hint = did_you_mean(name, known, 1, otherwise=otherwise, shown="{}=…".format)
-            raise ArgumentError(f"a table has no option {name!r}{hint}")
+            raise ArgumentError(f"unknown option {name!r}{hint}")
 
 
 def _ready(results: Any, places: int | None, options: Sequence[str]) -> Table:
     """Return the table of results that need no test; they take no options of one."""
     if not isinstance(results, (PairwiseComparison, AnovaTable, pl.DataFrame)):
         raise PolicyError(
-            "a table is made of an evaluation, scores, a comparison, an analysis of variance or a"
-            f" polars data frame, not of {type(results).__name__}"
+            "expected an evaluation, scores, a comparison, an analysis of variance or a"
+            f" polars data frame; got {type(results).__name__}"
         )
     if options:
-        raise PolicyError(f"{options[0]} is for a table of an evaluation")
+        raise PolicyError(f"{options[0]} requires a table of an evaluation")
     _check_options(places)
     if isinstance(results, pl.DataFrame):
         return from_frame(results, "", places=4 if places is None else places)
@@ -411,7 +411,7 @@ def study_tables(*studies: Any) -> tuple[Table, ...]:
     Raises
     ------
     PolicyError
-        For what is no study; :func:`table` makes tables of scores and comparisons.
+        For objects that are not studies; :func:`table` makes tables of scores and comparisons.
 
     Examples
     --------

@@ -1,23 +1,22 @@
-"""What scores may mean: scales, images of measures, interval-scaled measures, statements."""
+"""Measurement scales: scales, images of measures, interval-scaled measures, statements."""
 
 from cranfield.scales.admissible import (
     Dominance,
+    admits,
     admitted_statistics,
     admitted_tests,
-    allows,
     dominance,
-    needed_for,
+    required_scale,
 )
-from cranfield.scales.finding_scales import scale_of, scale_over_topics
 from cranfield.scales.images.representation import Gaps
 from cranfield.scales.images.values import Image, image
 from cranfield.scales.interval_scaled import Interval, interval
-from cranfield.scales.meaningful import Meaning, decisions_kept, meaning
+from cranfield.scales.measure_scales import scale_of, scale_over_topics
 from cranfield.scales.orders import (
     at_or_below,
     covers,
     difference_axioms,
-    induced,
+    induced_order,
     levels,
     natural_distance,
     order_matrix,
@@ -27,6 +26,7 @@ from cranfield.scales.orders import (
     sbto_runs,
 )
 from cranfield.scales.runs import all_runs, score_runs
+from cranfield.scales.statements import Meaningfulness, invariant_decisions, meaningfulness
 from cranfield.scales.verdicts import ScaleReport, TopicsReport
 
 __all__ = [
@@ -34,25 +34,25 @@ __all__ = [
     "Gaps",
     "Image",
     "Interval",
-    "Meaning",
+    "Meaningfulness",
     "ScaleReport",
     "TopicsReport",
     "admitted_statistics",
     "admitted_tests",
     "all_runs",
-    "allows",
+    "admits",
     "at_or_below",
     "covers",
-    "decisions_kept",
     "difference_axioms",
     "dominance",
     "image",
-    "induced",
+    "induced_order",
     "interval",
+    "invariant_decisions",
     "levels",
-    "meaning",
+    "meaningfulness",
     "natural_distance",
-    "needed_for",
+    "required_scale",
     "order_matrix",
     "rbto",
     "rbto_runs",

@@ -29,7 +29,7 @@ from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, indices
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import Registry
-from cranfield.significance.pairwise.catalogue import TESTS, TestInfo
+from cranfield.significance.pairwise.test import TESTS, TestInfo
 from cranfield.significance.prepare import as_scores
 
 
@@ -91,7 +91,7 @@ NEEDED: Registry[Statistic | TestInfo] = Registry(
 """Statistics and tests by name."""
 
 
-def needed_for(what: str) -> Scale:
+def required_scale(what: str) -> Scale:
     """Return the scale that a statistic or a significance test needs at least.
 
     Raises
@@ -101,17 +101,17 @@ def needed_for(what: str) -> Scale:
 
     Examples
     --------
-    >>> str(needed_for("median")), str(needed_for("t")), str(needed_for("Geometric mean"))
-    ('ordinal', 'interval', 'ratio')
-    >>> needed_for("medain")
+    >>> [str(required_scale(name)) for name in ("median", "t", "Geometric mean")]
+    ['ordinal', 'interval', 'ratio']
+    >>> required_scale("medain")
     Traceback (most recent call last):
     cranfield.PolicyError: unknown statistic or test 'medain'; did you mean ...?
     """
     return NEEDED.named(str(what).replace("'", "")).scale
 
 
-def allows(scale: Scale | str, what: str) -> bool:
-    """Whether a scale suffices for a statistic or a significance test.
+def admits(scale: Scale | str, what: str) -> bool:
+    """Return True if a scale admits a statistic or a significance test.
 
     Raises
     ------
@@ -120,10 +120,10 @@ def allows(scale: Scale | str, what: str) -> bool:
 
     Examples
     --------
-    >>> allows("ordinal", "mean"), allows("ordinal", "sign test"), allows(Scale.RATIO, "mean")
+    >>> admits("ordinal", "mean"), admits("ordinal", "sign test"), admits(Scale.RATIO, "mean")
     (False, True, True)
     """
-    return find_scale(scale) >= needed_for(what)
+    return find_scale(scale) >= required_scale(what)
 
 
 def admitted_statistics(scale: Scale | str) -> list[str]:
@@ -225,7 +225,7 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     first, second = indices(first, "first", size), indices(second, "second", size)
     if first.size != second.size:
         raise PolicyError(
-            f"a pair has a first and a second system; there are {first.size} and {second.size}"
+            f"first and second must have the same length, got {first.size} and {second.size}"
         )
     columns = np.ascontiguousarray(given.over_shards().values.T)
     gap = float(ROUNDING * np.nanmax(np.abs(columns), initial=0.0))

@@ -1,4 +1,4 @@
-"""How a sum of many independent components is distributed, with proved limits.
+"""Distribution of a sum of many independent components, with proved bounds.
 
 The values that a measure such as DCG or RBP takes over all judged runs are, as a set, all the
 sums x = s_1 + ... + s_n of one s_k from each of n finite sets S_k, every choice giving another
@@ -386,7 +386,7 @@ def inverted(
 
 
 def affordable(sets: Sequence[Floats]) -> bool:
-    """Tell whether a first square of frequencies is: few components with very many values are not.
+    """Return True if a first square of frequencies is affordable.
 
     Many small components are enough to leave few frequencies for the large ones.
     """
@@ -449,7 +449,7 @@ ROUNDING = 5e-15
 
 @dataclass(frozen=True)
 class SumDistribution:
-    """The distribution function of a sum of independent components, with proved limits."""
+    """Distribution function of a sum of independent components, with proved bounds."""
 
     error: float
     """Largest possible |share(x) - F(x)| over all x, rounding included."""
@@ -460,8 +460,8 @@ class SumDistribution:
     highest: float
     way: _Listed | Inverted
 
-    def share(self, x: ArrayLike) -> Floats:
-        """Return the share of sums up to x: from 0 to 1, and never falling among the x asked for.
+    def cdf(self, x: ArrayLike) -> Floats:
+        """Return the proportion of sums up to x, from 0 to 1, non-decreasing over the requested x.
 
         The middle of the limits, unless all sums are counted.
         """
@@ -479,7 +479,7 @@ class SumDistribution:
     def _all(self, x: ArrayLike) -> tuple[Floats, Floats, Floats]:
         points = np.asarray(x, dtype=np.float64)
         if np.isnan(points).any():
-            raise PolicyError("there is an x that is no number")
+            raise PolicyError("x must be numbers, got nan")
         asked, place = np.unique(points, return_inverse=True)
         limits = np.stack(self.way.limits(asked))
         limits[:, asked < self.lowest - self.rounding] = 0.0
@@ -535,14 +535,14 @@ def distribution_of_sums(
     reach, a larger one is stated.
 
     >>> rbp = distribution_of_sums([np.array([0.0, 0.5**j]) for j in range(1, 11)])
-    >>> (rbp.share([0.0, 0.5, 1.0]) * 2**10).tolist()
+    >>> (rbp.cdf([0.0, 0.5, 1.0]) * 2**10).tolist()
     [1.0, 513.0, 1024.0]
     >>> rbp.error
     0.0
     """
     sets = [_checked(component) for component in components]
     if not sets or not wanted > 0:
-        raise PolicyError("a distribution needs components and a wanted error above 0")
+        raise PolicyError("expected at least one component and a wanted error above 0")
     sets.sort(key=lambda values: float(values[0] - values[-1]))
     rounding = ROUNDING * math.fsum(max(-values[0], values[-1]) for values in sets)
     lowest = math.fsum(values[0] for values in sets)
@@ -560,9 +560,9 @@ def distribution_of_sums(
 def _checked(component: Floats) -> Floats:
     values = np.asarray(component, dtype=np.float64)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise PolicyError("a component is a list of one or more finite values")
+        raise PolicyError("each component must be a list of one or more finite values")
     if (np.diff(values) < 0).any():
-        raise PolicyError("the values of a component must ascend")
+        raise PolicyError("the values of each component must ascend")
     return values
 
 

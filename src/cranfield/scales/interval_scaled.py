@@ -122,9 +122,9 @@ class Interval(Wrapping):
     ties: str = parameter(
         "unique",
         choice(*TIES),
-        "`unique`: runs with the same score share a rank, and the next score has the next one,"
-        " which is what makes the scale equispaced. `mid`, `min` and `max` rank runs instead of"
-        " scores, as in table 3 of the source, for comparison.",
+        "`unique`: runs with the same score share a rank, and the next score has the"
+        " next rank, which makes the scale equispaced. `mid`, `min` and `max` rank"
+        " runs instead of scores, as in table 3 of the source, for comparison.",
     )
     raw: bool = parameter(
         False, flag, "Whether to keep ranks, from 1, instead of dividing them into [0, 1]."
@@ -142,17 +142,19 @@ class Interval(Wrapping):
 
     def check(self, inner: Measure) -> None:
         if isinstance(inner, Interval):
-            raise MeasureError(f"{inner} is interval-scaled already")
+            raise MeasureError(f"{inner} already is interval-scaled")
         why = beyond_length(inner)
         if why:
             raise MeasureError(
-                f"interval: {inner} depends on more than the grades by rank: {why}; it has no"
-                f" interval-scaled version; {HINT}"
+                f"interval: {inner} depends on more than the grades by rank ({why}),"
+                f" so it has no interval-scaled version; {HINT}"
             )
         if inner.info.aggregate != "mean":
-            raise MeasureError(f"interval: {inner} is no measure that is averaged over topics")
+            raise MeasureError(
+                f"interval: {inner} is not averaged over topics by the arithmetic mean"
+            )
         if inner.info.lower_is_better:
-            raise MeasureError(f"interval: of {inner} less is better; {HINT}")
+            raise MeasureError(f"interval: lower values of {inner} are better; {HINT}")
 
     def declared(self) -> Info:
         inner = self.inner
@@ -176,13 +178,13 @@ class Interval(Wrapping):
         if self.ties != "unique":
             return "ranks of ties other than unique ones are not equispaced (section 5 there)"
         if self.feasible:
-            return "each recall base has a scale of its own, and topics share none"
+            return "each recall base has its own scale, so topics do not share one"
         if self.cutoff is None or not depends_on_recall_base(self.inner):
             return ""
         what = "ideal ranking" if self.inner.needs_ideal else "recall base"
         return (
-            f"a surrogate: the scale of each topic's {what} is taken for the common one"
-            " (section 5.2.2 there)"
+            f"a surrogate: the scales of topics with different {what} are treated as"
+            " one (section 5.2.2 there)"
         )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -209,8 +211,8 @@ class Interval(Wrapping):
                 ranks = of.rank_runs(distinct, ties=self.ties).astype(np.float64)
                 found = ranks if self.raw else self._divided(ranks, of)
             else:
-                found = of.share_runs(distinct)
-                if of.shares_only:
+                found = of.relative_ranks(distinct)
+                if of.is_approximate:
                     self._warn(of)
             flat[chosen] = found[back.ravel()]
         if depends_on_recall_base(self.inner):
@@ -242,8 +244,8 @@ class Interval(Wrapping):
 
     def _warn(self, of: Image) -> None:
         warnings.warn(
-            f"{self}: there are too many values to count them; scores are right within"
-            f" {of.error:.1g}, and those that are closer are not told apart",
+            f"{self}: too many values for exact ranks; scores are accurate to"
+            f" {of.error:.1g}, and closer ones may be tied",
             CranfieldWarning,
             stacklevel=2,
         )
@@ -263,12 +265,10 @@ class Interval(Wrapping):
         """Refuse gains for documents that are not relevant, which unjudged ones do not have."""
         kind = getattr(getattr(of_documents(self.inner), "gains", None), "kind", None)
         if isinstance(kind, tuple) and any(grade <= 0 and worth for grade, worth in kind):
-            raise MeasureError(
-                f"{self}: grades up to 0 have gains, which have no place in an image"
-            )
+            raise MeasureError(f"{self}: gains of grades up to 0 must be 0 in an image")
 
     def _is_binary(self) -> bool:
-        """Whether all grades that count as relevant count the same."""
+        """True if all relevant grades have the same weight."""
         inner = of_documents(self.inner)
         if "rel" not in inner.parameters or any(name in inner.parameters for name in GRADED):
             return False
@@ -287,8 +287,9 @@ class Interval(Wrapping):
         super().require_complete()
         if self.cutoff is None:
             raise MeasureError(
-                f"interval: {self.inner} needs a cutoff, such as interval({self.inner}@10); the"
-                " length of runs decides which values there are"
+                f"interval: {self.inner} needs a cutoff, such as"
+                f" interval({self.inner}@10), as the set of values depends on the"
+                " length of runs"
             )
 
 

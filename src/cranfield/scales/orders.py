@@ -196,7 +196,7 @@ def natural_distance(ranks: Ranks) -> Ranks:
     >>> natural_distance(rbto([[0, 1], [1, 1]])).tolist()
     [[0, 2], [-2, 0]]
     """
-    wrong = "ranks are a list of numbers, one a run"
+    wrong = "ranks must be a list of numbers, one for each run"
     found = as_array(ranks, wrong)
     if found.ndim != 1 or not has_numbers(found):
         raise PolicyError(wrong)
@@ -205,11 +205,11 @@ def natural_distance(ranks: Ranks) -> Ranks:
         wide = found.size and max(abs(int(found.min())), abs(int(found.max()))) >= 1 << 62
         found = found.astype(object if wide else np.int64)
     elif found.dtype.kind == "f" and not np.isfinite(found).all():
-        raise PolicyError("ranks are finite numbers")
+        raise PolicyError("ranks must be finite numbers")
     return np.asarray(found[None, :] - found[:, None])
 
 
-def induced(
+def induced_order(
     measure: Measure | str,
     runs: Any,
     grades: int = 1,
@@ -239,7 +239,7 @@ def induced(
     Examples
     --------
     >>> from cranfield.measures import RR
-    >>> induced(RR, [[0, 0], [0, 1], [1, 0], [1, 1]]).tolist()
+    >>> induced_order(RR, [[0, 0], [0, 1], [1, 0], [1, 1]]).tolist()
     [0, 1, 2, 2]
     """
     table = _prepared(runs, grades, None)
@@ -274,11 +274,11 @@ def _set_steps(length: int, grades: int) -> list[Ranks]:
 
 
 def _checked_ranks(ranks: Any, top: int) -> Ranks:
-    listed = np.ravel(as_array(ranks, "ranks are a list of whole numbers", object)).tolist()
+    listed = np.ravel(as_array(ranks, "ranks must be a list of integers", object)).tolist()
     for one in listed:
         whole = isinstance(one, (int, np.integer)) and not isinstance(one, bool)
         if not whole or not 0 <= one <= top:
-            raise PolicyError(f"ranks are whole numbers from 0 to {top}, not {one!r}")
+            raise PolicyError(f"ranks must be integers from 0 to {top}, got {one!r}")
     return np.array([int(one) for one in listed], dtype=_kind(top))
 
 
@@ -311,7 +311,7 @@ class DifferenceReport:
 
     @property
     def holds(self) -> bool:
-        """Whether it is a difference structure, so that an interval scale exists."""
+        """True if it is a difference structure, so that an interval scale exists."""
         return all(axiom.holds for axiom in self.axioms)
 
     def __str__(self) -> str:
@@ -379,21 +379,19 @@ def difference_axioms(given: Any) -> DifferenceReport:
 
 def _relation(given: Any) -> Bools:
     """Relation of all pairs to all pairs; the pair (a, b) is number a * objects + b."""
-    wrong = "give a value of each object, a square array of differences, or a relation of"
+    wrong = "expected a value of each object, a square array of differences, or a relation of"
     found = as_array(given, f"{wrong} differences as bools in four equal dimensions")
     square = found.ndim in {1, 2, 4} and len(set(found.shape)) == 1 and found.size
     if not square or (found.ndim == 4 and found.dtype != bool):
         raise PolicyError(
-            f"{wrong} differences as bools in four equal dimensions, not an array of shape"
-            f" {found.shape}"
+            f"{wrong} differences as bools in four equal dimensions, got shape {found.shape}"
         )
     if not has_numbers(found):
-        raise PolicyError("values and differences are numbers")
+        raise PolicyError("values and differences must be numbers")
     n = len(found)
     if n > MOST_OBJECTS:
         raise PolicyError(
-            f"there are {counted(n, 'object')}; the axioms are checked by enumeration for up to"
-            f" {MOST_OBJECTS}"
+            f"the axioms are checked by enumeration for up to {MOST_OBJECTS} objects, got {n}"
         )
     if found.ndim == 4:
         return np.asarray(found.reshape(n * n, n * n))
@@ -475,7 +473,7 @@ MOST_COMPARED = 4096
 
 
 def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
-    r"""Whether runs are at or below others in the partial order; shape (runs,).
+    r"""Return True where runs are at or below others in the partial order; shape (runs,).
 
     .. math:: r \preceq s \iff |\{j \le k : r_j \ge a\}| \le |\{j \le k : s_j \ge a\}|
        \quad \text{for all } k, a
@@ -528,8 +526,8 @@ def order_matrix(runs: Any, grades: int = 1) -> Bools:
     table = checked_runs(runs, size, grades)
     if len(table) > MOST_COMPARED:
         raise PolicyError(
-            f"there are {len(table):,} runs; up to {MOST_COMPARED:,} are compared in all pairs,"
-            " and any number of given pairs with at_or_below()"
+            f"up to {MOST_COMPARED:,} runs are compared in all pairs, got"
+            f" {len(table):,}; compare chosen pairs with at_or_below()"
         )
     counts = _counts(table, grades)
     out = np.ones((len(table), len(table)), dtype=bool)

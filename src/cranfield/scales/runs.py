@@ -45,25 +45,27 @@ def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tup
         judgments = length
     if isinstance(judgments, (int, np.integer)) and not isinstance(judgments, bool):
         if judgments < 0:
-            raise PolicyError(f"a topic cannot have {judgments} relevant documents")
+            raise PolicyError(
+                f"the number of relevant documents must be at least 0, got {judgments}"
+            )
         if judgments > MOST_JUDGED:
             raise PolicyError(
-                f"a topic of {int(judgments):,} relevant documents is beyond reach; up to"
-                f" {MOST_JUDGED:,} is feasible"
+                f"the number of relevant documents must be at most {MOST_JUDGED:,},"
+                f" got {int(judgments):,}"
             )
         return (grades,) * int(judgments)
-    wrong = "judgments are the number of relevant documents, or the list of their grades"
+    wrong = "judgments must be the number of relevant documents, or the list of their grades"
     judged = as_array(judgments, wrong)
     if judged.ndim != 1 or (judged.size and not np.issubdtype(judged.dtype, np.integer)):
         raise PolicyError(wrong)
     if judged.size and (judged.min() < 0 or judged.max() > grades):
         bad = judged.min() if judged.min() < 0 else judged.max()
-        raise PolicyError(f"the judgments have grade {bad}; the grades are 0 to {grades}")
+        raise PolicyError(f"grades must be from 0 to {grades}, got judgments with grade {bad}")
     return tuple(sorted((int(grade) for grade in judged), reverse=True))
 
 
 def check_base(base: Any) -> None:
-    """Refuse a recall base that is no positive whole number, or too large a one."""
+    """Check that a recall base is a positive integer of feasible size."""
     check_whole("the recall base", base, 1, MOST_JUDGED)
 
 
@@ -76,7 +78,7 @@ MOST_GRADES = 1_000
 MOST_WEIGHTS = 2**15
 """Weights of all grades at all ranks."""
 
-ROWS = "runs are rows of whole grades, such as [[1, 0, 1]]"
+ROWS = "runs must be rows of integer grades, such as [[1, 0, 1]]"
 
 
 def all_runs(length: int, grades: int = 1) -> Ints:
@@ -108,8 +110,8 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     if more_than(MOST_RUNS, length, grades):
         longest = int(np.log(MOST_RUNS) / np.log(base))
         raise PolicyError(
-            f"there are {base}^{length} runs of length {length} with {base} grades, too many to"
-            f" list; up to length {longest} they can be"
+            f"there are {base}^{length} runs of length {length} with {base} grades,"
+            f" too many to list; up to length {longest} is feasible"
         )
     codes = np.arange(base**length)
     powers = base ** np.arange(length - 1, -1, -1)
@@ -117,26 +119,23 @@ def all_runs(length: int, grades: int = 1) -> Ints:
 
 
 def more_than(most: int, length: int, grades: int) -> bool:
-    """Whether there are more runs of a length, without making a number of a million digits."""
+    """Return True if there are more runs of a length, without computing a huge number."""
     return bool(length >= most.bit_length() or (int(grades) + 1) ** int(length) > most)
 
 
 def check_size(length: Any, grades: Any) -> None:
-    """Refuse a length or a highest grade that is no positive whole number, or too large."""
+    """Check that a length and a highest grade are positive integers of feasible size."""
     check_whole("the length of a run", length, 1)
     check_whole("the highest grade", grades, 1)
     if length > MOST_RANKS:
-        raise PolicyError(
-            f"runs of {int(length):,} ranks are beyond reach; up to {MOST_RANKS:,} are feasible"
-        )
+        raise PolicyError(f"the length of runs must be at most {MOST_RANKS:,}, got {int(length):,}")
     if grades > MOST_GRADES:
-        raise PolicyError(
-            f"grades 0 to {int(grades):,} are beyond reach; up to {MOST_GRADES:,} are feasible"
-        )
+        raise PolicyError(f"the highest grade must be at most {MOST_GRADES:,}, got {int(grades):,}")
     if length * (grades + 1) > MOST_WEIGHTS:
         raise PolicyError(
-            f"runs of {int(length):,} ranks with {int(grades) + 1:,} grades are beyond reach; with"
-            f" so many grades up to {MOST_WEIGHTS // (grades + 1):,} ranks are feasible"
+            f"runs of {int(length):,} ranks with {int(grades) + 1:,} grades are too"
+            f" many; up to {MOST_WEIGHTS // (grades + 1):,} ranks are feasible with"
+            " these grades"
         )
 
 
@@ -147,12 +146,12 @@ def checked_runs(runs: Any, length: int, grades: int) -> Ints:
         raise PolicyError(ROWS)
     if table.shape[1] > length:
         raise PolicyError(
-            f"a run of length {table.shape[1]} is deeper than the {counted(length, 'rank')} of the"
-            " image; cut it off"
+            f"runs must have at most the {counted(length, 'rank')} of the image, got"
+            f" {table.shape[1]}"
         )
     if table.min() < 0 or table.max() > grades:
         wrong = int(table.min()) if table.min() < 0 else int(table.max())
-        raise PolicyError(f"there is grade {wrong}; the grades of the image are 0 to {grades}")
+        raise PolicyError(f"grades must be from 0 to {grades}, got {wrong}")
     padded = np.zeros((len(table), length), dtype=np.int64)
     padded[:, : table.shape[1]] = table
     return padded
@@ -240,7 +239,7 @@ def score_runs(
 
 
 def depends_on_recall_base(measure: Measure) -> bool:
-    """Tell whether scores change with the number of relevant documents that there are.
+    """Return True if scores depend on the number of relevant documents of the topic.
 
     A measure that reads more than grades is tried on documents with everything that a measure can
     read. If it still cannot be computed, the answer is True.
@@ -320,7 +319,7 @@ def _with_all_inputs() -> JudgedRuns:
 
 
 def depends_on_topic(measure: Measure) -> bool:
-    """Tell whether scores change with what else the topic has: how much, or how good.
+    """Return True if scores depend on other judgments of the topic: their number or grades.
 
     Where relevant documents are equally good nDCG@1 is 0 or 1 whatever their number; its step is
     another on a topic with better ones than are retrieved.

@@ -1,4 +1,4 @@
-"""What is found about the scale of a measure, with the runs that show it."""
+"""Results on the scale of a measure, with runs as witnesses."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ Run = tuple[int, ...]
 WRITTEN_OUT = 12
 """Runs up to this length are written rank by rank."""
 
-AS_FLOATS = "values are floats; those within 2^-40 of the largest count as equal"
+AS_FLOATS = "values are floats; differences below 2^-40 of the largest are treated as ties"
 """What is said where values are not compared exactly."""
 
 KINDS = {
-    "inverted": "{0} stands below {1} in that order, and scores better: {2} against {3}",
-    "tied": "{0} stands below {1} in that order, and both score {2}",
-    "distinguished": "{0} and {1} are equal in that order, and score {2} and {3}",
+    "inverted": "{0} is below {1} in that order, but scores better: {2} against {3}",
+    "tied": "{0} is below {1} in that order, but both score {2}",
+    "distinguished": "{0} and {1} are equal in that order, but score {2} and {3}",
 }
 
 
@@ -273,7 +273,7 @@ class RunSet:
 
     @property
     def graded(self) -> bool:
-        """Whether each document has its grade; else only their number counts."""
+        """True if the grade of each document is known; otherwise only their number."""
         return isinstance(self.stated, tuple)
 
     def can_be_listed(self, depth: int) -> bool:
@@ -331,7 +331,7 @@ def run_set(
     check_grades_decide(measure)
     size = measure.cutoff if length is None else length
     if size is None:
-        raise PolicyError("give the length of the runs, such as length=10")
+        raise PolicyError("length is required, such as length=10")
     check_size(size, grades)
     whole = completed(measure, size)
     stated: int | tuple[int, ...] | None = None

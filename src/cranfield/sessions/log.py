@@ -1,4 +1,4 @@
-"""Search sessions, and what is made of them: one ranking, or a run with a history."""
+"""Search sessions, as one ranking per session, or followed by a run."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class SessionCounts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sessions:
-    """Search sessions of one or more systems; made by :func:`read_sessions`.
+    """Search sessions of one or more systems; returned by :func:`read_sessions`.
 
     Attributes
     ----------
@@ -269,7 +269,7 @@ DUPLICATES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConcatenatedSessions(Sequence[Run]):
-    """A run for each system, whose topics are sessions; made by :func:`concatenated`.
+    """A run for each system, whose topics are sessions; returned by :func:`concatenated`.
 
     Attributes
     ----------
@@ -350,7 +350,7 @@ class ConcatenatedSessions(Sequence[Run]):
         if condense:
             policies = policies | {"unjudged": "nonrelevant"}
         if policies.setdefault("ties", "input") != "input":
-            raise PolicyError(f"ties {quoted(policies['ties'])} do not occur: sessions have ranks")
+            raise PolicyError(f"ties {quoted(policies['ties'])} has no effect: sessions have ranks")
         if policies.get("aspects"):
             aspects = policies["aspects"].items()
             policies["aspects"] = {name: self.sessions.qrels(labels) for name, labels in aspects}
@@ -527,8 +527,8 @@ def followed_by(
     runs: Any,
     *,
     ties: str = "trec",
-    duplicates: str = "error",
-    bad_runs: str = "error",
+    on_duplicate: str = "error",
+    on_bad_run: str = "error",
 ) -> Sessions:
     """Append the rankings of runs to sessions, as the results of their current queries.
 
@@ -544,7 +544,7 @@ def followed_by(
         Whatever :func:`cranfield.read_runs` takes; the topics are the names of sessions.
     ties
         Order of documents with equal scores, as for :func:`cranfield.judge`.
-    duplicates, bad_runs
+    on_duplicate, on_bad_run
         As for :func:`cranfield.read_runs`.
 
     Returns
@@ -574,10 +574,10 @@ def followed_by(
     [(0, 1, 1, 'a'), (0, 2, 1, 'b'), (0, 2, 2, 'c'), (1, 1, 1, 'a'), (1, 2, 1, 'a')]
     """
     if len(sessions.systems) != 1:
-        raise PolicyError(f"runs follow a log of one system, not of {len(sessions.systems)}")
-    collection = read_runs(runs, duplicates=duplicates, bad_runs=bad_runs)
+        raise PolicyError(f"expected sessions of one system, not of {len(sessions.systems)}")
+    collection = read_runs(runs, on_duplicate=on_duplicate, on_bad_run=on_bad_run)
     if not len(collection):
-        raise InputError("no runs were given")
+        raise InputError("expected at least one run, got none")
     read = list(collection)
     place = {name: i for i, name in enumerate(sessions.names)}
     answers = [_answers(run, place, system, ties) for system, run in enumerate(read)]
@@ -608,15 +608,12 @@ def followed_by(
         return inside.with_columns(session=new)
 
     def joined(history: pl.DataFrame, more: pl.DataFrame, schema: dict[str, Any]) -> pl.DataFrame:
-        both = pl.concat([repeated(history).select(*schema), more.select(*schema)])
-        return renumbered(both).sort(*LISTS, maintain_order=True)
+        results = pl.concat([repeated(history).select(*schema), more.select(*schema)])
+        return renumbered(results).sort(*LISTS, maintain_order=True)
 
-    settings = {
-        "duplicates of runs" if k == "duplicates" else k: v for k, v in collection.settings.items()
-    }
     return replace(
         sessions,
-        runs_read=settings,
+        runs_read=dict(collection.settings),
         names=tuple(sessions.names[i] for i in indices),
         topics=tuple(sessions.topics[i] for i in indices),
         systems=tuple(
@@ -638,8 +635,8 @@ def _answers(run: Run, place: dict[str, int], system: int, ties: str) -> pl.Data
     known = np.array([place.get(name, -1) for name in run.topics], dtype=np.int64)
     if (known < 0).all():
         raise InputError(
-            f"no topic of the run is a session (it has {quoted(run.topics[0])},"
-            f" sessions are {quoted(next(iter(place), ''))})",
+            f"no topic of the run is a session (topics are such as {quoted(run.topics[0])},"
+            f" sessions such as {quoted(next(iter(place), ''))})",
             source=run.name,
         )
     if (known < 0).any():

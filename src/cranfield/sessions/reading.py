@@ -52,7 +52,7 @@ def _query(cell: Any) -> str | None:
 
 
 WHOLE = Kind(_whole, pl.Int32, "not a whole number from 1")
-TIME = Kind(_seconds, pl.Float64, "no number of seconds", lambda cell: absent(cell, _NO_TIME))
+TIME = Kind(_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME))
 TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=anything)
 
 SYSTEM = optional("system", ID)
@@ -142,7 +142,7 @@ def read_xml(source: Source) -> LogRows:
     reader = _Reader(source)
     reader.parse()
     if not reader.read.names:
-        raise InputError("holds no session", source=source.name)
+        raise InputError("has no session", source=source.name)
     return reader.read
 
 
@@ -161,7 +161,7 @@ class _Reader(XmlReader):
     def check_new(self, what: str, *key: object) -> None:
         """Refuse a key that occurs twice."""
         if key in self.seen:
-            raise self.wrong(f"{what} {quoted(key[-1])} twice")
+            raise self.wrong(f"{what} {quoted(key[-1])} occurs twice")
         self.seen.add(key)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -177,7 +177,7 @@ class _Reader(XmlReader):
         elif not self.read.names:
             return
         elif tag in _PARTS and (other := _ITEMS.intersection(self.path[:-1])):
-            raise self.wrong(f"{tag} stands in a {min(other)}")
+            raise self.wrong(f"{tag} must not be inside a {min(other)}")
         elif tag == "topic" and parent == "session":
             self.read.topics[-1] = attributes.get("num", "").strip() or None
         elif tag == "interaction":
@@ -226,7 +226,7 @@ class _Reader(XmlReader):
     def add_result(self) -> None:
         rank, doc = self.whole(self.item["rank"], "rank"), self.item.get("doc", "").strip()
         if not doc:
-            raise self.wrong(f"result {rank} names no document")
+            raise self.wrong(f"result {rank} has no document")
         self.check_new("rank", "rank", self.session, self.query, rank)
         texts = self.item.get("title", ""), self.item.get("snippet", "")
         self.read.results.append((self.session, self.query, rank, doc, *texts))
@@ -262,12 +262,12 @@ class _Reader(XmlReader):
         if clock := _CLOCK.fullmatch(text):
             return int(clock[1]) * 3600 + int(clock[2]) * 60 + float(clock[3])
         if not _SECONDS.fullmatch(text):
-            raise self.wrong(f"time {quoted(text)} is no number of seconds")
+            raise self.wrong(f"time {quoted(text)} is not a number of seconds")
         return float(text)
 
 
 def read_sessions(
-    data: Any, *, clicks: Any = None, topics: Any = None, duplicates: str = "error"
+    data: Any, *, clicks: Any = None, topics: Any = None, on_duplicate: str = "error"
 ) -> Sessions:
     """Read search sessions.
 
@@ -287,7 +287,7 @@ def read_sessions(
         The topic of each session: a dict, a table with columns `session` and `topic`, or a file of
         lines of both, as the `sessiontopicmap` of the track. It takes precedence over the log; a
         session that is not in it keeps its topic of the log.
-    duplicates
+    on_duplicate
         How to treat a rank that occurs twice in a list of a table: `error` (default), or `first`,
         which keeps the first result and reports the number of others.
 
@@ -312,17 +312,20 @@ def read_sessions(
     >>> sessions
     Sessions(1 session, 1 query, 2 results, 1 click)
     """
-    check_choice("duplicates", duplicates, ("error", "first"))
+    check_choice("on_duplicate", on_duplicate, ("error", "first"))
     if isinstance(data, Sessions):
         if clicks is not None or topics is not None:
-            raise InputError("sessions that are read already take no clicks or topics")
+            raise InputError("clicks and topics cannot be added to sessions that are read already")
         return data
     if isinstance(data, (str, PathLike)) and _is_xml(source := Source(fspath(data))):
         if clicks is not None:
-            raise InputError("has its own clicks, so none are read beside it", source=source.name)
+            raise InputError(
+                "has its own clicks and cannot be combined with a table of clicks",
+                source=source.name,
+            )
         sessions = _of_xml(read_xml(source), source.name, topics)
     else:
-        sessions = _of_table(data, clicks, topics, duplicates)
+        sessions = _of_table(data, clicks, topics, on_duplicate)
     for problem in _problems(sessions):
         warnings.warn(CranfieldWarning(f"{sessions.source}: {problem}"), stacklevel=2)
     return sessions
@@ -399,7 +402,7 @@ def _without_system(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {name: dtype for name, dtype in schema.items() if name != "system"}
 
 
-def _of_table(data: Any, clicks: Any, topics: Any, duplicates: str) -> Sessions:
+def _of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
     table = read_results(data)
     source, frame = table.source, table.frame.with_columns(pl.col("system").fill_null(LOG))
     topic_of = _one_topic(frame, source) if "topic" in table.names else {}
@@ -410,12 +413,14 @@ def _of_table(data: Any, clicks: Any, topics: Any, duplicates: str) -> Sessions:
     if keys["query"].str.contains(r"^[0-9]{1,9}$").all():
         numbers = keys["query"].cast(pl.Int64)
         if numbers.min() == 0:
-            raise InputError("query numbers count from 1, and here is a 0", source=source)
+            raise InputError("query numbers must count from 1, got 0", source=source)
     else:
         numbers = keys.select(pl.int_range(pl.len()).over("system", "session") + 1).to_series()
     keys = keys.with_columns(number=numbers)
     if keys.select("system", "session", "number").is_duplicated().any():
-        raise InputError("a query number is written in two ways", source=source)
+        raise InputError(
+            "query numbers must be written in one way, such as 1, not 01", source=source
+        )
     if (first := min(keys["number"])) > 1:
         warn(
             f"{source}: query numbers are read as positions in the session, and no session begins"
@@ -429,10 +434,10 @@ def _of_table(data: Any, clicks: Any, topics: Any, duplicates: str) -> Sessions:
         )
     first = first_of_each(results, *LISTS, "rank")
     twice = (~first).arg_true()
-    if len(twice) and duplicates == "first":
+    if len(twice) and on_duplicate == "first":
         warn(
-            f"{source}: {counted(len(twice), 'result')} at a rank that is twice in one list, of"
-            " which the first one is kept",
+            f"{source}: {counted(len(twice), 'result')} at a repeated rank of one list excluded;"
+            " the first is kept",
             stacklevel=3,
         )
         results = results.filter(first)
@@ -466,7 +471,7 @@ def _clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str
     table = read_table(clicks, CLICK_COLUMNS)
     if "system" not in table.names and len(systems) > 1:
         raise InputError(
-            f"has no system column, and the sessions are of {len(systems)} systems",
+            f"has no system column, but the sessions are of {len(systems)} systems",
             source=table.source,
         )
     frame = table.frame.with_columns(pl.col("system").fill_null(systems[0]))
@@ -532,7 +537,7 @@ def _problems(sessions: Sessions) -> list[str]:
             f"{counted(counts.lost_clicks, 'click')} on ranks that do not exist, excluded"
         )
     if counts.repeated_in_list:
-        problems.append(f"{counted(counts.repeated_in_list, 'document')} twice in one list")
+        problems.append(f"{counted(counts.repeated_in_list, 'document')} repeated in one list")
     if counts.without_queries:
         number = counted(len(counts.without_queries), "session")
         problems.append(f"{number} without queries, such as {quoted(counts.without_queries[0])}")

@@ -29,7 +29,7 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.models.anova import two_way_model
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
 
 

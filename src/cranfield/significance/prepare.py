@@ -15,7 +15,7 @@ from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
 from cranfield.scores.averages import FLOOR
 from cranfield.scores.one_measure import place_of, side_by_side
-from cranfield.significance.pairwise.catalogue import TESTS, TestInfo
+from cranfield.significance.pairwise.test import TESTS, TestInfo
 from cranfield.significance.registry import MISSING, STATISTICS
 
 UNPAIRED = "; if systems have topics of their own, take an unpaired test, such as welch or rank-sum"

@@ -1,4 +1,4 @@
-"""Where files are, whatever packs them: patterns, URLs, compressed archives."""
+"""Locations of files: patterns, URLs, compressed archives."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def limit(name: str) -> int:
     if given is None:
         return LIMITS[name]
     if not (given.isascii() and given.isdigit() and 0 < len(given) <= 18 and int(given) > 0):
-        raise PolicyError(f"{name} is {quoted(given)}, which is not a whole number from 1")
+        raise PolicyError(f"{name} must be a positive integer, got {quoted(given)}")
     return int(given)
 
 
 def beyond(what: str, name: str) -> BeyondLimitError:
-    """Make the error of what is larger than a limit."""
-    return BeyondLimitError(f"{what}; {name} allows more, if that is meant")
+    """Return the error for input beyond a limit."""
+    return BeyondLimitError(f"{what}; {name} sets the limit")
 
 
 class _Counted(io.RawIOBase):
@@ -112,7 +112,7 @@ def check_size(size: int, packed: int, most: int | None = None) -> None:
     """Refuse what becomes so large of so many packed bytes, if that is beyond the limit."""
     most = most or limit("CRANFIELD_MAX_RATIO")
     if size > max(_UNPACKED, most * packed):
-        said = f"holds more than {most} times its size when it is unpacked"
+        said = f"holds more than {most} times its size when decompressed"
         raise beyond(said, "CRANFIELD_MAX_RATIO")
 
 
@@ -149,7 +149,7 @@ _LONGEST = 4096
 
 
 def matches(path: str) -> list[str] | None:
-    """Files and folders that a pattern names, in order of name; None for what is no pattern.
+    """Return the files and folders that match a pattern, by name; None if it is not a pattern.
 
     Examples
     --------
@@ -180,7 +180,7 @@ Answer = TypeVar("Answer")
 
 
 def is_url(path: str) -> bool:
-    """Tell whether a path has a scheme, such as `s3://`, and no file here is called so."""
+    """Return True if a path has a scheme, such as `s3://`, and is not the name of a local file."""
     return "://" in path and _URL.match(path) is not None and not asks(Path.exists, path)
 
 
@@ -214,7 +214,7 @@ def size_of(url: str) -> int:
 
 
 def listed(url: str, *, pattern: bool) -> list[str] | None:
-    """List the files of a folder elsewhere, or those of a pattern; None for what is a file."""
+    """List the files of a folder elsewhere, or those of a pattern; None for a file."""
     system, path = _system(url)
     # What the web lists of a page are its links.
     if "http" in ((system.protocol,) if isinstance(system.protocol, str) else system.protocol):
@@ -317,7 +317,7 @@ def unpacked(raw: IO[bytes]) -> IO[bytes]:
 
 
 def _unpacker(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
-    """Choose what unpacks a file that begins so; None for one that is no archive."""
+    """Return the decompressor of a file by its first bytes; None if it is not compressed."""
     if head.startswith(b"\x1f\x8b"):
         import gzip
 
@@ -336,7 +336,7 @@ def _unpacker(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
 
 
 def bundle(stream: IO[bytes]) -> str:
-    """Say which kind of archive of several files a stream begins like; empty if like none."""
+    """Return the kind of archive of several files that a stream begins with, or an empty string."""
     head = stream.peek(_TAR_AT + 5)[: _TAR_AT + 5]  # type: ignore[attr-defined]
     if head.startswith(b"PK\x03\x04"):
         return "zip"
@@ -411,7 +411,7 @@ class _Streams(io.RawIOBase):
 
 
 def packed(data: bytes, path: str) -> bytes:
-    """Pack what goes into a file; as it is, where the suffix is none of `.gz`, `.bz2` and such."""
+    """Compress the output by the suffix `.gz`, `.bz2` and such; unchanged for others."""
     packer = packer_for(path)
     return data if packer is None else packer(data)
 

@@ -129,7 +129,7 @@ class Source:
                 names = members(stream, kind)
                 of = f" ({some_of(map(quoted, names), 3)})" if names else ""
                 raise InputError(
-                    f"is a {kind} archive of files{of}; unpack it, and name the folder or its"
+                    f"is a {kind} archive of files{of}; extract it, and name the folder or its"
                     " files",
                     source=self.name,
                 )
@@ -137,7 +137,7 @@ class Source:
 
     @contextmanager
     def packed(self) -> Iterator[IO[bytes]]:
-        """Open for reading as it is; what goes wrong comes out as an InputError."""
+        """Open for reading unchanged; errors are raised as InputError."""
         try:
             if is_url(self.path):
                 with opened(self.path) as raw:
@@ -161,7 +161,7 @@ class Source:
             elif isinstance(error, UnicodeEncodeError):
                 reason = "cannot be read: no file has such a name"
             elif isinstance(error, ValueError) and "\0" in self.path:
-                reason = "cannot be read: no file name holds a null character"
+                reason = "cannot be read: file names cannot contain a null character"
             else:
                 raise
             raise InputError(reason, source=self.name) from error
@@ -182,7 +182,7 @@ class Source:
         if text.isascii():
             return text
         if (at := (b"\n" + text).find(b"\n" + BOM_UTF8)) >= 0:
-            reason = "begins with a byte order mark, within joined files: remove it"
+            reason = "begins with a byte order mark, as joined files do: remove it"
         else:
             try:
                 decoded = text.decode(self.encoding)
@@ -204,7 +204,7 @@ class Source:
         return replace(self, encoding=encoding)
 
     def mapped(self) -> memoryview:
-        """Return the content of a file as it is, of which only what is looked at is read."""
+        """Return the content of a file, read lazily."""
         with self.packed() as file:
             if not os.fstat(file.fileno()).st_size:
                 raise InputError("is empty", source=self.name)
@@ -263,13 +263,13 @@ def is_utf8(encoding: str) -> bool:
 
 
 def check_encoding(encoding: str) -> None:
-    """Refuse what is no encoding, or one in which blanks and line ends are not single bytes."""
+    """Refuse unknown encodings, and those in which blanks and line ends are not single bytes."""
     try:
         fits = "\n \t09".encode(encoding) == b"\n \t09"
     except (LookupError, ValueError, TypeError):
         fits = False
     if not fits:
-        raise PolicyError(f"encoding {quoted(encoding)} is none that TREC text can be in")
+        raise PolicyError(f"encoding {quoted(encoding)} is not supported for TREC text")
 
 
 @dataclass
@@ -319,7 +319,7 @@ class Origin:
     lines: LineMap | None = None
 
     def wrong(self, reason: str, row: int, topic: str, doc: str) -> InputError:
-        """Make the error that names a row by its line, topic and document."""
+        """Return an error with the line, topic and document of a row."""
         return InputError(reason, source=self.name, line=self.line(row), topic=topic, doc=doc)
 
     def line(self, row: int) -> int | None:

@@ -30,7 +30,7 @@ _UNPACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
 
 @dataclass(frozen=True)
 class Columns:
-    """Named columns as they were given, each taken when it is asked for by its place."""
+    """Named columns of the input, each read when it is requested by its index."""
 
     source: str
     names: Sequence[object]
@@ -54,7 +54,7 @@ class Columns:
         return cls(source, names, lambda k: [row[k] for row in rows], lines)
 
     def matched(self, schema: Schema, called: Mapping[str, str] = AS_USUAL) -> dict[str, Cells]:
-        """Take the columns of a schema, by what they are `called` here or its names for them."""
+        """Select the columns of a schema, by the names `called` or those of the schema."""
         places = schema.places(self.names, self.source, called)
         self.tell_unused(schema, [*places.values()])
         return {name: self.cells(k) for name, k in places.items()}
@@ -62,7 +62,7 @@ class Columns:
     def table(
         self, schema: Schema, called: Mapping[str, str] = AS_USUAL, *, empty: bool = False
     ) -> Table:
-        """Take the columns of a schema, as :meth:`matched` does, and make each what it says."""
+        """Select the columns of a schema, as :meth:`matched`, and convert them."""
         return fitted(self.matched(schema, called), schema, self.source, self.lines, empty=empty)
 
     def tell_unused(self, schema: Schema, used: Collection[int]) -> None:
@@ -131,7 +131,7 @@ _SETTLED = {
 
 
 def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
-    """Tell whether the values of a decisive column leave all rows as they are."""
+    """Return True if the values of a decisive column change no row."""
     if kind == "count":
         return values <= {"1", "1.0"} or values == {""}
     if len(values) < 2:
@@ -173,17 +173,17 @@ def is_frame(data: Any) -> bool:
 
 
 def _with_index(data: Any) -> Any:
-    """Make columns of the index of a pandas frame, where all of its levels have names."""
+    """Return a pandas frame with its index as columns, if all levels have names."""
     levels = list(getattr(getattr(data, "index", None), "names", None) or ())
     named = levels and all(isinstance(level, str) for level in levels)
     return data.reset_index() if named and not {*levels} & {*data.columns} else data
 
 
 def columns_of_frame(data: Any, source: str) -> Columns:
-    """Take a data frame of any library that narwhals knows."""
+    """Read a data frame of any library that narwhals supports."""
     import narwhals.stable.v1 as nw
 
-    with refusing(f"{type(data).__name__} is no data frame that can be read", source, Exception):
+    with refusing(f"{type(data).__name__} is not a supported data frame", source, Exception):
         # Each library has its own ways to refuse a frame, such as one with a name twice. What
         # narwhals only asks for its names, such as relations of DuckDB, comes by Arrow.
         frame = nw.from_native(data)
@@ -220,7 +220,7 @@ _KINDS |= {"int": "a number", "float": "a number", "bool": "true or false", "Non
 
 
 def _kind_of(row: Any) -> str:
-    """Say what a row is, for messages."""
+    """Describe a row, for messages."""
     kind = _KINDS.get(type(row).__name__, type(row).__name__)
     return f"{kind} of {counted(len(row), 'value')}" if type(row) in {list, tuple} else kind
 
@@ -231,7 +231,7 @@ def columns_of_records(
     source: str,
     lines: Sequence[int] | None = None,
 ) -> Columns:
-    """Take mappings, named tuples, data classes, or plain tuples where the schema has them."""
+    """Read mappings, named tuples, data classes, or plain tuples if the schema has them."""
     if not rows:
         raise schema.empty(source)
     shape, tuples = _shape(rows[0]), schema.tuples or ()
@@ -258,7 +258,7 @@ def columns_of_records(
 
 
 def _shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:
-    """Tell kinds of rows apart: mappings, fields of named ones, the length of plain tuples."""
+    """Return the kind of a row: mapping, fields of a named tuple, or length of a plain one."""
     if isinstance(row, Mapping):
         return Mapping
     fields = getattr(row, "_fields", None) or getattr(row, "__dataclass_fields__", None)
@@ -275,7 +275,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         suffixes = [end for end, of in FORMAT_OF_SUFFIX.items() if of in schema.formats]
         listed = f"{', '.join(suffixes[:-1])} and {suffixes[-1]}"
         raise InputError(
-            f"{schema.things} are read from {listed}, and its name ends in none of them",
+            f"expected the suffix of a format of {schema.things}: {listed}",
             source=source.name,
         )
     raw, name = source.read(), source.name
@@ -307,8 +307,8 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         return Columns.of(schema.mapping(parsed, name), name)
     if isinstance(parsed, list):
         return columns_of_records(parsed, schema, name)
-    what = "neither an object nor an array" if schema.mapping else f"no array of {schema.things}"
-    raise InputError(f"holds {what}", source=name)
+    what = "an object or an array" if schema.mapping else f"an array of {schema.things}"
+    raise InputError(f"expected {what} in JSON, got {type(parsed).__name__}", source=name)
 
 
 def _nested(
@@ -378,7 +378,7 @@ def _refuse_other_rows(raw: bytes, source: str, separator: str, frame: pl.DataFr
         io.StringIO(decoded(raw, source), newline=""), delimiter=separator, strict=True
     )
     rows = -1
-    with refusing("is no proper table", source, csv.Error):
+    with refusing("is not a valid table", source, csv.Error):
         for row in reader:
             filled = any(map(str.strip, row))
             rows += filled
@@ -413,7 +413,7 @@ def _with_ends(raw: bytes, source: str, separator: str) -> pl.DataFrame:
         width = len(next((row for row in reader if row), []))
         longer = (reader.line_num for row in reader if any(cell.strip() for cell in row[width:]))
         raise InputError(
-            "has lines with more cells than the first one, which is to name the columns",
+            "has lines with more cells than the header",
             source=source,
             line=next(longer, None),
         )
@@ -481,7 +481,7 @@ def refusing(
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         if isinstance(error, pl.exceptions.PanicException):
             # What it says is meant for those who wrote the reader.
-            reason = "its content does not fit together"
+            reason = "its content is inconsistent"
         # It may show the text of cells, of any length.
         shown = plain(reason[:201])
         cut = f"{shown[:200]}…" if len(shown) > 200 else shown
@@ -506,14 +506,16 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
             if not form.loose:
                 listed += "".join(f" [{name}]" for name in form.names[form.least :])
             raise InputError(
-                f"{counted(len(fields), 'column')} where a line of {things} has"
-                f" {form.least} ({listed})",
+                f"expected {form.least} columns ({listed}) in a line of {things},"
+                f" got {len(fields)}",
                 source=source,
                 line=number,
             )
         if rows and not form.loose and len(fields) != len(rows[0]):
             raise InputError(
-                f"{len(fields)} columns after lines of {len(rows[0])}", source=source, line=number
+                f"expected {len(rows[0])} columns as above, got {len(fields)}",
+                source=source,
+                line=number,
             )
         rows.append(fields)
         numbers.append(number)
@@ -525,7 +527,7 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
 def three_columns(
     data: Mapping[Any, Any], names: tuple[str, str, str], inside: str, source: str
 ) -> dict[str, list[Any]]:
-    """Make columns of a mapping of mappings."""
+    """Return the columns of a mapping of mappings."""
     columns: tuple[list[Any], ...] = ([], [], [])
     for name, mapping in pairs_of(data, names[0], inside, source):
         columns[0].extend([name] * len(mapping))
@@ -535,12 +537,12 @@ def three_columns(
 
 
 def two_columns(*names: str) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
-    """Make columns of the keys and the values of a mapping."""
+    """Return the keys and values of a mapping as columns."""
     return lambda data, source: dict(zip(names, (list(data), list(data.values())), strict=True))
 
 
 def columns_of_mapping(kind: str) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
-    """Make a function that takes the values of a mapping as columns of a kind of table."""
+    """Return a function that reads the values of a mapping as columns of a kind of table."""
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         for values in data.values():
@@ -562,11 +564,11 @@ def columns_of_mapping(kind: str) -> Callable[[Mapping[Any, Any], str], dict[str
 def pairs_of(
     data: Mapping[Any, Any], outer: str, inside: str, source: str
 ) -> Iterator[tuple[Any, Mapping[Any, Any]]]:
-    """Go through a mapping of mappings, and refuse anything else in it."""
+    """Yield the items of a mapping of mappings; refuse other values."""
     for name, mapping in data.items():
         if not isinstance(mapping, Mapping):
             raise InputError(
-                f"{outer} {quoted(name)} has {type(mapping).__name__} where {{{inside}}} is wanted",
+                f"expected {{{inside}}} for {outer} {quoted(name)}, got {type(mapping).__name__}",
                 source=source,
             )
         yield name, mapping
@@ -582,7 +584,7 @@ class Table:
     lines: Sequence[int] | NDArray[np.int64] | None = None
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Go through the rows; numbers that are not there are NaN."""
+        """Yield the rows; missing numbers are NaN."""
         numbers = pl.col(pl.Float64).fill_null(float("nan"))
         return self.frame.with_columns(numbers).iter_rows()
 
@@ -616,7 +618,7 @@ def wrong_row(
     lines: Sequence[int] | NDArray[np.int64] | None = None,
     topic: str | None = None,
 ) -> InputError:
-    """Make the error that names the line of a row, or its number where it has no line."""
+    """Return an error with the line of a row, or its number if it has no line."""
     if lines is None:
         return InputError(f"row {row + 1}: {reason}", source=source, topic=topic)
     return InputError(reason, source=source, line=int(lines[row]), topic=topic)
@@ -655,7 +657,7 @@ def fitted(
     *,
     empty: bool = False,
 ) -> Table:
-    """Make each column what the schema says, or name the first row that does not fit.
+    """Convert the columns to the types of the schema; refuse the first row that does not fit.
 
     empty: whether there may be no rows.
     """

@@ -81,7 +81,7 @@ _ASIDE = _Aside()
 
 @contextlib.contextmanager
 def quiet_panics() -> Iterator[None]:
-    """Keep what is written to standard error, and drop it if a panic comes out."""
+    """Hold back standard error, and drop it if a panic is raised."""
     _ASIDE.begin()
     panicked = False
     try:
@@ -131,7 +131,7 @@ def check_parquet(data: memoryview) -> None:
             packed += chunk.end - chunk.start
             if packed > len(data):
                 # The same pages again and again would take for ever.
-                raise DamagedParquetError("its columns lie over each other")
+                raise DamagedParquetError("its columns overlap")
             total += sum(_pages(data, chunk))
             check_size(total, len(data))
 
@@ -157,7 +157,7 @@ def _footer(data: memoryview) -> tuple[Struct, int]:
 
 
 def _leaves(footer: Struct) -> list[bool]:
-    """Tell of each column of values whether it has one a row, and is in no list."""
+    """Return for each leaf column whether it has one value per row."""
     schema = [_struct(element) for element in _list(footer, 2)]
     found: list[bool] = []
 
@@ -191,12 +191,12 @@ def _chunk(column: Struct, end: int) -> _Chunk:
         starts.append(_count(about, 11, "bytes"))
     chunk = _Chunk(min(starts), min(starts) + _count(about, 7, "bytes"), _count(about, 5, "values"))
     if chunk.values and (chunk.start < len(_MAGIC) or chunk.end > end):
-        raise DamagedParquetError("a column stands outside of the file")
+        raise DamagedParquetError("a column lies outside the file")
     return chunk
 
 
 def _pages(data: memoryview, chunk: _Chunk) -> Iterator[int]:
-    """Go through the pages of a column, and yield how large each becomes."""
+    """Yield the decompressed size of each page of a column."""
     reader = _Thrift(data[: chunk.end])
     place, left = chunk.start, chunk.values
     while left > 0:
@@ -209,7 +209,7 @@ def _pages(data: memoryview, chunk: _Chunk) -> Iterator[int]:
         crc = page.get(4)
         # It may be written as a negative number.
         if isinstance(crc, int) and zlib.crc32(data[place : place + size]) != crc % (1 << 32):
-            raise DamagedParquetError("a page does not fit its checksum")
+            raise DamagedParquetError("a page does not match its checksum")
         kind = _count(page, 1, "kind of a page")
         values = 0
         if kind != _INDEX:
@@ -310,7 +310,7 @@ class _Thrift:
         if kind == 12:
             return self.struct(place, depth + 1)
         # Parquet has no maps.
-        raise DamagedParquetError("its footer or a page's head has a field of no known type")
+        raise DamagedParquetError("its footer or a page's head has a field of unknown type")
 
     def _many(self, place: int, depth: int) -> tuple[list[Any], int]:
         head = self._byte(place)

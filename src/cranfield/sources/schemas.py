@@ -118,11 +118,12 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "ranker": ("team ranker", "system"),
         "propensity": ("propensity propensity_score pscore",),
         "clicks": (f"{_CLICKS} click_count",),
+        "impressions": ("impressions impression_count views view_count shows",),
         "reward": ("reward", f"{_CLICKS} click_count"),
         "slate": ("page list slate slate_id",),
         "action": ("action", *_DOC),
-        "chance": ("chance", "evaluation_policy_pscore"),
-        "chance of an action": ("chance probability",),
+        "target_probability": ("target_probability", "evaluation_policy_pscore"),
+        "probability of an action": ("target_probability probability",),
         "predicted": ("predicted q_hat",),
         "offset": ("offset pos position",),
         "support": ("support assignment",),
@@ -262,7 +263,7 @@ def optional(name: str, kind: Kind, meaning: str | None = "", called: str = "") 
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of text without a head; where they are `loose`, further fields are left out."""
+    """Lines of text without a head; where they are `loose`, further fields are ignored."""
 
     names: tuple[str, ...]
     least: int
@@ -370,7 +371,7 @@ class Schema:
 
     @staticmethod
     def describes(name: object) -> bool:
-        """Tell whether a column only describes what rows are about, by its name."""
+        """Return True if a column is descriptive only, by its name."""
         return spelt(name) in _PLAIN
 
     def unused(
@@ -407,7 +408,7 @@ class Schema:
         return f"has no {column.name} column (usual names: {usual}); columns: {have}{hint}"
 
     def _headless(self, names: Sequence[object]) -> str:
-        """Say that a table does not name its columns, and which names may be wanted."""
+        """Describe a table without column names, with names that may be expected."""
         usual = self.lines_as_rows if len(names) == len(self.lines_as_rows) else self.tuples
         such = f" such as {','.join(usual or self.required)}"
         # The reader of CSV gives a name that stands there again another one.
@@ -415,30 +416,30 @@ class Schema:
         return f"does not name its columns: the first line is {have}; write a line{such} above it"
 
     def _of_head(self, names: Sequence[object]) -> str:
-        """Say what may be wrong with the names that a file has."""
+        """Describe a likely mistake in the header of a file."""
         if len(names) != 1 or not isinstance(name := names[0], str):
             return ""
         if ";" in name:
-            return "; they are separated by semicolons, and commas or tabs are wanted"
+            return "; expected commas or tabs between columns, got semicolons"
         if name.count(",") > 1:
-            return "; they are separated by commas, as those of a file that is called .csv"
+            return "; a file with commas between columns needs the suffix .csv"
         if len(self.lines_as_rows) == len(name.split()):
             return (
-                f"; that is a line of TREC text ({' '.join(self.lines_as_rows)}), which is read"
-                " from files with other suffixes, or with format='trec'"
+                f"; this looks like TREC text ({' '.join(self.lines_as_rows)}): use another"
+                " suffix, or format='trec'"
             )
         return ""
 
 
 def place_of(name: str, names: Sequence[object], source: str, of: str) -> int:
-    """Find a column by a name that was asked for: as it is written, or else however spelt."""
+    """Find a column by its requested name: exactly, else in any spelling."""
     for known in (str, spelt):
         for k, one in enumerate(names):
             if known(one) == known(name):
                 return k
     have = ", ".join(quoted(one) for one in names[:12])
     raise InputError(
-        f"has no column {quoted(name)}, which is asked for as {of}; columns: {have}", source=source
+        f"has no column {quoted(name)}, requested as {of}; columns: {have}", source=source
     )
 
 

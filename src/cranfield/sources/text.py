@@ -36,13 +36,13 @@ class XmlReader:
             raise InputError(str(error), source=self.source.name) from None
         except expat.ExpatError as error:
             raise InputError(
-                f"is no well-formed XML: {expat.ErrorString(error.code)}",
+                f"is not well-formed XML: {expat.ErrorString(error.code)}",
                 source=self.source.name,
                 line=error.lineno,
             ) from None
 
     def wrong(self, reason: str) -> InputError:
-        """Make the error for what stands here."""
+        """Return an error at the current position."""
         return InputError(reason, source=self.source.name, line=self.parser.CurrentLineNumber)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -52,13 +52,13 @@ class XmlReader:
         """End an element."""
 
     def data(self, text: str) -> None:
-        """Take text."""
+        """Collect text."""
 
     def _entity(self, *_: object) -> None:
-        raise self.wrong("declares entities of its own, which are not read")
+        raise self.wrong("declares entities, which are not supported")
 
     def _outside(self, *_: object) -> int:
-        raise self.wrong("refers to something outside the file, which is not read")
+        raise self.wrong("refers to an external entity, which is not supported")
 
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
@@ -81,7 +81,10 @@ def lines_of(text: str) -> list[tuple[int, str]]:
 
 
 def separated(
-    text: str, source: str, separator: str, other: str = "{} cells where the head has {}"
+    text: str,
+    source: str,
+    separator: str,
+    other: str = "expected {1} cells as in the header, got {0}",
 ) -> tuple[list[list[str]], list[int]]:
     """Cut text into rows, the head first, each as long as the head; with the line of each."""
     # Where CR ends the lines, it does so in cells too.
@@ -97,7 +100,7 @@ def separated(
                 lines.append(start)
             start = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(f"is no proper table: {error}", source=source, line=start) from None
+        raise InputError(f"is not a valid table: {error}", source=source, line=start) from None
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(rows[0]):
             raise InputError(other.format(len(row), len(rows[0])), source=source, line=line)
@@ -105,20 +108,20 @@ def separated(
 
 
 def parsed_json(text: str, source: str, line: int | None = None) -> Any:
-    """Parse JSON; what is wrong, or twice in one object, is an error."""
+    """Parse JSON; refuse invalid JSON and duplicate keys."""
     _check_parts(text, source)
     try:
         return _DECODER.decode(text)
     except _TwiceError as error:
         # The parser does not say where it is.
-        raise InputError(f"{error} is twice in one object", source=source, line=line) from None
+        raise InputError(f"{error} occurs twice in one object", source=source, line=line) from None
     except RecursionError:
         reason, at = "it is nested too deeply", line
     except json.JSONDecodeError as error:
         reason, at = error.msg, line or error.lineno
     except ValueError as error:
         reason, at = str(error).split(";")[0], line
-    raise InputError(f"is no valid JSON: {reason}", source=source, line=at)
+    raise InputError(f"is not valid JSON: {reason}", source=source, line=at)
 
 
 def _check_parts(text: str, source: str) -> None:

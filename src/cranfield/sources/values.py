@@ -1,4 +1,4 @@
-"""What a cell may hold: how numbers are written, what is missing, and columns of one kind."""
+"""Values of cells: numbers, missing values, and columns of one kind."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BLANKS = " \t\n\r\v\f"
 
 
 def is_number(text: str) -> bool:
-    """Whether this is how a finite number is written, in digits of ASCII."""
+    """Return True if a text is a finite number in ASCII digits."""
     return bool(_NUMBER.fullmatch(text)) and isfinite(float(text))
 
 
@@ -92,7 +92,7 @@ def finite(cell: Any) -> float | None:
 
 
 def absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
-    """Tell whether a cell holds nothing: no value, or one of some words in any case."""
+    """Return True if a cell is missing: no value, or a word such as NA in any case."""
     if isinstance(cell, str):
         return cell.strip().lower() in words
     if isinstance(cell, _COMPLEX):
@@ -132,7 +132,7 @@ def _truth(cell: Any) -> int | None:
 
 
 def plain(cell: Any) -> Any:
-    """Make a whole number of a float that is one: ids read as floats by other tools still are."""
+    """Convert floats that are integers to integers, as for ids that other tools read as floats."""
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
@@ -169,7 +169,7 @@ class Kind:
         return made.alias(name), bad
 
     def reason(self, name: str, cell: Any) -> str:
-        """Say what is wrong with a value."""
+        """Return the reason why a value is invalid."""
         if absent(cell) and not (self.dtype == pl.Float64 and isinstance(cell, float)):
             return f"has no {name}"
         wanted = self.wanted(cell) if callable(self.wanted) else self.wanted
@@ -279,7 +279,7 @@ NUMBER = Kind(finite, pl.Float64, "not a finite number", exact=(float, pl.Float6
 
 
 def no_integer(cell: Any) -> str:
-    """Return what is wrong with a grade."""
+    """Return the reason why a grade is invalid."""
     number = finite(cell)
     decimal = number is not None and number % 1
     way = ""
@@ -291,6 +291,9 @@ def no_integer(cell: Any) -> str:
 
 
 GRADE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64), prepare=truths_as_grades)
+
+WHOLE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64))
+"""A whole number, such as a rank or a count."""
 
 GRADE_OR_NONE = replace(GRADE, missing=lambda cell: absent(cell, NO_GRADE))
 """A grade, and nothing where a document is not judged."""

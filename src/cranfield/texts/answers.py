@@ -245,7 +245,7 @@ def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
                 yield from ({**row, "nugget": nugget} for nugget in found)
             else:
                 raise InputError(
-                    f"system {quoted(system)} has {type(found).__name__} where nuggets are wanted",
+                    f"system {quoted(system)} has {type(found).__name__} instead of nuggets",
                     source="answers",
                     topic=str(topic),
                 )
@@ -268,12 +268,12 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
                 others[topic] = None
                 continue
             if nugget is not None and (topic, nugget) not in places:
-                raise table.wrong(row, f"there is no gold nugget {quoted(nugget)}", topic)
+                raise table.wrong(row, f"unknown gold nugget {quoted(nugget)}", topic)
             t = topics[topic]
             known = lengths.setdefault((t, s), nan)
             if not isnan(length):
                 if not isnan(known) and known != length:
-                    raise table.wrong(row, f"two lengths, {known:g} and {length:g}", topic)
+                    raise table.wrong(row, f"conflicting lengths {known:g} and {length:g}", topic)
                 lengths[t, s] = length
             if nugget is not None:
                 place = places[topic, nugget]
@@ -284,8 +284,8 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
                 matches[t, s, place] = (position, 1.0 if isnan(support) else support)
     if others:
         warn(
-            f"{tables[0].source}: answers to {counted(len(others), 'topic')} without nuggets"
-            f" are left out ({some_of(map(quoted, others), 3)})",
+            f"{tables[0].source}: answers to {counted(len(others), 'topic')} without"
+            f" nuggets are skipped ({some_of(map(quoted, others), 3)})",
             stacklevel=3,
         )
     shape = (len(gold.topics), len(systems))
@@ -394,7 +394,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
                 gold += [{"topic": topic, "nugget": n, "importance": i} for n, i, _ in nuggets]
             elif first[topic] != listed:
                 other = quoted(next(iter((listed - first[topic]) or (first[topic] - listed)))[0])
-                reason = f"its nuggets are not those of the topic's first answer: {other}"
+                reason = f"its nuggets differ from those of the topic's first answer: {other}"
                 raise table.wrong(row, reason, topic)
             whole = {"topic": topic, "system": system, "text": text}
             rows.append({**whole, "nugget": None})
@@ -403,8 +403,8 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     check_name_used(name, used)
     if failed:
         warn(
-            f"{tables[-1].source}: {counted(failed, 'label')} that failed; they count as no"
-            " support, or as okay",
+            f"{tables[-1].source}: {counted(failed, 'label')} with value 'failed'"
+            " counted as no support, or as okay",
             stacklevel=2,
         )
     return judged_of(tables, nuggets_of(read_table(gold, NUGGETS)))

@@ -163,7 +163,7 @@ def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
 def _listed(value: Any, topic: Any) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         raise InputError(
-            f"{type(value).__name__} where a list is wanted: sentences, each a list of supports",
+            f"{type(value).__name__} instead of a list of sentences, each a list of supports",
             source="citations",
             topic=str(topic),
         )
@@ -192,18 +192,20 @@ def _made(table: Table, stem: str) -> JudgedCitations:
             bare.append(False)
         if not isnan(whole):
             if not isnan(joint[place]) and joint[place] != whole:
-                raise table.wrong(row, f"joint says yes and no of sentence {quoted(label)}", topic)
+                raise table.wrong(
+                    row, f"conflicting values of joint for sentence {quoted(label)}", topic
+                )
             joint[place] = whole
         doc = citation or ""
         if bare[place] or (not doc and cited[place]):
             raise table.wrong(
                 row,
-                f"sentence {quoted(label)} is said to be without citations, and has more",
+                f"sentence {quoted(label)} has a row without citation, but also other rows",
                 topic,
             )
         if not doc:
             if not isnan(support):
-                raise table.wrong(row, "has support, and no citation", topic)
+                raise table.wrong(row, "has support, but no citation", topic)
             bare[place] = True
             continue
         if doc in cited[place]:

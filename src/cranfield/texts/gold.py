@@ -44,7 +44,7 @@ def _amount(cell: Any) -> float | None:
 def _no_amount(cell: Any) -> str:
     amount = None if isinstance(cell, bool) else finite(cell)
     few = amount is None or amount < 0
-    return f"not a {'number of at least 0' if few else 'sensible number'}"
+    return f"not a {'number of at least 0' if few else 'number of plausible size'}"
 
 
 def _importance(cell: Any) -> float | None:
@@ -69,26 +69,26 @@ TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, wanted="no tex
 AMOUNT = Kind(_amount, pl.Float64, _no_amount, absent)
 """A number from 0."""
 
-IMPORTANCE = Kind(_importance, pl.Float64, "neither vital nor okay", absent)
+IMPORTANCE = Kind(_importance, pl.Float64, "not vital or okay", absent)
 """1 for `vital`, 0 for `okay`."""
 
 SUPPORT = Kind(
     _support,
     pl.Float64,
-    "neither full, partial, none nor from 0 to 1",
+    "not full, partial, none or a number from 0 to 1",
     absent,
     prepare=partial(truths_as_grades, what="degrees of support"),
 )
 """A degree of support: a word, or a number from 0 to 1."""
 
-YES = Kind(_yes, pl.Float64, "neither yes nor no", absent)
+YES = Kind(_yes, pl.Float64, "not yes or no", absent)
 
 
 def check_systems(table: Table) -> None:
     """Refuse a row without a system where others have one."""
     unnamed = table.frame["system"].is_null()
     if not unnamed.all():
-        table.refuse(unnamed, lambda _: "has no system, and others have")
+        table.refuse(unnamed, lambda _: "has no system, but others have")
 
 
 TOPIC = Column("topic", LABEL)
@@ -102,7 +102,7 @@ def text_length(text: str) -> int:
 
 
 def stem_of(data: Any) -> str:
-    """Return the name that a system has by its file; `run` for what is no file."""
+    """Return the name of a system from its file; `run` for other inputs."""
     return Source(fspath(data)).stem if isinstance(data, (str, PathLike)) else "run"
 
 
@@ -216,7 +216,7 @@ def read_nuggets(data: Any) -> Nuggets:
     ------
     InputError
         Naming the file, the line and the reason: a nugget that is there twice, a negative weight
-        or length, a label that is neither vital nor okay, a nugget without a label in a topic
+        or length, a label that is not vital or okay, a nugget without a label in a topic
         whose other nuggets have one.
 
     Examples
@@ -258,7 +258,7 @@ def nuggets_of(table: Table) -> Nuggets:
         by = assessor or ""
         if (name, by) in voters:
             who = f" by assessor {quoted(by)}" if by else ""
-            raise table.wrong(row, f"nugget {quoted(nugget)} is there twice{who}", topic)
+            raise table.wrong(row, f"nugget {quoted(nugget)} occurs twice{who}", topic)
         voters.add((name, by))
         if name not in first:
             first[name] = len(weights)
@@ -305,7 +305,10 @@ def _check_whole_topics(nuggets: Nuggets, source: str) -> None:
         bad = np.flatnonzero(lacks & some[nuggets.topic])
         if bad.size:
             raise InputError(
-                f"nugget {quoted(nuggets.ids[bad[0]])} has no {what}, and others of its topic have",
+                (
+                    f"nugget {quoted(nuggets.ids[bad[0]])} has no {what}, but others of its topic"
+                    " have"
+                ),
                 source=source,
                 topic=nuggets.topics[nuggets.topic[bad[0]]],
             )

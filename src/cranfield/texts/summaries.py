@@ -203,7 +203,7 @@ def judge_summaries(
             found[topics[topic], s] = numbered(text, topic)
     if others:
         warn(
-            f"texts of {counted(len(others), 'topic')} without references are left out"
+            f"texts of {counted(len(others), 'topic')} without references are skipped"
             f" ({some_of(map(quoted, others), 3)})",
             stacklevel=2,
         )
@@ -233,14 +233,16 @@ def tokeniser_of(given: str | Tokeniser) -> Tokeniser:
         return given
     if given not in TOKENISERS:
         known = ", ".join(TOKENISERS)
-        raise PolicyError(f"tokeniser {quoted(given)} is none of {known}, and no function")
+        raise PolicyError(
+            f"unknown tokeniser {quoted(given)}; expected a function or one of: {known}"
+        )
     return TOKENISERS[given]
 
 
 def _cut(cut: Tokeniser, line: str) -> list[str]:
     words: Any = cut(line)
     if not isinstance(words, (list, tuple)) or not all(isinstance(one, str) for one in words):
-        raise PolicyError("the tokeniser does not return a list of words")
+        raise PolicyError("the tokeniser must return a list of words")
     return list(words)
 
 

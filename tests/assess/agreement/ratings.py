@@ -8,6 +8,17 @@ import numpy as np
 
 from cranfield.assess.agreement.tables import Tables, labelled, of_joint
 
+NONE = np.nan
+KRIPPENDORFF = np.array(
+    [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, NONE, NONE, NONE],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NONE, 3],
+        [NONE, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NONE],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NONE],
+    ]
+)
+"""The example of Krippendorff (2011), section C: a row an observer, a column a unit."""
+
 
 def many_assessors(ratings: Any, *, topics: Any = None) -> Tables:
     """Ratings have shape (units, assessors); the tables have shape (topics, ...)."""

@@ -20,6 +20,7 @@ from cranfield.assess import agreement_of
 from cranfield.assess.agreement.coefficients import COEFFICIENTS, cohen_kappa, jackknife
 from cranfield.assess.agreement.tables import of_joint
 from cranfield.base.streams import stream
+from tests.assess.agreement.ratings import KRIPPENDORFF
 
 NONE = np.nan
 ALL = [*COEFFICIENTS]
@@ -143,12 +144,12 @@ def test_against_one() -> None:
     found = agreement_of(ratings, "kappa", against="bob", topics=topics, names=names)
     assert {*found.comparisons} == {("bob", "ann"), ("bob", "cid")}
     assert found.to_polars().columns[:3] == ["first", "second", "measure"]
-    with pytest.raises(PolicyError, match="there is no assessor 'eve'"):
+    with pytest.raises(PolicyError, match="unknown assessor 'eve'"):
         agreement_of(ratings, against="eve", topics=topics, names=names)
     square = agreement_of(ratings, "kappa", pairs=True, names=names).matrix()
     assert square["assessor"].to_list() == names
     assert square["bob"][0] == square["ann"][1]
-    with pytest.raises(PolicyError, match="ask for pairs"):
+    with pytest.raises(PolicyError, match="use pairs=True"):
         agreement_of(ratings, "alpha", axis=1).matrix()
 
 
@@ -188,9 +189,9 @@ def test_repeated_labels_are_not_agreement() -> None:
 NOTED = [
     ([[1, 1], [1, 1]], ["a", "b"], "not defined"),
     ([[1, NONE], [NONE, 0]], ["a", "b"], "not defined"),
-    ([[1, 1], [1, 0], [0, 0]], ["a", "a", "a"], "intervals over topics need two topics or more"),
+    ([[1, 1], [1, 0], [0, 0]], ["a", "a", "a"], "at least two topics are required"),
     ([[1, 1], [0, 0]] * 2, ["a", "a", "b", "b"], "no interval can be computed"),
-    ([[1, 0], [0, 0], [1, 1]] * 3, list("aaabbbccc"), "fewer than 10 topics are rough"),
+    ([[1, 0], [0, 0], [1, 1]] * 3, list("aaabbbccc"), "fewer than 10 topics are approximate"),
 ]
 
 
@@ -201,20 +202,9 @@ def test_what_is_undefined_is_said(
 ) -> None:
     found = agreement_of(ratings, "kappa", topics=topics, axis=1, interval=interval, resamples=50)
     assert any(note in line for line in found.notes)
-    if "rough" not in note:
+    if "approximate" not in note:
         assert np.isnan(found.low).all() and np.isnan(found.high).all()
     assert note in str(found)
-
-
-KRIPPENDORFF = np.array(
-    [
-        [1, 2, 3, 3, 2, 1, 4, 1, 2, NONE, NONE, NONE],
-        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NONE, 3],
-        [NONE, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NONE],
-        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NONE],
-    ]
-)
-"""The example of Krippendorff (2011): a row an observer, a column a unit."""
 
 
 def test_an_array_says_which_axis_are_the_assessors() -> None:
@@ -251,39 +241,41 @@ def test_an_array_says_which_axis_are_the_assessors() -> None:
 
 
 REFUSED = [
-    ({"given": [[1], [0]]}, "two assessors or more"),
-    ({"given": [[1, np.inf]]}, "infinite"),
-    ({"given": np.array([["1", "x"]])}, "ratings must be numbers"),
-    ({"given": [[NONE, NONE]]}, "no ratings"),
-    ({"given": np.empty((0, 2))}, "no ratings"),
-    ({"given": [[1, 2], [1]]}, "ratings must be numbers"),
-    ({"given": np.zeros((2, 2, 2))}, "of shape"),
-    ({"given": [[1, 0]], "measures": "gamma"}, "'gamma'; expected one of: observed"),
-    ({"given": [[1, 0]], "measures": "kappa(cubic)"}, "kappa takes nominal"),
-    ({"given": [[1, 0]], "measures": "observed(linear)"}, "observed takes rel=GRADE"),
-    ({"given": [[1, 0]], "measures": "AC2(ordinal)"}, "no ordinal"),
-    ({"given": [[1, 0]], "measures": []}, "no measure"),
-    ({"given": [[1, 0, 1]], "measures": "kappa"}, "kappa needs two assessors"),
-    ({"given": [[-1, 0]], "measures": "alpha(ratio)"}, "ratio distances need grades from 0"),
-    ({"given": [[1, 0]], "interval": "exact"}, "interval 'exact'"),
-    ({"given": [[1, 0]], "confidence": 95}, "between 0 and 1"),
-    ({"given": [[1, 0]], "resamples": 0}, "resamples"),
-    ({"given": [[1, 0]], "seed": -1}, "seed"),
-    ({"given": [[1, 0]], "topics": ["a", "b"]}, "topics are 1"),
-    ({"given": [[1, 0]], "names": ["a"]}, "names are 2"),
-    ({"given": [[1, 0]], "names": ["a", "a"]}, "names are 2"),
-    ({"given": [[1, 4]], "grades": [0, 1]}, "grade 4 is off the scale 0 to 1"),
-    ({"given": [[1, 0]], "grades": [0, NONE, 1]}, "neither NaN"),
-    ({"given": [[1, NONE]], "pairs": True}, "no two assessors"),
-    ({"given": {"ann": {"q": {"d": 1}}}}, "two assessors or more"),
-    ({"given": {"ann": {"q": {"d": 1}}}, "topics": ["q"]}, "labels have their own"),
+    ({"annotations": [[1], [0]]}, "at least two assessors"),
+    ({"annotations": [[1, np.inf]]}, "infinite"),
+    ({"annotations": np.array([["1", "x"]])}, "ratings must be numbers"),
+    ({"annotations": [[NONE, NONE]]}, "expected ratings"),
+    ({"annotations": np.empty((0, 2))}, "expected ratings"),
+    ({"annotations": [[1, 2], [1]]}, "ratings must be numbers"),
+    ({"annotations": np.zeros((2, 2, 2))}, "of shape"),
+    ({"annotations": [[1, 0]], "measures": "gamma"}, "'gamma'; expected one of: observed"),
+    ({"annotations": [[1, 0]], "measures": "kappa(cubic)"}, "kappa accepts nominal"),
+    ({"annotations": [[1, 0]], "measures": "observed(linear)"}, "observed accepts rel=GRADE"),
+    ({"annotations": [[1, 0]], "measures": "AC2(ordinal)"}, "does not support the ordinal"),
+    ({"annotations": [[1, 0]], "measures": []}, "at least one measure"),
+    ({"annotations": [[1, 0, 1]], "measures": "kappa"}, "kappa needs two assessors"),
+    ({"annotations": [[-1, 0]], "measures": "alpha(ratio)"}, "ratio distances require grades >= 0"),
+    ({"annotations": [[1, 0]], "interval": "exact"}, "interval 'exact'"),
+    ({"annotations": [[1, 0]], "confidence": 95}, "between 0 and 1"),
+    ({"annotations": [[1, 0]], "resamples": 0}, "resamples"),
+    ({"annotations": [[1, 0]], "seed": -1}, "seed"),
+    ({"annotations": [[1, 0]], "topics": ["a", "b"]}, "expected 1 topic"),
+    ({"annotations": [[1, 0]], "names": ["a"]}, "names must be 2"),
+    ({"annotations": [[1, 0]], "names": ["a", "a"]}, "names must be 2"),
+    ({"annotations": [[1, 4]], "grades": [0, 1]}, "grade 4 is off the scale 0 to 1"),
+    ({"annotations": [[1, 0]], "grades": [0, NONE, 1]}, "finite numbers"),
+    ({"annotations": [[1, NONE]], "pairs": True}, "no two assessors"),
+    ({"annotations": {"ann": {"q": {"d": 1}}}}, "at least two assessors"),
+    ({"annotations": {"ann": {"q": {"d": 1}}}, "topics": ["q"]}, "labels have their own"),
 ]
 
 
 @pytest.mark.parametrize(("options", "reason"), REFUSED)
 def test_refused_in_one_line(options: dict[str, Any], reason: str) -> None:
     with pytest.raises(CranfieldError, match=reason) as caught:
-        agreement_of(**options if isinstance(options["given"], dict) else {"axis": 1} | options)
+        agreement_of(
+            **options if isinstance(options["annotations"], dict) else {"axis": 1} | options
+        )
     assert "\n" not in str(caught.value)
 
 

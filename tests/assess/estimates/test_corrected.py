@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.assess import corrected_mean, corrected_scores
+from cranfield.assess import ppi_mean, ppi_scores
 from cranfield.assess.estimates.documents import error_parts
 from cranfield.assess.estimates.means import Fit
 from cranfield.assess.estimates.scores import Topics
@@ -78,7 +78,7 @@ def test_every_sample_with_a_fixed_number_by_topic(measure: str, lambda_: float)
     for some in product(combinations("1234", 2), combinations("1234", 3)):
         taken = {f"{kind}{i}" for kind, one in zip("de", some, strict=True) for i in one}
         sample = [row for row in ROWS if row["doc"] in taken]
-        found = corrected_scores(
+        found = ppi_scores(
             RUNS, sample, JUDGE, measure, unit="document", lambda_=lambda_, fixed_topics=True,
             scale=(0, 3),
         )  # fmt: skip
@@ -110,7 +110,7 @@ def test_every_sample_of_documents_drawn_by_themselves(measure: str) -> None:
             estimate = 0.6 * cf.evaluate(runs, judge, measure)[measure].values[0]
             error = np.zeros(3)
         else:
-            found = corrected_scores(
+            found = ppi_scores(
                 runs, columned(some, "inclusion"), judge, measure, unit="document", lambda_=0.6,
                 fixed_topics=True, scale=(0, 3),
             )  # fmt: skip
@@ -147,10 +147,8 @@ def test_strata_and_their_sizes() -> None:
     ]
     options: dict[str, Any] = {"unit": "document", "fixed_topics": True, "lambda_": 0.5}
     options["scale"] = (0, 3)
-    one = corrected_scores(RUNS, columned(listed, "stratum"), JUDGE, "DCG@3", **options)
-    other = corrected_scores(
-        RUNS, columned(chances, "stratum", "inclusion"), JUDGE, "DCG@3", **options
-    )
+    one = ppi_scores(RUNS, columned(listed, "stratum"), JUDGE, "DCG@3", **options)
+    other = ppi_scores(RUNS, columned(chances, "stratum", "inclusion"), JUDGE, "DCG@3", **options)
     for name in ("estimate", "standard_error", "low"):
         np.testing.assert_allclose(getattr(one.means, name), getattr(other.means, name))
     truth = cf.evaluate(RUNS, HUMAN, "DCG@3")["DCG@3"].values
@@ -174,7 +172,7 @@ def test_samples_of_pools(columns: list[str] | None) -> None:
     frame = pl.DataFrame({"topic": names, "doc": pool.docs})
     judge = frame.join(NOISY.to_polars(), on=["topic", "doc"], how="left").fill_null(0)
     options: dict[str, Any] = {"unit": "document", "fixed_topics": True, "scale": (0, 2)}
-    found = corrected_scores(COVID.runs[:5], people, judge, "P@10", alpha=0.001, **options)
+    found = ppi_scores(COVID.runs[:5], people, judge, "P@10", alpha=0.001, **options)
     truth = cf.evaluate(COVID.runs[:5], COVID.qrels, "P@10")["P@10"].mean()
     assert ((found.means.low < truth) & (truth < found.means.high)).all()
     # Ranks 1 to 5 of all runs are judged: few documents are left to tell how large the error is.
@@ -182,7 +180,7 @@ def test_samples_of_pools(columns: list[str] | None) -> None:
     assert (found.means.standard_error < 0.02).all()
     if columns is None:
         with pytest.raises(InputError, match="no stratum of the sample"):
-            corrected_scores(COVID.runs[:5], people, NOISY, "P@10", unit="document")
+            ppi_scores(COVID.runs[:5], people, NOISY, "P@10", unit="document")
 
 
 def test_poisson_total_of_survey() -> None:
@@ -197,7 +195,7 @@ def test_poisson_total_of_survey() -> None:
 
 @pytest.mark.parametrize("measure", LINEAR)
 def test_all_judged_is_the_score_itself(measure: str) -> None:
-    found = corrected_scores(COVID.runs[:4], COVID.qrels, NOISY, measure, unit="document")
+    found = ppi_scores(COVID.runs[:4], COVID.qrels, NOISY, measure, unit="document")
     truth = cf.evaluate(COVID.runs[:4], COVID.qrels, measure)[measure]
     np.testing.assert_allclose(found.scores.values, truth.values, atol=1e-12)
     assert found.scores.topics == truth.topics and found.systems == truth.systems
@@ -224,7 +222,7 @@ def test_lambda_is_learned_from_other_topics() -> None:
         grade=pl.when(pl.col("topic") == "7").then(2 - pl.col("grade").clip(0)).otherwise("grade")
     )
     one, other = (
-        corrected_scores(COVID.runs[:3], some, NOISY, "DCG@10", unit="document", scale=(0, 2))
+        ppi_scores(COVID.runs[:3], some, NOISY, "DCG@10", unit="document", scale=(0, 2))
         for some in (frame, changed)
     )
     place = one.scores.topics.index("7")
@@ -234,7 +232,7 @@ def test_lambda_is_learned_from_other_topics() -> None:
 
 def test_naive_estimate_and_learned_lambda() -> None:
     people = sampled(30)
-    found = corrected_scores(COVID.runs[:2], people, NOISY, "P@10", unit="document", folds=50)
+    found = ppi_scores(COVID.runs[:2], people, NOISY, "P@10", unit="document", folds=50)
     human = {(t, d): g >= 1 for t, d, g in people.to_polars().rows()}
     judge = {(t, d): g >= 1 for t, d, g in NOISY.to_polars().rows()}
     size = dict(FRAME.group_by("topic").len().rows())
@@ -266,7 +264,7 @@ def test_naive_estimate_and_learned_lambda() -> None:
 def test_differences_of_documents() -> None:
     people = sampled(40)
     for fixed in (False, True):
-        found = corrected_scores(
+        found = ppi_scores(
             COVID.runs[:4], people, NOISY, "DCG@10", unit="document", fixed_topics=fixed
         )
         frame = found.differences()
@@ -290,17 +288,17 @@ TOPICS = COVID.qrels.codes < 20
 
 
 @pytest.mark.parametrize("measure", ["AP", "nDCG@10", "RR", "ERR@10", "infAP"])
-def test_by_topic_is_the_corrected_mean(measure: str) -> None:
+def test_by_topic_is_the_ppi_mean(measure: str) -> None:
     people = COVID.qrels.restricted(TOPICS)
-    found = corrected_scores(COVID.runs[:3], people, NOISY, measure)
+    found = ppi_scores(COVID.runs[:3], people, NOISY, measure)
     y = cf.evaluate(COVID.runs[:3], COVID.qrels, measure)[measure]
     f = cf.evaluate(COVID.runs[:3], NOISY, measure)[measure]
     known = np.isin(y.topics, [COVID.qrels.topics[i] for i in range(20)])
     human = np.where(known[:, None], y.values, np.nan)
-    expected = corrected_mean(human.T, f.values.T)
+    expected = ppi_mean(human.T, f.values.T)
     np.testing.assert_array_equal(found.means.low, expected.low)
     np.testing.assert_allclose(found.by_judge, f.mean())
-    pair = corrected_mean(human[:, 0] - human[:, 2], f.values[:, 0] - f.values[:, 2])
+    pair = ppi_mean(human[:, 0] - human[:, 2], f.values[:, 0] - f.values[:, 2])
     frame = found.differences()
     assert frame.row(1)[2:6] == pytest.approx(
         [float(getattr(pair, name)) for name in ("estimate", "standard_error", "low", "high")],
@@ -313,15 +311,15 @@ def test_by_topic_is_the_corrected_mean(measure: str) -> None:
 
 def test_values_that_compare_takes() -> None:
     people = COVID.qrels.restricted(TOPICS)
-    found = corrected_scores(COVID.runs[:3], people, NOISY, "nDCG@10")
+    found = ppi_scores(COVID.runs[:3], people, NOISY, "nDCG@10")
     assert set(found.scores.topics) == set(COVID.qrels.topics[:20])
     np.testing.assert_allclose(found.scores.mean(), found.means.estimate, atol=1e-12)
-    assert found.scores.measure == "corrected nDCG@10"
+    assert found.scores.measure == "PPI nDCG@10"
     assert found.scores.settings["judged by people"] == 20
     compared = cf.compare(found.scores, test="t", correction="none")
     assert compared.to_polars()["n"].to_list() == [20, 20, 20]
     # People only: their own scores of these topics.
-    alone = corrected_scores(COVID.runs[:3], people, NOISY, "nDCG@10", lambda_=0)
+    alone = ppi_scores(COVID.runs[:3], people, NOISY, "nDCG@10", lambda_=0)
     truth = cf.evaluate(COVID.runs[:3], people, "nDCG@10")["nDCG@10"]
     np.testing.assert_allclose(
         alone.scores.values, truth.select(list(alone.scores.topics)).values, atol=1e-12
@@ -354,9 +352,9 @@ def test_variance_of_these_values(judged: int, topics: int) -> None:
 )
 def test_no_sum_over_documents(measure: str) -> None:
     with pytest.raises(MeasureError) as error:
-        corrected_scores(RUNS, HUMAN, JUDGE, measure, unit="document")
+        ppi_scores(RUNS, HUMAN, JUDGE, measure, unit="document")
     assert str(error.value).endswith(
-        "is no sum over documents, so that a sample of them would bias it; unit='topic' takes it"
+        "is not a sum over documents, so a sample of them would bias it: use unit='topic'"
     )
 
 
@@ -367,8 +365,8 @@ def test_no_sum_over_documents(measure: str) -> None:
         ({}, {"lambda_": 2}, "lambda_ must be a number from 0 to 1"),
         ({}, {"measure": "GMAP"}, "geometric mean"),
         ({}, {"fixed_topics": True}, "by topic, topics are sampled"),
-        ({}, {}, "at least 3 independent human labels (2 with lambda_ given), got 2"),
-        ({"human": {"v": {"d": 3}}}, {}, "the judge has no label of a topic"),
+        ({}, {}, "at least 3 independent human labels (2 if lambda_ is set), got 2"),
+        ({"human": {"v": {"d": 3}}}, {}, "the judge has no label for a topic"),
         ({"judge": {"j": JUDGE, "k": JUDGE}}, {}, "expected labels of one judge, got 2"),
         (
             {"human": {"t": HUMAN["t"]}},
@@ -382,27 +380,31 @@ def test_no_sum_over_documents(measure: str) -> None:
             {"unit": "document"},
             "no label of the judge",
         ),
-        ({"human": {**HUMAN, "t": {"d1": 3}}}, {"unit": "document"}, "its variance needs two"),
+        (
+            {"human": {**HUMAN, "t": {"d1": 3}}},
+            {"unit": "document"},
+            "requires two sampled documents",
+        ),
         ({}, {"scale": (0, 2)}, "grade 3 is off the scale 0 to 2"),
         (
             {"human": {"t": HUMAN["t"]}, "judge": {"t": JUDGE["t"]}},
             {"unit": "document"},
-            "one topic has no spread over topics",
+            "the variance over topics requires two topics",
         ),
         (
             {"human": {"t": HUMAN["t"]}, "judge": {"t": JUDGE["t"]}},
             {"unit": "document", "fixed_topics": True},
-            "learned from others, and there is one",
+            "estimated from other topics",
         ),
         (
             {"human": columned([{**row, "inclusion": 1.5} for row in ROWS], "inclusion")},
             {"unit": "document"},
-            "no chance from 0 to 1",
+            "no inclusion probability",
         ),
         (
             {"human": columned([{**row, "stratum": "s"} for row in ROWS[1:]], "stratum")},
             {"unit": "document"},
-            "and no stratum of the sample",
+            "but no stratum of the sample",
         ),
     ],
 )
@@ -410,7 +412,7 @@ def test_refused(given: dict[str, Any], options: dict[str, Any], message: str) -
     human, judge = given.get("human", HUMAN), given.get("judge", JUDGE)
     options = {"measure": "P@2", **options}
     with pytest.raises((CranfieldError, InputError, PolicyError)) as error:
-        corrected_scores(RUNS, human, judge, options.pop("measure"), **options)
+        ppi_scores(RUNS, human, judge, options.pop("measure"), **options)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -418,16 +420,16 @@ def test_refused(given: dict[str, Any], options: dict[str, Any], message: str) -
 def test_documents_that_the_judge_lacks_are_counted() -> None:
     people = columned([{**row, "inclusion": 0.5} for row in ROWS], "inclusion")
     judge = {**JUDGE, "t": {"d1": 1, "d2": 3}}
-    found = corrected_scores(
+    found = ppi_scores(
         RUNS, people, judge, "P@2", unit="document", scale=(0, 3), lambda_=1
     )  # fmt: skip
-    assert found.notes[-1] == "2 documents without a label of the judge count 0"
+    assert found.notes[-1] == "2 documents without a label of the judge count as 0"
     assert found.means.items == 8
 
 
 def test_small_results() -> None:
-    found = corrected_scores({"only": RUNS["a"]}, HUMAN, JUDGE, "DCG@3", unit="document")
-    assert repr(found) == "CorrectedScores(DCG@3, 1 system: 8 of 8 documents judged by people)"
+    found = ppi_scores({"only": RUNS["a"]}, HUMAN, JUDGE, "DCG@3", unit="document")
+    assert repr(found) == "PPIScores(DCG@3, 1 system: 8 of 8 documents judged by people)"
     assert found.differences().height == 0
     assert found.to_polars().columns[0] == "system"
     assert "DCG@3, 1 system: 8 of 8 documents" in found._repr_html_()
@@ -450,8 +452,8 @@ def test_limits_of_fixed_topics_do_not_rest_on_few_mistakes() -> None:
     wrong = ~taken & (rng.random(len(COVID.qrels)) < 0.1)
     grades[wrong] = 0
     judge = replace(COVID.qrels, grades=grades)
-    found = corrected_scores(COVID.runs[:5], sample, judge, "P@10", lambda_=1, **options)
-    alone = corrected_scores(COVID.runs[:5], sample, judge, "P@10", lambda_=0, **options)
+    found = ppi_scores(COVID.runs[:5], sample, judge, "P@10", lambda_=1, **options)
+    alone = ppi_scores(COVID.runs[:5], sample, judge, "P@10", lambda_=0, **options)
     truth = cf.evaluate(COVID.runs[:5], COVID.qrels, "P@10")["P@10"].mean()
     np.testing.assert_allclose(found.means.standard_error, 0, atol=1e-12)
     np.testing.assert_allclose(
@@ -470,12 +472,12 @@ def test_systems_without_unjudged_documents_are_certain() -> None:
     truth = cf.evaluate(COVID.runs[:3], COVID.qrels, ["P@10", "P@20"])
     options: dict[str, Any] = {"unit": "document", "fixed_topics": True, "scale": (0, 2)}
     judge = NOISY.to_polars().join(pool.to_polars(), on=["topic", "doc"], how="semi")
-    found = corrected_scores(COVID.runs[:3], people, judge, "P@10", **options)
+    found = ppi_scores(COVID.runs[:3], people, judge, "P@10", **options)
     for values in (found.means.estimate, found.means.low, found.means.high):
         np.testing.assert_allclose(values, truth["P@10"].mean(), atol=1e-12)
     np.testing.assert_allclose(found.differences()["low"], found.differences()["high"])
     assert not any("all values equal" in note for note in found.notes)
-    deeper = corrected_scores(COVID.runs[:3], people, judge, "P@20", **options)
+    deeper = ppi_scores(COVID.runs[:3], people, judge, "P@20", **options)
     assert (deeper.means.low < deeper.means.high).all()
 
 
@@ -488,7 +490,7 @@ def test_a_system_without_relevant_documents_in_the_sample_has_no_interval() -> 
         for name, docs in order.items()
     }
     options: dict[str, Any] = {"unit": "document", "fixed_topics": True, "lambda_": 0.7}
-    found = corrected_scores(runs, people, judge, "P@3", **options)
+    found = ppi_scores(runs, people, judge, "P@3", **options)
     place = found.systems.index("bad")
     assert np.isnan([found.means.low[place], found.means.high[place]]).all()
     assert "1 mean: all values equal: no interval can be computed" in found.notes
@@ -499,13 +501,13 @@ def test_scale_of_people_and_judge() -> None:
     people = {f"q{k}": {"a": 1, "b": 0} for k in range(4)}
     judge = {f"q{k}": {"a": 2, "b": 0, "c": 3} for k in range(6)}
     runs = {"run": {f"q{k}": {"a": 3.0, "b": 2.0, "c": 1.0} for k in range(6)}}
-    found = corrected_scores(runs, people, judge, "ERR@5", lambda_=0)
+    found = ppi_scores(runs, people, judge, "ERR@5", lambda_=0)
     # Of a scale from 0 to 3, ERR has the gain (2^1 - 1) / 2^3 for a grade of 1 at rank 1.
     assert found.means.estimate[0] == pytest.approx(1 / 8)
-    cut = corrected_scores(runs, people, judge, "ERR@5", lambda_=0, cut=True)
+    cut = ppi_scores(runs, people, judge, "ERR@5", lambda_=0, cut=True)
     assert cut.means.estimate[0] == pytest.approx(1 / 2)
     with pytest.raises(InputError, match="grade 3 is off the scale 0 to 2"):
-        corrected_scores(runs, people, judge, "ERR@5", scale=(0, 2))
+        ppi_scores(runs, people, judge, "ERR@5", scale=(0, 2))
 
 
 def test_unsampled_documents_of_strata_are_no_grades() -> None:
@@ -514,7 +516,7 @@ def test_unsampled_documents_of_strata_are_no_grades() -> None:
     people = drawn.to_qrels(COVID.qrels, unjudged="nonrelevant")
     judge = NOISY.to_polars().join(pool.to_polars(), on=["topic", "doc"], how="semi")
     options: dict[str, Any] = {"unit": "document", "fixed_topics": True}
-    found = corrected_scores(COVID.runs[:3], people, judge, "P@10", **options)
+    found = ppi_scores(COVID.runs[:3], people, judge, "P@10", **options)
     assert not any("below 0" in note for note in found.notes)
     compared = cf.assess.compare_judges(people, judge, scale=(0, 2))
     assert compared.counts["pairs"] <= len(drawn)

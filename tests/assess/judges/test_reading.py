@@ -53,9 +53,9 @@ def test_files_of_a_folder_are_read_in_order_of_name(folder: Path) -> None:
 def test_names_and_patterns(folder: Path) -> None:
     given = [f"mine={folder}/one.txt", f"{folder}/t*"]
     assert [one.name for one in cf.assess.read_judges(given)] == ["mine", "three", "two"]
-    with pytest.raises(cf.PolicyError, match="two judges are called 'one'; name them"):
+    with pytest.raises(cf.PolicyError, match="two judges have the name 'one'; name each"):
         cf.assess.read_judges([folder, folder / "one.txt"])
-    with pytest.raises(cf.PolicyError, match="no judge was given"):
+    with pytest.raises(cf.PolicyError, match="at least one judge"):
         cf.assess.read_judges([])
 
 
@@ -119,7 +119,7 @@ def test_an_answer_that_was_asked_for_again_is_one_label() -> None:
         ("x.txt", "q1 0 a 1.5\n", "x.txt:1: grade '1.5' is not an integer"),
         ("x.txt", "q1 0 a NaN\n", "x.txt:1: grade 'NaN' is not an integer"),
         ("x.txt", "q1 0 a 1\nq1 0 a 2\n", "x.txt:2: document judged twice"),
-        ("x.txt", "q1 a\n", "x.txt:1: 2 columns"),
+        ("x.txt", "q1 a\n", "x.txt:1: expected 4 columns"),
         ("x.txt", "q7 0 a 1\n", "has no label for any pair that people judged"),
         ("x.txt", "", "x.txt: is empty"),
         ("x.csv", ",,,\n", "x.csv: is empty"),
@@ -146,7 +146,7 @@ def test_what_is_refused_names_file_and_line(
 
 def test_grades_off_the_scale_are_cut_when_asked_for() -> None:
     judge = {"llm": {"q1": {"a": -1, "b": 10}, "q2": {"a": 1}}}
-    with pytest.raises(cf.InputError, match="cut=True takes it for the nearest one"):
+    with pytest.raises(cf.InputError, match="cut=True replaces it by the nearest one"):
         cf.assess.compare_judges(PEOPLE, judge)
     found = cf.assess.compare_judges(PEOPLE, judge, cut=True)
     assert found.to_polars()["cut"].to_list() == [2]

@@ -1,4 +1,4 @@
-"""What judges do to rankings of systems, and to their own kin: against naive computations."""
+"""Rankings by judges, and their self-preference: against naive computations."""
 
 from __future__ import annotations
 
@@ -147,70 +147,70 @@ def test_overall_scores_of_any_kind(campaign: Campaign) -> None:
                 assert means[side].arg_sort().to_list() == overall(values).argsort().tolist()
 
 
-def test_kin_bias_by_hand(campaign: Campaign) -> None:
+def test_self_preference_by_hand(campaign: Campaign) -> None:
     runs, people, label_sets = campaign
-    kin = {"noisy": ["s0", "s3"], "kind": ["s5"]}
-    found = cf.assess.kin_bias(runs, people, label_sets, kin, MEASURES, confidence=0.9)
+    families = {"noisy": ["s0", "s3"], "kind": ["s5"]}
+    found = cf.assess.self_preference(runs, people, label_sets, families, MEASURES, confidence=0.9)
     for k, measure in enumerate(MEASURES):
         for j, judge in enumerate(label_sets):
             one, other = by_hand(campaign, judge, measure)
             shift = other - one
-            own = [found.systems.index(name) for name in kin[judge]]
+            own = [found.systems.index(name) for name in families[judge]]
             rest = [s for s in range(SYSTEMS) if s not in own]
             differences = [row[own].mean() - row[rest].mean() for row in shift]
             result = stats.ttest_1samp(differences, 0)
             limits = result.confidence_interval(0.9)
             row = k * len(label_sets) + j
-            mine = (found.kin_bias, found.low, found.high, found.p)
+            mine = (found.bias, found.low, found.high, found.p)
             wanted = (np.mean(differences), limits.low, limits.high, result.pvalue)
             assert [one[row] for one in mine] == pytest.approx(wanted, abs=1e-12)
             narrow = result.confidence_interval(0.95)
             together = (found.low_together[row], found.high_together[row])
             assert together == pytest.approx(tuple(narrow), abs=1e-12)
-    assert found.kin.tolist() == [2, 1] * 2
+    assert found.family.tolist() == [2, 1] * 2
 
 
-@pytest.mark.parametrize("form", ["families", "kin", "frame", "file"])
+@pytest.mark.parametrize("form", ["families", "systems", "frame", "file"])
 def test_families_in_any_form(campaign: Campaign, form: str, tmp_path: Path) -> None:
     runs, people, label_sets = campaign
     families = {"noisy": "A", "s0": "A", "s1": ["A", "B"], "kind": "B", "s2": "C"}
     pairs = [("noisy", "s0"), ("noisy", "s1"), ("kind", "s1")]
     given: object = families
-    if form == "kin":
+    if form == "systems":
         given = {"noisy": ["s0", "s1"], "kind": "s1"}
     elif form == "frame":
         given = pl.DataFrame(pairs, schema=["judge", "system"], orient="row")
     elif form == "file":
-        given = tmp_path / "kin.csv"
+        given = tmp_path / "families.csv"
         rows = [
             (n, f)
             for n, some in families.items()
             for f in ([some] if isinstance(some, str) else some)
         ]
         given.write_text("name,team\n" + "".join(f"{n},{f}\n" for n, f in rows))
-    found = cf.assess.kin_bias(runs, people, label_sets, given, "AP")
-    wanted = cf.assess.kin_bias(runs, people, label_sets, families, "AP")
-    assert found.kin.tolist() == [2, 1]
-    assert found.kin_bias.tolist() == wanted.kin_bias.tolist()
+    found = cf.assess.self_preference(runs, people, label_sets, given, "AP")
+    wanted = cf.assess.self_preference(runs, people, label_sets, families, "AP")
+    assert found.family.tolist() == [2, 1]
+    assert found.bias.tolist() == wanted.bias.tolist()
 
 
-def test_a_judge_without_kin_is_named(campaign: Campaign) -> None:
+def test_a_judge_without_a_family_is_reported(campaign: Campaign) -> None:
     runs, people, label_sets = campaign
-    found = cf.assess.kin_bias(runs, people, label_sets, {"noisy": "s0"}, "AP")
-    assert found.notes == ("without kin among the systems, or without others: kind",)
-    assert np.isnan(found.kin_bias).tolist() == [False, True]
+    found = cf.assess.self_preference(runs, people, label_sets, {"noisy": "s0"}, "AP")
+    assert found.notes == ("no systems of the family, or no others, for: kind",)
+    assert np.isnan(found.bias).tolist() == [False, True]
     for families in ({}, {"noisy": list(runs), "kind": list(runs)}):
-        with pytest.raises(cf.PolicyError, match="no judge has kin among the systems"):
-            cf.assess.kin_bias(runs, people, label_sets, families, "AP")
-    with pytest.raises(cf.PolicyError, match="the family of 'noisy' is '0.5'"):
-        cf.assess.kin_bias(runs, people, label_sets, {"noisy": 0.5}, "AP")
+        with pytest.raises(cf.PolicyError, match="with systems of its family and other systems"):
+            cf.assess.self_preference(runs, people, label_sets, families, "AP")
+    with pytest.raises(cf.PolicyError, match="family of 'noisy' must be a name"):
+        cf.assess.self_preference(runs, people, label_sets, {"noisy": 0.5}, "AP")
 
 
 def test_one_topic_has_no_interval() -> None:
     people, judge = ({"q": {"x": 1, "y": 0}}, {"q": {"x": 0, "y": 1}})
     runs = {"a": {"q": {"x": 1}}, "b": {"q": {"y": 1}}}
-    found = cf.assess.kin_bias(runs, people, {"llm": judge}, {"llm": "b"}, "P@1")
-    assert found.kin_bias.tolist() == [2.0]
+    found = cf.assess.self_preference(runs, people, {"llm": judge}, {"llm": "b"}, "P@1")
+    assert found.bias.tolist() == [2.0]
     assert np.isnan([found.low, found.high, found.p]).all()
     ranked = cf.assess.judge_rankings(runs, people, {"llm": judge}, "P@1").to_polars()
     assert ranked.select("tau", "tau low", "tau high").row(0) == (-1.0, None, None)
@@ -221,19 +221,19 @@ def test_a_bias_that_is_equal_in_all_topics_has_no_interval() -> None:
     people = {topic: {"x": 1, "y": 0} for topic in topics}
     judge = {topic: {"x": 0, "y": 1} for topic in topics}
     runs = {name: {topic: {doc: 1} for topic in topics} for name, doc in (("a", "x"), ("b", "y"))}
-    found = cf.assess.kin_bias(runs, people, {"llm": judge}, {"llm": "b"}, "P@1")
-    assert found.kin_bias.tolist() == [2.0]
+    found = cf.assess.self_preference(runs, people, {"llm": judge}, {"llm": "b"}, "P@1")
+    assert found.bias.tolist() == [2.0]
     assert np.isnan([found.low, found.high, found.low_together, found.p]).all()
     assert "1 value of the bias equal in all topics: no interval" in found.notes[-1]
 
 
 def test_in_llmjudge_every_judge_puts_its_own_run_first(tmp_path: Path) -> None:
-    """The label sets as runs, nDCG@10, teams as families; kin bias by a naive computation."""
+    """The label sets as runs, nDCG@10, teams as families; bias by a naive computation."""
     people, submissions = written(tmp_path)
     runs = cf.assess.judges_as_runs(people, submissions)
     teams = {name: name.split("-")[0] for name in judges()}
-    found = cf.assess.kin_bias(runs, people, submissions, teams)
-    assert found.kin.tolist() == [5] * 6 + [4] * 5 + [9] * 10
+    found = cf.assess.self_preference(runs, people, submissions, teams)
+    assert found.family.tolist() == [5] * 6 + [4] * 5 + [9] * 10
     assert set(found.own_rank_by_itself.tolist()) == {1}
     assert set(found.own_rank_by_people.tolist()) > {1, 21}
     chosen, discount = ["Olz-exp", "TREMA-all"], 1 / np.log2(np.arange(2, 12))
@@ -249,7 +249,7 @@ def test_in_llmjudge_every_judge_puts_its_own_run_first(tmp_path: Path) -> None:
     topics = frame["topic"].unique().to_list()
     for judge in chosen:
         shift = {s: [ndcg[judge, s, t] - ndcg["people", s, t] for t in topics] for s in judges()}
-        kin = [shift[s] for s in judges() if s != judge and teams[s] == teams[judge]]
+        related = [shift[s] for s in judges() if s != judge and teams[s] == teams[judge]]
         rest = [shift[s] for s in judges() if teams[s] != teams[judge]]
-        wanted = np.mean(kin) - np.mean(rest)
-        assert found.kin_bias[found.judges.index(judge)] == pytest.approx(wanted, abs=1e-12)
+        wanted = np.mean(related) - np.mean(rest)
+        assert found.bias[found.judges.index(judge)] == pytest.approx(wanted, abs=1e-12)

@@ -299,28 +299,6 @@ def test_mace_tells_of_starts_that_end_below_the_best() -> None:
     assert mace(labels, seed=1, inference="em", restarts=1).notes == ()
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"smoothing": -1},
-        {"smoothing": float("nan")},
-        {"prior": "flat"},
-        {"unmet": "zero"},
-        {"prior": [0.5, 0.6]},
-        {"prior": [[0.5], [0.5]]},
-        {"prior": [1.0]},
-        {"tolerance": "x"},
-        {"iterations": 0},
-        {"tie": "first"},
-        {"seed": -1},
-    ],
-)
-def test_options_are_refused_in_one_line(options: dict[str, Any]) -> None:
-    with pytest.raises(PolicyError) as caught:
-        dawid_skene(barzan(), **options)
-    assert "\n" not in str(caught.value)
-
-
 def test_too_many_grades_are_refused() -> None:
     rows = [("q", f"d{i}", f"w{i}", i) for i in range(1500)]
     with pytest.raises(PolicyError, match="a table of 1,500 workers by 1,500 grades by .* too"):

@@ -71,7 +71,7 @@ def test_lines_of_tabs_may_have_blanks_in_ids_and_no_empty_fields(tmp_path: Path
         ("q 1", "d2", "ann", 0),
     ]
     path.write_text("q1\t\td1\tann\t2\nq1\td2\tann\t0\n")
-    with pytest.raises(InputError, match=r"labels\.txt:1: 4 columns where a label line has 5"):
+    with pytest.raises(InputError, match=r"labels\.txt:1: expected 5 columns"):
         read_labels(path)
 
 
@@ -82,7 +82,7 @@ def test_columns_of_lines(tmp_path: Path) -> None:
     assert labels.to_polars().rows() == [("all", "d1", "worker_1", 1)]
     assert labels.notes == ("no topics: all items are of one topic, 'all'",)
     path.write_text("w d 1\n")
-    with pytest.raises(InputError, match="lines of 3 fields; say what they are"):
+    with pytest.raises(InputError, match="lines of 3 fields need columns"):
         read_labels(path)
     for columns, reason in {
         "worker doc": "lack grade",
@@ -106,7 +106,7 @@ def test_repeats() -> None:
     assert read_labels(bare, repeats="last").grade.tolist() == [2, 0, 2]
     kept = read_labels(rows, repeats="keep")
     assert (len(kept), kept.repeats, kept.notes) == (4, 1, ("1 repeated label kept",))
-    with pytest.raises(PolicyError, match="repeat one of the same worker and pair"):
+    with pytest.raises(PolicyError, match="one label per worker and pair"):
         kept.ratings()
 
 
@@ -133,7 +133,7 @@ def test_missing_grades(tmp_path: Path) -> None:
         ("q,b,,1", r"x.csv:3: has no worker"),
         ("q,b,  ,1", r"x.csv:3: has no worker"),
         (",b,w,1", r"x.csv:3: has no topic"),
-        ("q,b,w", r"x.csv:3: 3 cells where the head has 4"),
+        ("q,b,w", r"x.csv:3: expected 4 cells as in the header, got 3"),
     ],
 )
 def test_one_line_for_what_is_wrong(tmp_path: Path, line: str, reason: str) -> None:
@@ -148,8 +148,8 @@ def test_lines_of_text_name_the_line(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     for line, reason in {
         "q b w 0.5": "grade '0.5' is not an integer",
-        "q b w": "3 columns where a label line has 4",
-        "q b w 1 2": "5 columns where a label line has 4",
+        "q b w": "expected 4 columns",
+        "q b w 1 2": "expected 4 columns",
         "q a w 0": "a second label of worker 'w'",
     }.items():
         path.write_text(f"q a w 1\n\n{line}\n")
@@ -173,7 +173,7 @@ def test_restricted_keeps_topics_workers_and_scale() -> None:
         labels.topics,
         [0, 1, 2],
     )
-    with pytest.raises(InputError, match="no label is left"):
+    with pytest.raises(InputError, match="at least one label"):
         labels.restricted(labels.grade > 2)
     with pytest.raises(PolicyError):
         labels.restricted(np.array([True]))

@@ -374,14 +374,12 @@ def test_budgets() -> None:
     runs = as_runs(TOY) | as_runs({"E": ["x", "y"]}, "other")
     qrels = {"q": dict.fromkeys(RELEVANT, 1) | {"b": 0}, "other": {"y": 2}}
     order = cf.assess.order(runs, "depth", qrels)
-    assert order.found_by_topic([0, 1, 2, 100]).tolist() == [[0, 0, 1, 1], [0, 1, 1, 5]]
-    assert order.found([0, 1, 2, 100]).tolist() == [0, 1, 2, 6]
-    assert order.found([10**30]).tolist() == [6] and order.first(10**30).all()
+    assert order.n_relevant_by_topic([0, 1, 2, 100]).tolist() == [[0, 0, 1, 1], [0, 1, 1, 5]]
+    assert order.n_relevant([0, 1, 2, 100]).tolist() == [0, 1, 2, 6]
+    assert order.n_relevant([10**30]).tolist() == [6] and order.first(10**30).all()
     assert order.budget(2).to_polars().rows() == [("q", "a", 1), ("other", "y", 2), ("q", "b", 0)]
     assert order.budget(3, overall=True).to_polars().rows() == [("q", "a", 1), ("other", "y", 2)]
     assert order.first(1).sum() == 2
-    with pytest.raises(cf.InputError, match="a budget of 0 holds no judgment"):
-        order.budget(0)
 
 
 def test_unjudged_documents() -> None:
@@ -410,43 +408,11 @@ def test_text_forms(text: str, form: str) -> None:
     assert cf.assess.parse_method(form) == cf.assess.parse_method(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("nothing", "unknown pooling method 'nothing'"),
-        ("hegde", "did you mean Hedge"),
-        ("RRF(60)", "parameters are given as name=value"),
-        ("RRF(k=60)(k=1)", "expected Name"),
-        ("RRF(k=-1)", "RRF: k=-1 is not an integer from 0"),
-        ("RRF(k=__import__('os'))", "expected a number, a fraction"),
-        ("RRF(c=1)", "RRF has no parameter 'c' \\(it has: k\\)"),
-        ("Thompson(ties='random')", "Thompson has no parameter 'ties'"),
-        ("MaxMean(rate=2)", "rate=2 is not a number of at least 0"),
-        ("(", "is not a valid pooling method"),
-        ("", "unknown pooling method ''"),
-        (3, "expected a pooling method or its text, got int"),
-        ("x" * 1000, "is not a valid pooling method"),
-    ],
-)
-def test_wrong_texts(text: Any, message: str) -> None:
-    with pytest.raises(cf.PolicyError, match=message):
-        cf.assess.parse_method(text)
-
-
-def test_numbers_beyond_all_measure() -> None:
-    with pytest.raises(cf.PolicyError, match="n must be an integer from 1 to 1,000,000,000"):
-        cf.assess.next_documents(as_runs(TOY), None, "MaxMean", 10**30)
+def test_epsilon_close_to_zero_always_explores() -> None:
     always = cf.assess.order(as_runs(TOY), "epsilon-greedy(c=1, d=1e-300)", {"q": {"a": 1}})
     wide = cf.assess.order(as_runs(TOY), "epsilon-greedy(c=1, d=1e-3)", {"q": {"a": 1}})
     assert always.documents.tolist() == wide.documents.tolist()
 
 
-def test_a_method_that_learns_needs_judgments() -> None:
-    with pytest.raises(cf.PolicyError, match="MaxMean learns from judgments, and there are none"):
-        cf.assess.order(as_runs(TOY), "MaxMean")
+def test_an_order_in_one_line() -> None:
     assert repr(cf.assess.order(as_runs(TOY), "RRF")) == "Order(RRF: 12 documents of 1 topic)"
-
-
-def test_a_depth_that_no_number_of_a_table_can_be() -> None:
-    with pytest.raises(cf.PolicyError, match="depth must be an integer from 1 to 1,000,000,"):
-        cf.assess.pool({"q": {"a": 2.0, "b": 1.0}}, 10**20)

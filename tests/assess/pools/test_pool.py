@@ -98,26 +98,11 @@ def test_grades_and_what_is_unjudged() -> None:
     assert missing.by_system().rows() == [("a", 2, 1, 0), ("b", 2, 2, 1)]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"depth": 0}, "depth must be an integer from 1 to 1,000,000,000, got 0"),
-        ({"depth": 1, "ties": "x"}, "unknown ties 'x'; expected one of:"),
-        ({"depth": 1, "contributors": "a"}, "contributors: expected a list, got 'a'"),
-        ({"depth": 1, "contributors": ["z"]}, "there is no system 'z' to contribute"),
-        ({"depth": 1, "contributors": []}, "no run contributes to the pool"),
-    ],
-)
-def test_wrong_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(cf.PolicyError, match=message):
-        cf.assess.pool({"a": {"1": {"x": 2.0}}}, **options)
-
-
 def test_names_are_different_and_there_is_a_run() -> None:
     run = cf.read_run({"1": {"x": 2.0}}, name="a")
-    with pytest.raises(cf.InputError, match="two runs are called 'a'"):
+    with pytest.raises(cf.InputError, match="two runs have the name 'a'"):
         cf.assess.pool([run, run], 1)
-    with pytest.raises(cf.InputError, match="no runs were given"):
+    with pytest.raises(cf.InputError, match="expected at least one run"):
         cf.assess.pool([], 1)
     with pytest.raises(cf.PolicyError, match="from 1 to 2"):
         cf.assess.pool(run, 2).to_depth(3)

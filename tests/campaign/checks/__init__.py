@@ -1,1 +1,1 @@
-"""Checks of runs that are handed in."""
+"""Checks of runs that are submitted."""

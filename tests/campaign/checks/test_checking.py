@@ -28,7 +28,6 @@ from cranfield.campaign.checks.checking import check_run
 from cranfield.campaign.checks.report import CheckReport
 from cranfield.campaign.rules.task_rules import TaskRules
 from tests.campaign.checks.line_by_line import MARK, STOPS, Asked, Found, faults_of
-from tests.campaign.checks.planting import planted
 
 EXAMPLES = Path(__file__).parents[2] / "data" / "campaign" / "check-examples"
 TASK = TaskRules("adhoc", max_per_topic=None)
@@ -118,10 +117,10 @@ def test_seven_faults_in_one_go(tmp_path: Path) -> None:
 a.run:2: rank 'two' is not an integer (topic '1', document 'd2') [rank]
 a.run:3: document twice in one topic, first in line 1 (topic '1', document 'd1') [document-twice]
 a.run:5: score 'nan' is not a finite number (topic '2', document 'd1') [score]
-a.run:7: tag 'other' where the run began with 'bm25' [tag-changes]
+a.run:7: tag 'other' differs from the run's tag 'bm25' [tag-changes]
 a.run:7: document 'd9' is not in the collection (topic '2') [document-unknown]
 a.run:8: 4 columns where a run line has 6 (topic q0 doc rank score tag) [columns]
-a.run:9: topic '3' is not one of the task's 3 [topic-unknown]
+a.run:9: topic '3' is not one of the task's 3 topics [topic-unknown]
 a.run: refused: 8 errors"""
     )
     assert repr(report) == "CheckReport(refused: 8 errors)"
@@ -136,108 +135,84 @@ a.run: refused: 8 errors"""
     assert (facts["lines"], facts["topics"], "faults" in facts) == (9, 3, False)
 
 
-# Faults in known lines.
+# Faults of any text.
 
-
-def verdict_of(folder: Path, seed: str) -> tuple[list[Found], CheckReport, bool]:
-    """Check a made file; with the faults found, and whether a reader reads it."""
-    made = planted(seed)
-    task = made.task(folder)
-    file = folder / f"a.run{made.suffix}"
-    file.write_bytes(made.data)
-    asked = made.asked
-    report = check_run(file, task, tag=asked.declared, team=asked.team, all_faults=True)
-    got = [Found(one.code, one.line, one.count) for one in report.faults]
-    assert Counter(got) == Counter(made.planted), seed
-    assert made.kinds == ("utf-16",) or report.lines == made.lines
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            cf.read_run(file, format=task.format)
-    except cf.InputError:
-        assert not made.readable, seed
-        return got, report, False
-    assert made.readable, seed
-    return got, report, True
-
-
-def test_faults_are_found_where_they_were_planted_and_no_others(tmp_path: Path) -> None:
-    codes: set[str] = set()
-    for number in range(150):
-        got, report, readable = verdict_of(tmp_path, f"test:{number}")
-        codes |= {one.code for one in got}
-        assert readable or not report.accepted
-        assert not report.accepted or report.ranking is not None
-    assert len(codes) > 18
-
-
-@pytest.mark.parametrize("size", [1, 40, 333])
-def test_it_does_not_matter_where_chunks_end(
-    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("cranfield.sources.chunks.CHUNK", size)
-    for number in range(30):
-        verdict_of(tmp_path, f"chunks:{number}")
-
-
-words = st.sampled_from(
-    [
-        *(b"1", b"2", b"3", b"Q0", b"q0", b"d1", b"d2", b"\xc3\xa9", b"0.5", b"7", b"-3", b"1e400"),
-        *(b"nan", b"a", b"b", b"#", b"\xff", b"", b"0x1", b"+.5", b"00007", b"\xef\xbb\xbf1"),
-    ]
-)
+documents = st.sampled_from([b"d1", b"d2", b"\xc3\xa9", b"d9", b"\xff", b"\xef\xbb\xbf1"])
+numbers = st.sampled_from([b"0.5", b"7", b"+.5", b"-3", b"1e400", b"nan", b"0x1", b"00007", b"a"])
+ranks = st.sampled_from([b"1", b"2", b"3", b"00007", b"-3", b"1.5", b"99999999999", b"a"])
+topic_names, q0s = st.sampled_from([b"1", b"1", b"2", b"x"]), st.sampled_from([b"Q0", b"Q0", b"0"])
+tags = st.sampled_from([b"a", b"a", b"a", b"b", b"CON", b"x" * 21])
+row = st.tuples(topic_names, q0s, documents, ranks, numbers, tags).map(b" ".join)
+words = documents | numbers | ranks | topic_names | st.sampled_from([b"#", b"", b"q0"])
 blanks = st.sampled_from([b" ", b" ", b" ", b"\t", b"  ", b";", b"\r", b"\v"])
-lines = st.lists(st.tuples(words, blanks).map(b"".join), max_size=8).map(b"".join)
-regular = st.tuples(*[words] * 6).map(b" ".join)
-files = st.tuples(
-    st.sampled_from([b"", b"\xef\xbb\xbf"]),
-    st.lists(st.one_of(lines, regular, regular), max_size=8),
+line = st.lists(st.tuples(words, blanks).map(b"".join), max_size=8).map(b"".join)
+texts = st.tuples(
+    st.sampled_from([b"", b"", b"", MARK]),
+    st.lists(st.one_of(line, row, row, row, row), max_size=12),
     st.sampled_from([b"\n", b"\n", b"\r\n", b"\r"]),
 )
+rules = st.builds(
+    Asked,
+    form=st.sampled_from(["trec", "trec", "ntcir"]),
+    topics=st.just(("1", "2")),
+    documents=st.just(frozenset(["d1", "d2", "\u00e9"])),
+    excluded=st.just([("1", "d2")]),
+    declared=st.sampled_from([None, "a"]),
+    team=st.sampled_from([None, "A"]),
+    most=st.integers(1, 3),
+    second=st.sampled_from([("Q0", "q0"), ()]),
+    rank=st.sampled_from(["integer", "order", "off"]),
+    tied=st.sampled_from([0.0, 0.2, 0.5]),
+    few=st.booleans(),
+)
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
 
 
-@example((MARK, [MARK + b"1 Q0 d1 1 2 t"], b"\n"), "trec", "integer")
-@given(files, st.sampled_from(["trec", "trec", "ntcir"]), st.sampled_from(["integer", "order"]))
-def test_any_text_has_the_faults_that_are_found_line_by_line(
+@example((MARK, [MARK + b"1 Q0 d1 1 2 t"], b"\n"), Asked(), 1 << 20, "")
+@given(texts, rules, st.sampled_from([1, 40, 333, 1 << 20]), st.sampled_from([*COMPRESS]))
+def test_any_text_has_the_faults_that_a_plain_check_finds_line_by_line(
     tmp_path_factory: pytest.TempPathFactory,
-    made: tuple[bytes, list[bytes], bytes],
-    form: str,
-    rank: str,
+    text: tuple[bytes, list[bytes], bytes],
+    asked: Asked,
+    chunk: int,
+    suffix: str,
 ) -> None:
+    """Wherever chunks end, and however the file is compressed; readers read what has no fault."""
     folder = tmp_path_factory.getbasetemp()
-    mark, all_lines, ending = made
-    if form == "ntcir":
-        all_lines = [line.replace(b" ", b";") for line in all_lines]
+    mark, all_lines, ending = text
+    if asked.form == "ntcir":
+        all_lines = [one.replace(b" ", b";") for one in all_lines]
     data = mark + ending.join(all_lines)
-    docs = frozenset(["d1", "d2", "\u00e9"])
-    asked = Asked(
-        form=form,
-        topics=("1", "2"),
-        documents=docs,
-        excluded=[("1", "d2")],
-        most=2,
-        second=("Q0", "q0"),
-        rank=rank,
-    )
     task = TaskRules(
         "task",
-        topics=listed(folder, "topics", "1", "2"),
-        documents=listed(folder, "documents", *docs),
-        exclude=listed(folder, "exclude", "1 d2"),
-        format=form,
-        max_per_topic=2,
-        second_column=("Q0", "q0"),
-        rank=rank,
+        topics=listed(folder, "topics", *asked.topics or ()) if asked.topics else None,
+        documents=listed(folder, "documents", *asked.documents) if asked.documents else None,
+        exclude=listed(folder, "exclude", "1 d2") if asked.excluded else None,
+        format=asked.form,
+        max_per_topic=asked.most,
+        second_column=asked.second,
+        rank=asked.rank,
+        tied=asked.tied,
+        severities={"too-few": "warning"} if asked.few else {},
     )
-    (folder / "any.run").write_bytes(data)
-    report = check_run(folder / "any.run", task, all_faults=True)
+    path = folder / f"any.run{suffix}"
+    path.write_bytes(COMPRESS[suffix](data))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cranfield.sources.chunks.CHUNK", chunk)
+        report = check_run(path, task, tag=asked.declared, team=asked.team, all_faults=True)
     got = Counter(Found(one.code, one.line, one.count) for one in report.faults)
     assert got == Counter(faults_of(data, asked))
+    assert not report.accepted or report.ranking is not None
     stopped = {one for one in got if one.code in {*STOPS, "unreadable"}}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            cf.read_run(folder / "any.run", format=form)
+            cf.read_run(path, format=asked.form)
     except cf.InputError as error:
         assert stopped, str(error)
     else:
@@ -247,23 +222,93 @@ def test_any_text_has_the_faults_that_are_found_line_by_line(
 
 # Single rules.
 
+FIVE = "1 Q0 a 1 3 t\n1 Q0 b 2 3 t\n1 Q0 c 3 2 t\n1 Q0 d 4 1 t\n2 Q0 a 1 3 t\n"
+BROKEN = "1 Q0 a 1 x t/t\n1 Q0 a 2\n1 Q0 a b 2 t\n"
+CODES = ("columns", "score", "document-twice", "rank", "tag", "tag-changes")
+IN_DECIMALS = "".join(f"1 Q0 d{k} {k} {max(k, 28)} t\n" for k in range(100))
+SEMICOLONS = "1;Q0;d 1;1;9;gam\nt 1;Q0;d2;1;9;gam\n"
+TIES_BY_RANK = {"rank": "off", "severities": {"rank": "off"}, "judging": {"ties": "rank"}}
+Fault = tuple[str, int | None, int]
 
-def test_lines_have_numbers_as_editors_give_them(tmp_path: Path) -> None:
-    for ending in ("\n", "\r\n", "\r"):
-        text = ending.join(["", "# x", "1 Q0 d 1 x t", "", "1 Q0 e 1 y t"])
-        assert found(checked(tmp_path, text)) == [("score", 3, 1), ("score", 5, 1)]
-        assert checked(tmp_path, text).lines == 5
+
+@pytest.mark.parametrize(
+    ("text", "rules", "expected"),
+    [
+        *(
+            (end.join(["", "# x", "1 Q0 d 1 x t", "", "1 Q0 e 1 y t"]), {}, "score:3 score:5")
+            for end in ("\n", "\r\n", "\r")
+        ),
+        ("1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 a 2 2 t\n", {}, "document-twice:3"),
+        # Ties: 2 of 5 documents. 0.29 * 100 is a little less than 29 in floating point.
+        (FIVE, {"tied": 0.4}, ""),
+        (FIVE, {"tied": 0.39}, "tied:None*2"),
+        (IN_DECIMALS, {"tied": 0.29}, ""),
+        (IN_DECIMALS, {"tied": 0.28}, "tied:None*29"),
+        # What stops a reader is always an error.
+        (
+            BROKEN,
+            {"severities": dict.fromkeys(CODES, "off")},
+            "score:1 columns:2 document-twice:3",
+        ),
+        # Tags are names of files, of 100 characters at most, whatever their pattern.
+        *(
+            (f"1 Q0 d 1 1 {tag}\n", {"tag": ".*"}, "tag:1")
+            for tag in ("CON", "nul.x", "..", "a/b", "-o", ".a", "a.", "a" * 101)
+        ),
+        *((f"1 Q0 d 1 1 {tag}\n", {"tag": ".*"}, "") for tag in ("0", "1", "Run1", "a" * 100)),
+        # A pattern matches the whole id.
+        (
+            "1 Q0 ab1 1 3 t\n1 Q0 xab1 2 2 t\n1 Q0 ab1x 3 1 t\n1 Q0 cd 4 0 t\n",
+            {"document_pattern": "ab[0-9]|cd"},
+            "document-unknown:2 document-unknown:3",
+        ),
+        (SEMICOLONS, {"format": "ntcir"}, "id-blank:1 id-blank:2"),
+        (SEMICOLONS, {"format": "ntcir", "severities": {"id-blank": "off"}}, ""),
+        # Ranks that break ties are integers even where the rules ignore ranks.
+        *(
+            (f"1 Q0 d1 1 9 t\n1 Q0 d2 {rank} 8 t\n", TIES_BY_RANK, "rank:2")
+            for rank in ("2.0", "x", "-2")
+        ),
+        ("1 Q0 d1 1 9 t\n1 Q0 d2 0 8 t\n", TIES_BY_RANK, ""),
+        ("1 Q0 d1 1 9 t\n1 Q0 d2 x 8 t\n", TIES_BY_RANK | {"judging": {}}, ""),
+    ],
+)
+def test_each_rule_has_its_faults(
+    tmp_path: Path, text: str, rules: dict[str, Any], expected: str
+) -> None:
+    report = checked(tmp_path, text, replace(TASK, **rules))
+    shown = [f"{code}:{line}" + f"*{count}" * (count > 1) for code, line, count in found(report)]
+    assert shown == expected.split()
 
 
-def test_a_document_twice_names_the_first_line_also_when_its_topic_comes_again(
+def test_lines_without_a_rank_or_a_score_change_nothing_for_those_of_other_topics(
     tmp_path: Path,
 ) -> None:
-    text = "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 a 2 2 t\n1 Q0 a 3 1 t\n"
-    report = checked(tmp_path, text)
-    assert [(one.line, one.message) for one in report.faults] == [
-        (3, "document twice in one topic, first in line 1"),
-        (4, "document twice in one topic, first in line 1"),
-    ]
+    task = replace(TASK, rank="order", severities={"rank": "warning"})
+    first = "2 Q0 x 1 9 t\n1 Q0 a 1 9 t\n"
+    after = "1 Q0 b 2 8 t\n2 Q0 c 2 8 t\n1 Q0 d 3 7 t\n2 Q0 d 3 7 t\n1 Q0 e 4 7 t\n"
+    gone = "3 Q0 z 1 nan t\n2 Q0 a 1 5 t\n3 Q0 b 1 nan t\n1 Q0 c 1 5 t\n2 Q0 d 2 5 t\n"
+    for text, counts in (
+        (first + after, {"tied": 2}),
+        (first.replace(" 1 9 ", " one 9 ") + after, {"tied": 2, "rank": 2}),
+        (first.replace(" 9 ", " nine ") + after, {"tied": 2, "score": 2}),
+        (gone, {"tied": 2, "score": 2}),
+    ):
+        assert checked(tmp_path, text, task).counts() == counts
+
+
+def test_messages_name_what_contradicts(tmp_path: Path) -> None:
+    backwards = "".join(f"1 Q0 d{k} {rank} {9 - k} t\n" for k, rank in enumerate([1, 3, 2, 4, 4]))
+    for text, rules, options, message in (
+        (backwards, {"rank": "order"}, {}, "contradicts the scores in 1 place"),
+        (FIVE, {"tied": 0.1}, {}, "2 of 5 documents"),
+        ("1 Q0 d 1 1 Padua\n", {}, {"tag": "bm25"}, "'Padua' differs from the declared tag 'bm25'"),
+        ("1 Q0 d 1 1 Padua\n", {}, {"team": "padua"}, "'Padua' is the team's own id"),
+        ("1 Q0 a 1 3 t\n1 Q0 a 2 2 t\n", {}, {}, "first in line 1"),
+    ):
+        report = checked(tmp_path, text, replace(TASK, **rules), **options)
+        [fault] = report.faults
+        assert message in fault.message
 
 
 @pytest.mark.parametrize(
@@ -288,40 +333,6 @@ def test_ranks(tmp_path: Path, rank: str, reason: str | None) -> None:
     assert not checked(tmp_path, text, replace(TASK, rank="off")).faults
 
 
-def test_ranks_against_scores_are_counted_where_the_rules_look_at_their_order(
-    tmp_path: Path,
-) -> None:
-    text = "".join(f"1 Q0 d{k} {rank} {9 - k} t\n" for k, rank in enumerate([1, 3, 2, 4, 4]))
-    assert not checked(tmp_path, text).faults
-    report = checked(tmp_path, text, replace(TASK, rank="order"))
-    assert report.accepted
-    assert [one.message for one in report.faults] == [
-        "the rank column contradicts the scores in 1 place; scores decide"
-    ]
-
-
-def test_lines_without_a_rank_or_a_score_change_nothing_for_those_of_other_topics(
-    tmp_path: Path,
-) -> None:
-    task = replace(TASK, rank="order", severities={"rank": "warning"})
-    first = "2 Q0 x 1 9 t\n1 Q0 a 1 9 t\n"
-    after = "1 Q0 b 2 8 t\n2 Q0 c 2 8 t\n1 Q0 d 3 7 t\n2 Q0 d 3 7 t\n1 Q0 e 4 7 t\n"
-    assert checked(tmp_path, first + after, task).counts() == {"tied": 2}
-    unranked = first.replace(" 1 9 ", " one 9 ")
-    assert checked(tmp_path, unranked + after, task).counts() == {"tied": 2, "rank": 2}
-    unscored = first.replace(" 9 ", " nine ")
-    assert checked(tmp_path, unscored + after, task).counts() == {"tied": 2, "score": 2}
-    gone = "3 Q0 z 1 nan t\n2 Q0 a 1 5 t\n3 Q0 b 1 nan t\n1 Q0 c 1 5 t\n2 Q0 d 2 5 t\n"
-    assert checked(tmp_path, gone, task).counts() == {"tied": 2, "score": 2}
-
-
-def test_a_share_of_ties_is_compared_as_it_is_written(tmp_path: Path) -> None:
-    # 0.29 * 100 is a little less than 29 in floating point.
-    text = "".join(f"1 Q0 d{k} {k} {max(k, 28)} t\n" for k in range(100))
-    assert not checked(tmp_path, text, replace(TASK, tied=0.29)).faults
-    assert checked(tmp_path, text, replace(TASK, tied=0.28)).counts() == {"tied": 29}
-
-
 def test_ranks_against_scores_are_seen_across_ties_in_any_order_of_the_lines(
     tmp_path: Path,
 ) -> None:
@@ -330,17 +341,6 @@ def test_ranks_against_scores_are_seen_across_ties_in_any_order_of_the_lines(
     for order in permutations(lines):
         report = checked(tmp_path, "".join(order), replace(TASK, rank="order"))
         assert report.counts() == {"rank-order": 1, "tied": 4}
-
-
-def test_ties_are_a_warning_above_a_share(tmp_path: Path) -> None:
-    text = "1 Q0 a 1 3 t\n1 Q0 b 2 3 t\n1 Q0 c 3 2 t\n1 Q0 d 4 1 t\n2 Q0 a 1 3 t\n"
-    assert not checked(tmp_path, text, replace(TASK, tied=0.4)).faults
-    report = checked(tmp_path, text, replace(TASK, tied=0.39))
-    assert report.accepted
-    assert str(report.faults[0].message) == (
-        "2 of 5 documents share their score with another of the topic;"
-        " document ids decide their order"
-    )
 
 
 def test_too_many_too_few_and_missing(tmp_path: Path) -> None:
@@ -353,39 +353,13 @@ def test_too_many_too_few_and_missing(tmp_path: Path) -> None:
     )
     report = checked(tmp_path, text, task)
     said = {one.code: (one.line, one.severity, one.message) for one in report.faults}
-    assert said["too-many"] == (4, "error", "topic '1' has 3 documents, and may have 2")
-    assert said["too-few"] == (None, "warning", "topic '2' has 1 document of 2")
+    assert said["too-many"] == (4, "error", "topic '1' has 3 documents; the maximum is 2")
+    assert said["too-few"] == (None, "warning", "topic '2' has 1 document, fewer than 2")
     missing = said["topic-missing"][2]
     assert missing.startswith("no documents for topics '4', '5', '6'")
     assert missing.endswith("'28' and 3 more")
     every = checked(tmp_path, text, task, all_faults=True).faults
     assert next(one for one in every if one.code == "topic-missing").message.endswith(", 'x'")
-
-
-def test_what_stops_a_reader_cannot_be_turned_off_and_all_else_can(tmp_path: Path) -> None:
-    text = "1 Q0 a 1 x t/t\n1 Q0 a 2\n1 Q0 a b 2 t\n"
-    codes = ("columns", "score", "document-twice", "rank", "tag", "tag-changes")
-    task = replace(TASK, severities=dict.fromkeys(codes, "off"))
-    assert {one.code for one in checked(tmp_path, text, task).faults} == {
-        *("columns", "score", "document-twice")
-    }
-
-
-def test_tags_have_to_be_the_names_of_files_whatever_the_rules_say(tmp_path: Path) -> None:
-    task = replace(TASK, tag=".*")
-    for tag in ("CON", "nul.x", "..", "a/b", "-o", ".a", "a."):
-        report = checked(tmp_path, f"1 Q0 d 1 1 {tag}\n", task)
-        assert found(report) == [("tag", 1, 1)], tag
-    for tag in ("0", "1", "Run1"):
-        assert not checked(tmp_path, f"1 Q0 d 1 1 {tag}\n", task).faults
-
-
-def test_what_was_declared(tmp_path: Path) -> None:
-    report = checked(tmp_path, "\n1 Q0 d 1 1 Padua\n", tag="bm25", team="padua")
-    assert [(one.line, one.message) for one in report.faults] == [
-        (2, "tag 'Padua' where 'bm25' was declared"),
-        (2, "tag 'Padua' is the team's own id"),
-    ]
 
 
 def test_text_of_a_run_cannot_command_a_terminal(tmp_path: Path) -> None:
@@ -439,19 +413,19 @@ def test_a_file_that_is_not_there_is_no_fault_of_a_run(tmp_path: Path) -> None:
 
 def test_a_bomb_is_told_by_its_size_and_takes_no_memory(tmp_path: Path) -> None:
     bomb = gzip.compress(b"\0" * (200 << 20), 9)
-    task = replace(TASK, most_unpacked=1 << 20)
+    task = replace(TASK, max_decompressed_bytes=1 << 20)
     tracemalloc.start()
     report = checked(tmp_path, bomb, task)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert [one.message for one in report.faults] == [
-        "the unpacked file has more than 1,048,576 bytes"
+        "the decompressed file has more than 1,048,576 bytes"
     ]
     assert peak < 8 << 20
-    small = checked(tmp_path, "1 Q0 a 1 1 t\n", replace(TASK, most_bytes=12))
+    small = checked(tmp_path, "1 Q0 a 1 1 t\n", replace(TASK, max_bytes=12))
     assert [one.message for one in small.faults] == ["the file has more than 12 bytes"]
     assert checked(
-        tmp_path, "1 Q0 a 1 1 t\n", replace(TASK, most_bytes=13, most_unpacked=13)
+        tmp_path, "1 Q0 a 1 1 t\n", replace(TASK, max_bytes=13, max_decompressed_bytes=13)
     ).accepted
 
 
@@ -473,9 +447,9 @@ def test_a_line_without_an_end_is_not_read_to_its_end(
 def test_what_has_no_end_is_refused() -> None:
     report = check_run("/dev/zero", TASK)
     assert [one.code for one in report.faults] == ["size"]
-    small = check_run("/dev/zero", replace(TASK, most_unpacked=1 << 20))
+    small = check_run("/dev/zero", replace(TASK, max_decompressed_bytes=1 << 20))
     assert [one.message for one in small.faults] == [
-        "the unpacked file has more than 1,048,576 bytes"
+        "the decompressed file has more than 1,048,576 bytes"
     ]
 
 
@@ -548,20 +522,6 @@ def test_first_words_of_a_list_count_in_whatever_form_it_comes(tmp_path: Path) -
         assert found(report) == [("document-unknown", 3, 1)]
 
 
-def test_patterns_have_to_match_the_whole_id(tmp_path: Path) -> None:
-    text = "1 Q0 ab1 1 3 t\n1 Q0 xab1 2 2 t\n1 Q0 ab1x 3 1 t\n1 Q0 cd 4 0 t\n"
-    task = replace(TASK, document_pattern="ab[0-9]|cd")
-    assert found(checked(tmp_path, text, task)) == [
-        *(("document-unknown", line, 1) for line in (2, 3))
-    ]
-
-
-def test_a_tag_that_is_too_long_is_a_fault_whatever_its_pattern(tmp_path: Path) -> None:
-    task = replace(TASK, tag="a*")
-    for length, faults in ((100, []), (101, [("tag", 1, 1)])):
-        assert found(checked(tmp_path, f"1 Q0 d 1 1 {'a' * length}\n", task)) == faults
-
-
 def test_a_pattern_that_does_not_compile_is_an_error_of_the_rules(tmp_path: Path) -> None:
     for task in (replace(TASK, tag="(a"), replace(TASK, document_pattern="(a")):
         with pytest.raises(cf.InputError, match=r"pattern '\(a' does not compile: unclosed group$"):
@@ -574,7 +534,7 @@ def test_excluded_documents_are_those_of_pairs_or_of_judgments(tmp_path: Path) -
         task = replace(TASK, exclude=listed(tmp_path, "exclude", "", "3 b", row))
         report = checked(tmp_path, text, task)
         assert found(report) == [("document-excluded", 1, 1)], row
-        assert report.faults[0].message == "document 'a' is not to be retrieved for topic '1'"
+        assert report.faults[0].message == "document 'a' is excluded for topic '1'"
     task = replace(TASK, exclude=listed(tmp_path, "exclude", "1 a", "1 0 a"))
     with pytest.raises(cf.InputError, match="exclude:2: 3 columns where a line has 2"):
         checked(tmp_path, text, task)
@@ -591,23 +551,3 @@ def test_ids_with_blanks_are_refused_for_one_reason(tmp_path: Path, doc: str) ->
     report = cf.check(tmp_path / "qrels", [tmp_path / "a.run"]).files[1]
     assert {one.code for one in report.faults} == {"judged"}
     assert cf.read_run(tmp_path / "a.run").docs.to_list() == ["d1", doc]
-
-
-def test_ids_with_blanks_between_semicolons(tmp_path: Path) -> None:
-    ntcir = replace(TASK, format="ntcir")
-    text = "1;Q0;d 1;1;9;gam\nt 1;Q0;d2;1;9;gam\n"
-    assert found(checked(tmp_path, text, ntcir)) == [("id-blank", 1, 1), ("id-blank", 2, 1)]
-    assert checked(tmp_path, text, replace(ntcir, severities={"id-blank": "off"})).accepted
-
-
-def test_ranks_that_decide_are_integers_whatever_the_rules_say_of_ranks(tmp_path: Path) -> None:
-    text = "1 Q0 d1 1 9 gam\n1 Q0 d2 {} 8 gam\n"
-    rules = replace(TASK, rank="off", severities={"rank": "off"})
-    decided = replace(rules, judging={"ties": "rank"})
-    for rank in ("2.0", "x", "-2"):
-        assert checked(tmp_path, text.format(rank), rules).accepted
-        report = checked(tmp_path, text.format(rank), decided)
-        assert [(one.code, one.line, one.severity) for one in report.faults] == [
-            ("rank", 2, "error")
-        ]
-    assert checked(tmp_path, text.format(0), decided).accepted

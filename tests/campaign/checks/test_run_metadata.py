@@ -33,20 +33,20 @@ def test_what_the_task_asks_for(tmp_path: Path) -> None:
         (
             "metadata-missing",
             None,
-            "ir_metadata: there is none; wanted are tag, actor.team, method.name",
+            "ir_metadata: missing; required keys: tag, actor.team, method.name",
         )
     ]
     assert faults(tmp_path, "tag: b\nactor: {team: [t]}\nmethod: {name: ENTER_VALUE_HERE}") == [
         ("metadata-placeholder", 1, "ir_metadata: method.name is still 'ENTER_VALUE_HERE'"),
         ("metadata-type", 1, "ir_metadata: actor.team is a list where text is wanted"),
-        ("metadata-tag", 1, "ir_metadata: tag 'b', and the run has 'a'"),
+        ("metadata-tag", 1, "ir_metadata: tag is 'b', but the run has the tag 'a'"),
     ]
     found = faults(tmp_path, "tag: a\nmethod: {name: n}\ntag: a")
     assert [(code, message) for code, _, message in found] == [
         ("metadata-missing", "ir_metadata: actor.team is missing"),
         (
             "metadata-twice",
-            "ir_metadata: line 4: 'tag' is twice in one mapping; the last one counts",
+            "ir_metadata: line 4: 'tag' occurs twice in one mapping; the last one counts",
         ),
     ]
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.campaign.checks.report import Fault
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
     ACCEPTED,
@@ -63,12 +63,12 @@ def run_text(tag: str, seed: int, good: float, docs: int = 15) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def make_campaign(folder: Path, *, actor: str = "canary-actor") -> Opened:
+def make_campaign(folder: Path, *, actor: str = "canary-actor") -> OpenedCampaign:
     """Three teams with five accepted runs, and one of each other state."""
     rules = folder.parent / f"{folder.name}.toml"
     rules.write_text(RULES)
     create_folder(folder, rules, actor)
-    opened = Opened(folder, actor=actor, clock=lambda: CLOCK)
+    opened = OpenedCampaign(folder, actor=actor, clock=lambda: CLOCK)
     with opened.registry.change("team") as tx:
         for number, (id, name) in enumerate(TEAMS.items()):
             contact = f"canary-contact-{number}@example.org"
@@ -90,7 +90,12 @@ def make_campaign(folder: Path, *, actor: str = "canary-actor") -> Opened:
 
 
 def submit(
-    opened: Opened, team: str, tag: str, state: str = ACCEPTED, type: str = "", number: int = 0
+    opened: OpenedCampaign,
+    team: str,
+    tag: str,
+    state: str = ACCEPTED,
+    type: str = "",
+    number: int = 0,
 ) -> Submission:
     text = run_text(tag, number, 0.1 * number)
     sha256, size = records.put(opened.folder, lzma.compress(text) if number % 2 else text)
@@ -122,7 +127,7 @@ def submit(
     return made
 
 
-def add_judgments(opened: Opened, version: str, seed: int, doc: str = "doc") -> Judgments:
+def add_judgments(opened: OpenedCampaign, version: str, seed: int, doc: str = "doc") -> Judgments:
     random = np.random.default_rng(seed)
     lines = [
         f"{topic} 0 {doc}{k:02} {int(random.random() < 0.8) + int(k < 3)}"
@@ -137,7 +142,7 @@ def add_judgments(opened: Opened, version: str, seed: int, doc: str = "doc") -> 
         return tx.insert(record)
 
 
-def embargo(opened: Opened, team: str, until: str) -> None:
+def embargo(opened: OpenedCampaign, team: str, until: str) -> None:
     with opened.registry.change("team", team) as tx:
         found = tx.team(team)
         assert found is not None
@@ -153,7 +158,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def everything(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Every byte of a release, the names of its files, and what is packed in them."""
+    """Every byte of a release, the names of its files, and what is compressed in them."""
     for name, data in contents(folder).items():
         yield name, name.encode()
         yield name, data

@@ -19,7 +19,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.files import file_sha256
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.publishing import payload
 from cranfield.campaign.publishing.bag import validate
 from cranfield.campaign.publishing.payload import disclosed
@@ -47,7 +47,7 @@ TAGS = ("Dense_1", "bm25-a", "bm25rm3", "dense.2", "tut-late")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Opened:
+def made(tmp_path_factory: pytest.TempPathFactory) -> OpenedCampaign:
     """A campaign with three releases: as it is, anonymous, and scores only."""
     opened = make_campaign(tmp_path_factory.mktemp("canary-folder") / "canary-news")
     add_judgments(opened, "2", 1, doc="canarydoc")
@@ -58,12 +58,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Opened:
 
 
 @pytest.fixture
-def named(made: Opened) -> Path:
+def named(made: OpenedCampaign) -> Path:
     return made.folder / "releases/adhoc-1"
 
 
 @pytest.fixture
-def anonymous(made: Opened) -> Path:
+def anonymous(made: OpenedCampaign) -> Path:
     return made.folder / "releases/adhoc-2"
 
 
@@ -79,13 +79,13 @@ def test_what_is_in_it(named: Path) -> None:
     assert found == of_runs | expected | bag
 
 
-def test_scores_only(made: Opened, named: Path) -> None:
+def test_scores_only(made: OpenedCampaign, named: Path) -> None:
     left = set(contents(made.folder / "releases/adhoc-3"))
     gone = {name for name in contents(named) if name.startswith("data/runs/")}
     assert set(contents(named)) - left == gone | {"data/judgments.txt"}
 
 
-def test_it_is_a_bag_and_registered(made: Opened, named: Path) -> None:
+def test_it_is_a_bag_and_registered(made: OpenedCampaign, named: Path) -> None:
     first, *_ = made.registry.releases()
     assert validate(named) == []
     assert (first.id, first.task, first.judgments, first.state) == (
@@ -99,7 +99,7 @@ def test_it_is_a_bag_and_registered(made: Opened, named: Path) -> None:
     assert first.created == "2026-11-20T12:00:00Z"
 
 
-def test_runs_are_those_that_were_handed_in(made: Opened, named: Path) -> None:
+def test_runs_are_those_that_were_handed_in(made: OpenedCampaign, named: Path) -> None:
     table = pl.read_csv(named / "data/runs.csv", infer_schema=False)
     assert table["tag"].to_list() == list(TAGS)
     for run in made.registry.submissions("adhoc"):
@@ -123,7 +123,7 @@ def test_runs_are_those_that_were_handed_in(made: Opened, named: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_scores_are_those_of_the_released_files(made: Opened, number: int) -> None:
+def test_scores_are_those_of_the_released_files(made: OpenedCampaign, number: int) -> None:
     """Whoever evaluates the runs of a release by its judgments finds the numbers of its tables."""
     data = made.folder / f"releases/adhoc-{number}/data"
     ev = cf.evaluate(str(data / "runs/*.xz"), data / "judgments.txt", ["nDCG@10", "P@5"])
@@ -149,20 +149,20 @@ def test_scores_are_those_of_the_released_files(made: Opened, number: int) -> No
     )
 
 
-def test_sheets_are_those_of_the_released_names(made: Opened) -> None:
+def test_sheets_are_those_of_the_released_names(made: OpenedCampaign) -> None:
     for number in (1, 2):
         data = made.folder / f"releases/adhoc-{number}/data"
         tags = pl.read_csv(data / "runs.csv")["tag"].to_list()
         for tag in tags:
             sheet = Sheet.from_json((data / f"sheets/{tag}.json").read_text())
             assert sheet.tag == tag
-            assert set(sheet.sure.names or ()) <= set(tags) - {tag}
+            assert set(sheet.comparison.names or ()) <= set(tags) - {tag}
             assert sheet.warnings == ()
             assert ("team: " in sheet.metadata) is (number == 1)
             assert "mail" not in sheet.metadata
 
 
-def test_nothing_private_is_in_any_of_them(made: Opened) -> None:
+def test_nothing_private_is_in_any_of_them(made: OpenedCampaign) -> None:
     """The canaries are there to be found: in the campaign's folder."""
     for number in (1, 2, 3):
         found = hits(
@@ -175,7 +175,7 @@ def test_nothing_private_is_in_any_of_them(made: Opened) -> None:
         assert word in registry
 
 
-def test_an_anonymous_one_names_nobody(made: Opened, anonymous: Path) -> None:
+def test_an_anonymous_one_names_nobody(made: OpenedCampaign, anonymous: Path) -> None:
     words = (*TEAMS, *TEAMS.values(), *TAGS, "secret sauce", "markup", "Padova")
     hashes = [run.object for run in made.registry.submissions()]
     assert hits(anonymous, *words, *hashes, "2026-08-0") == []
@@ -193,7 +193,7 @@ def test_the_order_of_hidden_teams_is_drawn(tmp_path: Path) -> None:
     runs = opened.registry.submissions("adhoc")
     task = opened.rules.task()
 
-    def order(opened: Opened, seed: int) -> tuple[int, ...]:
+    def order(opened: OpenedCampaign, seed: int) -> tuple[int, ...]:
         shown = disclosed(runs, set(TEAMS), task, _secret(opened, seed), {})
         return tuple(one.kept.id for one in shown)
 
@@ -208,9 +208,9 @@ def test_the_order_of_hidden_teams_is_drawn(tmp_path: Path) -> None:
     assert tags.is_sorted()
 
 
-def test_the_same_bytes_wherever_they_are_made(made: Opened, tmp_path: Path) -> None:
+def test_the_same_bytes_wherever_they_are_made(made: OpenedCampaign, tmp_path: Path) -> None:
     """Again, and in another folder, time zone, umask, with other hashes and threads."""
-    again = Opened(made.folder, clock=lambda: CLOCK)
+    again = OpenedCampaign(made.folder, clock=lambda: CLOCK)
     wanted = {
         "judgments='1', date='2026-11-20', note='A *note*'": made.folder / "releases/adhoc-1",
         "judgments='1', anonymous=True, seed=3": made.folder / "releases/adhoc-2",
@@ -225,9 +225,9 @@ def test_the_same_bytes_wherever_they_are_made(made: Opened, tmp_path: Path) -> 
     calls = "; ".join(f"print(release(opened, {options}).path)" for options in wanted)
     code = (
         "import os; os.umask(0o077)\n"
-        "from cranfield.campaign.opened import Opened\n"
+        "from cranfield.campaign.opened import OpenedCampaign\n"
         "from cranfield.campaign.publishing.releasing import release\n"
-        f"opened = Opened({str(copy)!r}, actor='somebody'); {calls}"
+        f"opened = OpenedCampaign({str(copy)!r}, actor='somebody'); {calls}"
     )
     others = {
         "PYTHONPATH": str(ROOT / "src"),
@@ -296,7 +296,7 @@ def test_a_run_that_goes_before_it_is_scored_stops_it_too(
     opened = make_campaign(tmp_path / "news")
     real = scoring.scored
 
-    def late(opened: Opened, task: str, **options: Any) -> Evaluation:
+    def late(opened: OpenedCampaign, task: str, **options: Any) -> Evaluation:
         with opened.registry.change("withdraw") as tx:
             tx.update(replace(tx.submissions()[0], state=WITHDRAWN))
         return real(opened, task, **options)
@@ -329,15 +329,17 @@ def test_what_is_written_is_private_in_the_campaign(named: Path) -> None:
         ({"date": "yesterday"}, "date must be a day such as 2026-11-20"),
         ({"seed": -1}, "seed"),
         ({"seed": 3, "date": "2030-01-01"}, "seed requires a team that is not named, got 3"),
-        ({"task": "other"}, "there is no task 'other'"),
+        ({"task": "other"}, "unknown task 'other'"),
     ],
 )
-def test_what_is_refused(made: Opened, options: dict[str, object], message: str) -> None:
+def test_what_is_refused(made: OpenedCampaign, options: dict[str, object], message: str) -> None:
     with pytest.raises(CranfieldError, match=message):
         release(made, **options)  # type: ignore[arg-type]
 
 
-def test_the_readme_says_what_is_not_there(made: Opened, named: Path, anonymous: Path) -> None:
+def test_the_readme_says_what_is_not_there(
+    made: OpenedCampaign, named: Path, anonymous: Path
+) -> None:
     text = (named / "data/README.md").read_text("utf-8")
     for word in ("CC BY 4.0", "A \\*note\\*", "contacts of teams", "2026-11-20", "sha256sum -c"):
         assert word in text
@@ -372,13 +374,13 @@ def test_retracting_leaves_it_as_it_is(tmp_path: Path) -> None:
     [record] = opened.registry.releases()
     assert (record.state, record.reason) == ("retracted", "A judge was paid.")
     assert record.retraction == file_sha256(note)
-    with pytest.raises(PolicyError, match="retracted already"):
+    with pytest.raises(PolicyError, match="already retracted"):
         retract(opened, "adhoc-1", "again")
     assert release(opened).id == "adhoc-2"
 
 
 def test_every_form_is_looked_into(named: Path) -> None:
-    """The search itself finds what is packed."""
+    """The search itself finds what is compressed."""
     names = [name for name, _ in everything(named)]
     assert names.count("data/runs/tut-late.run.xz") == 3
     assert ("data/scores/scores.parquet", "tut-late") in hits(named, "tut-late")

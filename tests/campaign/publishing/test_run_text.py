@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.campaign.publishing.payload import packed, released_text
+from cranfield.campaign.publishing.payload import compressed, released_text
 from cranfield.sources.values import integer_in
 
 LINES = b"1 Q0 d1 1 9.50 mine\n1\tq0  d2 2 1e-3 mine\r\n\n  2 0 d1 first .5 mine"
@@ -35,16 +35,23 @@ def test_lines_stay_as_they_are(head: bytes, pack: type[bytes]) -> None:
     assert released_text(pack(head + LINES)) == LINES
 
 
-def test_comments_between_lines_are_left_out() -> None:
-    lines = LINES.splitlines(keepends=True)
-    assert released_text(lines[0] + b"  # /home/me\n" + b"".join(lines[1:])) == LINES
-    assert released_text(LINES + b"\n#end") == LINES + b"\n"
+FIRST, *OTHERS = LINES.splitlines(keepends=True)
 
 
-def test_a_run_without_a_name_keeps_topics_documents_ranks_and_scores() -> None:
-    assert released_text(HEADER + LINES, "team07-2") == (
-        b"1 Q0 d1 1 9.50 team07-2\n1 Q0 d2 2 1e-3 team07-2\n2 Q0 d1 0 .5 team07-2\n"
-    )
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        (FIRST + b"  # /home/me\n" + b"".join(OTHERS), None, LINES),
+        (LINES + b"\n#end", None, LINES + b"\n"),
+        (b"# a@b.c\r1 Q0 d1 1 9 gam\r# a@b.c", None, b"1 Q0 d1 1 9 gam\n"),
+        (b"1\tQ0\td 4\t1\t9\tgam padua\n", "t1", b"1\tQ0\td 4\t1\t9\tt1\n"),
+        (HEADER + LINES, "t1", b"1 Q0 d1 1 9.50 t1\n1 Q0 d2 2 1e-3 t1\n2 Q0 d1 0 .5 t1\n"),
+    ],
+)
+def test_comments_and_names_are_removed_and_nothing_else(
+    text: bytes, name: str | None, expected: bytes
+) -> None:
+    assert released_text(text, name) == expected
 
 
 @pytest.mark.parametrize(
@@ -71,19 +78,9 @@ def test_runs_between_semicolons_are_released_between_semicolons(tmp_path: Path)
     assert a.to_polars().equals(b.to_polars())
 
 
-def test_an_id_with_a_blank_stays_between_tabs() -> None:
-    text = b"1\tQ0\td 4\t1\t9\tgam padua\n"
-    assert released_text(text, "team1-1") == b"1\tQ0\td 4\t1\t9\tteam1-1\n"
-
-
 def test_a_line_that_cannot_be_read_is_not_released_without_a_name() -> None:
     with pytest.raises(cf.InputError, match="the run:2: 7 columns"):
         released_text(b"1 Q0 d1 1 9 gam\n1 Q0 d2 2 8 gam padua\n", "team1-1")
-
-
-def test_comments_between_carriage_returns_are_left_out() -> None:
-    text = b"# a@b.c\r1 Q0 d1 1 9 gam\r# a@b.c\r1 Q0 d2 2 8 gam"
-    assert released_text(text) == b"1 Q0 d1 1 9 gam\n1 Q0 d2 2 8 gam"
 
 
 WORD = st.from_regex(r"[!-~]{1,8}", fullmatch=True).filter(lambda word: not word.startswith("#"))
@@ -104,11 +101,8 @@ def test_each_line_says_the_same(rows: list[tuple[str, ...]], end: str) -> None:
 
 def test_the_same_rankings_are_read(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(LINES)
-    (tmp_path / "b.xz").write_bytes(packed(released_text(LINES, "team07-2")))
+    (tmp_path / "b.xz").write_bytes(compressed(released_text(LINES, "team07-2")))
     a, b = (cf.read_run(tmp_path / name).to_polars() for name in ("a", "b.xz"))
     assert a.equals(b)
-
-
-def test_packing_has_no_time_and_is_unpacked_by_others() -> None:
-    assert packed(LINES) == packed(LINES)
-    assert lzma.decompress(packed(LINES)) == LINES
+    assert compressed(LINES) == compressed(LINES)
+    assert lzma.decompress(compressed(LINES)) == LINES

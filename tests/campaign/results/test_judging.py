@@ -19,9 +19,9 @@ def test_a_version_never_changes(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     judged(campaign, QRELS)
     (tmp_path / "other").write_text(QRELS.replace("x 1", "x 0"))
-    with pytest.raises(PolicyError, match="version '1' is there, and versions never change"):
+    with pytest.raises(PolicyError, match="version '1' already exists"):
         campaign.add_judgments(tmp_path / "other", version="1")
-    with pytest.warns(CranfieldWarning, match="version '1' has the same bytes: nothing is added"):
+    with pytest.warns(CranfieldWarning, match="version '1' has the same bytes; nothing was added"):
         again = campaign.add_judgments(tmp_path / "qrels-1.txt", version="1")
     assert campaign.registry.judgments("adhoc") == (again,)
     with pytest.warns(CranfieldWarning, match="version '1' has the same bytes$"):
@@ -37,7 +37,7 @@ def test_topics_that_do_not_fit_are_said_and_do_not_count(tmp_path: Path) -> Non
     with pytest.warns(CranfieldWarning) as told:
         campaign.add_judgments(tmp_path / "qrels", version="1")
     assert [str(one.message) for one in told] == [
-        "1 topic of the judgments is none of the task's, and does not count: 'q9'",
+        "1 topic of the judgments is not in the task and is ignored: 'q9'",
         "3 topics of the task have no judgments: 'q2', 'q3', 'q4'",
     ]
     handed_in(campaign, "a", RUN)
@@ -47,15 +47,15 @@ def test_topics_that_do_not_fit_are_said_and_do_not_count(tmp_path: Path) -> Non
 def test_what_cannot_be_judgments_is_refused(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     (tmp_path / "foreign").write_text("q9 0 x 1\n")
-    with pytest.raises(InputError, match="no topic of task 'adhoc' is judged"):
+    with pytest.raises(InputError, match="the judgments have no topic of task 'adhoc'"):
         campaign.add_judgments(tmp_path / "foreign", version="1")
     (tmp_path / "bad").write_text("q1 0 x one\n")
     with pytest.raises(InputError, match="bad:1: grade 'one' is not an integer"):
         campaign.add_judgments(tmp_path / "bad", version="1")
     (tmp_path / "good.csv").write_text("topic,doc,grade\nq1,x,1\n")
-    with pytest.raises(InputError, match="are lines of text, not .csv"):
+    with pytest.raises(InputError, match="must be lines of text, got .csv"):
         campaign.add_judgments(tmp_path / "good.csv", version="1")
-    with pytest.raises(PolicyError, match="version '../1' is no name"):
+    with pytest.raises(PolicyError, match="version must be a valid file name"):
         campaign.add_judgments(tmp_path / "bad", version="../1")
     assert campaign.registry.judgments("adhoc") == ()
     assert not any((campaign.folder / "objects").iterdir())
@@ -141,7 +141,7 @@ def test_messages_about_a_stored_run_name_its_tag_and_its_file(tmp_path: Path) -
 def test_judgments_with_blanks_are_refused_as_runs_are(tmp_path: Path) -> None:
     text = "q1;x;L1\nq1;d 4;L1\nq2;x;L0\nq3;x;L0\nq4;x;L0\n"
     (tmp_path / "qrels").write_text(text)
-    with pytest.raises(InputError, match="a topic or document holds a blank") as caught:
+    with pytest.raises(InputError, match="a topic or document contains a blank") as caught:
         made(tmp_path / "c").add_judgments(tmp_path / "qrels", version="1")
     assert (caught.value.line, caught.value.topic, caught.value.doc) == (2, "q1", "d 4")
     campaign = made(tmp_path / "d", rules=RULES + 'severities = {id-blank = "off"}\n')

@@ -11,7 +11,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning
 from cranfield.campaign.results import leaderboard as module
-from cranfield.campaign.results.leaderboard import board, leaderboard
+from cranfield.campaign.results.leaderboard import leaderboard, task_leaderboard
 from tests.campaign.results.made import handed_in, judged, made
 from tests.campaign.results.test_scoring import qrels, rankings
 
@@ -26,7 +26,7 @@ def campaign(tmp_path: Path) -> cf.campaign.Campaign:
 
 
 def test_a_board_says_what_evaluate_and_compare_say(campaign: cf.campaign.Campaign) -> None:
-    found = board(campaign)
+    found = task_leaderboard(campaign)
     ev = campaign.score()
     compared = cf.compare(ev["AP"])
     frame = found.to_polars()
@@ -36,16 +36,16 @@ def test_a_board_says_what_evaluate_and_compare_say(campaign: cf.campaign.Campai
     for row in frame.iter_rows(named=True):
         k = ev.systems.index(row["tag"])
         assert row["AP"] == means[row["tag"]]
-        assert row["place"] == 1 + sum(other > row["AP"] for other in means.values())
+        assert row["rank"] == 1 + sum(other > row["AP"] for other in means.values())
         assert (row["groups"], row["low"], row["high"]) == (letters[row["tag"]], low[k], high[k])
         covered = ev.coverage.systems[k]
         assert row["unjudged@10"] == covered.unjudged_10 / covered.retrieved_10
         assert row["late"] == (row["tag"] == "b")
     # The first and the last run have the same ranking, and share a place.
-    places = dict(frame.select("tag", "place").rows())
+    places = dict(frame.select("tag", "rank").rows())
     assert places["a"] == places["d"]
-    assert frame["place"].is_sorted()
-    assert found.remarks == (*found.notes, cf.meaning(compared).first_line)
+    assert frame["rank"].is_sorted()
+    assert found.remarks == (*found.notes, cf.meaningfulness(compared).first_line)
 
 
 @pytest.mark.parametrize("measure", ["GMAP", "NumRelRet"])
@@ -58,7 +58,7 @@ def test_limits_are_of_the_statistic_of_the_measure(measure: str) -> None:
     overall = ev[measure].overall()
     first = int(np.argmax(overall))
     name = {"GMAP": "geometric mean", "NumRelRet": "sum"}[measure]
-    assert any(f"low, high: {name} of the first run" in note for note in found.notes)
+    assert any(f"{name} of the first run" in note for note in found.notes)
     for k, (_, _, low, high) in enumerate(found.frame.iter_rows()):
         if k == first:
             np.testing.assert_allclose([low, high], overall[first], rtol=1e-12)
@@ -77,17 +77,17 @@ def test_limits_are_of_the_statistic_of_the_measure(measure: str) -> None:
 
 def test_both_ways_to_a_board_are_the_same(campaign: cf.campaign.Campaign) -> None:
     made_of = leaderboard(campaign.score(), campaign.submissions())
-    found = board(campaign)
+    found = task_leaderboard(campaign)
     assert found.to_polars().equals(made_of.to_polars())
     assert (found.notes, found.remarks) == (made_of.notes, made_of.remarks)
     assert str(found) == str(replace(made_of, task="adhoc"))
-    assert str(made_of).startswith("Board: 4 runs\n")
+    assert str(made_of).startswith("Leaderboard: 4 runs\n")
     assert repr(found) == "Leaderboard(4 runs: AP, nDCG@10, P@5)"
 
 
 def test_columns_are_called_by_text_forms(campaign: cf.campaign.Campaign) -> None:
     scores = campaign.score(measures=["bpref"])
-    frame = board(campaign, measures=["bpref"]).to_polars()
+    frame = task_leaderboard(campaign, measures=["bpref"]).to_polars()
     [name] = map(str, scores.measures)
     assert name in frame.columns
     assert leaderboard(scores, campaign.submissions()).to_polars().equals(frame)
@@ -96,37 +96,47 @@ def test_columns_are_called_by_text_forms(campaign: cf.campaign.Campaign) -> Non
 def test_groups_are_found_once(
     campaign: cf.campaign.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = board(campaign)
+    first = task_leaderboard(campaign)
     files = [campaign.folder / one.path for one in campaign.registry.score_files("adhoc")]
     monkeypatch.setattr(module, "separation", None)
-    assert board(campaign).to_polars().equals(first.to_polars())
+    assert task_leaderboard(campaign).to_polars().equals(first.to_polars())
     monkeypatch.undo()
     files[-1].write_bytes(b"")
     with pytest.warns(CranfieldWarning, match="is damaged: what it held is computed again"):
-        assert board(campaign).to_polars().equals(first.to_polars())
+        assert task_leaderboard(campaign).to_polars().equals(first.to_polars())
     assert campaign.verify().ok
 
 
 def test_a_large_board_has_no_groups(campaign: cf.campaign.Campaign) -> None:
-    found = board(campaign, most=3)
+    found = task_leaderboard(campaign, max_runs=3)
     assert found.separation is None
     assert found.to_polars()["groups"].null_count() == 4
-    assert found.notes == ("runs are not compared: there are 4, and up to 3 are",)
-    shown = str(replace(found, task="News").tables(most=2)[0])
-    assert shown.startswith("Board of News: 4 runs\n")
+    assert found.notes == ("runs are not compared: 4 runs exceed the maximum of 3",)
+    shown = str(replace(found, task="News").tables(max_runs=2)[0])
+    assert shown.startswith("Leaderboard of News: 4 runs\n")
     assert "the first 2 of 4 runs are shown" in shown
 
 
 def test_where_low_scores_are_good_they_stand_first(campaign: cf.campaign.Campaign) -> None:
-    found = board(campaign, measures=["Unjudged@10"]).to_polars()
+    found = task_leaderboard(campaign, measures=["Unjudged@10"]).to_polars()
     assert found["Unjudged@10"].is_sorted()
-    assert found["place"][0] == 1
+    assert found["rank"][0] == 1
 
 
 def test_one_run_is_a_board_of_its_own(tmp_path: Path) -> None:
     alone = made(tmp_path / "alone")
     judged(alone, qrels())
     handed_in(alone, "a", rankings(0))
-    found = board(alone)
-    assert found.to_polars().select("place", "groups").rows() == [(1, None)]
+    found = task_leaderboard(alone)
+    assert found.to_polars().select("rank", "groups").rows() == [(1, None)]
     assert np.isfinite(found.to_polars()["AP"][0])
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_missing_scores_are_never_good_ones(lower: bool) -> None:
+    values = np.random.default_rng(0).uniform(1, 2, size=(20, 3))
+    values[:10, 2] = np.nan
+    scores = cf.Scores(values, tuple(map(str, range(20))), ("a", "b", "gaps"), "x", "mean")
+    found = module.compared(scores.with_direction(lower_is_better=lower))
+    assert found.topics == (10 if lower else 20)
+    assert lower or found.systems[found.order[-1]] == "gaps"

@@ -15,7 +15,7 @@ import cranfield as cf
 from cranfield.campaign.campaign_folder import pack
 from cranfield.campaign.checks.checking import check_run
 from cranfield.campaign.checks.report import CODES, UNREADABLE
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.rules.reading import read_rules, rules_sha256, rules_text
 from cranfield.campaign.rules.task_rules import (
     MetadataRules,
@@ -46,14 +46,14 @@ fewer_than_max = "warning"
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Opened:
+def opened(tmp_path: Path) -> OpenedCampaign:
     folder = tmp_path / "campaign"
     (folder / "topics").mkdir(parents=True)
     (folder / "topics" / "adhoc.xml").write_text('<ts>\\n<topic number="1"/>\\n</ts>')
     (folder / "docs.txt").write_text("d1\nd2\n")
     (folder / "qrels.txt").write_text("CANARY")
     (folder / "campaign.toml").write_text(TOML)
-    return Opened(folder)
+    return OpenedCampaign(folder)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -61,7 +61,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-def test_a_pack_has_the_same_rules_and_lists(opened: Opened, tmp_path: Path) -> None:
+def test_a_pack_has_the_same_rules_and_lists(opened: OpenedCampaign, tmp_path: Path) -> None:
     made = pack(opened, tmp_path / "pack")
     files = contents(made)
     assert set(files) == {"rules.toml", "README.md", "topics/adhoc.xml", "docs.txt"}
@@ -83,7 +83,7 @@ def test_a_pack_has_the_same_rules_and_lists(opened: Opened, tmp_path: Path) -> 
 
 
 def test_a_check_by_the_pack_says_what_the_organisers_check_says(
-    opened: Opened, tmp_path: Path
+    opened: OpenedCampaign, tmp_path: Path
 ) -> None:
     made = read_rules(pack(opened, tmp_path / "pack"))
     run = tmp_path / "a.run"
@@ -93,47 +93,40 @@ def test_a_check_by_the_pack_says_what_the_organisers_check_says(
         assert not check_run(run, made.task(name)).accepted
 
 
-def test_a_pack_is_made_whole_or_not_at_all(opened: Opened, tmp_path: Path) -> None:
+def test_a_pack_is_made_whole_or_not_at_all(opened: OpenedCampaign, tmp_path: Path) -> None:
     place = tmp_path / "pack"
     (opened.folder / "docs.txt").rename(opened.folder / "README.md")
     text = TOML.replace('"docs.txt"', '"README.md"')
     (opened.folder / "campaign.toml").write_text(text)
-    with pytest.raises(cf.InputError, match=r"README\.md.* has a file of its own"):
-        pack(Opened(opened.folder), place)
+    with pytest.raises(cf.InputError, match=r"README\.md.* writes itself"):
+        pack(OpenedCampaign(opened.folder), place)
     (opened.folder / "campaign.toml").write_text(text.replace('"README.md"', '"topics/adhoc.xml"'))
     (opened.folder / "topics" / "adhoc.xml").write_text("<ts>\n</ts>")
     with pytest.raises(cf.InputError, match=r"tasks\.adhoc\.topics: adhoc\.xml: has no topics"):
-        pack(Opened(opened.folder), place)
+        pack(OpenedCampaign(opened.folder), place)
     assert {path.name for path in tmp_path.iterdir()} == {"campaign"}
     (opened.folder / "topics" / "adhoc.xml").write_text('<ts>\n<topic number="1"/>\n</ts>')
     place.mkdir()
     (place / "mine").write_text("x")
     with pytest.raises(cf.PolicyError, match="is there already, and is no empty folder"):
-        pack(Opened(opened.folder), place)
+        pack(OpenedCampaign(opened.folder), place)
     assert contents(place) == {"mine": b"x"}
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("key", "message"),
     [
-        ("[tasks.small]", '[tasks.small]\nmeasures = ["AP", "APP"]', "tasks.small.measures: "),
-        (
-            "[tasks.small]",
-            '[tasks.small]\njudging = {ties = "no"}',
-            "tasks.small.judging: unknown ties 'no'",
-        ),
-        (
-            "[tasks.small]",
-            '[tasks.small]\ntag = "[a-"',
-            r"tasks.small.tag: pattern '\[a-' does not compile: unclosed character class$",
-        ),
+        ('measures = ["AP", "APP"]', "measures: .*APP"),
+        ('judging = {ties = "no"}', "judging: unknown ties 'no'"),
+        ('tag = "[a-"', r"tag: pattern '\[a-' .*unclosed"),
     ],
 )
 def test_what_opening_leaves_unread_is_checked(
-    opened: Opened, tmp_path: Path, old: str, new: str, message: str
+    opened: OpenedCampaign, tmp_path: Path, key: str, message: str
 ) -> None:
-    (opened.folder / "campaign.toml").write_text(TOML.replace(old, new))
-    with pytest.raises(cf.InputError, match=r"^campaign\.toml:13: " + message):
+    text = TOML.replace("[tasks.small]", f"[tasks.small]\n{key}")
+    (opened.folder / "campaign.toml").write_text(text)
+    with pytest.raises(cf.InputError, match=rf"^campaign\.toml:13: tasks\.small\.{message}"):
         pack(opened, tmp_path / "pack")
 
 
@@ -169,8 +162,8 @@ tasks = st.builds(
     late=st.sampled_from(["mark", "refuse"]),
     runs_per_team=st.none() | whole,
     runs_per_day=st.none() | whole,
-    most_bytes=whole,
-    most_unpacked=whole,
+    max_bytes=whole,
+    max_decompressed_bytes=whole,
     types=many,
     priorities=st.integers(9, 20),
     pool=st.none()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -125,154 +123,88 @@ def test_all_files_are_known_by_their_sha256(folder: Path) -> None:
     assert rules_sha256(read_rules(folder)) != rules_sha256(rules)
 
 
-def test_opening_loads_neither_numpy_nor_polars(folder: Path) -> None:
-    code = (
-        "import sys, cranfield.campaign.rules.reading as r; r.read_rules(sys.argv[1]);"
-        "print(sorted({'numpy', 'polars', 'sqlite3'} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
-
-
+QUESTION_TEXT = 'ask = "Which fields of the topics were used?"\n'
+CHOICES = 'choices = ["title", "title+description", "all"]\n'
 CHANGES = [
+    # A line that takes the place of the line with its key.
+    ("closes = 2026-06-15T23:59:59-12:00", ":20: tasks.adhoc.closes: the task closes before"),
+    ("closes = 2026-08-15T23:59:59", ":20: tasks.adhoc.closes: .*offset from UTC"),
+    ("max_per_topic = true", ":11: tasks.adhoc.max_per_topic: .*integer.*true"),
+    ('max_per_topic = "1000"', "integer.* '1000'"),
+    ("tied = nan", "tasks.adhoc.tied: .*number from 0 to 1.* 'nan'"),
+    ('rank = "int"', ":16: tasks.adhoc.rank: .*integer, order, off.*'int'"),
+    ('id = "../news"', ":2: campaign.id: .*'../news'"),
+    ('topics = "../topics.txt"', "in the folder of the rules"),
+    ('topics = "/etc/passwd"', "in the folder of the rules"),
+    ('topics = "a\\\\b"', "in the folder of the rules"),
+    ('topics = "none.txt"', ":7: tasks.adhoc.topics: .*'none.txt'"),
+    ('topics = ""', "valid file name, got ''"),
+    ("pool = {depth = 100, priorities = [1, 6]}", ":26: tasks.adhoc.pool.priorities: .*priority 6"),
+    ("pool = {depth = 0}", "tasks.adhoc.pool.depth: .*integer >= 1, got '0'"),
+    ("pool = {dept = 100}", "tasks.adhoc.pool.dept: .*'dept'; did you mean depth"),
+    ('categories = ["typ"]', "question 'typ'; did you mean type"),
+    ('choices = ["title", "title"]', "'title' twice"),
+    ("measures = []", "tasks.adhoc.measures: .*non-empty list"),
+    ('title = "\\u001b[31mNews"', "one line of text"),
+    ('title = "\\u202eNews"', "one line of text"),
     (
-        "closes = 2026-08-15T23:59:59-12:00",
-        "closes = 2026-06-15T23:59:59-12:00",
-        "campaign.toml:20: tasks.adhoc.closes: the task closes before it opens",
+        'missing_topics = "allow"\nseverities = {too-few = "off"}',
+        "severities.too-few: .*twice",
     ),
-    (
-        "closes = 2026-08-15T23:59:59-12:00",
-        "closes = 2026-08-15T23:59:59",
-        "campaign.toml:20: tasks.adhoc.closes: '2026-08-15 23:59:59' has no offset from UTC, as in"
-        " 2026-08-15T23:59:59-12:00",
-    ),
-    (
-        "runs_per_team = 5",
-        "runs_per_taem = 5",
-        "campaign.toml:22: tasks.adhoc.runs_per_taem: there is no key 'runs_per_taem'; did you mean"
-        " runs_per_team?",
-    ),
-    (
-        "[campaign]",
-        "[campain]",
-        "campaign.toml:1: campain: there is no key 'campain'; did you mean campaign?",
-    ),
-    (
-        'id = "news-2026"',
-        'id = "../news"',
-        "campaign.toml:2: campaign.id: '../news' is no safe name",
-    ),
-    ('id = "news-2026"\n', "", "campaign.toml:1: campaign: has no id"),
-    (
-        "max_per_topic = 1000",
-        "max_per_topic = true",
-        "campaign.toml:11: tasks.adhoc.max_per_topic: is true where a whole number",
-    ),
-    ("max_per_topic = 1000", 'max_per_topic = "1000"', "is '1000' where a whole number from 1"),
-    ("tied = 0.2", "tied = nan", "tasks.adhoc.tied: is 'nan' where a number from 0 to 1 is wanted"),
-    (
-        'rank = "integer"',
-        'rank = "int"',
-        "campaign.toml:16: tasks.adhoc.rank: is 'int'; one of integer, order, off",
-    ),
-    ('topics = "topics.txt"', 'topics = "../topics.txt"', "leads out of the folder of the rules"),
-    ('topics = "topics.txt"', 'topics = "/etc/passwd"', "leads out of the folder of the rules"),
-    ('topics = "topics.txt"', 'topics = "a\\\\b"', "leads out of the folder of the rules"),
-    (
-        'topics = "topics.txt"',
-        'topics = "none.txt"',
-        "campaign.toml:7: tasks.adhoc.topics: there is no file 'none.txt' beside the rules",
-    ),
-    ('topics = "topics.txt"', 'topics = ""', "'' is no name of a file"),
-    (
-        "priorities = [1, 2]",
-        "priorities = [1, 6]",
-        "campaign.toml:26: tasks.adhoc.pool.priorities: pools priority 6, and there are",
-    ),
-    ("priorities = 5\n", "", "pools priority 1, and there are no priorities"),
-    ("depth = 100", "depth = 0", "tasks.adhoc.pool.depth: is '0' where a whole number from 1"),
-    (
-        "depth = 100",
-        "dept = 100",
-        "tasks.adhoc.pool.dept: there is no key 'dept'; did you mean depth?",
-    ),
-    ('"type", "fields"', '"typ"', "there is no question 'typ'; did you mean type?"),
-    (
-        'choices = ["title", "title+description", "all"]\n',
-        "",
-        "tasks.adhoc.categories: question 'fields' has no choices to group by",
-    ),
-    ('choices = ["title", ', 'choices = ["title", "title", ', "has 'title' twice"),
-    (
-        'measures = ["AP", "nDCG@10", "P@10"]',
-        "measures = []",
-        "tasks.adhoc.measures: is a list where a list that is not empty is wanted",
-    ),
-    ("tasks.adhoc", 'tasks."CON"', "campaign.toml:6: tasks.CON: 'CON' is no safe name"),
-    ("tasks.adhoc", 'tasks."../x"', "tasks.'../x': '../x' is no safe name"),
-    (
-        "[tasks.adhoc]",
-        "[tasks.Adhoc]\n[tasks.adhoc]",
-        "campaign.toml:7: tasks.adhoc: differs from Adhoc in upper and lower case only",
-    ),
-    ('ask = "Which fields of the topics were used?"\n', "", "questions.fields: has no ask"),
-    ('title = "News', 'title = "\\u001b[31mNews', "where one line of text is wanted"),
-    ('title = "News', 'title = "\\u202eNews', "where one line of text is wanted"),
-    ('late = "mark"', "late =", "campaign.toml:21: is no valid TOML: Invalid value"),
-    ('late = "mark"', 'late = "mark"\nlate = "mark"', "is no valid TOML: Cannot overwrite a value"),
-    (
-        'missing_topics = "allow"',
-        'severities = {too-few = "off"}\nmissing_topics = "allow"',
-        "tasks.adhoc.severities.too-few: has a key of its own",
-    ),
-    (
-        'missing_topics = "allow"',
-        'severities = {too-mny = "off"}',
-        "tasks.adhoc.severities.too-mny: there is no kind of fault 'too-mny'; did you mean",
-    ),
-    (
-        'missing_topics = "allow"',
-        'severities = {columns = "off"}',
-        "tasks.adhoc.severities.columns: is always an error: a run with it cannot be read",
-    ),
+    ('missing_topics = "allow"\nseverities = {too-mny = "off"}', "'too-mny'; did you mean"),
+    ('missing_topics = "allow"\nseverities = {columns = "off"}', "columns: .*always an error"),
+    ('late = "mark"\nlate = "mark"', "valid TOML: Cannot overwrite a value"),
+]
+REPLACED = [
+    ("runs_per_team", "runs_per_taem", ":22: .*'runs_per_taem'; did you mean runs_per_team"),
+    ("[campaign]", "[campain]", ":1: campain: .*'campain'; did you mean campaign"),
+    ('id = "news-2026"\n', "", ":1: campaign: .*id"),
+    ("priorities = 5\n", "", "priority 1 .*no priorities"),
+    (CHOICES, "", "tasks.adhoc.categories: question 'fields' has no choices"),
+    ("tasks.adhoc", 'tasks."CON"', ":6: tasks.CON: .*'CON'"),
+    ("tasks.adhoc", 'tasks."../x"', "tasks.'../x': .*'../x'"),
+    ("[tasks.adhoc]", "[tasks.Adhoc]\n[tasks.adhoc]", ":7: tasks.adhoc: .*Adhoc"),
+    (QUESTION_TEXT, "", "questions.fields: .*ask"),
+    ('late = "mark"', "late =", ":21: .*valid TOML: Invalid value"),
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "message"), CHANGES)
+def line_of(key: str) -> str:
+    return next(line for line in FULL.splitlines() if line.startswith(f"{key} ="))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [*((line_of(new.split(" =")[0]), new, message) for new, message in CHANGES), *REPLACED],
+)
 def test_one_wrong_thing_is_one_line_that_names_it(
     folder: Path, old: str, new: str, message: str
 ) -> None:
     assert old in FULL
     (folder / "campaign.toml").write_text(FULL.replace(old, new))
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError, match=rf"^campaign\.toml.*{message}") as error:
         read_rules(folder)
-    said = str(error.value)
-    assert message in said
-    assert said.startswith("campaign.toml")
-    assert "\n" not in said
-    assert str(folder) not in said
+    assert "\n" not in str(error.value)
+    assert str(folder) not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "named"),
+    ("text", "start"),
     [
-        ("[task.m]\n", 4, "task"),
-        ("[[tasks]]\n", 4, "tasks"),
-        ('[tasks."a.b "]\n', 4, "tasks.'a.b '"),
-        ("[tasks.m.question.fields]\n", 4, "tasks.m.question"),
-        ("[tasks.m]\nm.x = 3\n", 5, "tasks.m.m"),
+        ("[task.m]\n", "4: task: "),
+        ("[[tasks]]\n", "4: tasks: "),
+        ('[tasks."a.b "]\n', "4: tasks.'a.b ': "),
+        ("[tasks.m.question.fields]\n", "4: tasks.m.question: "),
+        ("[tasks.m]\nm.x = 3\n", "5: tasks.m.m: "),
     ],
 )
 def test_the_line_is_known_where_a_header_says_more_than_what_is_wrong(
-    tmp_path: Path, text: str, line: int, named: str
+    tmp_path: Path, text: str, start: str
 ) -> None:
     path = tmp_path / "campaign.toml"
     path.write_text('[campaign]\nid = "a"\ntitle = "b"\n' + text)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=f"^campaign.toml:{start}"):
         read_rules(path)
-    assert str(caught.value).startswith(f"campaign.toml:{line}: {named}: ")
 
 
 def test_a_link_out_of_the_folder_is_refused(
@@ -282,7 +214,7 @@ def test_a_link_out_of_the_folder_is_refused(
     outside.write_text("1\n")
     (folder / "topics.txt").unlink()
     (folder / "topics.txt").symlink_to(outside)
-    with pytest.raises(InputError, match="is a link that leads out of the folder"):
+    with pytest.raises(InputError, match="is a link to a file outside the folder"):
         read_rules(folder)
 
 

@@ -32,18 +32,15 @@ BAD_NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", BAD_NAMES)
-def test_names_that_are_not_safe(name: str) -> None:
-    assert not safe_name(name)
+GOOD_NAMES = ["a", "0", "1", "bm25.v2", "T8_run-1", "CONx", "com", "com10", "a" * 100, "_", "a+b~1"]
 
 
-@pytest.mark.parametrize(
-    "name", ["a", "0", "1", "bm25.v2", "T8_run-1", "CONx", "com", "com10", "a" * 100, "_", "a+b~1"]
-)
-def test_names_that_are_safe(name: str, tmp_path: Path) -> None:
-    assert safe_name(name)
-    (tmp_path / f"{name}.run.xz").write_text("x")
-    assert os.listdir(tmp_path) == [f"{name}.run.xz"]  # noqa: PTH208
+@pytest.mark.parametrize("name", BAD_NAMES + GOOD_NAMES)
+def test_safe_names(name: str, tmp_path: Path) -> None:
+    assert safe_name(name) == (name in GOOD_NAMES)
+    if name in GOOD_NAMES:
+        (tmp_path / f"{name}.run.xz").write_text("x")
+        assert os.listdir(tmp_path) == [f"{name}.run.xz"]  # noqa: PTH208
 
 
 GOOD_PATTERNS = [
@@ -97,7 +94,6 @@ def test_patterns_that_do_not_compile_are_refused(pattern: str) -> None:
             cf.InputError, match=r"^tasks\.adhoc\.\w+: pattern '.* compile: "
         ) as error:
             check_patterns(task)
-        assert "does not compile: " in str(error.value)
         assert "\n" not in str(error.value)
         assert len(str(error.value)) < 250
 
@@ -146,17 +142,16 @@ def test_instants(text: str, utc: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "yesterday", "2026-08-15", "2026-08-15T23:59:59", "2026-13-01T00:00:00Z", "12:00:00Z"],
+    ("text", "message"),
+    [
+        *((text, "2026-08-15T23:59:59-12:00") for text in ("", "yesterday", "2026-08-15")),
+        *((text, "-12:00") for text in ("2026-08-15T23:59:59", "2026-13-01T00:00:00Z", "12:00Z")),
+        ("0001-01-01T00:00:00+12:00", "outside the years"),
+        ("9999-12-31T23:59:59-12:00", "outside the years"),
+    ],
 )
-def test_what_is_no_instant(text: str) -> None:
-    with pytest.raises(cf.InputError, match="2026-08-15T23:59:59-12:00"):
-        instant(text)
-
-
-@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+12:00", "9999-12-31T23:59:59-12:00"])
-def test_instants_outside_of_all_years(text: str) -> None:
-    with pytest.raises(cf.InputError, match="outside the years"):
+def test_what_is_no_instant(text: str, message: str) -> None:
+    with pytest.raises(cf.InputError, match=message):
         instant(text)
 
 

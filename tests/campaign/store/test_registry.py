@@ -14,7 +14,7 @@ import pytest
 
 from cranfield import campaign
 from cranfield.base.errors import CranfieldError, InputError
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.store import records, schema
 from cranfield.campaign.store.events import NOTHING
 from cranfield.campaign.store.records import Judgments, ReleaseRecord, ScoreFile, Submission, Team
@@ -57,7 +57,7 @@ def test_records_come_back_as_they_went_in(news: campaign.Campaign) -> None:
         scores = tx.insert(ScoreFile("k", "adhoc", "1", "scores/a.parquet", "s", {"AP": "AP"}))
         release = tx.insert(ReleaseRecord("adhoc-1", "adhoc", "2026", "1", "releases/adhoc-1", "m"))
         assert tx.submission("01") == run
-    asked = Opened(news.folder).registry
+    asked = OpenedCampaign(news.folder).registry
     assert asked.submissions() == (run,)
     assert run.id == 1
     assert asked.judgments("adhoc") == (judgments,)
@@ -96,8 +96,8 @@ def test_a_change_is_all_or_nothing(news: campaign.Campaign) -> None:
 def test_others_see_nothing_before_the_end(news: campaign.Campaign) -> None:
     with news.registry.change("submit", "a") as tx:
         entered(tx, news.folder, "a")
-        assert Opened(news.folder).registry.submission("a") is None
-    assert Opened(news.folder).registry.submission("A") is not None
+        assert OpenedCampaign(news.folder).registry.submission("a") is None
+    assert OpenedCampaign(news.folder).registry.submission("A") is not None
 
 
 def test_a_tag_is_that_of_one_accepted_run(news: campaign.Campaign, enter: Enter) -> None:
@@ -214,13 +214,16 @@ def test_two_at_once_wait_and_then_say_so(
 ) -> None:
     monkeypatch.setattr(schema, "WAIT", 0.1)
     with news.registry.change("long"):
-        with pytest.raises(CranfieldError) as caught, Opened(news.folder).registry.change("other"):
+        with (
+            pytest.raises(CranfieldError) as caught,
+            OpenedCampaign(news.folder).registry.change("other"),
+        ):
             pass
         assert str(caught.value).endswith(
             "campaign.sqlite: another process is changing the campaign; waited 0.1 seconds"
         )
-        assert len(Opened(news.folder).registry.teams()) == 2
-    with Opened(news.folder).registry.change("other"):
+        assert len(OpenedCampaign(news.folder).registry.teams()) == 2
+    with OpenedCampaign(news.folder).registry.change("other"):
         pass
 
 
@@ -256,7 +259,7 @@ def test_a_newer_registry_is_refused(news: campaign.Campaign) -> None:
     connection = sqlite3.connect(news.folder / "campaign.sqlite")
     connection.execute("PRAGMA user_version = 0")
     connection.close()
-    with pytest.raises(InputError, match="is no registry of a campaign"):
+    with pytest.raises(InputError, match="is not the registry of a campaign"):
         news.registry.teams()
 
 
@@ -272,7 +275,7 @@ def test_new_rules_are_recorded_by_the_change_they_are_used_for(news: campaign.C
     assert [one.file for one in again.verify().problems] == ["campaign.toml"]
     assert again.rules.id
     with (
-        pytest.warns(UserWarning, match=r"campaign\.toml: not as last used"),
+        pytest.warns(UserWarning, match=r"campaign\.toml: changed since last used"),
         again.registry.change("with rules"),
     ):
         pass

@@ -17,7 +17,7 @@ import pytest
 from cranfield import campaign
 from cranfield.base.errors import InputError
 from cranfield.base.files import file_sha256
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.store import records, whole_folder
 from cranfield.campaign.store.events import KEYS
@@ -122,7 +122,7 @@ def test_one_bit_in_a_page_of_the_registry_is_found_or_changes_no_row(
         damages += 1
         with (
             pytest.raises(InputError, match=r"campaign\.sqlite"),
-            Opened(whole.folder).registry.change("x"),
+            OpenedCampaign(whole.folder).registry.change("x"),
         ):
             pass
         assert path.read_bytes() == damaged
@@ -174,7 +174,7 @@ def test_missing_files_are_named(whole: campaign.Campaign) -> None:
         data = path.read_bytes()
         path.unlink()
         if name == "campaign.sqlite":
-            with pytest.raises(InputError, match="is no campaign"):
+            with pytest.raises(InputError, match="is not a campaign"):
                 whole.verify()
         else:
             found = whole.verify()
@@ -193,9 +193,9 @@ def test_a_changed_row_is_no_change_of_the_campaign(whole: campaign.Campaign) ->
     connection.close()
     found = whole.verify(repair=True)
     assert [str(one) for one in found.problems] == [
-        "campaign.sqlite: table submission, row 1: not what the events say"
+        "campaign.sqlite: table submission, row 1: differs from the events"
     ]
-    with pytest.raises(InputError, match="not what the events say"), whole.registry.change("x"):
+    with pytest.raises(InputError, match="differs from the events"), whole.registry.change("x"):
         pass
 
 
@@ -207,8 +207,8 @@ def test_a_row_that_nobody_entered_and_one_that_is_gone(whole: campaign.Campaign
     connection.close()
     reasons = [one.reason for one in whole.verify().problems]
     assert reasons == [
-        "table team, row x: not what the events say",
-        "table fault, row 2 1: is missing, and the events tell of it",
+        "table team, row x: differs from the events",
+        "table fault, row 2 1: is missing, but is in the events",
     ]
 
 
@@ -335,7 +335,7 @@ def test_what_is_purged_meanwhile_is_not_missing(
 
     def purges(path: Path) -> str:
         if run.object in path.name and path.exists():
-            with Opened(whole.folder).registry.change("purge", "run1") as tx:
+            with OpenedCampaign(whole.folder).registry.change("purge", "run1") as tx:
                 tx.update(replace(run, kept=False))
                 tx.forget(run.object)
         return look(path)
@@ -370,7 +370,9 @@ def test_a_pipe_in_the_place_of_a_file_is_told_and_not_waited_for(
         path.unlink()
         os.mkfifo(path)
         found = whole.verify()
-        assert any(one.file == name and "no ordinary file" in one.reason for one in found.problems)
+        assert any(
+            one.file == name and "not a regular file" in one.reason for one in found.problems
+        )
         path.unlink()
         path.write_bytes(data)
     assert whole.verify().ok

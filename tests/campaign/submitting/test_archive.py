@@ -15,11 +15,11 @@ from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.campaign import Campaign
 from cranfield.campaign.submitting.archive import (
     ArchiveTable,
-    Outcome,
+    RowOutcome,
     read_archive_table,
     submit_archive,
 )
-from cranfield.campaign.submitting.entering import Declared
+from cranfield.campaign.submitting.entering import Declaration
 
 News = Callable[..., Campaign]
 
@@ -48,11 +48,11 @@ def runs(tmp_path: Path) -> Path:
 def table_of(
     opened: Campaign, table: Path, *runs: Path, team: str = "padua", **more: Any
 ) -> ArchiveTable:
-    given = Declared(team, type="automatic")
+    given = Declaration(team, type="automatic")
     return read_archive_table(table, runs, opened.rules, given=given, **more)
 
 
-def submitted(opened: Campaign, table: ArchiveTable, **more: Any) -> list[Outcome]:
+def submitted(opened: Campaign, table: ArchiveTable, **more: Any) -> list[RowOutcome]:
     return list(submit_archive(opened, table, **more))
 
 
@@ -66,10 +66,10 @@ def test_runs_are_found_by_tag(news: News, runs: Path, tmp_path: Path) -> None:
         '1,,,,,"two\nlines",,\n'
         "a,padua,,1,,,all,0.25\n"
     )
-    with pytest.warns(CranfieldWarning, match="columns that are not used: 'P@20'"):
+    with pytest.warns(CranfieldWarning, match="unused columns: 'P@20'"):
         listed = table_of(opened, table, runs)
     assert [row.line for row in listed.rows] == [2, 3, 4, 6]
-    with pytest.raises(PolicyError, match="there is no team 'ghent'; add it with"):
+    with pytest.raises(PolicyError, match="unknown team 'ghent'; add it with"):
         submitted(opened, listed)
     done = submitted(opened, listed, add_teams=True)
     assert all(one.accepted for one in done)
@@ -86,7 +86,7 @@ def test_runs_are_found_by_tag(news: News, runs: Path, tmp_path: Path) -> None:
     assert opened.submissions()[0].received == "2026-08-14T23:00:00Z"
     assert not [path for path in opened.folder.iterdir() if path.name.startswith(".")]
     again = submitted(opened, listed)
-    assert all(one.submitted is not None and one.submitted.again for one in again)
+    assert all(one.submitted is not None and one.submitted.is_repeat for one in again)
 
 
 def test_one_bad_run_does_not_stop_the_others(news: News, runs: Path, tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ def test_one_bad_run_does_not_stop_the_others(news: News, runs: Path, tmp_path: 
     assert [one.accepted for one in done] == [False, False, False, False, True]
     assert done[0].submitted is not None
     assert [one.code for one in done[0].submitted.report.errors] == ["score"]
-    assert done[1].wrong == "no file is called 'none'"
-    assert done[2].wrong == "'a.run' and 'a.txt.gz' could both be 'a'; a column 'file' says which"
-    assert done[3].wrong.endswith("missing.run: cannot be read: no such file or directory")
+    assert done[1].reason == "no file has the name 'none'"
+    assert done[2].reason == "'a.run' and 'a.txt.gz' both match 'a'; choose one in a column 'file'"
+    assert done[3].reason.endswith("missing.run: cannot be read: no such file or directory")
 
 
 def test_all_or_none(news: News, runs: Path, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_all_or_none(news: News, runs: Path, tmp_path: Path) -> None:
     listed = table_of(opened, table, runs, team="")
     done = submitted(opened, listed, add_teams=True, all_or_none=True)
     assert [one.accepted for one in done] == [False, False]
-    assert done[1].wrong == "not entered, because others are refused"
+    assert done[1].reason == "not submitted, because other runs were refused"
     assert opened.registry.events() == before
     assert opened.registry.team("ghent") is None
     assert opened.verify().ok and not opened.verify().left_over
@@ -157,7 +157,7 @@ def test_columns_of_other_names(news: News, runs: Path, tmp_path: Path) -> None:
         )
     )
     named = {"tag": "run", "team": "group", "type": "kind"}
-    with pytest.warns(CranfieldWarning, match="columns that are not used: 'team'"):
+    with pytest.warns(CranfieldWarning, match="unused columns: 'team'"):
         listed = table_of(opened, table, runs, team="", columns=named)
     row, other = listed.rows
     assert (row.declared.tag, row.declared.team, row.declared.type) == ("01", "delft", "manual")
@@ -177,10 +177,10 @@ def test_columns_of_other_names(news: News, runs: Path, tmp_path: Path) -> None:
         ),
         ("tag,runtag\nx,y\n", "has two columns for the tag: 'tag' and 'runtag'"),
         ("tag,team\n,x\n", ":2: has no tag"),
-        ("tag,priority\na,1.5\n", ":2: priority '1.5' is not a whole number"),
+        ("tag,priority\na,1.5\n", ":2: priority must be an integer, got '1.5'"),
         ("tag,priority\na,1\na,0\n", ":3: priority must be an integer from 1"),
         ("tag,received\na,2026-08-15\n", ":2: '2026-08-15' has no offset from UTC"),
-        ("tag,team\na\n", ":2: 1 cells where the head has 2"),
+        ("tag,team\na\n", ":2: expected 2 cells as in the header, got 1"),
         ("tag\n", "is empty"),
         ("", "is empty"),
     ],

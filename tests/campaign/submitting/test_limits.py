@@ -105,7 +105,7 @@ def test_days_are_those_of_utc(news: News, write: Write, clock: Clock) -> None:
     assert not opened.submit(write("../x"), team="padua").accepted
     done = opened.submit(write("a", "ab"), team="padua")
     assert [one.message for one in done.report.faults] == [
-        "team 'padua' handed in 1 run of 1 on 2026-08-15 (UTC), refused ones counted"
+        "team 'padua' submitted 1 run of 1 on 2026-08-15 (UTC), including refused runs"
     ]
     assert opened.submit(write("b", "ba"), team="delft").accepted
     clock.now += timedelta(microseconds=1)

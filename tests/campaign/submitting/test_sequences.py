@@ -96,7 +96,7 @@ def test_sequences(news: News, clock: Clock, tmp_path: Path, seed: int) -> None:
                 replaces = draw.choice([None, None, None, *tags])
                 wanted = model.submit(clock.now, team, tag, data, replaces)
                 done = opened.submit(path, team=team, replaces=replaces)
-                found = "again" if done.again else done.submission.state
+                found = "again" if done.is_repeat else done.submission.state
             elif action == "withdraw":
                 wanted = model.withdraw(tag)
                 found = opened.withdraw(tag, "why").state

@@ -34,25 +34,25 @@ def test_a_team_is_added_and_changed(news: News) -> None:
     + ["\x1b[31m", "é", "x" * 300, "a\nb"],
 )
 def test_ids_are_safe_names(news: News, id: str) -> None:
-    with pytest.raises(PolicyError, match="is no safe name") as error:
+    with pytest.raises(PolicyError, match="must consist of letters") as error:
         news().add_team(id)
     assert str(error.value).isprintable()
 
 
 def test_what_cannot_be(news: News) -> None:
     opened = news()
-    with pytest.raises(PolicyError, match="there is a team 'Padua' already"):
+    with pytest.raises(PolicyError, match="team 'Padua' already exists"):
         opened.add_team("Padua")
-    with pytest.raises(PolicyError, match="there is no team 'ghent'"):
+    with pytest.raises(PolicyError, match="unknown team 'ghent'"):
         opened.change_team("ghent", name="x")
     with pytest.raises(PolicyError, match="requires a name"):
         opened.change_team("ghent")
     for name in ("a\x1b[31mb", "a\nb", "a\u202eb", "x" * 201):
-        with pytest.raises(PolicyError, match="the team's name .* is not one line"):
+        with pytest.raises(PolicyError, match="the team's name must be one line"):
             opened.add_team("ghent", name)
-        with pytest.raises(PolicyError, match="the team's contact .* is not one line"):
+        with pytest.raises(PolicyError, match="the team's contact must be one line"):
             opened.add_team("ghent", contact=name)
     for day in ("2027-02-30", "31.1.2027", "tomorrow", "2027-01-31T00:00:00Z"):
-        with pytest.raises(PolicyError, match="is no date such as 2027-01-31"):
+        with pytest.raises(PolicyError, match="must be a date such as 2027-01-31"):
             opened.add_team("ghent", anonymous_until=day)
     assert [one.id for one in opened.teams()] == ["delft", "padua"]

@@ -61,11 +61,11 @@ def test_the_status_is_0_where_all_are_accepted_1_where_one_is_refused_2_where_o
 def test_standard_input_and_what_was_declared(pack: Path) -> None:
     out, _ = check(pack, "-", "--tag", "x", "--team", "GOOD", status=1, stdin=GOOD.encode())
     assert out == (
-        "standard input:1: tag 'good' where 'x' was declared [tag-declared]\n"
+        "standard input:1: tag 'good' differs from the declared tag 'x' [tag-declared]\n"
         "standard input:1: tag 'good' is the team's own id [tag-team]\n"
         "standard input: refused: 2 errors\n"
     )
-    assert "is for one run" in check(pack, "good.run", "bad.run", "--tag", "x", status=2)[1]
+    assert "requires a single run" in check(pack, "good.run", "bad.run", "--tag", "x", status=2)[1]
 
 
 def test_json(pack: Path) -> None:
@@ -104,15 +104,17 @@ def test_no_log_writes_over_a_run_or_another_log(pack: Path) -> None:
     (pack / "other.run").write_text(GOOD.replace("good", "GOOD"))
     before = sorted(pack.iterdir())
     _, err = check(pack, "good.run", "other.run", "--format", "errlog", status=2)
-    assert "have the same log" in err
+    assert "would be written to the same log" in err
     (pack / "good.errlog").write_text(GOOD)
     _, err = check(pack, "good.errlog", "--format", "errlog", status=2)
-    assert "is a file that is read" in err
+    assert "would overwrite an input file" in err
     assert (pack / "good.errlog").read_text() == GOOD
-    assert "is no folder" in check(pack, "good.run", "--format", "errlog", "-o", "x", status=2)[1]
-    assert "needs --output" in check(pack, "-", "--format", "errlog", status=2)[1]
+    assert (
+        "must be a folder" in check(pack, "good.run", "--format", "errlog", "-o", "x", status=2)[1]
+    )
+    assert "requires --output" in check(pack, "-", "--format", "errlog", status=2)[1]
     _, err = check(pack, "good.run", "-o", "good.run", status=2)
-    assert "is a file that is read" in err
+    assert "would overwrite an input file" in err
     assert sorted(pack.iterdir()) == sorted([*before, pack / "good.errlog"])
 
 
@@ -123,7 +125,7 @@ def test_no_file_is_written_where_a_run_is_unread(pack: Path, form: str) -> None
     out, err = check(pack, "good.run", "none.run", "--format", form, *where, status=2)
     assert out == ""
     assert err == (
-        "cranfield: warning: nothing is written, as not all runs are read\n"
+        "cranfield: warning: nothing was written, as a run could not be read\n"
         "cranfield: error: none.run: cannot be read: no such file or directory\n"
     )
     assert {path: path.read_bytes() for path in pack.iterdir()} == before

@@ -43,10 +43,10 @@ USED: dict[str, str] = {
 
 REFUSED: dict[str, tuple[str, str]] = {
     "run submit --column": ("run submit news new.run --team us --column tag=x", "--from"),
-    "run submit --tag": ("run submit news new.run long.run --team us --tag x", "one run"),
+    "run submit --tag": ("run submit news new.run long.run --team us --tag x", "single run"),
     "run submit --team": (
         "run submit news . --from full.csv --team us",
-        "'team' must not be given",
+        "'team' must not be set",
     ),
     "run submit --type": ("run submit news . --from full.csv --type manual", "'type' must not be"),
     "run submit --priority": (
@@ -56,7 +56,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "run submit --task": ("run submit news . --from full.csv --task adhoc", "'task' must not be"),
     "run submit --received": (
         "run submit news . --from full.csv --received 2026-01-01T00:00:00Z",
-        "'received' must not be given",
+        "'received' must not be set",
     ),
     "run list --team": ("run list news --team nobody", "nobody"),
     "run list --task": ("run list news --task nothing", "nothing"),
@@ -66,10 +66,13 @@ REFUSED: dict[str, tuple[str, str]] = {
     "pool --without": ("pool news --without nobody", "nobody"),
     "judgments --version": ("judgments news --version 2", "QRELS"),
     "judgments --note": ("judgments news --note x", "QRELS"),
-    "judgments --format": ("judgments news second.txt --version 4 --format csv", "without QRELS"),
+    "judgments --format": (
+        "judgments news second.txt --version 4 --format csv",
+        "combined with QRELS",
+    ),
     "standing --type": ("standing news new.run --type manaul", "'manaul'"),
     "score --alpha": ("score news --alpha 2", "alpha"),
-    "history --task": ("history board.csv -m AP --task adhoc", "task is for campaigns"),
+    "history --task": ("history board.csv -m AP --task adhoc", "task requires campaigns"),
     "history --column": ("history news -m AP --column entry=x", "tables"),
     "history --own": ("history news -m AP --own x", "tables with a column of marks"),
     "release packet --team": ("release packet news --team us --all -o p", "--all"),

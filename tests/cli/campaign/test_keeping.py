@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cranfield import campaign
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.store import records, schema
 from tests.cli.running import cranfield
 
@@ -44,12 +44,12 @@ def test_verify_says_whether_all_is_well(folder: Path) -> None:
 
 
 def test_what_cannot_be_verified_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "is no campaign" in cranfield(folder, "campaign", "verify", ".", status=2)[1]
+    assert "is not a campaign" in cranfield(folder, "campaign", "verify", ".", status=2)[1]
     own = ("campaign", "verify", "news", "-o", "news/campaign.sqlite")
-    assert "is a file that is read" in cranfield(folder, *own, status=2)[1]
+    assert "would overwrite an input file" in cranfield(folder, *own, status=2)[1]
     monkeypatch.setattr(schema, "WAIT", 0.1)
     records.put(folder / "news", b"left over")
-    with Opened(folder / "news").registry.change("long"):
+    with OpenedCampaign(folder / "news").registry.change("long"):
         _, said = cranfield(folder, "campaign", "verify", "news", "--repair", status=2)
     assert said.count("\n") == 1
     assert "another process is changing the campaign" in said
@@ -60,4 +60,4 @@ def test_export_says_that_it_is_private(folder: Path) -> None:
     assert "private" in said
     assert (folder / "news.zip").exists()
     _, said = cranfield(folder, "campaign", "export", "news", "-o", "news", status=2)
-    assert "does not end in .zip" in said
+    assert "must end in .zip" in said

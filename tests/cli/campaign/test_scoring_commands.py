@@ -47,9 +47,9 @@ def test_pool(folder: Path) -> None:
     out, err = command(folder, "pool", "news", "--unjudged", "--format", "tsv")
     assert err == f"{pooled}\n{lacks}\n" and out.splitlines() == rows
     _, err = command(folder, "pool", "news", "--format", "trec", status=2)
-    assert err == "cranfield: error: --format goes with --output or --unjudged\n"
+    assert err == "cranfield: error: --format requires --output or --unjudged\n"
     _, err = command(folder, "pool", "news", "--judgments", "1", status=2)
-    assert err == "cranfield: error: --judgments goes with --unjudged\n"
+    assert err == "cranfield: error: --judgments requires --unjudged\n"
 
 
 def test_judgments(folder: Path) -> None:
@@ -57,17 +57,18 @@ def test_judgments(folder: Path) -> None:
     assert out.startswith("Judgments of adhoc: 1 version\n")
     (folder / "two.txt").write_text("q1 0 d001 1\nq2 0 d002 1\nq3 0 d003 0\nq4 0 d001 1\n")
     _, err = command(folder, "judgments", "news", "two.txt", status=2)
-    assert err == "cranfield: error: --version is missing: the name of this version, such as 1\n"
+    assert err == "cranfield: error: QRELS requires --version, such as 1\n"
     _, err = command(folder, "judgments", "news", "two.txt", "--version", "1", status=2)
     assert (
-        err == "cranfield: error: version '1' is there, and versions never change: name a new one\n"
+        err
+        == "cranfield: error: version '1' already exists and cannot be changed; choose a new name\n"
     )
 
 
 def test_score(folder: Path) -> None:
     out, _ = command(folder, "score", "news", "--format", "csv", "--topic-scores", "scores.parquet")
     rows = list(csv.DictReader(io.StringIO(out)))
-    assert [row["place"] for row in rows] == ["1", "2", "3"]
+    assert [row["rank"] for row in rows] == ["1", "2", "3"]
     assert {row["tag"]: row["late"] for row in rows}["hybrid"] == "true"
     long = pl.read_parquet(folder / "scores.parquet")
     means = long.filter(measure="AP").group_by("system").agg(pl.col("score").mean())
@@ -77,25 +78,22 @@ def test_score(folder: Path) -> None:
     shown, _ = command(folder, "score", "news")
     again, err = command(folder, "score", "news")
     assert (shown, err) == (again, "")
-    assert shown.startswith("Board of adhoc: 3 runs\n\nplace  tag ")
+    assert shown.startswith("Leaderboard of adhoc: 3 runs\n\nrank  tag ")
     assert "note: groups: two runs share a letter exactly when " in shown
     _, err = command(folder, "score", "news", "--topic-scores", "scores.txt", status=2)
-    assert (
-        err
-        == "cranfield: error: --topic-scores 'scores.txt' ends neither in .csv nor in .parquet\n"
-    )
+    assert "--topic-scores must end in .csv or .parquet, got 'scores.txt'" in err
 
 
 def test_standing(folder: Path) -> None:
     out, _ = command(folder, "standing", "news", "new.run", "--baseline", "bm25")
-    assert out.startswith("new: without a judgment are ")
+    assert out.startswith("new: unjudged documents: ")
     assert "\nverdict: " in out
     out, _ = command(folder, "standing", "news", "new.run", "--format", "json")
     found = json.loads(out)
     assert [row["against"] for row in found["comparisons"]] == ["best", "median"]
-    assert found["of"] == 4
+    assert found["runs"] == 4
     _, err = command(folder, "standing", "news", "new.run", "-o", "new.run", status=2)
-    assert err == "cranfield: error: --output 'new.run' is a file that is read\n"
+    assert err == "cranfield: error: --output 'new.run' would overwrite an input file\n"
 
 
 def test_history(folder: Path) -> None:
@@ -108,7 +106,7 @@ def test_history(folder: Path) -> None:
     out, _ = command(folder, "history", "news", "-m", "AP")
     assert out.startswith("AP: 1 record\n")
     _, err = command(folder, "history", "news", str(BOARD), "-m", "AP", status=2)
-    assert "has no column of 'AP'" in err
+    assert "has no column 'AP'" in err
 
 
 def pooled(folder: Path) -> Path:
@@ -129,7 +127,7 @@ def test_a_run_is_kept_out_of_the_pool(tmp_path: Path) -> None:
     command(tmp_path, "pool", "news", "--format", "tsv", "-o", "all.tsv")
     start = ("pool", "news", "--without", "bm25", "--mark")
     out, _ = command(tmp_path, *start, "--format", "tsv", "-o", "less.tsv")
-    assert "2 runs, depth 10, runs marked\nkept out of the pool: bm25\n" in out
+    assert "2 runs, depth 10, runs recorded\nexcluded from the pool: bm25\n" in out
     every_doc, fewer = (
         {*(tmp_path / f"{name}.tsv").read_text().split("\n")} for name in ("all", "less")
     )
@@ -174,7 +172,7 @@ def test_lists_of_judgments_and_teams_as_tables(folder: Path, tmp_path: Path) ->
     text, _ = command(folder, "judgments", "news", "--format", "csv")
     assert next(csv.DictReader(io.StringIO(text)))["object"] == row["object"]
     _, err = command(folder, "judgments", "news", "q.txt", "--version", "2", "-f", "csv", status=2)
-    assert "--format and --output are for the list" in err
+    assert "--format and --output cannot be combined" in err
     campaign = made(tmp_path / "none")
     assert json.loads(command(tmp_path, "judgments", "none", "--format", "json")[0]) == []
     campaign.add_team("padua", "Padua, Italy", contact="a@b.c", anonymous_until="2027-01-31")

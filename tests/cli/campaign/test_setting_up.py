@@ -57,7 +57,7 @@ def test_init_and_pack_with_rules(rules: Path) -> None:
             'tag = "a(?=b)"\n',
             "campaign.toml:6: tasks.adhoc.tag: pattern 'a(?=b)' does not compile: look-around,",
         ),
-        ("max_per_topc = 1\n", "campaign.toml:6: tasks.adhoc.max_per_topc: there is no key"),
+        ("max_per_topc = 1\n", "campaign.toml:6: tasks.adhoc.max_per_topc: unknown key"),
     ],
 )
 def test_rules_with_a_mistake_make_no_folder(rules: Path, more: str, message: str) -> None:

@@ -55,11 +55,11 @@ def test_overview(folder: Path) -> None:
         (("release", "packet", "campaign", "--all", "-o", "campaign"), "which is private"),
         (
             ("release", "packet", "campaign", "-o", "x.zip"),
-            "name a team with --team, or take --all",
+            "expected either --team or --all",
         ),
-        (("release", "packet", "campaign", "--team", "x", "-o", "x.zip"), "no team 'x'"),
+        (("release", "packet", "campaign", "--team", "x", "-o", "x.zip"), "unknown team 'x'"),
         (("release", "sheets", "campaign", "-m", "XYZ", "-o", "x"), "XYZ"),
-        (("release", "sheets", "campaign", "--task", "x", "-o", "x"), "no task 'x'"),
+        (("release", "sheets", "campaign", "--task", "x", "-o", "x"), "unknown task 'x'"),
     ],
 )
 def test_what_is_wrong_is_one_line(folder: Path, arguments: tuple[str, ...], said: str) -> None:

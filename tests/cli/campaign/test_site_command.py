@@ -47,7 +47,7 @@ def test_what_is_not_a_site_stays(folder: Path, tmp_path: Path, output: str) -> 
 def test_without_releases(folder: Path, tmp_path: Path) -> None:
     shutil.rmtree(folder / "releases" / "adhoc-1")
     _, err = cranfield(tmp_path, "campaign", "release", "site", "news", "-o", "public", status=2)
-    assert "there are no releases" in err
+    assert "no release found" in err
     assert not (tmp_path / "public").exists()
 
 

@@ -194,6 +194,6 @@ def test_ranks_that_decide_are_integers(tmp_path: Path, name: str, rank: str) ->
         order_of(run.restricted(np.array([False, True, True])), "rank")
     # A rank of 0 is one.
     assert order_of(run.restricted(np.array([True, False, True])), "rank").rows.tolist() == [0, 1]
-    kept = cf.read_run(tmp_path / name, duplicates="first")
+    kept = cf.read_run(tmp_path / name, on_duplicate="first")
     with pytest.raises(cf.InputError, match="the rank is not an integer"):
         order_of(kept, "rank")

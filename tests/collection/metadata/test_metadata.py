@@ -98,7 +98,7 @@ def test_values_are_what_the_schema_says() -> None:
     assert about.get("research goal.description") == "2026-01-01"
     assert about.get("actor.team") is None
     assert about.get("actor.fields") is None
-    assert [str(one) for one in about.problems()] == ["actor.degree is false where text is wanted"]
+    assert [str(one) for one in about.problems()] == ["actor.degree must be text, got false"]
     assert about.get("no.such.key") is None
 
 
@@ -108,11 +108,11 @@ def test_what_is_of_the_wrong_kind_is_said() -> None:
         b"platform: {hardware: {cpu: {number of cores: many}}}"
     )
     assert {str(one) for one in about.problems()} == {
-        "tag is a list where text is wanted",
-        "actor is 'me' where a table is wanted",
-        "method.automatic is 'perhaps' where yes or no is wanted",
-        "method.name is a table where text is wanted",
-        "platform.hardware.cpu.number of cores is 'many' where a whole number is wanted",
+        "tag must be text, got a list",
+        "actor must be a table, got 'me'",
+        "method.automatic must be yes or no, got 'perhaps'",
+        "method.name must be text, got a table",
+        "platform.hardware.cpu.number of cores must be an integer, got 'many'",
     }
 
 
@@ -132,7 +132,7 @@ def test_what_is_empty_is_missing(empty: bytes) -> None:
 
 
 def test_a_key_twice_is_a_warning_and_the_last_one_counts() -> None:
-    with pytest.warns(cf.CranfieldWarning, match="line 2: 'tag' is twice in one mapping"):
+    with pytest.warns(cf.CranfieldWarning, match="line 2: 'tag' occurs twice in one mapping"):
         about = read(b"tag: a\ntag: b\n")
     assert about.get("tag") == "b"
 
@@ -144,7 +144,7 @@ def test_an_anchor_without_aliases_is_no_error() -> None:
 @pytest.mark.parametrize("character", "\x85\u2028\u2029")
 def test_lines_end_at_line_feeds_only(character: str) -> None:
     text = f"a: b{character}c d\n{character}: '{character}'\n"
-    with pytest.warns(cf.CranfieldWarning, match="line 3: 'a' is twice"):
+    with pytest.warns(cf.CranfieldWarning, match="line 3: 'a' occurs twice"):
         about = read(f"{text}a: b{character}c\n".encode())
     assert about.values == {"a": f"b{character}c", character: character}
 

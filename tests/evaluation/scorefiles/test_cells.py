@@ -9,11 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError
-
-
-def read(text: str, folder: Path, name: str = "s.csv") -> cf.Scores:
-    (folder / name).write_text(text, encoding="utf-8")
-    return cf.read_scores(folder / name)
+from tests.evaluation.scorefiles.files import read
 
 
 @pytest.mark.parametrize(
@@ -29,20 +25,6 @@ def test_numbers(cell: str, score: str, tmp_path: Path) -> None:
     if cell.strip():
         text = f"map\tq1\t{cell}\nmap\tq2\t0\n"
         assert str(read(text, tmp_path, "s.eval").values.tolist()) == both
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("topic,a,b\nq1,,\nq2,NA,-\n", "s.csv"),
-        ("topic,system,score\nq1,a,nan\n", "s.csv"),
-        ("map\tq1\tnan\n", "s.eval"),
-        ('[{"topic": "q1", "a": null}]', "s.json"),
-    ],
-)
-def test_nothing_but_missing_scores_is_refused(text: str, name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"{name}: has no scores: all cells are empty"):
-        read(text, tmp_path, name)
 
 
 @pytest.mark.parametrize("column", ["topic", "system"])
@@ -80,19 +62,3 @@ def test_semicolons(tmp_path: Path) -> None:
         assert (scores.topics, scores.systems) == (("1,5", "q2"), ("a", "b"))
     assert read("a;b\n0,5;1\n,25;0\n", tmp_path).values.tolist() == [[0.5, 1], [0.25, 0]]
     assert read("topic\ta\nq1\t.5\n", tmp_path).values.tolist() == [[0.5]]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('topic,a\nq1,"1,5"\n', ":2: score '1,5' has a comma where a point is wanted"),
-        # With points as well, a comma may stand between thousands.
-        ("topic;a\nq1;0.5\nq2;1,234\n", ":3: score '1,234' has a comma where"),
-        ("topic;a\nq1;1.000,5\n", ":2: score '1.000,5' is not a finite number"),
-        ("topic;a\nq1;1;2\n", ":2: 3 columns where the head has 2, separated by semicolons"),
-        ("topic;b,c\nq1;1\n", ":2: 1 columns where the head has 2, separated by commas"),
-    ],
-)
-def test_commas_that_are_left_open(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        read(text, tmp_path)

@@ -27,11 +27,11 @@ def test_names_of_trec_eval_find_ours(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("measure,topic,system,score\nAP,1,a,.5\nnDCG@10,1,a,1\n")
     assert cf.read_scores(tmp_path / "s.csv", measure="map").values.tolist() == [[0.5]]
     assert cf.read_scores(tmp_path / "s.csv", measure="ndcg_cut_10").values.tolist() == [[1]]
-    with pytest.raises(InputError, match="there is no 'P_10': there are AP, nDCG@10"):
+    with pytest.raises(InputError, match="unknown measure 'P_10'; expected one of: AP, nDCG@10"):
         cf.read_scores(tmp_path / "s.csv", measure="P_10")
     (tmp_path / "s.csv").write_text("measure,topic,system,score\nmap,1,a,.5\nMAP,1,a,1\n")
     assert cf.read_scores(tmp_path / "s.csv", measure="map").values.tolist() == [[0.5]]
-    with pytest.raises(InputError, match="'AP' is there under several names: map, MAP"):
+    with pytest.raises(InputError, match="'AP' occurs under several names: map, MAP"):
         cf.read_scores(tmp_path / "s.csv", measure="AP")
 
 
@@ -39,7 +39,7 @@ def test_several_measures_of_scores_without_a_name(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text("topic,a,b\n1,.5,1\n")
     assert cf.read_scores(path, measure="AP").measure == "AP"
-    with pytest.raises(InputError, match=r"s\.csv: does not say which measure .* for AP, RR"):
+    with pytest.raises(InputError, match=r"s\.csv: does not name its measure.* as AP, RR"):
         read_scores_by_measure(path, ["AP", "RR"])
     [(name, scores)] = read_scores_by_measure(path, ["AP"]).items()
     assert (name, scores.measure) == ("AP", "AP")
@@ -57,15 +57,17 @@ def test_files_of_different_measures(tmp_path: Path) -> None:
     a, b, c = tmp_path / "a.eval", tmp_path / "b.eval", tmp_path / "c.csv"
     a.write_text("map\t1\t.5\n")
     b.write_text("P_5\t1\t.2\n")
-    with pytest.raises(InputError, match=r"b\.eval: has scores of P_5, and .*a\.eval of map"):
+    with pytest.raises(
+        InputError, match=r"b\.eval: expected scores of map, as in .*a\.eval, got P_5"
+    ):
         cf.read_scores([a, b])
-    with pytest.raises(InputError, match=r"b\.eval: there is no 'map': there are P_5"):
+    with pytest.raises(InputError, match=r"b\.eval: unknown measure 'map'; expected one of: P_5"):
         cf.read_scores([a, b], measure="map")
     b.write_text("1\tAP\t.25\n")
     assert cf.read_scores([a, b]).values.tolist() == [[0.5, 0.25]]
     c.write_text("topic,c\n1,1\n")
     for files in ([a, c], [c, a]):
-        with pytest.raises(InputError, match=r"c\.csv does not say which measure it has"):
+        with pytest.raises(InputError, match=r"c\.csv.* name its measure"):
             cf.read_scores(files)
     assert cf.read_scores([a, c], measure="AP").systems == ("a", "c")
 
@@ -75,7 +77,7 @@ def test_scores_beside_files(tmp_path: Path) -> None:
     (tmp_path / "b.eval").write_text("map\t1\t.25\n")
     assert cf.read_scores([ours, tmp_path / "b.eval"]).values.tolist() == [[0.5, 0.25]]
     assert cf.read_scores(ours, measure="map") is ours
-    with pytest.raises(InputError, match="there is no 'RR': there are AP"):
+    with pytest.raises(InputError, match="unknown measure 'RR'; expected one of: AP"):
         cf.read_scores(ours, measure="RR")
     assert (
         cf.read_scores(cf.Scores(np.array([[0.5]]), ("1",), ("x",)), measure="RR").measure == "RR"
@@ -91,7 +93,7 @@ def test_files_by_shard(tmp_path: Path) -> None:
     scores = cf.read_scores([a, b])
     assert scores.values.tolist() == [[[0.5, 0.25], [1, 0]]]
     c.write_text("topic,c\n1,1\n")
-    with pytest.raises(InputError, match=r"a\.csv: has shards, and .*c\.csv has none"):
+    with pytest.raises(InputError, match=r"a\.csv: has shards, but .*c\.csv has none"):
         cf.read_scores([c, a])
 
 

@@ -11,46 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError
-
-
-def read(text: str, folder: Path, name: str = "s.json", **options: Any) -> cf.Scores:
-    (folder / name).write_text(text)
-    return cf.read_scores(folder / name, **options)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"a": {"q1": 1, "q1": 2}}', "'q1' is twice in one object"),
-        ('{"a": {"q1": 1}, "a": {"q1": 2}}', "'a' is twice in one object"),
-        ('{"a": 1, "b": 2}', r"system 'a' has '1' .int. where {topic: score} or a list"),
-        ('{"a": [1, 2], "b": null}', "system 'b' has null where"),
-        ('{"a": "12"}', r"system 'a' has '12' .str. where"),
-        ('{"a": {"q1": {"AP": 1}, "q2": 1}}', r"system 'a' has '1' .int. where {measure: score}"),
-        ('{"q1": {"map": 1, "P_5": 0}}', "name the measure: there are map, P_5"),
-        ('{"a": {"q1": 1e999}}', "score 'inf' is not a finite number"),
-        ('{"a": {"q1": Infinity}}', "score 'inf' is not a finite number"),
-        (f'{{"a": {{"q1": 1{"0" * 400}}}}}', "is not a finite number"),
-        ('{"a": {"q1": [1]}}', r"score '\[1\]' is not a finite number"),
-        ('{"a": {" ": 1}}', "has no topic"),
-        (
-            '{"topic": {"0": "q1"}, "a": {"0": 1}}',
-            "when its values are columns",
-        ),
-        ('{"topic": ["q1", "q2"], "a": [1]}', "columns are of different lengths"),
-        (
-            '[{"topic": "q1", "a": 1}, 7]',
-            "row 2: expected a record as in the first row",
-        ),
-        ('{"a":\n {"q1": }}', ":2: is no valid JSON: Expecting value"),
-        ('{"a": {}}', "has no scores by topic"),
-    ],
-)
-def test_what_is_wrong_with_json(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=message) as caught:
-        read(text, tmp_path)
-    assert str(tmp_path / "s.json") in str(caught.value)
-    assert "\n" not in str(caught.value)
+from tests.evaluation.scorefiles import files
 
 
 def test_lines_of_json(tmp_path: Path) -> None:
@@ -61,8 +22,12 @@ def test_lines_of_json(tmp_path: Path) -> None:
         assert (scores.measure, scores.systems, scores.topics) == ("AP", ("bm25",), ("q1",))
     with pytest.raises(InputError, match=r":3: score 'x' is not a finite number \(topic 'q2'\)"):
         read(text + text.replace("0.5", '"x"').replace("q1", "q2"), tmp_path, "s.jsonl")
-    with pytest.raises(InputError, match=":3: 'a' is twice in one object"):
+    with pytest.raises(InputError, match=":3: 'a' occurs twice in one object"):
         read(text + '{"a": 1, "a": 2}', tmp_path, "s.jsonl")
+
+
+def read(text: str, folder: Path, name: str = "s.json", **options: Any) -> cf.Scores:
+    return files.read(text, folder, name, **options)
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_an_evaluation_and_its_tables(evaluation: cf.Evaluation, tmp_path: Path)
         cf.read_scores(evaluation, measure="map").values, evaluation["AP"].values
     )
     evaluation.means().write_csv(tmp_path / "means.csv")
-    with pytest.raises(InputError, match="none of topics"):
+    with pytest.raises(InputError, match="no column of topics"):
         cf.read_scores(tmp_path / "means.csv")
     long = cf.read_scores(evaluation.to_polars(), measure="AP")
     np.testing.assert_array_equal(long.values, evaluation["AP"].values)

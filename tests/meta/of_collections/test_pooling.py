@@ -233,7 +233,7 @@ def test_repeats(covid: Any) -> None:
     drawn = made.samples.filter(method="Thompson", budget=5)["relevant"].to_list()
     for repeat, relevant in enumerate(drawn):
         order = cf.assess.order(runs, "Thompson", covid.qrels, depth=5, seed=7 + repeat)
-        assert relevant == order.found([5]).item()
+        assert relevant == order.n_relevant([5]).item()
     [row] = made.found.filter(method="Thompson", budget=5).to_dicts()
     assert row["relevant"] == np.mean(drawn)
     assert row["relevant sd"] == pytest.approx(np.std(drawn, ddof=1))
@@ -356,7 +356,7 @@ def test_budgets_by_default_are_below_the_largest_topic() -> None:
         ({"depth": 0}, "depth must be an integer from 1"),
         ({"repeats": 0}, "repeats must be an integer from 1"),
         ({"test": "anova-3"}, "anova-3 needs scores by shard"),
-        ({"contributors": ["nobody"]}, "there is no system 'nobody'"),
+        ({"contributors": ["nobody"]}, "unknown system 'nobody' in contributors"),
         ({"unjudged": "x"}, "pooling has no option 'unjudged'"),
     ],
 )

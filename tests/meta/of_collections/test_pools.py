@@ -141,7 +141,7 @@ def test_ranks_follow_the_policy_for_ties() -> None:
         ({"contributors": "judged"}, "contributors='judged' requires the depth"),
         ({"contributors": "all", "depth": 2}, "'judged' or names of systems, not 'all'"),
         ({"contributors": 3, "depth": 2}, "'judged' or names of systems, not '3'"),
-        ({"contributors": ["nobody"], "depth": 2}, "there is no system 'nobody'"),
+        ({"contributors": ["nobody"], "depth": 2}, "unknown system 'nobody' in contributors"),
         ({"contributors": [], "depth": 2}, "no run contributes"),
         (
             {"contributors": "judged", "depth": 2},

@@ -210,7 +210,7 @@ def test_errors(tmp_path: Path) -> None:
         predictive_power(scores, 3)
     with pytest.raises(PolicyError, match="confidence must be a number between 0 and 1, got 95"):
         predictive_power(scores, PREFERENCES, confidence=95)
-    with pytest.raises(PolicyError, match="majority is True or False, not 'yes'"):
+    with pytest.raises(PolicyError, match="majority must be True or False, got 'yes'"):
         predictive_power(scores, PREFERENCES, majority="yes")  # type: ignore[arg-type]
     with pytest.raises(CranfieldError, match="'less' lacks system 'b', which 'good' has"):
         predictive_power({**scores, "less": Scores(np.ones((2, 1)), TOPICS, ("a",))}, PREFERENCES)

@@ -32,7 +32,7 @@ def some_log(*, dwell: bool = True) -> QueryLog:
 def test_moves_are_counted_in_order() -> None:
     moves = cf.online.click_moves(some_log(), ranks=4)
     assert moves.counts.tolist() == [[1, 0, 1, 0], [1, 0, 0, 0], [0] * 4, [0] * 4]
-    assert (moves.pages, moves.left_out, moves.unknown) == (1, 2, 1)
+    assert (moves.pages, moves.excluded, moves.unknown) == (1, 2, 1)
     assert repr(moves) == "ClickMoves(3 moves, 4 ranks, 1 page, 2 excluded)"
     assert moves.to_polars()["moves"].sum() == 3
 
@@ -71,7 +71,7 @@ def test_mistakes() -> None:
         moves.measure(stays="rank")
     with pytest.raises(CranfieldError, match="stays"):
         moves.measure(stays="page")
-    with pytest.raises(CranfieldError, match="prior=0"):
+    with pytest.raises(CranfieldError, match="prior must be a number above 0"):
         moves.measure(prior=0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -10,7 +9,6 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError
 from cranfield.online.log.query_log import QueryLog, made_log
 
 KINDS: list[list[int | None]] = [[1, 0, 2, None, 0, 2], [0, 0, 1, 2, 1], [2, None, 0, 1, 2, 0]]
@@ -60,10 +58,10 @@ def scored(measure: cf.Measure) -> list[float]:
 @pytest.mark.parametrize("name", MODELS)
 def test_utility_is_the_sum_of_the_models_own_chances(name: str) -> None:
     model = trained(name)
-    chances = model.chances(some_log()).filter(pl.col("page") < len(PAGES))
+    chances = model.click_probabilities(some_log()).filter(pl.col("page") < len(PAGES))
     gains = [0.0 if grade is None else grade / 2 for page in PAGES for grade in page]
     each = chances.with_columns(gain=pl.Series(gains)).group_by("page", maintain_order=True)
-    expected = each.agg((pl.col("chance") * pl.col("gain")).sum())["chance"].to_list()
+    expected = each.agg((pl.col("probability") * pl.col("gain")).sum())["probability"].to_list()
     measure = model.measure("utility", unjudged=True, gains="graded")
     assert scored(measure) == pytest.approx(expected, abs=1e-12)
     assert cf.parse_measure(str(measure)) == measure
@@ -73,7 +71,7 @@ def test_utility_is_the_sum_of_the_models_own_chances(name: str) -> None:
 @pytest.mark.parametrize("name", ["DBN", "SDBN", "CM", "CCM", "DCM"])
 def test_effort_is_the_sum_of_satisfied_clicks_by_rank(name: str) -> None:
     model = trained(name)
-    chances = model.chances(some_log()).filter(pl.col("page") < len(PAGES))
+    chances = model.click_probabilities(some_log()).filter(pl.col("page") < len(PAGES))
     values = {key: one["value"].to_list() for key, one in model.parameters.items()}
     kinds = model.items.frame["grade"].to_list()
     expected = [0.0] * len(PAGES)
@@ -146,30 +144,3 @@ def test_a_saved_model_is_the_same_measure(tmp_path: object) -> None:
     again = cf.online.ClickModel.load(path)
     assert again.measure("effort") == trained("DBN").measure("effort")
     assert again.user_model() == trained("DBN").user_model()
-
-
-def test_what_is_no_measure() -> None:
-    documents = cf.online.train(some_log(), "DBN")
-    rising = cf.online.train(
-        made_log(
-            pl.DataFrame({"id": ["a"], "query": ["q"]}),
-            pl.DataFrame({"page": [0, 0], "rank": [1, 2], "doc": ["x", "y"], "grade": [1, 1]}),
-            pl.DataFrame({"page": [0], "rank": [2], "doc": ["y"]}),
-        ),
-        "PBM",
-        tied="grade",
-    )
-    calls: list[tuple[Callable[[], object], str]] = [
-        (lambda: documents.measure(), "needs parameters by grade"),
-        (lambda: documents.user_model(), "needs parameters by grade"),
-        (lambda: trained("GCTR").measure(), "does not tell documents apart"),
-        (lambda: trained("UBM").measure("effort"), "does not tell whether a click satisfies"),
-        (lambda: trained("PBM").measure("effort"), "does not tell whether a click satisfies"),
-        (lambda: trained("DBN").measure("cost"), "kind"),
-        (lambda: trained("UBM").user_model(), "do not go on from rank to rank"),
-        (lambda: trained("DCM").user_model(), "by grade and rank together"),
-        (lambda: rising.user_model(), "rank 2 is examined more often than the one above"),
-    ]
-    for call, said in calls:
-        with pytest.raises(CranfieldError, match=said):
-            call()

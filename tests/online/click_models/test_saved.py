@@ -27,7 +27,7 @@ def test_the_same_comes_back(name: str, tied: str | None, tmp_path: Path) -> Non
     assert repr(again) == repr(model)
     assert again.objective.tolist() == model.objective.tolist()
     assert all(frame.equals(again.parameters[name]) for name, frame in model.parameters.items())
-    assert again.chances(LOG).equals(model.chances(LOG))
+    assert again.click_probabilities(LOG).equals(model.click_probabilities(LOG))
 
 
 def spoilt(change: Any, tmp_path: Path) -> str:

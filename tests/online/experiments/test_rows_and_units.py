@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from cranfield.base.errors import InputError, PolicyError
+from cranfield.online.experiments.aa_tests import simulate_aa_tests
 from cranfield.online.experiments.analysis import analyse_experiment
-from cranfield.online.experiments.replays import replay_aa
 
 
 def sessions(name: str, seed: int = 1, per_user: int = 6) -> dict[str, list[Any]]:
@@ -57,10 +57,10 @@ def test_rows_of_a_unit_are_refused_by_every_reader(name: str, tmp_path: Path) -
         assert by_unit.error[0, 0] > by_row.error[0, 0]
 
 
-def test_replays_refuse_rows_of_a_unit_too() -> None:
+def test_aa_tests_refuse_rows_of_a_unit_too() -> None:
     with pytest.raises(PolicyError, match="'user'"):
-        replay_aa(sessions("user"), "clicks", replays=10)
-    assert replay_aa(sessions("user"), "clicks", unit="row", replays=10).units == 240
+        simulate_aa_tests(sessions("user"), "clicks", n_tests=10)
+    assert simulate_aa_tests(sessions("user"), "clicks", unit="row", n_tests=10).units == 240
 
 
 def test_ids_that_do_not_repeat_and_columns_that_cross_variants_are_no_units() -> None:
@@ -84,55 +84,30 @@ def test_ids_that_do_not_repeat_and_columns_that_cross_variants_are_no_units() -
     assert analyse_experiment(rows, "x", unit="row").unit == "row"
 
 
-DAYS = ["2026-05-01", "2026-05-02", "2026-05-03", "2026-05-04"]
-TOTALS: dict[str, tuple[dict[str, Any], str, str]] = {
-    "day": (
-        {"date": DAYS * 2, "variant": ["a"] * 4 + ["b"] * 4, "orders": [5, 6, 7, 5, 8, 9, 7, 8]},
-        "orders",
-        "'date'",
-    ),
-    "country and device": (
-        {
-            "country": ["ca", "ca", "us", "us"] * 2,
-            "device": ["phone", "desk"] * 4,
-            "variant": ["a"] * 4 + ["b"] * 4,
-            "success": [50, 60, 40, 30, 55, 66, 44, 33],
-            "total": [500] * 8,
-        },
+AABB = {"variant": list("aabb")}
+DAYS = {"date": [f"2026-05-0{day}" for day in (1, 2, 3, 4)] * 2, "variant": ["a"] * 4 + ["b"] * 4}
+COUNTRIES = {"country": ["ca", "ca", "us", "us"] * 2, "device": ["phone", "desk"] * 4}
+WEEKS = {"week": [1, 2, 3, 1, 2], "variant": ["a", "a", "a", "b", "b"]}
+SUCCESS = {"success": [50, 60, 40, 30, 55, 66, 44, 33], "total": [500] * 8}
+USERS = [90, 80, 70, 95]
+RATE = {"rate": [0.1, 0.2, 0.3, 0.4]}
+TOTALS: dict[str, tuple[dict[str, Any], str]] = {
+    "'date'": (DAYS | {"orders": [5, 6, 7, 5, 8, 9, 7, 8]}, "orders"),
+    "'country' and 'device'": (
+        COUNTRIES | SUCCESS | {"variant": DAYS["variant"]},
         "success/total",
-        "'country' and 'device'",
     ),
-    "week as a number, one row missing": (
-        {"week": [1, 2, 3, 1, 2], "variant": ["a", "a", "a", "b", "b"], "x": [1, 2, 3, 4, 5]},
-        "x",
-        "'week'",
-    ),
-    "users as the denominator": (
-        {"variant": list("aabb"), "buys": [5, 6, 7, 8], "users": [90, 80, 70, 95]},
-        "buys/users",
-        "'users'",
-    ),
-    "n_users beside the metric": (
-        {"variant": list("aabb"), "rate": [0.1, 0.2, 0.3, 0.4], "n_users": [90, 80, 70, 95]},
-        "rate",
-        "'n_users'",
-    ),
-    "weight": (
-        {"variant": list("aabb"), "rate": [0.1, 0.2, 0.3, 0.4], "weight": [0.5, 1.5, 2, 1]},
-        "rate",
-        "'weight'",
-    ),
-    "impressions": (
-        {"variant": list("aabb"), "clicks": [5, 6, 7, 8], "Impressions": [90, 80, 70, 95]},
-        "clicks",
-        "'Impressions'",
-    ),
+    "'week'": (WEEKS | {"x": [1, 2, 3, 4, 5]}, "x"),
+    "'users'": (AABB | {"buys": [5, 6, 7, 8], "users": USERS}, "buys/users"),
+    "'n_users'": (AABB | RATE | {"n_users": USERS}, "rate"),
+    "'weight'": (AABB | RATE | {"weight": [0.5, 1.5, 2, 1]}, "rate"),
+    "'Impressions'": (AABB | {"clicks": [5, 6, 7, 8], "Impressions": USERS}, "clicks"),
 }
 
 
-@pytest.mark.parametrize("case", TOTALS)
-def test_totals_of_many_units_are_refused_by_every_reader(case: str, tmp_path: Path) -> None:
-    table, metric, named = TOTALS[case]
+@pytest.mark.parametrize("named", TOTALS)
+def test_totals_of_many_units_are_refused_by_every_reader(named: str, tmp_path: Path) -> None:
+    table, metric = TOTALS[named]
     for data in forms(table, tmp_path).values():
         with pytest.raises(PolicyError, match=f"{named}.*unit='row'"):
             analyse_experiment(data, metric)
@@ -149,7 +124,7 @@ def test_columns_that_change_what_a_unit_means(name: str) -> None:
 
 
 def test_a_unit_that_is_in_every_variant_is_no_unit() -> None:
-    table = TOTALS["day"][0]
+    table = TOTALS["'date'"][0]
     with pytest.raises(InputError, match=r"'date': all 4 units in more than one variant"):
         analyse_experiment(table, "orders", unit="date")
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield import PolicyError
 from tests.online.interleaving.enumeration import ORDERS_OF_4, made, mean_outcome
 
 UNBIASED = [
@@ -76,14 +75,3 @@ def test_team_draft_does_not_see_one_document_moved_up() -> None:
     frame = cf.online.fidelity("TeamDraft").to_polars()
     blind = frame.filter(frame["outcome"].abs() < 1e-12).drop("outcome").rows()
     assert ("bca", "abc", "c") in blind
-
-
-def test_wrong_questions() -> None:
-    with pytest.raises(PolicyError, match="docs must be an integer from 2 to 5"):
-        cf.online.fidelity(docs=6)
-    with pytest.raises(PolicyError, match="up to 12 documents, not 13"):
-        cf.online.bias([list(range(13)), list(range(13))], "Balanced", 20)
-    with pytest.raises(PolicyError, match="4,096 sets of clicks on 13,824 lists by 4 rankers"):
-        cf.online.bias([list(range(k, 12 + k)) for k in range(4)], "TeamDraft", 12)
-    with pytest.raises(PolicyError, match="more than 10 lists"):
-        cf.online.bias([list("abcd"), list("dcba")], "PI", limit=10)

@@ -34,10 +34,6 @@ def test_team_draft_of_unequal_and_many_rankings(rankings: tuple[str, ...]) -> N
 def test_printed_values() -> None:
     quarter = made("abcd", "bdca", method="TeamDraft").distribution()
     assert by_name(quarter) == dict.fromkeys(["abcd", "abdc", "bacd", "badc"], 0.25)
-    for other in ORDERS_OF_4:
-        draft = made("abcd", other, method="TeamDraft")
-        assert mean_outcome(draft) == pytest.approx(0, abs=1e-12)
-        assert mean_outcome(draft, -1) == pytest.approx(0, abs=1e-12)
     for pair, bias in {"abc bca": -1 / 3, "abcd bdca": -1 / 4, "abcd bcda": -1 / 2}.items():
         assert mean_outcome(made(*pair.split(), method="Balanced")) == pytest.approx(bias)
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from cranfield.base.errors import PolicyError
 from cranfield.online import impressions_needed
 
 
@@ -37,18 +34,3 @@ def test_exact_and_approximate_numbers_meet() -> None:
     few, many = impressions_needed(0.5314), impressions_needed(0.5312)
     assert few / many == pytest.approx((0.0312 / 0.0314) ** 2, rel=0.03)
     assert impressions_needed(0.5) == np.inf
-
-
-@pytest.mark.parametrize(
-    ("given", "options"),
-    [
-        ((1.1,), {}),
-        ((0.6, 0.0), {}),
-        ((np.nan,), {}),
-        ((0.6,), {"power": 1}),
-        ((0.6,), {"alpha": 0}),
-    ],
-)
-def test_wrong_numbers(given: tuple[float, ...], options: dict[str, Any]) -> None:
-    with pytest.raises(PolicyError):
-        impressions_needed(*given, **options)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.base.errors import PolicyError
 from cranfield.base.streams import uniforms
 from cranfield.online import CascadeUser, simulated_user
 from cranfield.online.interleaving.checks import PRESETS, STOP
@@ -42,7 +40,9 @@ def test_chances_are_those_of_all_click_vectors(name: str, size: int, stop: str)
         vectors = _vectors(user, grades)
         assert sum(vectors.values()) == pytest.approx(1, abs=1e-12)
         wanted = sum(p * np.array(vector) for vector, p in vectors.items())
-        np.testing.assert_allclose(user.chances([grades])[0], wanted, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            user.click_probabilities([grades])[0], wanted, rtol=0, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("stop", STOP)
@@ -67,7 +67,7 @@ def test_ended_lists_and_single_pages(grades: list[int], stop: str) -> None:
     numbers = uniforms(1, 0, 3, 2 * len(grades))
     clicks = user.clicks(rows, numbers)
     assert not clicks[rows < 0].any()
-    assert (user.chances(rows)[rows < 0] == 0).all()
+    assert (user.click_probabilities(rows)[rows < 0] == 0).all()
     # A page is what it is alone, and its top what it is without the rest.
     assert (user.clicks(rows[1:2], numbers[1:2]) == clicks[1:2]).all()
     assert (user.clicks(rows[:, :1], numbers) == clicks[:, :1]).all()
@@ -81,23 +81,3 @@ def test_perfect_and_stopping_after_clicks() -> None:
     assert never.clicks(grades, numbers).tolist() == [[False, True, False, False]]
     at_once = CascadeUser((0.0, 1.0), (1.0, 1.0))
     assert not at_once.clicks(grades, numbers).any()
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: simulated_user("keen"), "unknown user 'keen'; expected one of: perfect"),
-        (lambda: simulated_user("perfect", 4), "2, 3 or 5 grades, not '4'"),
-        (lambda: simulated_user("perfect", stop="never"), "unknown stop 'never'; expected one of:"),
-        (lambda: CascadeUser((0.1, 1.1), (0, 0)), "between 0 and 1"),
-        (lambda: CascadeUser((0.1, float("nan")), (0, 0)), "between 0 and 1"),
-        (lambda: CascadeUser((), ()), "between 0 and 1"),
-        (lambda: CascadeUser((0.1,), (0, 0)), "of 1 grades, those of stopping of 2"),
-        (lambda: simulated_user("random").clicks([[2]], np.zeros((1, 2))), "grade 2 has no"),
-        (lambda: simulated_user("random").clicks([[1]], np.zeros((1, 1))), "2 numbers a page"),
-        (lambda: simulated_user("random").chances([[0.5]]), "whole numbers"),
-    ],
-)
-def test_wrong_users(make: Any, message: str) -> None:
-    with pytest.raises(PolicyError, match=message):
-        make()

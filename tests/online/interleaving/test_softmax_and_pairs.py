@@ -84,25 +84,6 @@ def test_marginal_scoring_is_the_sum_over_assignments(
             assert signs[row] == pytest.approx(np.sign(counts[0] - counts[1]) @ p, abs=1e-12)
 
 
-def test_outcomes_of_ten_clicks_are_those_of_all_assignments() -> None:
-    """2^10 assignments, as mpkato/interleaving goes through them."""
-    first, second = "abcdefghij", "jcahbdgfei"
-    interleaver = made(first, second, method="Probabilistic")
-    lists = interleaver.draw(3, seed=5).lists
-    clicks = np.ones((3, 10), dtype=bool)
-    for shown, outcome in zip(lists, interleaver.outcomes(lists, clicks), strict=True):
-        word = "".join(str(interleaver.docs[code]) for code in shown)
-        chances = np.array(
-            [[softmax_chance(one, word[:k], word[k]) for one in (first, second)] for k in range(10)]
-        )
-        chances /= chances.sum(axis=1, keepdims=True)
-        whole = sum(
-            np.sign(10 - 2 * sum(teams)) * prod(chances[k, team] for k, team in enumerate(teams))
-            for teams in product((0, 1), repeat=10)
-        )
-        assert outcome == pytest.approx(whole, abs=1e-12)
-
-
 def test_marginals_where_nearly_everything_is_shown() -> None:
     """What is left is a sum, not a difference: the last of 50 is given for certain."""
     docs = [chr(200 + k) for k in range(50)]

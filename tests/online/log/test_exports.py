@@ -39,7 +39,7 @@ def test_read_back(tmp_path: Path, form: str, name: str) -> None:
     log.write(tmp_path / "log", format=form)
     back = cf.online.read_log(tmp_path / "log")
     same(back, log)
-    assert back.odd == log.odd
+    assert back.anomalies == log.anomalies
 
 
 NAME = st.text(
@@ -94,10 +94,10 @@ def test_any_log_is_read_back(log: cf.online.QueryLog, form: str) -> None:
 @pytest.mark.parametrize("form", ["csv", "parquet", "ubi"])
 def test_a_log_that_tells_of_no_clicks_is_read_back_as_one(tmp_path: Path, form: str) -> None:
     shown = cf.online.read_log({"page": ["p"], "query": ["q"]}, {"page": ["p"], "doc": ["a"]})
-    for log in (shown, replace(shown, tells_clicks=True)):
-        folder = tmp_path / f"{log.tells_clicks}"
+    for log in (shown, replace(shown, has_clicks=True)):
+        folder = tmp_path / f"{log.has_clicks}"
         log.write(folder, format=form)
-        assert cf.online.read_log(folder).tells_clicks is log.tells_clicks
+        assert cf.online.read_log(folder).has_clicks is log.has_clicks
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -115,7 +115,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="unknown format 'xml'; expected one of:"):
         log.write(tmp_path, format="xml")
     (tmp_path / "file").write_text("x")
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="cannot be created"):
         log.write(tmp_path / "file" / "below")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

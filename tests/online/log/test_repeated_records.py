@@ -18,7 +18,7 @@ REPEATED = "results of a repeated record of their page"
 def counted(*given: Any, **options: Any) -> cf.online.QueryLog:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CranfieldWarning)
-        return cf.online.read_log(*given, odd="count", **options)
+        return cf.online.read_log(*given, on_anomaly="count", **options)
 
 
 def jsonl(path: Path, records: list[Any]) -> Path:
@@ -50,11 +50,11 @@ def test_ubi_queries(tmp_path: Path, second: list[str]) -> None:
     """The hits of facets and refreshes under one query_id are other pages."""
     queries = jsonl(tmp_path / "q.jsonl", [query(["a", "b"], 0), query(second, 1)])
     events = jsonl(tmp_path / "e.jsonl", [event("click", "b", 2, 5)])
-    with pytest.raises(InputError, match="q.jsonl:2: page 'p' twice"):
+    with pytest.raises(InputError, match="q.jsonl:2: page 'p' occurs twice"):
         cf.online.read_log(queries, clicks=events, format="ubi")
     log = counted(queries, clicks=events, format="ubi")
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b")]
-    assert log.odd["pages twice"] == 1
+    assert log.anomalies["pages recorded twice"] == 1
     assert cf.online.measure(log, "CTR")["CTR"].item() == 0.5
 
 
@@ -64,7 +64,7 @@ def test_ubi_impressions_by_time(tmp_path: Path) -> None:
     events = jsonl(tmp_path / "e.jsonl", [event("impression", *one) for one in shown])
     log = counted(queries, clicks=events, format="ubi")
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b")]
-    assert log.odd[REPEATED] == 3
+    assert log.anomalies[REPEATED] == 3
 
 
 TWICE = [("p", 1, "a", 0), ("p", 2, "b", 1), ("p", 1, "c", 1), ("p", 2, "a", 1), ("p", 3, "e", 0)]
@@ -90,9 +90,9 @@ def test_flat_tables(tmp_path: Path, form: str) -> None:
     with pytest.raises(InputError, match="rank 1 twice on page 'p'"):
         cf.online.read_log(source)
     with pytest.warns(CranfieldWarning, match="3 results of a repeated record"):
-        log = cf.online.read_log(source, odd="count")
-    assert log.shown.rows() == [(0, 1, "a", 0), (0, 2, "b", 1)]
-    assert log.odd == {REPEATED: 3}
+        log = cf.online.read_log(source, on_anomaly="count")
+    assert log.results_with_clicks.rows() == [(0, 1, "a", 0), (0, 2, "b", 1)]
+    assert log.anomalies == {REPEATED: 3}
 
 
 def test_three_tables() -> None:
@@ -116,15 +116,15 @@ def test_rows_of_pages_that_are_mixed() -> None:
     pages = {"page": ["p", "q"], "query": ["cats", "dogs"]}
     log = counted(pages, columns(rows, "page", "rank", "doc"))
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b"), (1, 1, "c"), (1, 2, "d")]
-    assert log.odd == {REPEATED: 2}
+    assert log.anomalies == {REPEATED: 2}
 
 
 def test_a_result_logged_twice_keeps_its_clicks() -> None:
     rows = [("p", 1, "a", 1), ("p", 1, "a", 1), ("p", 2, "b", 0)]
     flat = columns(rows, "page", "rank", "doc", "clicks") | {"query": ["cats"] * 3}
     log = counted(flat)
-    assert log.shown.rows() == [(0, 1, "a", 2), (0, 2, "b", 0)]
-    assert log.odd["results logged twice"] == 1
+    assert log.results_with_clicks.rows() == [(0, 1, "a", 2), (0, 2, "b", 0)]
+    assert log.anomalies["results logged twice"] == 1
 
 
 def test_a_page_without_results_and_then_with_some() -> None:
@@ -144,7 +144,7 @@ def test_clicks_that_were_counted_are_not_merged() -> None:
     assert cf.online.measure(log, "QCTR")["QCTR"].item() == 2
     assert log.clicks["time"].is_null().to_list() == [False, True]
     assert log.clicks["dwell"].to_list() == [40, None]
-    assert log.odd == {
+    assert log.anomalies == {
         "clicks on a result that was clicked before": 1,
         "clicks of unknown dwell": 1,
     }

@@ -64,43 +64,6 @@ def test_names_and_whole_keys() -> None:
 PAGES = pl.LazyFrame({"page": [1], "query": ["a"]})
 
 
-@pytest.mark.parametrize(
-    ("results", "said"),
-    [
-        (
-            pl.LazyFrame({"page": [1, 1], "rank": [1, 0], "doc": ["a", "b"]}),
-            "row 2: rank '0' is not",
-        ),
-        (pl.LazyFrame({"page": [1], "rank": [None], "doc": ["a"]}), "row 1: has no rank"),
-        (pl.LazyFrame({"page": [1], "doc": ["a"]}), "has no rank column"),
-        (pl.LazyFrame({"page": [1], "rank": [1]}), "has no doc column"),
-        ("select 1 as page, 0 as rank, 'a' as doc", "rank is below 1 in 1 row"),
-        (
-            "select 1 as page, 'x' as rank, 'a' as doc",
-            "expected an integer in column rank of results, got",
-        ),
-        ("select 1 as page, 1 as rank, null as doc", "expected text or an integer in column doc"),
-        ("select 1 as page, 1 as rank, null::text as doc", "doc is missing in 1 row"),
-        (
-            "select 1 as page, 1 as rank, 'a' as doc, 0.0 as propensity",
-            "propensity is 0 or less, or above 1 in 1 row",
-        ),
-        (3, "cannot be read as a table"),
-        ("none.csv", "none.csv: cannot be read: no such file"),
-        ("none.json", "is opened from .csv, .tsv and .parquet"),
-    ],
-)
-def test_what_is_refused(results: Any, said: str) -> None:
-    if isinstance(results, str) and results.startswith("select"):
-        duckdb = pytest.importorskip("duckdb")
-        with duckdb.connect() as base, pytest.raises(InputError) as caught:
-            cf.online.scan_log(PAGES, base.sql(results))
-    else:
-        with pytest.raises(InputError) as caught:
-            cf.online.scan_log(PAGES, results)
-    assert said in str(caught.value) and "\n" not in str(caught.value)
-
-
 def test_lines_of_files(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     good = "".join(f"1,{rank},d\n" for rank in range(1, 2000))
@@ -110,22 +73,3 @@ def test_lines_of_files(tmp_path: Path) -> None:
     path.write_text("page,rank,time\n1,1,2026-01-01T10:00:00Z\n" * 1 + "1,1,1767261600\n")
     times = collected(cf.online.scan_log(PAGES, None, path), "clicks")["time"]
     assert times.n_unique() == 1
-
-
-def test_a_rank_twice_on_a_page_is_refused() -> None:
-    pages = pl.LazyFrame({"page": [1, 2], "query": ["a", "b"]})
-    results = {"page": [1, 1, 2], "rank": [1, 1, 1], "doc": ["a", "b", "a"]}
-    with pytest.raises(InputError, match="rank 1 twice on page '1'"):
-        cf.online.scan_log(pages, pl.LazyFrame(results))
-    duckdb = pytest.importorskip("duckdb")
-    frame = pl.DataFrame(results)
-    with pytest.raises(InputError, match="rank 1 twice on page '1'"):
-        cf.online.scan_log(pages, duckdb.sql("select * from frame"))
-    assert frame.height == 3
-
-
-def test_lazy_clicks_have_a_row_for_each_click() -> None:
-    pages = {"page": [1, 2], "query": ["a", "b"]}
-    clicks = {"page": [1, 2], "rank": [1, 1], "clicked": [0, 1]}
-    with pytest.raises(InputError, match="a row for each click, got a column 'clicked'"):
-        cf.online.scan_log(pl.LazyFrame(pages), None, pl.LazyFrame(clicks))

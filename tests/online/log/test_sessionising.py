@@ -5,12 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.base.errors import InputError, PolicyError
 
 PAGES = {
     "page": [1, 2, 3, 4],
@@ -77,17 +75,6 @@ def test_by_a_loop(stream: list[tuple[str, int, int | None]]) -> None:
         wanted[k] = f"{user}-{number[user]}"
         end[user] = max(end.get(user, time), time + (wait or 0))
     assert cf.online.sessionise(log, 10).pages["session"].to_list() == [wanted[k] for k in ids]
-
-
-def test_what_is_refused() -> None:
-    log = cf.online.read_log(PAGES)
-    for timeout in ("30", "x", 0, -1, float("nan"), float("inf"), True, None, "0m", "400d"):
-        with pytest.raises(PolicyError, match="is no time such as 30m"):
-            cf.online.sessionise(log, timeout)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="a session needs the user of pages"):
-        cf.online.sessionise(cf.online.read_log({"page": [1], "query": ["a"]}))
-    with pytest.raises(InputError, match="the time of every page"):
-        cf.online.sessionise(cf.online.read_log(PAGES | {"time": [1, None, 3, 4]}))
 
 
 def test_pages_of_nobody() -> None:

@@ -99,7 +99,7 @@ def frame_of(docs: List, depends: str) -> pl.DataFrame:
                 "doc": str(doc),
                 "reward": rewards(docs, depends)[k],
                 "propensity": chances["log"],
-                "chance": chances["policy"],
+                "target_probability": chances["policy"],
                 "predicted": predicted,
                 "expected": expected,
             }
@@ -163,7 +163,7 @@ def test_lists_as_obp_has_them(depends: str, printed: float) -> None:
             "position": np.tile(np.arange(length), lists),
             "reward": reward.ravel(),
             "propensity": propensity.ravel(),
-            "chance": chance.ravel(),
+            "target_probability": chance.ravel(),
         }
     )
     assert policy_value(frame, depends=depends).estimate == pytest.approx(printed, abs=1e-12)
@@ -176,7 +176,7 @@ def drawn_lists(documents: int, repeats: bool) -> list[List]:
 
 def as_table(q: np.ndarray[Any, Any]) -> pl.DataFrame:
     cells = [(k + 1, str(a), float(q[k, a])) for k, a in np.ndindex(q.shape)]
-    return pl.DataFrame(cells, schema=["position", "action", "chance"], orient="row")
+    return pl.DataFrame(cells, schema=["position", "action", "target_probability"], orient="row")
 
 
 @pytest.mark.parametrize(
@@ -250,14 +250,16 @@ def logged(number: int = 400, seed: int = 3) -> pl.DataFrame:
         {
             "reward": draw.binomial(1, 0.3, number),
             "propensity": propensity,
-            "chance": propensity * draw.uniform(0.5, 1.1, number),
+            "target_probability": propensity * draw.uniform(0.5, 1.1, number),
             "user": draw.integers(0, 40, number).astype(str),
         }
     )
 
 
 def test_equal_rewards_have_no_interval() -> None:
-    rows = logged().with_columns(reward=pl.lit(1.0), propensity=pl.lit(0.5), chance=pl.lit(0.5))
+    rows = logged().with_columns(
+        reward=pl.lit(1.0), propensity=pl.lit(0.5), target_probability=pl.lit(0.5)
+    )
     for resamples in (0, 200):
         made = policy_value(rows, unit="user", resamples=resamples)
         assert made.estimate == 1
@@ -268,7 +270,7 @@ def test_equal_rewards_have_no_interval() -> None:
 def test_limits_of_a_mean() -> None:
     rows = logged()
     made = policy_value(rows)
-    terms = (rows["chance"] / rows["propensity"] * rows["reward"]).to_numpy()
+    terms = (rows["target_probability"] / rows["propensity"] * rows["reward"]).to_numpy()
     low, high = stats.t.interval(0.95, 399, terms.mean(), stats.sem(terms))
     assert (made.low, made.high) == pytest.approx((low, high), rel=1e-12)
     both = stats.ttest_1samp(terms - rows["reward"].to_numpy(), 0).confidence_interval()
@@ -277,7 +279,7 @@ def test_limits_of_a_mean() -> None:
 
 def test_limits_by_user() -> None:
     """A linearised ratio of sums by user, written out."""
-    rows = logged().with_columns(w=pl.col("chance") / pl.col("propensity"))
+    rows = logged().with_columns(w=pl.col("target_probability") / pl.col("propensity"))
     made = policy_value(rows.drop("w"), None, "SNIPS", unit="user", confidence=0.9)
     weights, reward = rows["w"].to_numpy(), rows["reward"].to_numpy()
     value = (weights * reward).sum() / weights.sum()
@@ -302,23 +304,14 @@ def test_bootstrap_of_users() -> None:
     assert "bootstrap, 4,000 samples, seed 5" in str(made)
 
 
-def test_the_same_policy_changes_nothing() -> None:
-    rows = logged().with_columns(chance=pl.col("propensity"))
-    for estimator in ("IPS", "SNIPS"):
-        made = policy_value(rows, None, estimator)
-        assert made.estimate == made.logged
-        assert made.means.standard_error[2] == 0
-        assert made.ess == 400
-
-
 def test_clipping_is_told() -> None:
-    rows = logged().with_columns(chance=pl.lit(0.9))
+    rows = logged().with_columns(target_probability=pl.lit(0.9))
     made = policy_value(rows, clip=2)
-    weights = np.minimum((rows["chance"] / rows["propensity"]).to_numpy(), 2)
+    weights = np.minimum((rows["target_probability"] / rows["propensity"]).to_numpy(), 2)
     assert made.estimate == pytest.approx(float((weights * rows["reward"].to_numpy()).mean()))
     assert made.weights is not None
     assert made.weights.largest == 2
-    assert any("cut" in said for said in made.warnings)
+    assert any("clipped" in said for said in made.warnings)
 
 
 def shuffled_log() -> Any:
@@ -358,7 +351,7 @@ def test_propensities_of_a_log(value: float | None, shown: str) -> None:
     given = pl.Series([value, *[0.5] * 7], dtype=pl.Float64)
     wrong = made_log(log.pages, log.results.with_columns(propensity=given), log.clicks)
     run = cf.read_run({"q1": {"a": 2.0, "b": 1.0}})
-    with pytest.raises(cf.InputError, match=f"propensity {shown} does not lie above 0"):
+    with pytest.raises(cf.InputError, match=f"propensity must be above 0, .* got {shown}"):
         policy_value(wrong, run)
 
 
@@ -374,7 +367,7 @@ def test_what_was_never_shown_is_told() -> None:
 
 
 def test_a_wrong_mean_weight_is_told() -> None:
-    rows = logged().with_columns(chance=pl.col("propensity") * 0.5)
+    rows = logged().with_columns(target_probability=pl.col("propensity") * 0.5)
     assert any("mean weight" in said for said in policy_value(rows).warnings)
 
 
@@ -386,30 +379,40 @@ def test_one_unit_has_no_limits() -> None:
 
 
 def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
-    right = {"reward": [1, 0], "propensity": [0.5, 0.5], "chance": [0.5, 0.5]}
-    yield "zero", right | {"propensity": [0.5, 0.0]}, {}, "row 2: propensity 0 does not lie above 0"
+    right = {"reward": [1, 0], "propensity": [0.5, 0.5], "target_probability": [0.5, 0.5]}
+    yield "zero", right | {"propensity": [0.5, 0.0]}, {}, "row 2: propensity must be above 0"
     yield (
         "above",
         right | {"propensity": [1.5, 0.5]},
         {},
-        "row 1: propensity 1.5 does not lie above",
+        "row 1: propensity must be above",
     )
-    yield "chance", right | {"chance": [0.5, -0.1]}, {}, "chance -0.1 does not lie from 0 to 1"
-    yield "none", {"reward": [1.0], "propensity": [0.5]}, {}, "IPS needs a column chance"
+    yield (
+        "target_probability",
+        right | {"target_probability": [0.5, -0.1]},
+        {},
+        "target_probability must be from 0 to 1, got -0.1",
+    )
+    yield (
+        "none",
+        {"reward": [1.0], "propensity": [0.5]},
+        {},
+        "IPS requires a column target_probability",
+    )
     yield "text", right | {"reward": [1, "x"]}, {}, "reward 'x' is not a finite number"
-    yield "page", right | {"page": ["a", "a"]}, {}, "need a column position"
+    yield "page", right | {"page": ["a", "a"]}, {}, "require a column position"
     twice = right | {"page": ["<b>", "<b>"], "position": [1, 1]}
     below = right | {"page": ["a", "a"], "position": [0, -1]}
     gap = right | {"position": [1, float("nan")]}
     yield "gap", gap, {}, "has no position"
     yield "below", below, {}, "row 2: position must be at least 0, got -1"
     yield "twice", twice, {}, "position 1 is there twice in page '<b>'"
-    yield "unit", right, {"unit": "user"}, "limits by user need the user"
-    yield "predicted", right, {"estimator": "DR"}, "DR needs a column expected"
+    yield "unit", right, {"unit": "user"}, "intervals by user require the user"
+    yield "predicted", right, {"estimator": "DR"}, "DR requires a column expected"
     yield "estimator", right, {"estimator": "DRR"}, "unknown estimator 'DRR'; expected one of:"
     yield "depends", right, {"depends": "all"}, "unknown depends 'all'; expected one of:"
-    yield "clip", right, {"clip": 0}, "clip is a weight above 0"
-    yield "candidates", right, {"estimator": "PI"}, "PI needs the number of candidates"
+    yield "clip", right, {"clip": 0}, "clip must be a weight above 0"
+    yield "candidates", right, {"estimator": "PI"}, "PI requires candidates"
     uneven = right | {"propensity": [0.3, 0.7], "anywhere": [0.5, 0.5]}
     yield "few", uneven, {"estimator": "PI", "candidates": 2}, "not 1 / candidates"
 
@@ -431,10 +434,10 @@ def test_bad_input(name: str) -> None:
 
 def test_bad_policies() -> None:
     log, policy = bandit()
-    with pytest.raises(cf.PolicyError, match="chances of position '1' sum to 0.989"):
+    with pytest.raises(cf.PolicyError, match="position '1' must sum to 1, got 0.989"):
         policy_value(log, policy[1:])
     with pytest.raises(cf.InputError, match="action '0' is there twice"):
         policy_value(log, pl.concat([policy, policy[:1]]))
-    other = pl.DataFrame({"action": ["x"], "chance": [1.0]})
-    with pytest.raises(cf.CranfieldError, match="no logged action is one that the policy"):
+    other = pl.DataFrame({"action": ["x"], "target_probability": [1.0]})
+    with pytest.raises(cf.CranfieldError, match="none of the logged actions"):
         policy_value(log, other)

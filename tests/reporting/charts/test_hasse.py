@@ -7,7 +7,6 @@ from itertools import combinations, pairwise, product
 import numpy as np
 import pytest
 
-from cranfield.base.errors import PolicyError
 from cranfield.reporting.charts.hasse import diagram, hasse_chart, layered
 
 SIZES = [(1, 1), (2, 1), (4, 1), (5, 1), (1, 3), (2, 2), (3, 2), (2, 4)]
@@ -136,12 +135,3 @@ def test_layers_untangle_what_can_be_untangled() -> None:
 def test_single_nodes() -> None:
     assert layered([0], np.empty((0, 2), dtype=np.int64)).across.tolist() == [0.0]
     assert layered([0, 0], np.empty((0, 2), dtype=np.int64)).across.tolist() == [-0.5, 0.5]
-
-
-def test_refusals() -> None:
-    with pytest.raises(PolicyError, match="more than 128 cannot be read"):
-        hasse_chart(8)
-    with pytest.raises(PolicyError, match="length of a run"):
-        hasse_chart(0)
-    with pytest.raises(PolicyError, match="highest grade"):
-        hasse_chart(2, "a")  # type: ignore[arg-type]

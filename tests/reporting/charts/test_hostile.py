@@ -106,36 +106,6 @@ def test_labels(names: list[str], wanted: list[str]) -> None:
     assert labels(names) == wanted
 
 
-@pytest.mark.parametrize(
-    ("scores", "message"),
-    [
-        (scores_of(np.zeros((2, 2, 2)), "12", "ab"), "scores by shard"),
-        (scores_of(np.full((2, 2), np.nan), "12", "ab"), "no scores to draw"),
-        (scores_of([[0.0, np.inf]], ["1"], "ab"), "topic '1' of system 'b' has an infinite score"),
-    ],
-)
-def test_what_cannot_be_drawn(scores: cf.Scores, message: str) -> None:
-    for draw in (charts.box_plot, charts.difficulty_map):
-        with pytest.raises(cf.CranfieldError, match=message):
-            draw(scores)
-    with pytest.raises(cf.CranfieldError, match=message):
-        charts.difference_bars(scores, "a", "b")
-
-
-def test_unknown_systems() -> None:
-    scores = random_scores(3)
-    with pytest.raises(cf.PolicyError, match=r"there is no system 's22'; did you mean 's2'"):
-        charts.box_plot(scores, systems=["s22"])
-    with pytest.raises(cf.PolicyError, match="list of systems is empty"):
-        charts.difficulty_map(scores, systems=[])
-    with pytest.raises(cf.PolicyError, match="systems are a list of names, not '3'"):
-        charts.box_plot(scores, systems=3)  # type: ignore[arg-type]
-    with pytest.raises(cf.PolicyError, match="there is no system '4'"):
-        charts.box_plot(scores, systems=[4])  # type: ignore[list-item]
-    with pytest.raises(cf.PolicyError):
-        charts.box_plot(3)
-
-
 def test_names_are_loaded_when_they_are_used() -> None:
     code = "import sys, cranfield.reporting.charts as c; print('altair' in sys.modules, c.box_plot)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

@@ -63,21 +63,6 @@ def test_ranks() -> None:
     assert spec["title"]["text"] == "Mean rank by system: AP"
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"test": "t", "correction": "none"}, {"test": "t", "correction": "bh"}, {"test": "sign"}],
-)
-def test_without_intervals(options: dict[str, str]) -> None:
-    found = cf.compare(random_scores(4), **options)  # type: ignore[arg-type]
-    with pytest.raises(cf.PolicyError, match="has no intervals around means; use test="):
-        intervals_chart(found)
-
-
-def test_unknown_reference() -> None:
-    with pytest.raises(cf.PolicyError, match="there is no system 'x'"):
-        intervals_chart(cf.compare(random_scores(3)), reference="x")
-
-
 def test_intervals_of_differences_from_the_reference() -> None:
     """Where intervals leave out the mean of the reference, its limits leave out 0."""
     found = cf.compare(random_scores(8, topics=40))

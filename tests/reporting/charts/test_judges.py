@@ -1,4 +1,4 @@
-"""Charts of judges: agreement, grade by grade, and kin."""
+"""Charts of judges: agreement, grade by grade, and self-preference."""
 
 from __future__ import annotations
 
@@ -40,10 +40,6 @@ def test_agreement_is_that_of_the_comparison(people: dict[str, dict[str, int]]) 
             .rows()
         )
         assert (row["value"], row["low"], row["high"]) == (value, low, high)
-    with pytest.raises(cf.PolicyError, match="unknown statistic 'x'; expected one of:"):
-        charts.judges_chart(found, ["x"])
-    with pytest.raises(cf.PolicyError, match="expected 1 to 4 statistics, got 0"):
-        charts.judges_chart(found, [])
 
 
 def test_a_table_of_shares_for_each_judge(people: dict[str, dict[str, int]]) -> None:
@@ -55,30 +51,26 @@ def test_a_table_of_shares_for_each_judge(people: dict[str, dict[str, int]]) -> 
     shares = {(row["label"], row["grade"]): row["share"] for row in rows}
     table = found.confusion("j2").drop("grade by people").to_numpy()
     assert [shares[k, 1] for k in range(4)] == pytest.approx(table[1] / table.sum(axis=0))
-    with pytest.raises(cf.PolicyError, match="no system 'x'|'x'"):
-        charts.confusion_chart(found, judges=["x"])
 
 
-def test_kin_bias_is_drawn_by_its_sign(people: dict[str, dict[str, int]]) -> None:
+def test_self_preference_is_drawn_by_its_sign(people: dict[str, dict[str, int]]) -> None:
     """Two systems: one ranks by grade, the other by the reverse; a judge loves either of them."""
     good = {t: {d: float(g) for d, g in docs.items()} for t, docs in people.items()}
     bad = {t: {d: -float(g) for d, g in docs.items()} for t, docs in people.items()}
     turned = {t: {d: 3 - g for d, g in docs.items()} for t, docs in people.items()}
     judges = {"turned": turned, "fair": people, "turned too": turned}
-    kin = {"turned": "bad", "fair": "good", "turned too": "good"}
+    families = {"turned": "bad", "fair": "good", "turned too": "good"}
     runs = {"good": good, "bad": bad}
-    found = cf.assess.kin_bias(runs, people, judges, kin, ["nDCG@5", "P@5"])
-    chart = charts.kin_bias_chart(found, "P@5")
+    found = cf.assess.self_preference(runs, people, judges, families, ["nDCG@5", "P@5"])
+    chart = charts.self_preference_chart(found, "P@5")
     spec_of(chart)
     assert domain_of(chart, "y") == ["turned", "fair", "turned too"]
     verdicts = {row["judge"]: row["verdict"] for row in rows_with(chart, "bias")}
     assert verdicts == {
-        "turned": "favours its kin",
+        "turned": "favours its own family",
         "fair": "no clear bias",
-        "turned too": "disfavours its kin",
+        "turned too": "disfavours its own family",
     }
-    with pytest.raises(cf.PolicyError, match="unknown measure 'AP'; expected one of:"):
-        charts.kin_bias_chart(found, "AP")
 
 
 def test_names_of_any_kind(people: dict[str, dict[str, int]]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import numpy as np
 import pytest
 
@@ -90,10 +88,8 @@ def test_systems_of_the_same_mean_that_differ() -> None:
 
 def test_130_systems() -> None:
     found = cf.compare(random_scores(130, topics=10))
-    start = perf_counter()
     chart = significance_matrix(found)
     text = chart.to_json(indent=None)
-    assert perf_counter() - start < 5
     assert len(read_back(chart)) == 8385
     assert len(text) < 1_000_000
     assert len(spec_of(chart)["layer"]) == 2

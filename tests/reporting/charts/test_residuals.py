@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.base.errors import PolicyError
 from cranfield.reporting.charts.of_topics import residual_plots
 from cranfield.significance.models.anova_table import AnovaTable
 
@@ -46,9 +45,3 @@ def test_gaps_are_left_out() -> None:
     table = cf.compare(scores, missing="available").anova
     assert table is not None
     assert len(drawn(table)[0]) == 33
-
-
-def test_no_analysis_of_variance() -> None:
-    two = cf.compare({"a": [0.1, 0.4, 0.3], "b": [0.2, 0.4, 0.6]})
-    with pytest.raises(PolicyError, match="residuals are those of an analysis of variance"):
-        residual_plots(two.anova)  # type: ignore[arg-type]

@@ -104,7 +104,7 @@ def test_other_suffixes(chart: Any, tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("scale", [0, -1, float("nan"), True, "2", 100])
 def test_impossible_scales(chart: Any, tmp_path: Path, scale: Any) -> None:
-    with pytest.raises(cf.PolicyError, match="scale is a number above 0"):
+    with pytest.raises(cf.PolicyError, match="scale must be a number above 0"):
         save(chart, tmp_path / "c.png", scale=scale)
     assert not list(tmp_path.iterdir())
 
@@ -117,7 +117,7 @@ def test_files_appear_whole_or_not_at_all(chart: Any, tmp_path: Path) -> None:
     with pytest.raises(Exception, match="."):
         save(broken, path)
     assert path.read_text() == "before"
-    with pytest.raises(cf.PolicyError, match="no chart of Altair, but dict"):
+    with pytest.raises(cf.PolicyError, match="expected an Altair chart, got dict"):
         save({}, path)
     with pytest.raises(cf.InputError, match="cannot be written"):
         save(chart, tmp_path / "missing" / "c.json")

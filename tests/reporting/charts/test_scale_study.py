@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import PolicyError
 from cranfield.meta import ScaleStudy, study_scales
 from cranfield.reporting.charts.of_studies import scale_pairs_chart, scale_tau_chart
 
@@ -86,13 +85,3 @@ def test_unknown_correlations_are_left_out() -> None:
     assert {row["tau"] for row in drawn(chart, 0) if row["measure"] == "AP"} == {None}
     nothing = gone.with_columns(overall=float("nan"))
     scale_tau_chart(ScaleStudy(vars(study()), correlation=nothing)).to_dict(validate=False)
-
-
-def test_refusals() -> None:
-    with pytest.raises(PolicyError, match="expected one of: overall, by topic, lowest"):
-        scale_tau_chart(study(), kind="mean")
-    with pytest.raises(PolicyError, match="no length 7: 5, 10"):
-        scale_pairs_chart(study(), cutoff=7)
-    one = ScaleStudy(vars(study()), measures=("P",), pairs=study().pairs.clear())
-    with pytest.raises(PolicyError, match="two measures"):
-        scale_pairs_chart(one)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.base.errors import PolicyError
 from cranfield.reporting.charts.of_scales import (
     LINE,
     SPACING_HEIGHT,
@@ -132,17 +130,6 @@ def test_grades_are_written_so_that_they_can_be_read() -> None:
     assert spaced_runs(cf.image("DCG", 2, 11))["runs"][-1].to_list() == ["11,11"]
 
 
-@pytest.mark.parametrize("length", [5, 10, 30])
-def test_shares_of_precision_are_binomial(length: int) -> None:
-    """Also of 2^30 runs, which nobody lists."""
-    found = shares_up_to(cf.image("P", length))
-    count = np.array([comb(length, k) for k in range(length + 1)]) / 2**length
-    np.testing.assert_allclose(found["value"], np.arange(length + 1) / length, atol=1e-12)
-    np.testing.assert_allclose(found["values"], np.arange(length + 1) / length, atol=1e-12)
-    np.testing.assert_allclose(found["runs"], np.cumsum(count), atol=1e-12)
-    np.testing.assert_allclose(found["runs below"], np.cumsum(count) - count, atol=1e-12)
-
-
 def test_what_section_7_says_of_figure_3() -> None:
     """P at 5: 20% of the runs have .2, 30% .4, and so on (rounded there); RR: 5 values from .2."""
     found = shares_up_to(cf.image("P", 5)).with_columns(own=pl.col("runs") - pl.col("runs below"))
@@ -228,24 +215,6 @@ def test_apart_moves_no_more_than_needed(things: list[tuple[float, float]]) -> N
     inside = apart(wanted, sizes, 0, 200)
     assert inside[0] >= sizes[0] / 2 - 1e-9
     assert inside[-1] <= 200 - sizes[-1] / 2 + 1e-9
-
-
-def test_refusals() -> None:
-    with pytest.raises(PolicyError, match="up to 4,096 are drawn"):
-        spacing_chart("P", 13)
-    with pytest.raises(PolicyError, match="no measures"):
-        spacing_chart([], 3)
-    with pytest.raises(PolicyError, match="not int"):
-        spacing_chart(3, 3)  # type: ignore[arg-type]
-    with pytest.raises(PolicyError, match="columns"):
-        spacing_chart("P", 3, columns=0)
-    with pytest.raises(PolicyError, match="no lengths"):
-        distribution_chart("P", [])
-    with pytest.raises(PolicyError, match="length of a run"):
-        distribution_chart("P", 2.5)  # type: ignore[arg-type]
-    for draw in (spaced_runs, shares_up_to):
-        with pytest.raises(PolicyError, match="at_most"):
-            draw(cf.image("P", 3, at_most=1))
 
 
 def test_charts_can_be_rendered() -> None:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.reporting.page.contents import collect
-from cranfield.reporting.page.html import asset, el, text
-from cranfield.reporting.page.report_page import SCRIPTS, page
-from tests.reporting.page.reading import Page, read
+from cranfield.reporting.page.html import el, text
+from tests.reporting.page.reading import read
 
 HOSTILE = (
     "<img src=x onerror=alert(1)>",
@@ -87,12 +84,6 @@ def test_nothing_is_fetched(tmp_path: Path) -> None:
     assert not re.search(r"https?:|fetch|XMLHttp|WebSocket|import\(|eval|innerHTML|\.write\(", code)
 
 
-def test_the_script_is_strict_and_short() -> None:
-    lines = sum(asset(name).count("\n") for name in (*SCRIPTS, "page.html"))
-    assert lines < 1500
-    assert all(asset(name).startswith("//") for name in SCRIPTS)
-
-
 def test_same_input_same_bytes(tmp_path: Path) -> None:
     covid = cf.bundled.trec_covid()
     pages = []
@@ -115,16 +106,6 @@ def test_input_files_by_their_hashes(tmp_path: Path) -> None:
     assert "standard input not a file irds:vaswani not a file" in found.shown
     assert "Date: 1 May" in found.shown
     assert str(tmp_path) not in found.html
-
-
-def test_size_of_a_large_campaign() -> None:
-    random = np.random.default_rng(1)
-    topics, systems = tuple(map(str, range(250))), tuple(map(str, range(130)))
-    # Random numbers, which nothing makes shorter.
-    scores = cf.Scores(random.random((250, 130)), topics, systems, measure="a")
-    made = collect(scores, title="Large", scales=False)
-    ten = replace(made, parts=made.parts * 10)
-    assert len(page(ten).encode()) < 8_000_000
 
 
 def test_landmarks_headings_and_names(tmp_path: Path) -> None:
@@ -156,9 +137,3 @@ def test_elements() -> None:
     )
     assert el("meta", content='"') == '<meta content="&quot;">'
     assert text("a\x1b[2J") == "a\\x1b[2J"
-
-
-def test_the_function_is_no_module(tmp_path: Path) -> None:
-    path = tmp_path / "r.html"
-    assert cf.report({"a": [0.1, 0.4, 0.3], "b": [0.2, 0.4, 0.6]}, str(path)) == path
-    assert Page(path.read_text()).all("main")

@@ -67,7 +67,7 @@ def test_no_verdict_while_the_sample_ratio_fails(tmp_path: Path) -> None:
     assert found.stopped
     page = read(found, tmp_path)
     said = words(page)
-    assert "No verdict: units are not spread as they should be" in said
+    assert "No verdict: the numbers of units deviate" in said
     assert "SAMPLE RATIO MISMATCH: control 100 : treatment 100 for 0.9 : 0.1" in said
     assert said.index("SAMPLE RATIO MISMATCH") < said.index("Metrics by variant")
     assert "better" not in said
@@ -81,7 +81,7 @@ def test_no_verdict_while_the_sample_ratio_fails(tmp_path: Path) -> None:
 
 def test_nothing_found_is_said(tmp_path: Path) -> None:
     said = words(read(experiment(lift=0.0), tmp_path))
-    assert "No difference between treatment and control is found by m." in said
+    assert "No significant difference between treatment and control by m." in said
 
 
 def test_looks_are_drawn_and_listed(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_looks_are_drawn_and_listed(tmp_path: Path) -> None:
     [band] = page.all("polygon")
     assert len((band["points"] or "").split()) == 2 * found.looks.height
     said = words(page)
-    assert "limits and p hold at all looks together" in said
+    assert "confidence intervals and p-values are valid at all looks" in said
     for value in found.looks["low"]:
         assert f"{value:.4f}" in said
     chart = charts.sequence_chart(found)
@@ -144,10 +144,10 @@ def test_the_same_bytes_again(tmp_path: Path) -> None:
 
 def test_what_is_odd_in_a_log_is_told(tmp_path: Path) -> None:
     log = cf.online.simulated_log()
-    odd = dataclasses.replace(log, odd={"clicks on no result": 3, "pages twice": 0})
+    odd = dataclasses.replace(log, anomalies={"clicks on no result": 3, "pages recorded twice": 0})
     said = words(read(cf.online.analyse_experiment(odd, ["CTR"]), tmp_path))
     assert "3 clicks on no result." in said
-    assert "pages twice" not in said
+    assert "pages recorded twice" not in said
 
 
 def test_options_of_comparisons_are_refused(tmp_path: Path) -> None:

@@ -92,11 +92,11 @@ def test_axis_of_two_systems_holds_all_limits() -> None:
     assert span(middle, low, middle + 0.03, zero=True, whole=True)[0] == -0.2
     alike = np.tile([0.2, 0.3], (8, 1))
     figure = str(two_systems_figure(collect(scores(alike), title="x", scales=False)))
-    assert "no finite limit" not in figure
+    assert "no finite bound" not in figure
     few = cf.evaluate({"a": {"1": {"d": 1.0}, "2": {"e": 1.0}, "3": {"e": 1.0}},
                        "b": {"1": {"e": 1.0}, "2": {"e": 1.0}, "3": {"e": 1.0}}},
                       {"1": {"d": 1}, "2": {"e": 1}, "3": {"e": 1}}, "P@1")  # fmt: skip
-    assert "no finite limit" in str(two_systems_figure(collect(few, title="x", scales=False)))
+    assert "no finite bound" in str(two_systems_figure(collect(few, title="x", scales=False)))
 
 
 def test_a_pair_whose_interval_would_contradict_the_decision_has_no_line() -> None:

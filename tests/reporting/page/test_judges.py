@@ -15,11 +15,11 @@ RUNS = {"plain": {t: {"x": 1.0} for t in PEOPLE}, "rag": {t: {"y": 1.0} for t in
 
 def test_results_of_all_kinds_with_any_names(tmp_path: Path) -> None:
     judges = dict.fromkeys(HOSTILE, PEOPLE)
-    kin = dict.fromkeys(HOSTILE, "rag")
+    families = dict.fromkeys(HOSTILE, "rag")
     found = [
         cf.assess.compare_judges(PEOPLE, judges),
         cf.assess.judge_rankings(RUNS, PEOPLE, judges, "P@1"),
-        cf.assess.kin_bias(RUNS, PEOPLE, judges, kin, "P@1"),
+        cf.assess.self_preference(RUNS, PEOPLE, judges, families, "P@1"),
     ]
     page = cf.report(cf.evaluate(RUNS, PEOPLE, "P@1"), tmp_path / "r.html", judges=found)
     text = page.read_text()

@@ -28,10 +28,10 @@ def test_the_bundled_collection() -> None:
         "Tukey's HSD on the two-way ANOVA error, bootstrapped over topics: 398 of 780 pairs are"
         " significantly different (alpha 0.05).",
         "This is not invariant under changes of the scale: Two-way ANOVA (MD2) needs an interval"
-        " scale, and nDCG@20 is declared ordinal; what it says may depend on how the scale is"
-        " spaced.",
-        "Of 398 pairs that differ, 381 keep the order of means under every increasing"
-        " transformation of the scores.",
+        " scale, but nDCG@20 is declared ordinal; its results may depend on the spacing of the"
+        " scale.",
+        "381 of 398 significant pairs keep their order of means under every increasing"
+        " transformation of the scores (stochastic dominance).",
     ]
     assert row_of(part) == ["UPrrf93-wt-r5", "16 of 40", "398 of 780", "381 of 398"]
     assert warnings_of(contents) == contents.evaluation.notes  # type: ignore[union-attr]

@@ -99,7 +99,7 @@ def on_a_grid(
 def check(distribution: SumDistribution, x: Floats, exact: Floats) -> None:
     """The limits hold, the share is within the error, and F is a distribution function."""
     lower, upper = distribution.bracket(x)
-    share = distribution.share(x)
+    share = distribution.cdf(x)
     assert (lower <= exact + 1e-12).all()
     assert (exact <= upper + 1e-12).all()
     assert np.abs(share - exact).max() <= distribution.error + 1e-12
@@ -116,16 +116,16 @@ def test_few_sums_are_counted() -> None:
         sums = sums_of(components)
         distribution = distribution_of_sums(components)
         assert distribution.error == 0
-        share = distribution.share(sums)
+        share = distribution.cdf(sums)
         assert np.array_equal(share, np.arange(1, sums.size + 1) / sums.size)
         between = (sums[1:] + sums[:-1]) / 2
-        assert np.array_equal(distribution.share(between), share[:-1])
+        assert np.array_equal(distribution.cdf(between), share[:-1])
 
 
 def test_sums_that_rounding_cannot_tell_apart_are_an_error() -> None:
     distribution = distribution_of_sums([np.array([0, 0.1, 0.3]), np.array([0, 0.2])])
     assert distribution.error == 1 / 6
-    assert distribution.share(0.3) == 5 / 6
+    assert distribution.cdf(0.3) == 5 / 6
 
 
 @pytest.mark.parametrize("sizes", [[2] * 26, [3, 2, 4] * 7, [50, 60, 70, 80, 3]])
@@ -198,13 +198,13 @@ def test_long_runs(name: str) -> None:
     # Five deviations of a simulated share, over many x.
     x = np.sort(drawn(components, 4000))
     seen = np.arange(1, x.size + 1) / x.size
-    assert np.abs(distribution.share(x) - seen).max() < 2.5 / math.sqrt(x.size)
+    assert np.abs(distribution.cdf(x) - seen).max() < 2.5 / math.sqrt(x.size)
     lower, upper = distribution.bracket(x)
     assert ((upper - lower) / 2 <= distribution.error).all()
     top = sum(values[-1] for values in components)
-    assert distribution.share([-1.0, top, top + 1, -math.inf, math.inf]).tolist() == [0, 1, 1, 0, 1]
+    assert distribution.cdf([-1.0, top, top + 1, -math.inf, math.inf]).tolist() == [0, 1, 1, 0, 1]
     if "four" not in name or "dcg" in name:
-        mirrored = distribution.share(x) + distribution.share(top - x)
+        mirrored = distribution.cdf(x) + distribution.cdf(top - x)
         assert np.abs(mirrored - 1).max() <= 2 * distribution.error
 
 
@@ -214,7 +214,7 @@ def test_long_runs_against_a_grid(name: str) -> None:
     x, share = on_a_grid(components)
     distribution = long_runs(name)
     some = slice(5, -5, 101)
-    assert np.abs(distribution.share(x[some]) - share[some]).max() < 2e-7
+    assert np.abs(distribution.cdf(x[some]) - share[some]).max() < 2e-7
 
 
 def test_limits_only_tighten_with_more_x() -> None:
@@ -225,8 +225,8 @@ def test_limits_only_tighten_with_more_x() -> None:
     assert (lower[140:160] >= alone[:, 0] - 1e-15).all()
     assert (upper[140:160] <= alone[:, 1] + 1e-15).all()
     grid = x[:300].reshape(3, 100)
-    assert distribution.share(grid).shape == (3, 100)
-    assert np.array_equal(pickle.loads(pickle.dumps(distribution)).share(x), distribution.share(x))
+    assert distribution.cdf(grid).shape == (3, 100)
+    assert np.array_equal(pickle.loads(pickle.dumps(distribution)).cdf(x), distribution.cdf(x))
 
 
 def test_the_inequality_of_vaaler() -> None:
@@ -269,4 +269,4 @@ def test_what_cannot_be_asked() -> None:
     with pytest.raises(PolicyError, match="above 0"):
         distribution_of_sums([np.array([0.0, 1.0])], wanted=0)
     with pytest.raises(PolicyError, match="no number"):
-        distribution_of_sums([np.array([0.0, 1.0])]).share([0.0, math.nan])
+        distribution_of_sums([np.array([0.0, 1.0])]).cdf([0.0, math.nan])

@@ -28,7 +28,7 @@ def _quadratic(grades: Floats) -> Floats:
 
 def _ratio(grades: Floats) -> Floats:
     if (grades < 0).any():
-        raise PolicyError("ratio distances need grades from 0; some grades are below 0")
+        raise PolicyError("ratio distances require grades >= 0, got grades below 0")
     sums = grades[..., :, None] + grades[..., None, :]
     return np.asarray((_linear(grades) / np.where(sums > 0, sums, 1)) ** 2)
 
@@ -249,9 +249,9 @@ def coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
             distance = part
         else:
             options = ", ".join([*(LAWS if law.distance else ()), "rel=GRADE"])
-            raise PolicyError(f"{name} takes {options}, not {quoted(part)}")
+            raise PolicyError(f"{name} accepts {options}, got {quoted(part)}")
     if name == "AC2" and distance == "ordinal":
-        raise PolicyError("AC2 takes no ordinal distance: its scale is fixed, not by the labels")
+        raise PolicyError("AC2 does not support the ordinal distance, which depends on the labels")
     return Coefficient(name, distance, 1 if law.binary and rel is None else rel)
 
 
@@ -265,7 +265,7 @@ def coefficients(
         measures = [measures]
     chosen = tuple(dict.fromkeys(coefficient(measure, rel) for measure in measures))
     if not chosen:
-        raise PolicyError("no measure of agreement was named")
+        raise PolicyError("expected at least one measure of agreement, got none")
     if not of_two and any(measure.law.two_assessors for measure in chosen):
         name = next(str(measure) for measure in chosen if measure.law.two_assessors)
         raise PolicyError(f"{name} needs two assessors: use pairs=True, or fleiss or alpha")
@@ -400,9 +400,9 @@ def remarks(
         return tuple(notes)
     topics = has.sum(axis=0)
     if (topics == 1).any():
-        notes.append("no interval: intervals over topics need two topics or more")
+        notes.append("no confidence interval: at least two topics are required")
     if ((topics > 1) & (topics < FEW)).any():
-        notes.append(f"intervals over fewer than {FEW} topics are rough")
+        notes.append(f"confidence intervals over fewer than {FEW} topics are approximate")
     if without := int((np.isnan(low) & ~np.isnan(value) & (topics > 1)[:, None]).sum()):
         notes.append(
             f"no interval can be computed for {counted(without, 'value')}: topics do not differ, or"

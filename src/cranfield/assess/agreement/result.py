@@ -63,8 +63,8 @@ class Agreement(Result):
         measures).
     topic_names
         The topics, in the order of the replicates of a jackknife.
-    has
-        Which topics have units of a comparison; shape (topics, comparisons).
+    has_units
+        Whether a topic has units of a comparison; shape (topics, comparisons).
     notes
         Undefined values, missing intervals and repeated labels.
     paired
@@ -99,7 +99,7 @@ class Agreement(Result):
     seed: int | None
     replicates: Floats
     topic_names: tuple[str, ...]
-    has: Bools
+    has_units: Bools
     notes: tuple[str, ...] = ()
     paired: bool = False
     difference: bool = False
@@ -120,14 +120,14 @@ class Agreement(Result):
                     self,
                     **{name: getattr(self, name)[row] for name in per_row},
                     replicates=self.replicates[:, row],
-                    has=self.has[:, row],
+                    has_units=self.has_units[:, row],
                 )
         raise PolicyError(f"{quoted(' and '.join(assessors))} were not compared")
 
     def minus(self, other: Agreement) -> Agreement:
         """Return differences from another agreement over the same topics, with intervals.
 
-        Both leave out, or draw, the same topics, so that effects of topics on both cancel.
+        Both exclude, or draw, the same topics, so that effects of topics cancel.
 
         Parameters
         ----------
@@ -177,9 +177,11 @@ class Agreement(Result):
             (f"{', '.join(first)} minus {', '.join(second)}",)
             for first, second in zip(self.comparisons, other.comparisons * copies, strict=True)
         ]
-        has = self.has | other.has
+        has_units = self.has_units | other.has_units
         value, replicates = self.value - other.value, self.replicates - other.replicates
-        low, high = limits(value, replicates, has, self.interval, self.confidence, bounded=False)
+        low, high = limits(
+            value, replicates, has_units, self.interval, self.confidence, bounded=False
+        )
         return replace(
             self,
             comparisons=tuple(names),
@@ -187,10 +189,10 @@ class Agreement(Result):
             low=low,
             high=high,
             units=np.minimum(self.units, other.units),
-            topics=has.sum(axis=0),
+            topics=has_units.sum(axis=0),
             replicates=replicates,
-            has=has,
-            notes=remarks(value, low, replicates, has, self.interval),
+            has_units=has_units,
+            notes=remarks(value, low, replicates, has_units, self.interval),
             paired=False,
             difference=True,
         )
@@ -209,7 +211,7 @@ class Agreement(Result):
             If assessors were not compared by pairs, or not by this measure.
         """
         if not self.paired:
-            raise PolicyError("a matrix needs comparisons of two assessors: ask for pairs")
+            raise PolicyError("a matrix requires pairwise comparisons: use pairs=True")
         if measure is not None:
             check_choice("measure", measure, self.measures)
         column = 0 if measure is None else self.measures.index(measure)
@@ -299,7 +301,7 @@ INTERVALS = ("jackknife", "bootstrap", "none")
 
 
 def agreement_of(
-    given: Any,
+    annotations: Any,
     measures: str | Coefficient | Iterable[str | Coefficient] | None = None,
     *,
     pairs: bool = False,
@@ -318,22 +320,23 @@ def agreement_of(
 
     Parameters
     ----------
-    given
+    annotations
         :class:`Labels`, or anything that :func:`read_labels` reads, such as a dict of judgments by
         the assessor's name; or ratings, NaN for missing ones: an array with `axis` or `names`, or a
         data frame with a row for each unit and a column of numbers for each assessor.
     measures
-        Text forms of coefficients: `observed`, `positive`, `negative`, `overlap`, `kappa` (two
+        Agreement coefficients: `observed`, `positive`, `negative`, `overlap`, `kappa` (two
         assessors), `fleiss`, `alpha`, `AC1`, `AC2`. In brackets a distance (`nominal`, `linear`,
         `quadratic` or `interval`, `ordinal`, `ratio`), and `rel=` and a grade where all grades are
         cut in two: `kappa(quadratic)`, `alpha(nominal)`, `kappa(rel=2)`. By default observed
-        agreement, kappa (of more than two assessors Fleiss'), ordinal alpha and AC1.
+        agreement, kappa (for more than two assessors Fleiss'), ordinal alpha and AC1.
     pairs
-        Whether to compare each two assessors that share a unit, instead of all at once.
+        Whether to compare each pair of assessors with a document in common, instead of all
+        together.
     against
         Compare each assessor with this one only.
     rel
-        Lowest relevant grade of all measures that do not name one.
+        Lowest relevant grade, for coefficients that do not set it themselves.
     grades
         The scale, if not all of its grades occur: AC1 and AC2 depend on it.
     topics, names
@@ -343,13 +346,13 @@ def agreement_of(
         `krippendorff`; 1 if each column is. Required, unless the array is not square and the number
         of `names` or `topics` tells rows from columns.
     interval
-        Method of the intervals over topics. `jackknife`: t intervals from the values without each
-        topic, on the scale of :math:`\ln(1 - \theta)`, cut at -1; for proportions, of log odds.
-        `bootstrap`: percentiles over resampled topics. `none`.
+        Method for the confidence intervals over topics. `jackknife`: t intervals from the values
+        without each topic, on the scale of :math:`\ln(1 - \theta)`, cut at -1; for proportions, of
+        log odds. `bootstrap`: percentiles over resampled topics. `none`.
     confidence
         Confidence level of the intervals.
     resamples
-        Random samples of topics, of the bootstrap.
+        Number of bootstrap resamples of the topics.
     seed
         Seed of the bootstrap.
 
@@ -391,9 +394,9 @@ def agreement_of(
     check_share("confidence", confidence)
     check_whole("resamples", resamples, 1)
     check_whole("seed", seed, 0)
-    ratings = labelled(given, topics=topics, grades=grades, names=names, axis=axis)
+    ratings = labelled(annotations, topics=topics, grades=grades, names=names, axis=axis)
     if len(ratings.assessors) < 2:
-        raise CranfieldError("agreement needs two assessors or more, got one")
+        raise CranfieldError("expected at least two assessors, got one")
     paired = pairs or against is not None
     chosen = coefficients(measures, rel, paired or len(ratings.assessors) == 2)
     comparisons: list[tuple[str, ...]] = [ratings.assessors]
@@ -407,7 +410,7 @@ def agreement_of(
         return np.stack([measure.of(sums) for measure in chosen], axis=-1)
 
     value = law(tables.total())
-    has = tables.units.sum(axis=(-2, -1)) > 0
+    has_units = tables.units.sum(axis=(-2, -1)) > 0
     replicates = np.empty((0, *value.shape))
     if interval == "jackknife":
         replicates = law(tables.without_each())
@@ -415,7 +418,7 @@ def agreement_of(
         replicates = bootstrap(tables, law, resamples, seed)
     least = np.array([measure.law.least for measure in chosen])
     low, high = limits(
-        value, replicates, has, interval, confidence, bounded=True, shares=least == 0
+        value, replicates, has_units, interval, confidence, bounded=True, shares=least == 0
     )
     if interval == "jackknife":
         # With gaps, a coefficient may itself be below its bound.
@@ -427,14 +430,14 @@ def agreement_of(
         low=low,
         high=high,
         units=np.rint(tables.units.sum(axis=(0, -2, -1))).astype(np.int64),
-        topics=has.sum(axis=0),
+        topics=has_units.sum(axis=0),
         interval=interval,
         confidence=confidence,
         resamples=resamples if interval == "bootstrap" else None,
         seed=seed if interval == "bootstrap" else None,
         replicates=replicates,
         topic_names=ratings.topics,
-        has=has,
-        notes=(*ratings.notes, *remarks(value, low, replicates, has, interval)),
+        has_units=has_units,
+        notes=(*ratings.notes, *remarks(value, low, replicates, has_units, interval)),
         paired=paired,
     )

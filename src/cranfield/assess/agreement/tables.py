@@ -75,7 +75,7 @@ class Tables:
 
 
 def of_joint(joint: Floats, grades: Floats) -> Tables:
-    """Make the tables of two assessors from the units by both grades, shape (..., q, q)."""
+    """Build the tables of two assessors from their joint table of grades, shape (..., q, q)."""
     both = joint + np.swapaxes(joint, -1, -2)
     return Tables(grades, both, both / 2, both.sum(axis=-1) / 2, joint)
 
@@ -87,7 +87,7 @@ def ratings_of(ratings: Any) -> Floats:
     if table.ndim != 2:
         raise CranfieldError(wrong)
     if np.isinf(table).any():
-        raise CranfieldError("a rating is infinite; use NaN for a missing one")
+        raise CranfieldError("ratings must be finite, or NaN if missing, got an infinite one")
     return table
 
 
@@ -99,7 +99,7 @@ def on_scale(ratings: Floats, grades: Any = None) -> tuple[Floats, Ints]:
     if grades is not None:
         scale = np.unique(as_array(grades, "grades must be numbers", np.float64))
     if not np.isfinite(scale).all():
-        raise CranfieldError("the grades of a scale must be numbers, neither NaN nor infinite")
+        raise CranfieldError("grades of a scale must be finite numbers")
     off = used[~np.isin(used, scale)]
     if off.size:
         raise CranfieldError(f"grade {off[0]:g} is off the scale {scale[0]:g} to {scale[-1]:g}")
@@ -162,7 +162,8 @@ class Ratings:
         one, other = self._pairs_of_labels()
         if against is not None:
             if against not in self.assessors:
-                raise PolicyError(f"there is no assessor {quoted(against)}")
+                known = some_of(map(quoted, self.assessors), 10)
+                raise PolicyError(f"unknown assessor {quoted(against)}; expected one of: {known}")
             chosen = self.assessors.index(against)
             first, second = self.assessor[one] == chosen, self.assessor[other] == chosen
             one, other = (
@@ -205,17 +206,15 @@ class Ratings:
 
 
 def labelled(
-    given: Any, *, topics: Any = None, grades: Any = None, names: Any = None, axis: Any = None
+    annotations: Any, *, topics: Any = None, grades: Any = None, names: Any = None, axis: Any = None
 ) -> Ratings:
-    """Take labels, judgments by name, or ratings: an array, or a frame of a column an assessor."""
-    if is_frame(given) and (frame := _frame_of_ratings(given)) is not None:
+    """Read labels, judgments by name, or ratings: an array, or a frame of assessors."""
+    if is_frame(annotations) and (frame := _frame_of_ratings(annotations)) is not None:
         columns, ratings = frame
         # Names such as column_0 were given by the library of the frame, and name no assessor.
         if not all(re.fullmatch(r"(column_)?\d+", name) for name in columns):
             if names is not None or axis is not None:
-                raise PolicyError(
-                    "names and axis are for arrays, got a data frame, which has names"
-                )
+                raise PolicyError("names and axis apply to arrays, got a data frame")
             doubtful = [
                 name
                 for name in columns
@@ -224,16 +223,20 @@ def labelled(
             if doubtful:
                 listed = some_of(map(quoted, doubtful), 5)
                 warn(
-                    f"columns read as assessors: {listed}; remove those of no assessor",
+                    f"columns read as assessors: {listed}; remove columns that are not assessors",
                     stacklevel=3,
                 )
             names, axis = columns, 1
         return _of_ratings(ratings, topics, grades, names, axis)
-    if isinstance(given, np.ndarray) or (isinstance(given, list) and not _has_labels(given)):
-        return _of_ratings(given, topics, grades, names, axis)
+    if isinstance(annotations, np.ndarray) or (
+        isinstance(annotations, list) and not _has_labels(annotations)
+    ):
+        return _of_ratings(annotations, topics, grades, names, axis)
     if topics is not None or names is not None or axis is not None:
         raise PolicyError("topics, names and axis require ratings; labels have their own")
-    return _of_labels(read_labels(given, grades=None if isinstance(given, Labels) else grades))
+    return _of_labels(
+        read_labels(annotations, grades=None if isinstance(annotations, Labels) else grades)
+    )
 
 
 def _frame_of_ratings(data: Any) -> tuple[list[str], Any] | None:
@@ -276,8 +279,8 @@ def _of_labels(labels: Labels) -> Ratings:
     )
 
 
-def _of_ratings(given: Any, topics: Any, grades: Any, names: Any, axis: Any) -> Ratings:
-    ratings = ratings_of(given)
+def _of_ratings(annotations: Any, topics: Any, grades: Any, names: Any, axis: Any) -> Ratings:
+    ratings = ratings_of(annotations)
     rows, columns = ratings.shape
     if axis is None and rows != columns:
         # As many names, or topics, as there are rows or columns say which are the assessors.
@@ -294,14 +297,16 @@ def _of_ratings(given: Any, topics: Any, grades: Any, names: Any, axis: Any) -> 
     scale, codes = on_scale(ratings, grades)
     unit, assessor = np.nonzero(codes >= 0)
     if not unit.size:
-        raise CranfieldError("there are no ratings")
+        raise CranfieldError("expected ratings, got none")
     units, assessors = ratings.shape
     assessor_names = tuple(map(str, range(1, assessors + 1) if names is None else names))
     if len({*assessor_names}) != len(assessor_names) or len(assessor_names) != assessors:
-        raise PolicyError(f"names are {assessors} different ones, one per assessor")
+        raise PolicyError(f"names must be {assessors} different names, one per assessor")
     topic_of_unit = ["all"] * units if topics is None else [str(topic) for topic in topics]
     if len(topic_of_unit) != units:
-        raise PolicyError(f"topics are {units}, one per unit, not {len(topic_of_unit)}")
+        raise PolicyError(
+            f"expected {counted(units, 'topic')}, one per unit, got {len(topic_of_unit)}"
+        )
     place = {topic: code for code, topic in enumerate(dict.fromkeys(topic_of_unit))}
     topic_of = np.array([place[topic] for topic in topic_of_unit], dtype=np.int64)
     return Ratings(

@@ -1,4 +1,4 @@
-"""Scores from a sample of documents that people judged, corrected by a judge's labels."""
+"""Scores from a sample of documents that people judged, and labels of a judge for all documents."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import polars as pl
 from cranfield.assess.estimates.means import (
     FEW,
     SAME,
-    CorrectedMeans,
     Fit,
     HumanMean,
+    PPIMeans,
     satterthwaite,
     sums_by,
     with_intervals,
@@ -31,8 +31,8 @@ def check_sum(measure: Measure) -> None:
     """Refuse a measure of which a sample of documents would give a biased estimate."""
     if measure.info.inputs or not measure.linear:
         raise MeasureError(
-            f"{measure} is no sum over documents, so that a sample of them would bias it;"
-            " unit='topic' takes it"
+            f"{measure} is not a sum over documents, so a sample of them would bias it:"
+            " use unit='topic'"
         )
 
 
@@ -86,7 +86,7 @@ class PooledLabels:
 
 
 def match_labels(panel: Panel) -> PooledLabels:
-    """Match documents, and find how they were sampled; see :func:`corrected_scores`."""
+    """Match documents, and find how they were sampled; see :func:`ppi_scores`."""
     people, [judge] = panel.human, panel.judges
     labels = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("by judge"))
     pairs = (
@@ -113,18 +113,18 @@ def match_labels(panel: Panel) -> PooledLabels:
         _, stratum = np.unique(topic * (len(pool) + 1) + label, return_inverse=True)
         sampled &= human >= 0
         if not has_inclusion or (human[listed] < 0).any():
-            _refuse(pool, ~listed, "a label of the judge, and no stratum of the sample")
+            _refuse(pool, ~listed, "a label of the judge but no stratum of the sample")
     if has_inclusion:
         inclusion = pairs["inclusion"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
         _refuse(
             pool,
             listed & ~((inclusion >= 0) & (inclusion <= 1)),
-            "no chance from 0 to 1 of its own",
+            "no inclusion probability from 0 to 1",
         )
         sampled &= inclusion > 0
     elif not has_stratum:
         stratum = topic
-        _refuse(pool, ~known, "a judgment of people, and no label of the judge")
+        _refuse(pool, ~known, "a human judgment but no label of the judge")
     if not has_inclusion:
         size = np.bincount(stratum)
         count = np.bincount(stratum[sampled], minlength=size.size)
@@ -172,14 +172,14 @@ def sample_documents(
     count = np.bincount(topic, minlength=topics)
     if not count.all():
         raise InputError(
-            "people judged no sampled document of a topic; unit='topic' takes topics without",
+            "people judged no sampled document of a topic; unit='topic' allows such topics",
             topic=judged.topics[int(count.argmin())],
         )
     _, code, size = np.unique(stratum, return_inverse=True, return_counts=True)
     thin = (size[code] < 2) & (inclusion < 1) & (stratum >= 0)
     if thin.any():
         raise InputError(
-            "one document of a stratum was sampled, and its variance needs two",
+            "the variance of a stratum requires two sampled documents, got one",
             topic=judged.topics[int(topic[thin.argmax()])],
         )
     number = np.full(len(labels.pool), -1)
@@ -232,7 +232,7 @@ class Documents:
     fixed: bool
     fit: Fit
 
-    def means(self) -> CorrectedMeans:
+    def means(self) -> PPIMeans:
         topics, systems = self.values.shape
         estimate, lambda_ = self.values.mean(axis=0), self.used.mean(axis=0)
         if not self.fixed:
@@ -262,7 +262,7 @@ class Documents:
             complete=self.certain & self.fixed,
         )
 
-    def differences(self, first: Indices, second: Indices) -> CorrectedMeans:
+    def differences(self, first: Indices, second: Indices) -> PPIMeans:
         pairs = replace(
             self,
             values=self.values[:, first] - self.values[:, second],
@@ -289,7 +289,7 @@ def estimate_scores(sample: SampledDocuments, items: int, fixed: bool, fit: Fit)
     if fit.lambda_ is not None:
         weight = np.full((topics, systems), float(fit.lambda_))
     elif topics < 2:
-        raise PolicyError("lambda_ of a topic is learned from others, and there is one: give it")
+        raise PolicyError("lambda_ is estimated from other topics, got one topic: set lambda_")
     else:
         # Topics are sampled independently: lambda does not depend on the topics it is used for.
         n_folds = fit.n_folds(topics)

@@ -57,8 +57,8 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CorrectedMeans(Result):
-    """Means with confidence intervals; made by :func:`corrected_mean` and :func:`stratified_mean`.
+class PPIMeans(Result):
+    """Means with confidence intervals; made by :func:`ppi_mean` and :func:`stratified_mean`.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class CorrectedMeans(Result):
 
 @dataclass(frozen=True, eq=False)
 class HumanMean:
-    """Variance of the mean of human labels alone; `few` if it is safer than the corrected one."""
+    """Variance of the mean of human labels alone; `few` where it is the safer one."""
 
     few: Bools
     variance: Floats
@@ -131,7 +131,7 @@ class HumanMean:
 class Proportions:
     r"""Intervals of means of grades from 0, such as binary labels, with any weight of the judge.
 
-    high: the highest grade of each mean; NaN where labels are no grades.
+    high: the highest grade of each mean; NaN where labels are not grades.
     mean: the judge's mean, which the estimate has lambda times.
     variance: that of the mean residual of human labels, by their number.
     rest: the part of the judge's labels of other items in the variance.
@@ -164,7 +164,7 @@ class Proportions:
 
 
 def highest_grade(y: Floats, f: Floats) -> Floats:
-    """Return the highest label of each mean; NaN where human labels are no grades from 0 to 100."""
+    """Return the highest label of each mean; NaN if human labels are not grades from 0 to 100."""
     high = np.maximum(np.fmax.reduce(y, axis=1), f.max(axis=1)).clip(1.0)
     low = np.minimum(np.fmin.reduce(y, axis=1), f.min(axis=1))
     whole = (np.isnan(y) | (y == np.trunc(y))).all(axis=1)
@@ -185,7 +185,7 @@ def with_intervals(
     proportions: Proportions | None = None,
     complete: Any = False,
     single: bool = False,
-) -> CorrectedMeans:
+) -> PPIMeans:
     """Add confidence intervals to estimated means.
 
     They are t intervals; those of human labels `alone` if too few errors of the judge were seen;
@@ -218,7 +218,7 @@ def with_intervals(
     estimate, error, low, high, lambda_, human, freedom = (
         [column[0] for column in values] if single else values
     )
-    return CorrectedMeans(
+    return PPIMeans(
         *(estimate, error, low, high, lambda_, human, items, freedom),
         alpha=fit.alpha,
         folds=fit.folds if fit.lambda_ is None else 0,
@@ -266,7 +266,7 @@ def moments_outside(
     )
 
 
-def corrected_mean(
+def ppi_mean(
     human: Any,
     judge: Any,
     *,
@@ -275,7 +275,7 @@ def corrected_mean(
     seed: int = 0,
     alpha: float = 0.05,
     clusters: Any = None,
-) -> CorrectedMeans:
+) -> PPIMeans:
     r"""Estimate a mean from few human labels and the labels of a judge for all items.
 
     With n human labels y, the judge's labels f of the same items, and of N others,
@@ -322,7 +322,7 @@ def corrected_mean(
 
     Returns
     -------
-    CorrectedMeans
+    PPIMeans
         With an entry a mean; no axis for one.
 
     Raises
@@ -334,25 +334,25 @@ def corrected_mean(
     Examples
     --------
     >>> import numpy as np
-    >>> from cranfield.assess import corrected_mean
+    >>> from cranfield.assess import ppi_mean
     >>> judge = np.tile([0.0, 1.0, 1.0, 0.0, 1.0], 40)
     >>> human = np.full(200, np.nan)
     >>> human[:10] = [0, 1, 1, 0, 0, 0, 1, 0, 0, 1]
-    >>> corrected_mean(human, judge)
-    CorrectedMeans(0.3873 [0.1851, 0.6919], 10 human labels of 200, lambda 0.72)
-    >>> corrected_mean(human, judge, lambda_=0)
-    CorrectedMeans(0.4000 [0.1671, 0.6884], 10 human labels of 200, lambda 0.00)
+    >>> ppi_mean(human, judge)
+    PPIMeans(0.3873 [0.1851, 0.6919], 10 human labels of 200, lambda 0.72)
+    >>> ppi_mean(human, judge, lambda_=0)
+    PPIMeans(0.4000 [0.1671, 0.6884], 10 human labels of 200, lambda 0.00)
     >>> human[:10] = 1
-    >>> corrected_mean(human, judge)
-    CorrectedMeans(1.0000 [0.6791, 1.0000], 10 human labels of 200, lambda 0.00)
+    >>> ppi_mean(human, judge)
+    PPIMeans(1.0000 [0.6791, 1.0000], 10 human labels of 200, lambda 0.00)
     """
     return estimate_means(human, judge, Fit(lambda_, folds, seed, alpha), clusters)
 
 
 def estimate_means(
     human: Any, judge: Any, fit: Fit, clusters: Any = None, *, proportions: bool = True
-) -> CorrectedMeans:
-    """Compute :func:`corrected_mean`; without `proportions`, grades have t intervals."""
+) -> PPIMeans:
+    """Compute :func:`ppi_mean`; without `proportions`, grades have t intervals."""
     y, f, single = check_labels(human, judge)
     units = np.arange(y.shape[1]) if clusters is None else cluster_codes(clusters, y.shape[1])
     means = fit_means(y, f, units, fit)
@@ -483,7 +483,7 @@ def stratified_mean(
     folds: int = FOLDS,
     seed: int = 0,
     alpha: float = 0.05,
-) -> CorrectedMeans:
+) -> PPIMeans:
     r"""Estimate the mean of a population from human labels of a random part of each stratum.
 
     With :math:`N_h` items of stratum h, of which :math:`n_h` are labelled, and residuals
@@ -501,7 +501,7 @@ def stratified_mean(
     is taken in the part of the stratum that is not labelled in those; so the estimate is unbiased
     over samples and random folds. With `folds=1` it is biased.
 
-    Intervals are as for :func:`corrected_mean`. For grades the number of labels is
+    Intervals are as for :func:`ppi_mean`. For grades the number of labels is
     :math:`1 / \sum_h (N_h/N)^2 (1 - n_h/N_h) / n_h`; others have the t interval with
     Satterthwaite's degrees of freedom.
 
@@ -517,11 +517,11 @@ def stratified_mean(
     judge
         The judge's labels of all items; the same shape as `human`, or (items,); or None.
     lambda_, folds, seed, alpha
-        As for :func:`corrected_mean`.
+        As for :func:`ppi_mean`.
 
     Returns
     -------
-    CorrectedMeans
+    PPIMeans
         With an entry a mean; no axis for one.
 
     Raises
@@ -536,7 +536,7 @@ def stratified_mean(
     >>> human[:6] = [0, 0, 0, 1, 0, 0]
     >>> human[60:66] = [1, 1, 0, 1, 1, 1]
     >>> stratified_mean(human, np.repeat(["grade 0", "grade 1"], [60, 40]))
-    CorrectedMeans(0.4333 [0.2426, 0.6544], 12 human labels of 100, lambda 0.00)
+    PPIMeans(0.4333 [0.2426, 0.6544], 12 human labels of 100, lambda 0.00)
     """
     if judge is None:
         judge, lambda_ = np.zeros(np.shape(human)[-1:]), lambda_ or 0.0
@@ -554,8 +554,8 @@ def stratified_mean(
         mean_of, stratum = short[0].tolist()
         raise PolicyError(
             f"stratum {quoted(np.asarray(strata)[np.argmax(code == stratum)])} has"
-            f" {count[mean_of, stratum]} human labels of {int(size[stratum])} items; it needs 2, or"
-            " all"
+            f" {count[mean_of, stratum]} human labels of {int(size[stratum])} items; expected at"
+            " least 2, or all"
         )
     guess, label = (f - mean[:, code])[row, item], y[row, item]
     scale = (size / size.sum()) ** 2 * ratio(1 - count / size, count)
@@ -624,13 +624,13 @@ def check_labels(human: Any, judge: Any) -> tuple[Floats, Floats, bool]:
     """Return human and judge's labels, shape (means, items), and whether there is no first axis."""
     y, f = numbers(human, "human labels"), numbers(judge, "labels of the judge")
     if y.ndim not in {1, 2} or f.shape not in {y.shape, y.shape[-1:]}:
-        raise PolicyError(f"human labels of shape {y.shape} do not fit a judge's of {f.shape}")
+        raise PolicyError(f"expected human labels of the judge's shape {f.shape}, got {y.shape}")
     if not np.isfinite(f).all():
-        raise PolicyError("the judge labels every item with a finite number")
+        raise PolicyError("labels of the judge must be finite for every item")
     if np.isinf(y).any():
         raise PolicyError("human labels must be finite, or NaN for missing ones")
     if max(np.abs(labels).max(initial=0, where=~np.isnan(labels)) for labels in (y, f)) > _LARGEST:
-        raise PolicyError(f"labels must be at most {_LARGEST:g}, so that their squares have a sum")
+        raise PolicyError(f"labels must be at most {_LARGEST:g}, as their squares are summed")
     table = np.atleast_2d(y)
     return table, np.broadcast_to(np.atleast_2d(f), table.shape), y.ndim == 1
 
@@ -639,13 +639,13 @@ def cluster_codes(clusters: Any, items: int) -> Ints:
     """Number the clusters; shape (items,)."""
     names = np.asarray(clusters)
     if names.shape != (items,):
-        raise PolicyError(f"clusters have shape {names.shape}, not one for each of {items} items")
+        raise PolicyError(f"expected {items} clusters, one per item, got shape {names.shape}")
     return np.unique(names.astype(str), return_inverse=True)[1].astype(np.int64)
 
 
 def check_counts(counts: Ints, least: int) -> None:
     if counts.min(initial=least) < least:
-        hint = " (2 with lambda_ given)" if least > 2 else ""
+        hint = " (2 if lambda_ is set)" if least > 2 else ""
         raise PolicyError(
             f"expected at least {least} independent human labels{hint}, got {counts.min()}"
         )

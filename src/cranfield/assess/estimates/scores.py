@@ -1,4 +1,4 @@
-"""Scores of runs from few human judgments, corrected by many labels of a judge."""
+"""Prediction-powered scores: few human judgments combined with many labels of a judge."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cranfield.assess.estimates.documents import (
     match_labels,
     sample_documents,
 )
-from cranfield.assess.estimates.means import FOLDS, CorrectedMeans, Fit, estimate_means, fit_means
+from cranfield.assess.estimates.means import FOLDS, Fit, PPIMeans, estimate_means, fit_means
 from cranfield.assess.judges.reading import Panel, panel_of, read_judges, with_highest_grade
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_whole
@@ -43,16 +43,16 @@ class Topics:
     judge: Floats
     fit: Fit
 
-    def means(self, *, proportions: bool = True) -> CorrectedMeans:
+    def means(self, *, proportions: bool = True) -> PPIMeans:
         return estimate_means(self.people, self.judge, self.fit, proportions=proportions)
 
-    def differences(self, first: Indices, second: Indices) -> CorrectedMeans:
+    def differences(self, first: Indices, second: Indices) -> PPIMeans:
         # With a lambda of their own: bias of the judge that two systems share cancels.
         people, judge = (table[first] - table[second] for table in (self.people, self.judge))
         return replace(self, people=people, judge=judge).means(proportions=False)
 
     def values(self) -> Floats:
-        r"""Return a value of each judged topic (topics, systems), whose mean is the corrected mean.
+        r"""Return a value of each judged topic (topics, systems), whose mean is the estimate.
 
         The unjudged topics are dealt to the judged ones in random order. With its share U of them,
         judged topic t has the value
@@ -62,7 +62,7 @@ class Topics:
 
         As topics are a sample these values are independent and alike, except for lambda and the
         sizes of shares, which differ by one at most: the variance of their mean over n is that of
-        the corrected mean, with n - 1 degrees of freedom, and also of differences between systems.
+        the estimate, with n - 1 degrees of freedom, and also of differences between systems.
         """
         systems, topics = self.people.shape
         means = fit_means(self.people, self.judge, np.arange(topics), self.fit)
@@ -81,8 +81,8 @@ class Topics:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CorrectedScores(Result):
-    """Mean scores of systems with confidence intervals; made by :func:`corrected_scores`.
+class PPIScores(Result):
+    """Mean scores of systems with confidence intervals; made by :func:`ppi_scores`.
 
     Attributes
     ----------
@@ -108,17 +108,17 @@ class CorrectedScores(Result):
         Means without an interval, or with another one, and how labels were read.
     """
 
-    name: ClassVar[str] = "corrected"
+    name: ClassVar[str] = "ppi"
     columns: ClassVar[Columns] = {
         "system": Column("System.", key=True),
-        **{k: one for k, one in CorrectedMeans.columns.items() if k not in ("human", "freedom")},
+        **{k: one for k, one in PPIMeans.columns.items() if k not in ("human", "freedom")},
         "by judge": Column("Mean score by the labels of the judge alone."),
     }
 
     measure: str
     judge: str
     unit: str
-    means: CorrectedMeans
+    means: PPIMeans
     by_judge: Floats
     scores: Scores
     topics: int
@@ -142,8 +142,8 @@ class CorrectedScores(Result):
 
     def tables(self) -> list[Table]:
         """Return the table for reading, with its measure and judge in the title."""
-        title = f"{self.measure} by {self.judge}, corrected: {self._size()}"
-        scope = "these topics" if self.fixed_topics else "topics like these"
+        title = f"Prediction-powered {self.measure} by {self.judge}: {self._size()}"
+        scope = "these topics" if self.fixed_topics else "the population of topics"
         level = f"{100 - 100 * self.means.alpha:g}%"
         notes = [
             f"low, high: {level} confidence interval of each mean alone, for {scope}",
@@ -156,7 +156,7 @@ class CorrectedScores(Result):
     def differences(self, baseline: str | None = None) -> pl.DataFrame:
         """Estimate the differences of all pairs of systems, or from a baseline.
 
-        By topic, a difference of two systems is corrected like a score, with its own lambda: bias
+        By topic, a difference of two systems is estimated like a score, with its own lambda: bias
         of the judge that both share cancels. The intervals hold for each pair alone;
         :func:`cranfield.compare` of `scores` has simultaneous ones.
 
@@ -187,7 +187,7 @@ class CorrectedScores(Result):
         return [f"{self.measure}, {counted(len(self.systems), 'system')}: {self._size()}"]
 
 
-def _columns(means: CorrectedMeans) -> pl.DataFrame:
+def _columns(means: PPIMeans) -> pl.DataFrame:
     return means.to_polars().drop("human", "freedom")
 
 
@@ -195,7 +195,7 @@ UNITS = ("topic", "document")
 """Sampling units: whole topics, or documents of every topic."""
 
 
-def corrected_scores(
+def ppi_scores(
     runs: Any,
     human: Any,
     judge: Any,
@@ -210,12 +210,12 @@ def corrected_scores(
     scale: Any = None,
     cut: bool = False,
     **options: Any,
-) -> CorrectedScores:
+) -> PPIScores:
     r"""Estimate mean scores from few judgments of people and a judge's labels of all documents.
 
     **By topic** people judged a random sample of topics, as completely as the judge judged all of
     them. The score of a run on a topic is y by people and f by the judge, and their means are
-    corrected like those of :func:`corrected_mean`. It takes any measure.
+    estimated as by :func:`ppi_mean`. It takes any measure.
 
     **By document** people judged a random sample of the documents of every topic. For a measure
     that is a sum over documents, where a document with label d at its rank adds w(d),
@@ -223,8 +223,8 @@ def corrected_scores(
     .. math:: \hat M_t = \lambda \sum_d w(f_d) + \sum_{d \in S}
         \frac{w(y_d) - \lambda w(f_d)}{\pi_d}
 
-    is unbiased over all samples, whatever the judge says; lambda is learned from other topics.
-    Measures that are no such sum, such as AP and nDCG, would be biased, and are refused. The
+    is unbiased over all samples for any judge; lambda is estimated from other topics.
+    Measures that are not such a sum, such as AP and nDCG, would be biased, and are refused. The
     columns of people's judgments describe how documents were sampled:
 
     - with a column `inclusion`, independently, with this probability;
@@ -238,11 +238,11 @@ def corrected_scores(
     Parameters
     ----------
     runs
-        Whatever :func:`cranfield.read_runs` takes.
+        In any form that :func:`cranfield.read_runs` reads.
     human
-        Judgments of people: whatever :func:`cranfield.read_qrels` takes.
+        Judgments of people: in any form that :func:`cranfield.read_qrels` reads.
     judge
-        Labels of one judge: whatever :func:`read_judges` takes.
+        Labels of one judge: in any form that :func:`read_judges` reads.
     measure
         A measure or its text form.
     unit
@@ -266,14 +266,14 @@ def corrected_scores(
 
     Returns
     -------
-    CorrectedScores
+    PPIScores
         Estimates with intervals, differences of systems, and scores that
         :func:`cranfield.compare` takes.
 
     Raises
     ------
     MeasureError
-        By document, for a measure that is no sum over documents.
+        By document, for a measure that is not a sum over documents.
     InputError
         For a topic that people judged and the judge did not, or of which no document was sampled.
     PolicyError
@@ -286,10 +286,10 @@ def corrected_scores(
     >>> covid = cf.bundled.trec_covid()
     >>> people = covid.qrels.restricted(covid.qrels.codes < 20)
     >>> judge = covid.qrels.to_polars().with_columns(grade=(pl.col("grade") + 2) // 2)
-    >>> corrected = cf.assess.corrected_scores(covid.runs[:3], people, judge, "nDCG@10")
-    >>> corrected
-    CorrectedScores(nDCG@10, 3 systems: 20 of 50 topics judged by people)
-    >>> corrected.to_polars().select("system", "low", "high", "by judge").row(0)
+    >>> estimate = cf.assess.ppi_scores(covid.runs[:3], people, judge, "nDCG@10")
+    >>> estimate
+    PPIScores(nDCG@10, 3 systems: 20 of 50 topics judged by people)
+    >>> estimate.to_polars().select("system", "low", "high", "by judge").row(0)
     ('UPrrf93-wt-r5', 0.821..., 0.955..., 0.925...)
     """
     check_choice("unit", unit, UNITS)
@@ -298,10 +298,10 @@ def corrected_scores(
         check_whole("folds", folds, 2)
     [chosen] = parse_measures(measure, compat=options.get("compat"))
     if chosen.info.aggregate == "geometric":
-        raise PolicyError(f"{chosen} is averaged by the geometric mean; only means are corrected")
+        raise PolicyError(f"{chosen} is a geometric mean; PPI requires an arithmetic mean")
     if len(judges := read_judges(judge)) > 1:
         raise PolicyError(f"expected labels of one judge, got {len(judges)}")
-    panel = panel_of(human, judges, scale, cut, few=True)
+    panel = panel_of(human, judges, scale, cut, scale_of_judges=True)
     data: Topics | Documents
     if unit == "topic":
         if fixed_topics:
@@ -315,7 +315,7 @@ def corrected_scores(
         topics, values = by_judge.topics, data.values
     means = data.means()
     settings = {
-        "corrected by": unit,
+        "PPI unit": unit,
         "judged by people": int(means.human[0]),
         "of": means.items,
         "folds": means.folds,
@@ -325,11 +325,11 @@ def corrected_scores(
         values,
         topics,
         by_judge.systems,
-        f"corrected {chosen}",
+        f"PPI {chosen}",
         settings=by_judge.settings | settings,
         lower_is_better=by_judge.lower_is_better,
     )
-    return CorrectedScores(
+    return PPIScores(
         str(chosen),
         judges[0].name,
         unit,
@@ -350,7 +350,7 @@ def _by_topic(
     [judge] = panel.judges
     unknown = sorted(_judged(panel.human) - _judged(judge.labels))
     if unknown:
-        raise InputError("the judge has no label of a topic that people judged", topic=unknown[0])
+        raise InputError("the judge has no label for a topic that people judged", topic=unknown[0])
     collection = read_runs(runs)
 
     def scored(qrels: Qrels) -> Scores:
@@ -383,12 +383,16 @@ def _by_document(
     pool = replace(labels.pool, columns={"place": np.arange(len(labels.pool))})
     judged = with_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
     if judged.policies.unjudged == "condensed":
-        raise PolicyError("in condensed lists ranks depend on judgments: unit='topic' takes them")
+        raise PolicyError("ranks in condensed lists depend on judgments: use unit='topic'")
     sample = sample_documents(judged, measure, labels)
     if not fixed and len(judged.topics) < 2:
-        raise PolicyError("one topic has no spread over topics: use fixed_topics=True")
+        raise PolicyError(
+            "the variance over topics requires two topics, got one: use fixed_topics=True"
+        )
     data = estimate_scores(sample, len(pool), fixed, fit)
     notes = panel.notes
     if labels.unlabelled:
-        notes += (f"{counted(labels.unlabelled, 'document')} without a label of the judge count 0",)
+        notes += (
+            f"{counted(labels.unlabelled, 'document')} without a label of the judge count as 0",
+        )
     return data, Scores(sample.whole, judged.topics, judged.systems, definition=measure), notes

@@ -22,7 +22,7 @@ from cranfield.assess.judges.reading import Scale, combinations, matched, panel_
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_choice, check_share
 from cranfield.base.kinds import OneOf
-from cranfield.base.shares import wilson
+from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result, readable
 from cranfield.tabular import Table, between, number
@@ -291,17 +291,17 @@ def compare_judges(
     Parameters
     ----------
     human
-        Judgments of people: whatever :func:`cranfield.read_qrels` takes. A grade below 0 counts as
-        the lowest one; of several subtopics, the highest grade counts.
+        Judgments of people: in any form that :func:`cranfield.read_qrels` reads. A grade below
+        0 counts as the lowest one; of several subtopics, the highest grade counts.
     judges
-        Whatever :func:`read_judges` takes.
+        In any form that :func:`read_judges` reads.
     scale
-        The lowest and highest possible grade, such as `(0, 3)` or `"0..3"`; by default 0 and the
+        Lowest and highest possible grade, such as `(0, 3)` or `"0..3"`; by default 0 and the
         highest grade that people gave.
     cut
-        Whether grades off the scale count as its nearer end; by default they are refused.
+        Whether to clip grades outside the scale to its nearest end; by default they are an error.
     level
-        Level of measurement of Krippendorff's alpha with all grades: `ordinal`, `nominal`,
+        Level of measurement for Krippendorff's alpha over all grades: `ordinal`, `nominal`,
         `interval` or `ratio`. At each cut of the scale it is nominal.
     confidence
         Confidence level of the intervals over topics.

@@ -65,7 +65,7 @@ def by_all(
     """Judge the runs once by all; with `logs`, scores with a geometric mean are logarithms."""
     chosen = tuple(dict.fromkeys(parse_measures(measures, compat=options.get("compat"))))
     if not chosen:
-        raise PolicyError("no measure was given")
+        raise PolicyError("expected at least one measure, got none")
     panel = panel_of(human, judges, scale, cut)
     if options.get("aspects"):
         raise PolicyError("aspects cannot be combined with judges: each judge is an aspect")
@@ -94,11 +94,11 @@ def by_all(
 def judges_as_runs(
     human: Any, judges: Any, *, scale: Any = None, cut: bool = False
 ) -> tuple[Run, ...]:
-    """Make a run of each judge: documents in order of its own grades.
+    """Return a run for each judge: documents ordered by its own grades.
 
     Documents of one grade are tied, and :func:`cranfield.judge` breaks ties by id, descending by
     default. Judges can thus be evaluated as systems, by people and by each other (the setting of
-    :func:`kin_bias` when there are no other systems).
+    :func:`self_preference` when there are no other systems).
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def judge_rankings(
     Parameters
     ----------
     runs
-        Whatever :func:`cranfield.read_runs` takes; each is read once.
+        In any form that :func:`cranfield.read_runs` reads; each is read once.
     human, judges, scale, cut
         As for :func:`compare_judges`. All labels of a judge for topics that people judged count,
         also of documents that people did not judge.

@@ -72,7 +72,7 @@ def read_judges(
     encoding: str = "utf-8",
     columns: Mapping[str, str] | Called | None = None,
     separator: str = "auto",
-    duplicates: str = "error",
+    on_duplicate: str = "error",
 ) -> tuple[Judge, ...]:
     """Read the labels of judges, such as large language models; no model is called.
 
@@ -84,7 +84,7 @@ def read_judges(
         Files are TREC qrels, which submissions to LLMJudge are too, tables (CSV, TSV, Parquet), or
         JSON lines: the ids of topic and document, `judgment`, and `result_status` as of UMBRELA, an
         integer, which is 0 for answers of the model that could not be parsed.
-    format, encoding, columns, separator, duplicates
+    format, encoding, columns, separator, on_duplicate
         As for :func:`cranfield.read_qrels`. An answer without a grade is counted as unparsed.
 
     Returns
@@ -110,19 +110,19 @@ def read_judges(
     (Judge('llm': 1 label, 1 unparsed),)
     """
     check_choice("format", format, FORMATS)
-    check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_encoding(encoding)
     names_of = None if columns is None else called(columns, "qrels", None)
-    options = {"separator": separator, "duplicates": duplicates}
+    options = {"separator": separator, "on_duplicate": on_duplicate}
     judges = tuple(
         _read(name, labels, format, encoding, names_of, options) for name, labels in _items(data)
     )
     if not judges:
-        raise PolicyError("no judge was given")
+        raise PolicyError("expected at least one judge, got none")
     names = [judge.name for judge in judges]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise PolicyError(f"two judges are called {quoted(twice)}; name them, as in NAME=FILE")
+        raise PolicyError(f"two judges have the name {quoted(twice)}; name each: NAME=FILE")
     return judges
 
 
@@ -176,7 +176,7 @@ def _read(
     if isinstance(data, (Judge, Qrels)):
         if names_of is not None or encoding != "utf-8":
             kind = type(data).__name__
-            raise PolicyError(f"columns and encoding are for labels not read yet, got {kind}")
+            raise PolicyError(f"columns and encoding apply to files and tables, got {kind}")
         judge = data if isinstance(data, Judge) else Judge(name or "judge", data.flat())
         return judge if name is None else replace(judge, name=name)
     if isinstance(data, (str, PathLike)):
@@ -188,7 +188,7 @@ def _read(
             return Judge(name, read_qrels(source.path, subtopics=False, **reading, **options))
         columns = columns_of_file(source.in_encoding(encoding, form), _LABELS, form)
     elif encoding != "utf-8":
-        raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
+        raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     else:
         columns = read_columns(data, _LABELS)
     own_names = {} if names_of is None else names_of.of(columns.names)
@@ -237,7 +237,7 @@ class Scale:
 
 
 def read_scale(scale: Any) -> Scale:
-    """Take `(0, 3)`, a range, or the text `0..3`."""
+    """Read a scale from `(0, 3)`, a range, or the text `0..3`."""
     wrong = f"expected the lowest and highest grade of a scale, such as 0..3, got {quoted(scale)}"
     if isinstance(scale, Scale):
         return scale
@@ -278,18 +278,18 @@ def sampled_only(people: Qrels) -> Qrels:
 
 
 def panel_of(
-    human: Any, judges: Any, scale: Any = None, cut: bool = False, *, few: bool = False
+    human: Any, judges: Any, scale: Any = None, cut: bool = False, *, scale_of_judges: bool = False
 ) -> Panel:
     """Read people and judges, and refuse grades off the scale, or cut them.
 
-    The default scale ends at the highest grade that people gave; with `few` human judgments, and
-    unless grades are cut, at the highest grade of people and judges.
+    The default scale ends at the highest human grade; with `scale_of_judges`, and unless grades are
+    cut, at the highest grade of people and judges.
     """
     declared = None if scale is None else read_scale(scale)
     people = read_qrels(human, subtopics=False).flat()
     machines = read_judges(judges)
     highest = [people.max_grade, 0]
-    if few and not cut:
+    if scale_of_judges and not cut:
         highest += [judge.labels.max_grade for judge in machines]
     known = Scale(0, max(highest)) if declared is None else declared
     if len(known) > GRADES:
@@ -317,8 +317,8 @@ def _on_scale(judge: Judge, scale: Scale, cut: bool, whose: str, below: bool = F
         row = int(off.argmax())
         topic = labels.topics[int(labels.codes[row])]
         raise labels.origin.wrong(
-            f"grade {labels.grades[row]} is off the scale {scale} {whose}; cut=True takes it for"
-            " the nearest one, scale='...' names another scale",
+            f"grade {labels.grades[row]} is off the scale {scale} {whose}; cut=True replaces it by"
+            " the nearest one, scale='...' sets another scale",
             row,
             topic,
             labels.docs[row],
@@ -339,7 +339,7 @@ def combinations(**names: Sequence[Any]) -> pl.DataFrame:
 
 
 def with_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:
-    """Return judged runs of which measures take this highest grade, whether given or not."""
+    """Return judged runs with this highest grade of the scale."""
     return replace(judged, judgments=replace(judged.judgments, max_grade=highest), views={})
 
 

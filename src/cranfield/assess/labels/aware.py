@@ -65,7 +65,7 @@ def random_grades(
     """Draw grades of all pairs, shape (draws, pairs): relevant by chance, all grades alike."""
     relevant = labels.grades[labels.grades > 0]
     if not relevant.size:
-        raise CranfieldError("no label is relevant: random assessors have no grade to give")
+        raise CranfieldError("no label is relevant, so random assessors cannot be simulated")
     grades = np.zeros((draws, len(labels.docs)), dtype=np.int32)
     place = labels.docs.arg_sort().to_numpy()
     place = place[np.argsort(labels.topic_of[place], kind="stable")]
@@ -175,7 +175,7 @@ def aware(
 
     Random assessors differ from each other, so an assessor who judges at random is at some distance
     from them, and keeps a weight above 0; `squared` lowers it. With few relevant documents the
-    order of systems is mostly chance, and random assessors are as far apart by `tau_ap` as
+    order of systems is mostly noise, and random assessors are as far apart by `tau_ap` as
     unrelated orders: such an assessor may get the highest weight. Prefer `rmse`, or gold judgments.
 
     Examples
@@ -187,7 +187,7 @@ def aware(
     """
     measures = parse_measures(measure, compat=options.get("compat"))
     if len(measures) != 1:
-        raise PolicyError(f"AWARE takes one measure, got {len(measures)}")
+        raise PolicyError(f"AWARE expects one measure, got {len(measures)}")
     check_choice("by", by, BY)
     check_whole("draws", draws, 1, 1000)
     check_whole("seed", seed, 0)
@@ -195,10 +195,10 @@ def aware(
     if named:
         check_choice("weights", weights, WEIGHTS)
         if (gold is not None) != (weights in SUPERVISED):
-            needs = "need gold judgments" if gold is None else "take no gold judgments"
+            needs = "require gold judgments" if gold is None else "do not use gold judgments"
             raise PolicyError(f"weights {quoted(weights)} {needs}")
     elif gold is not None:
-        raise PolicyError("weights that are given take no gold judgments")
+        raise PolicyError("numeric weights do not use gold judgments")
     draws = draws if named and weights in UNSUPERVISED else 0
     scores, values, random = _by_assessor(runs, labels, measures[0], draws, seed, options)
     part: Bools = np.asarray(np.isfinite(values).all(axis=2))
@@ -207,8 +207,8 @@ def aware(
         fits = table.shape in {part.shape, part.shape[:1]}
         if not fits or not (np.isfinite(table).all() and (table >= 0).all()):
             raise PolicyError(
-                f"weights are finite numbers from 0, {len(part)} (one per assessor) or {len(part)}"
-                f" by {part.shape[1]} (topics), not of shape {table.shape}"
+                f"weights must be finite numbers >= 0 of shape {part.shape[:1]} (one per assessor)"
+                f" or {part.shape} (assessors, topics), got shape {table.shape}"
             )
     elif weights == "uniform":
         table = np.ones(part.shape)
@@ -231,7 +231,7 @@ def aware(
         "weights": weights if named else "given",
         "seed": seed,
         "mean weight": dict(zip(labels.workers, mean, strict=True)),
-        "assessors without a part in a topic": int((~part).sum()),
+        "assessors without labels in a topic": int((~part).sum()),
         "topics without a score": int((total <= 0).sum()),
     }
     return replace(
@@ -248,7 +248,7 @@ def _by_assessor(
     """Return scores by one assessor, values by all, and values by random assessors."""
     if labels.repeats:
         raise PolicyError(
-            f"{counted(labels.repeats, 'label')} repeat one of the same assessor and pair"
+            f"expected one label per assessor and pair, got {counted(labels.repeats, 'repeat')}"
             " (repeats='last' keeps the last)"
         )
     if options.pop("aspects", None):

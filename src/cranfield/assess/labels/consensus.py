@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from cranfield.assess.labels import crowd_model
 from cranfield.assess.labels.table import Labels, refuse_large
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole, numbers
@@ -177,7 +178,7 @@ class Consensus(Result):
 
     def _judgments(self, kept: Bools, grades: Any) -> Qrels:
         if not kept.any():
-            raise CranfieldError("no pair has a judgment: all of them tie, and ties are dropped")
+            raise CranfieldError("no pair has a judgment: all pairs are tied, and ties are dropped")
         return Qrels(
             self.labels.topics,
             self.labels.topic_of[kept].astype(np.int32),
@@ -284,11 +285,11 @@ def at_level(labels: Labels, values: Any) -> Floats:
 def check_amount(name: str, value: Any) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not 0 <= value < np.inf:
-        raise PolicyError(f"{name} must be a finite number from 0, not {value!r}")
+        raise PolicyError(f"{name} must be a finite number >= 0, got {value!r}")
 
 
 def _best(values: Floats) -> Bools:
-    """Tell which grades of each row are the most likely ones."""
+    """Return True for the most likely grades of each row."""
     return np.asarray(values >= values.max(axis=1, keepdims=True) - _NEAR)
 
 
@@ -302,10 +303,11 @@ def _weights(labels: Labels, weights: Any) -> Floats:
     many = len(labels.workers)
     weight = np.ones(many) if weights is None else numbers(weights, "weights")
     if weight.shape != (many,) or not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise PolicyError(f"weights are {counted(many, 'finite number')} from 0, one per worker")
+        raise PolicyError(f"weights must be {counted(many, 'finite number')} >= 0, one per worker")
     return weight
 
 
+@crowd_model
 def majority(
     labels: Labels,
     *,
@@ -313,7 +315,7 @@ def majority(
     tie: Annotated[str, OneOf(TIES)] = "low",
     seed: int = 0,
 ) -> Consensus:
-    """Take the most frequent grade of each pair.
+    """Aggregate labels by majority vote: the most frequent grade of each pair.
 
     Parameters
     ----------
@@ -322,9 +324,9 @@ def majority(
     weights
         Weight of the labels of each worker, 0 or more; shape (workers,). By default 1.
     tie
-        How to resolve ties: by the `low` or `high` tied grade, a `random` one, the `median` (the
-        lowest grade with half of the labels, or of the probability, up to it), or `drop`, no
-        judgment. A pair whose labels all weigh 0 ties in all grades.
+        How to resolve ties: the `low` or `high` tied grade, a `random` one, the `median` (the
+        lowest grade at or below which lies half of the labels, or of the probability), or `drop`,
+        for no judgment. A pair whose labels all weigh 0 ties in all grades.
     seed
         Seed of random ties.
 
@@ -345,8 +347,9 @@ def majority(
     return _weighted(labels, _weights(labels, weights), "majority", tie, seed, {"weights": weights})
 
 
+@crowd_model
 def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
-    """Take the majority, then weigh each worker by the agreement with it, and take it again.
+    """Aggregate labels by a majority vote weighted by the agreement of workers with the majority.
 
     Worker Agreement With Aggregate. The weight, which is the worker's quality, is the proportion of
     its labels that agree with the plain majority, whose ties are resolved by the same policy.
@@ -431,7 +434,7 @@ class LeadRule:
         check_amount("c", self.c)
         check_amount("epsilon", self.epsilon)
         if self.c == 0:
-            raise PolicyError(f"c must be a finite number above 0, not {self.c!r}")
+            raise PolicyError(f"c must be a finite number > 0, got {self.c!r}")
 
     def stops(self, votes: Any, squares: Any = None) -> Bools:
         """Return for each pair whether its labels are enough.
@@ -451,9 +454,9 @@ class LeadRule:
             total = votes.sum(axis=-1)
         squares = total if squares is None else numbers(squares, "squares")
         if not (np.isfinite(total).all() and np.isfinite(squares).all()):
-            raise PolicyError("votes and squares are finite, and so are their sums")
+            raise PolicyError("sums of votes and of squares must be finite")
         if (squares < 0).any():
-            raise PolicyError("sums of squares are not below 0, nor are sums of votes")
+            raise PolicyError("sums of votes and of squares must be >= 0")
         zero = np.zeros((*votes.shape[:-1], 1))
         ordered = np.sort(np.concatenate([zero, votes], axis=-1), axis=-1)
         lead = ordered[..., -1] - ordered[..., -2]
@@ -462,7 +465,7 @@ class LeadRule:
         return np.asarray((lead >= bound) & (total > 0))
 
     def replay(self, labels: Labels, weights: Any = None) -> Stopped:
-        """Go through labels in the order in which they were given, and stop by the rule.
+        """Apply the rule to labels in the order in which they were given.
 
         Parameters
         ----------
@@ -501,7 +504,7 @@ class Stopped(Result):
     ----------
     rule
         The rule.
-    given
+    all_labels
         All labels.
     used
         Whether a label came before the rule stopped; shape (labels,).
@@ -512,36 +515,36 @@ class Stopped(Result):
     columns: ClassVar[Columns] = {
         "topic": Column("Topic of the pair.", key=True),
         "doc": Column("Document of the pair.", key=True),
-        "given": Column("Number of labels of the pair."),
+        "labels": Column("Number of labels of the pair."),
         "used": Column("Number of them before the rule stopped."),
         "decided": Column("Whether the rule stopped."),
     }
 
     rule: LeadRule
-    given: Labels
+    all_labels: Labels
     used: Bools
     decided: Bools
 
     @property
     def labels(self) -> Labels:
         """The labels that were used."""
-        return self.given.restricted(self.used)
+        return self.all_labels.restricted(self.used)
 
     @property
     def by_pair(self) -> Ints:
         """Number of labels used; shape (pairs,)."""
-        return np.bincount(self.given.pair[self.used], minlength=self.decided.size)
+        return np.bincount(self.all_labels.pair[self.used], minlength=self.decided.size)
 
     def heading(self) -> list[str]:
         """Return one line: the number of labels used, and of pairs that stay undecided."""
         undecided = int((~self.decided).sum())
         return [
-            f"{int(self.used.sum()):,} of {counted(len(self.given), 'label')} used,"
+            f"{int(self.used.sum()):,} of {counted(len(self.all_labels), 'label')} used,"
             f" {counted(undecided, 'pair')} undecided"
         ]
 
     def _frame(self) -> pl.DataFrame:
-        given = np.bincount(self.given.pair, minlength=self.decided.size)
-        return self.given.pairs.with_columns(
-            given=pl.Series(given), used=pl.Series(self.by_pair), decided=pl.Series(self.decided)
+        count = np.bincount(self.all_labels.pair, minlength=self.decided.size)
+        return self.all_labels.pairs.with_columns(
+            labels=pl.Series(count), used=pl.Series(self.by_pair), decided=pl.Series(self.decided)
         )

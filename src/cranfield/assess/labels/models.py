@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.assess.labels import crowd_model
 from cranfield.assess.labels.consensus import Consensus, Tally, at_level, check_amount
 from cranfield.assess.labels.reading import gold_levels
 from cranfield.assess.labels.table import Labels, refuse_large
@@ -65,7 +66,7 @@ def climb(
     tolerance: float,
     iterations: int,
 ) -> Climb:
-    """Make steps until the objective rises by less than the tolerance; `expect` returns it last."""
+    """Iterate until the objective rises by less than the tolerance; `expect` returns it last."""
     state, objective, converged = start, list[float](), False
     while True:
         posterior, evidence, value = expect(state)
@@ -162,6 +163,7 @@ def _prior(prior: Any, grades: int) -> Floats | None:
     return np.asarray(chances / chances.sum())
 
 
+@crowd_model
 def dawid_skene(
     labels: Labels,
     *,
@@ -259,6 +261,7 @@ def dawid_skene(
     )
 
 
+@crowd_model
 def one_coin(
     labels: Labels,
     *,
@@ -321,6 +324,7 @@ def one_coin(
     )
 
 
+@crowd_model
 def glad(
     labels: Labels,
     *,
@@ -378,7 +382,9 @@ def glad(
     if spread < _LEAST_SPREAD:
         raise PolicyError(f"spread must be at least {_LEAST_SPREAD:g}")
     if isinstance(prior, str) and prior == "estimated":
-        raise PolicyError("prior of GLAD is 'uniform' or a list of chances: it is not estimated")
+        raise PolicyError(
+            "prior of GLAD must be 'uniform' or a list of probabilities, got 'estimated'"
+        )
     crowd = Crowd(labels, gold, prior, tolerance, iterations)
     share = np.asarray(crowd.fixed)
     workers, shape = len(labels.workers), (len(labels.docs), labels.grades.size)
@@ -432,6 +438,7 @@ def glad(
     )
 
 
+@crowd_model
 def mace(
     labels: Labels,
     *,

@@ -82,7 +82,7 @@ def of_lines(source: Source, columns: str | Sequence[str] | None, encoding: str)
     fields = _OF_WIDTH.get(width) if columns is None else columns
     if fields is None:
         raise InputError(
-            f"lines of {width} fields; say what they are, such as columns='worker doc grade'",
+            f"lines of {width} fields need columns, such as columns='worker doc grade'",
             source=source.name,
         )
     names = fields.split() if isinstance(fields, str) else [str(name) for name in fields]
@@ -98,7 +98,7 @@ def of_lines(source: Source, columns: str | Sequence[str] | None, encoding: str)
         name = source.name
         raise InputError(
             f"looks like judgments; name the assessor: NAME={name} (a mapping of names to files);"
-            f" or, if these are labels, say columns='{fields}'",
+            f" or, if these are labels, use columns='{fields}'",
             source=name,
         )
     absent = [column.name for column in LABELS.columns if column.name not in frame.columns]
@@ -141,10 +141,10 @@ def read_labels(
         those of any other number are refused. Of a table, the names of its columns, if they are
         none of the usual ones: `{"worker": "rated_by"}`.
     grades
-        The scale, integers; a label off it is an error. By default the grades that occur.
+        Scale of integer grades; a label outside it is an error. By default the grades that occur.
     repeats
-        How to treat several labels of a worker for a pair: `error`; `last`, by order if known, else
-        by row; `keep`.
+        How to treat several labels of one worker for the same document and topic: `error`; `last`,
+        by order if known, else by row; `keep`.
     missing
         How to treat a label whose grade is empty, null, NaN or `NA`: `error`, or `drop`, if the
         worker has not labelled the document yet; the notes count them.
@@ -180,7 +180,7 @@ def read_labels(
     if isinstance(data, Labels):
         options = {"columns": columns, "grades": grades}
         if name := next((name for name, value in options.items() if value is not None), None):
-            raise PolicyError(f"{name} is for labels that are not read yet, got Labels")
+            raise PolicyError(f"{name} applies to files and tables, got Labels")
         return data
     if not isinstance(data, Mapping):
         table, notes = _cleaned(_read(data, LABELS, columns, encoding), scale, repeats, missing)
@@ -214,14 +214,14 @@ def _read(data: Any, schema: Schema, columns: Any, encoding: str) -> Table:
         return of_lines(Source(fspath(data)), columns, encoding)
     if listed:
         raise PolicyError(
-            "expected what columns of a table with a header are called, as in"
+            "expected a mapping of column names for a table with a header, such as"
             f" columns={{'worker': ...}}, got {quoted(columns)}"
         )
     own_names = schema.own_names(columns)
     if form is not None:
         read = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
     elif encoding != "utf-8":
-        raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
+        raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     else:
         read = read_columns(data, schema)
     return read.table(schema, own_names)
@@ -232,21 +232,23 @@ def _of_worker(judgments: Any, columns: Any, encoding: str, repeats: str, missin
     if not _is_judgments(judgments):
         return _read(judgments, OF_WORKER, columns, encoding)
     if columns is not None:
-        raise PolicyError(
-            "columns is for tables and lines of labels, got judgments without names of columns"
-        )
+        raise PolicyError("columns applies to tables and lines of labels, got lines of judgments")
     if repeats == "keep" and isinstance(judgments, (str, PathLike)):
         raise PolicyError(
-            "repeats='keep' is for tables, got judgments in which a document has one grade"
+            "repeats='keep' applies to tables, got judgments with one grade per document"
         )
-    duplicates = "last" if repeats == "last" else "error"
     try:
-        qrels = read_qrels(judgments, encoding=encoding, duplicates=duplicates, ungraded=missing)
+        qrels = read_qrels(
+            judgments,
+            encoding=encoding,
+            on_duplicate="last" if repeats == "last" else "error",
+            ungraded=missing,
+        )
     except InputError as error:
         error.args = (str(error).replace("ungraded=", "missing="),)
         raise
     if qrels.subtopics is not None:
-        raise InputError("judgments by subtopic are no labels", source=qrels.origin.name)
+        raise InputError("expected labels, got judgments by subtopic", source=qrels.origin.name)
     frame = qrels.to_polars().select("topic", "doc", "grade", order=pl.lit(None, pl.Float64))
     lines = None if qrels.origin.lines is None else qrels.origin.lines.numbers()
     return Table(frame, qrels.origin.name, (), lines)
@@ -279,7 +281,7 @@ def _cleaned(
     )
     empty = frame["grade"].is_null()
     if missing == "error":
-        table.refuse(empty, lambda _: "has no grade (missing='drop' leaves it out)")
+        table.refuse(empty, lambda _: "has no grade (missing='drop' skips it)")
     elif empty.any():
         if empty.all():
             raise InputError("no label has a grade", source=table.source)
@@ -298,7 +300,7 @@ def _cleaned(
             again,
             lambda row: (
                 f"a second label of worker {quoted(row['worker'])}"
-                " (repeats='last' or 'keep' takes it)"
+                " (repeats='last' or 'keep' allows it)"
             ),
         )
     elif again.any() and repeats == "keep":
@@ -354,7 +356,7 @@ def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
     """Read judgments; of items without topics also `{item: grade}`, or lines of item and grade."""
     if labels.topics == (NO_TOPIC,) and _of_items(data):
         if options.get("columns") or options.get("encoding", "utf-8") != "utf-8":
-            raise PolicyError("columns and encoding are for judgments, got items and grades")
+            raise PolicyError("columns and encoding apply to judgments, got items and grades")
         data, options = read_table(data, _ITEMS).frame.with_columns(topic=pl.lit(NO_TOPIC)), {}
     return read_qrels(data, **options)
 
@@ -379,7 +381,7 @@ def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
         return level, ()
     qrels = read_gold(data, labels)
     if qrels.subtopics is not None:
-        raise InputError("gold judgments by subtopic are not taken", source=qrels.origin.name)
+        raise InputError("gold judgments by subtopic are not supported", source=qrels.origin.name)
     gold = labels.pairs.join(
         qrels.to_polars().select("topic", "doc", "grade"),
         on=["topic", "doc"],

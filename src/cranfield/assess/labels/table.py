@@ -157,8 +157,8 @@ class Labels(Result):
         shape = (len(self.docs), len(self.workers))
         if self.repeats:
             raise PolicyError(
-                f"{counted(self.repeats, 'label')} repeat one of the same worker and pair: a table"
-                " of ratings has one each (repeats='last' keeps the last)"
+                f"expected one label per worker and pair, got {counted(self.repeats, 'repeat')}"
+                " (repeats='last' keeps the last)"
             )
         refuse_large({"pair": shape[0], "worker": shape[1]})
         ratings = np.full(shape, np.nan)
@@ -178,7 +178,7 @@ class Labels(Result):
         Raises
         ------
         InputError
-            If no label is left.
+            If expected at least one label, got none.
         PolicyError
             For an array of another shape or type.
 
@@ -191,7 +191,7 @@ class Labels(Result):
         """
         rows = kept_rows(kept, len(self))
         if not rows.size:
-            raise InputError("no label is left", source=self.origin.name)
+            raise InputError("expected at least one label, got none", source=self.origin.name)
         pairs, pair = np.unique(self.pair[rows], return_inverse=True)
         return replace(
             self,
@@ -239,7 +239,7 @@ class Overview(Result):
         """Number of labels of each worker."""
         return np.bincount(self.labels.worker, minlength=len(self.labels.workers))
 
-    def odd(self) -> list[str]:
+    def anomalies(self) -> list[str]:
         """Return anomalies to check before labels are aggregated, a line each."""
         labels, of_pair, of_worker = self.labels, self.of_pair, self.of_worker
         q, workers = labels.grades.size, len(labels.workers)
@@ -283,7 +283,7 @@ class Overview(Result):
             f"labels per {name}: {_spread(sizes)}"
             for name, sizes in (("pair", self.of_pair), ("worker", self.of_worker))
         )
-        return [*self.labels.heading(), spread, *self.labels.notes, *self.odd()]
+        return [*self.labels.heading(), spread, *self.labels.notes, *self.anomalies()]
 
 
 def _spread(sizes: Ints) -> str:

@@ -38,7 +38,7 @@ class Asking:
         raise NotImplementedError
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
-        """Take the relevance of documents chosen before, each of another group."""
+        """Update the state by the relevance of chosen documents, one per group."""
         raise NotImplementedError
 
     def whole(self, relevant: Bools, known: Bools, batch: int) -> Indices:
@@ -115,6 +115,7 @@ class Depth(Method):
     """By best rank in any run: the pool of depth 1, what depth 2 adds, and so on."""
 
     name = "depth"
+    aliases = ("depth-k", "top-k")
     source = "Spärck Jones and van Rijsbergen 1975; Zobel 1998"
 
     def scores(self, pool: Pool) -> NDArray[Any]:
@@ -125,6 +126,7 @@ class Count(Method):
     """By the number of runs that have the document."""
 
     name = "count"
+    aliases = ("PP",)
 
     def scores(self, pool: Pool) -> NDArray[Any]:
         return pool.holders
@@ -134,6 +136,7 @@ class ReciprocalRankFusion(Method):
     """By the sum of 1/(k + rank) over the runs that have the document."""
 
     name = "RRF"
+    aliases = ("reciprocal-rank-fusion",)
     source = "Cormack, Clarke and Büttcher 2009"
     k: int = parameter(60, integer(0), "constant added to ranks")
 
@@ -145,6 +148,7 @@ class Borda(Method):
     """By points: of n pooled documents rank r gets n - r, unranked ones share the remainder."""
 
     name = "Borda"
+    aliases = ("Borda-count",)
     source = "Aslam and Montague 2001"
 
     def scores(self, pool: Pool) -> NDArray[Any]:
@@ -160,21 +164,11 @@ class Condorcet(Method):
     """
 
     name = "Condorcet"
+    aliases = ("Copeland",)
     source = "Montague and Aslam 2002"
 
     def scores(self, pool: Pool) -> NDArray[Any]:
         return np.concatenate([fusion.wins_of(pool, t) for t in range(len(pool.topics))])
-
-
-class RankBiasedSum(Method):
-    """By the sum of (1 - p) p^(rank - 1) over the runs that have the document."""
-
-    name = "RBP-A"
-    source = "Moffat, Webber and Zobel 2007"
-    p: float = parameter(0.8, TRUE_SHARE, "probability to go on to the next rank")
-
-    def scores(self, pool: Pool) -> NDArray[Any]:
-        return _sums(pool, fusion.RankBiasedCentroid(p=self.p))
 
 
 def _sums(pool: Pool, method: fusion.RankSum) -> NDArray[Any]:
@@ -206,28 +200,57 @@ class Combination(Method):
         return method.combine(fusion.Groups(values, starts, pool.holders, above, runs))
 
 
-def _combination(name: str, summary: str) -> Any:
-    return type(name, (Combination,), {"name": name, "__doc__": summary, "__module__": __name__})
+class CombSum(Combination):
+    """By the sum of the scaled scores."""
+
+    name = "CombSUM"
 
 
-CombSUM = _combination("CombSUM", "By the sum of the scaled scores.")
-CombMNZ = _combination("CombMNZ", "By the sum of the scaled scores, times the number above 0.")
-CombMAX = _combination("CombMAX", "By the largest scaled score.")
-CombMED = _combination("CombMED", "By the median of the scaled scores, unranked ones being 0.")
-CombANZ = _combination("CombANZ", "By the mean of the scaled scores above 0.")
-CombMIN = _combination("CombMIN", "By the smallest scaled score, unranked ones being 0.")
+class CombMnz(Combination):
+    """By the sum of the scaled scores, times the number above 0."""
+
+    name = "CombMNZ"
+
+
+class CombMax(Combination):
+    """By the largest scaled score."""
+
+    name = "CombMAX"
+
+
+class CombMed(Combination):
+    """By the median of the scaled scores, unranked ones being 0."""
+
+    name = "CombMED"
+
+
+class CombAnz(Combination):
+    """By the mean of the scaled scores above 0."""
+
+    name = "CombANZ"
+
+
+class CombMin(Combination):
+    """By the smallest scaled score, unranked ones being 0."""
+
+    name = "CombMIN"
+
+
+class RankBiasedSum(Method):
+    """By the sum of (1 - p) p^(rank - 1) over the runs that have the document."""
+
+    name = "RBP-A"
+    aliases = ("RBP",)
+    source = "Moffat, Webber and Zobel 2007"
+    p: float = parameter(0.8, TRUE_SHARE, "probability to go on to the next rank")
+
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        return _sums(pool, fusion.RankBiasedCentroid(p=self.p))
 
 
 METHODS: Registry[type[Method]] = Registry(
     "pooling method",
-    """
-    method: depth=depth-k=top-k count=PP RRF=reciprocal-rank-fusion Borda=Borda-count
-      Condorcet=Copeland
-    method: CombSUM CombMNZ CombMAX CombMED CombANZ CombMIN RBP-A=RBP
-    learning: RBP-B RBP-C Hedge MTF=move-to-front
-    learning: random epsilon-greedy=epsilon=greedy UCB1-tuned=UCB1=UCB
-      Thompson=Thompson-sampling=TS=BLA MaxMean=MM=max-mean
-    """,
+    "method learning",
     package="cranfield.assess.pools",
     base=Method,
 )

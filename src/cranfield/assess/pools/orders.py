@@ -61,7 +61,7 @@ class Order(Result):
     Order(RRF: 3 documents of 1 topic, 1 relevant, 1 unjudged)
     >>> order.to_polars().select("doc", "place", "grade").rows()
     [('y', 1, 1), ('x', 2, None), ('z', 3, 0)]
-    >>> order.found([0, 1, 2]).tolist()
+    >>> order.n_relevant([0, 1, 2]).tolist()
     [0, 1, 1]
     """
 
@@ -112,15 +112,15 @@ class Order(Result):
         chosen[self.sequence[:budget]] = True
         return chosen
 
-    def found(self, budgets: Iterable[int]) -> Ints:
+    def n_relevant(self, budgets: Iterable[int]) -> Ints:
         """Count the relevant documents among the first of each topic; shape (budgets,).
 
         Budgets are judgments of each topic.
         """
         check_several("budgets", budgets)
-        return np.asarray(self.found_by_topic(budgets).sum(axis=0))
+        return np.asarray(self.n_relevant_by_topic(budgets).sum(axis=0))
 
-    def found_by_topic(self, budgets: Iterable[int]) -> Ints:
+    def n_relevant_by_topic(self, budgets: Iterable[int]) -> Ints:
         """Count the relevant documents among the first of each topic; shape (topics, budgets)."""
         check_several("budgets", budgets)
         sizes = []
@@ -140,12 +140,12 @@ class Order(Result):
         Raises
         ------
         InputError
-            If there is no judgment among them.
+            If none of them is judged.
         """
         chosen = self.first(budget, overall=overall) & (self.grades != UNJUDGED)
         docs = self.sequence[chosen[self.sequence]]
         if not docs.size:
-            raise InputError(f"a budget of {budget} holds no judgment", source=str(self.method))
+            raise InputError(f"no judgments within a budget of {budget}", source=str(self.method))
         topics, codes = np.unique(self.pool.topic[docs], return_inverse=True)
         return Qrels(
             tuple(self.pool.topics[topic] for topic in topics.tolist()),
@@ -187,12 +187,12 @@ def order(
     Parameters
     ----------
     runs
-        A :class:`Pool`, or whatever :func:`cranfield.read_runs` takes.
+        A :class:`Pool`, or runs in any form that :func:`cranfield.read_runs` reads.
     method
         A method or its text form, such as `depth`, `RRF(k=60)`, `MaxMean(rate=0.9)`; see
         :func:`methods`.
     qrels
-        Whatever :func:`cranfield.read_qrels` takes: the judgments that methods learn from.
+        In any form that :func:`cranfield.read_qrels` reads: the judgments that methods learn from.
     depth
         Pooled ranks of each ranking; 100 by default, or all of the pool.
     seed
@@ -235,7 +235,7 @@ def order(
     check_choice("unjudged", unjudged, OF_UNJUDGED)
     documents = pooled(runs, depth)
     if qrels is None and chosen.learns:
-        raise PolicyError(f"{chosen.name} learns from judgments, and there are none")
+        raise PolicyError(f"{chosen.name} learns from judgments, got none")
     grades = documents.graded(qrels, negative=negative)
     in_step = True
     if chosen.learns:
@@ -328,9 +328,10 @@ def next_documents(
     Parameters
     ----------
     runs
-        A :class:`Pool`, or whatever :func:`cranfield.read_runs` takes.
+        A :class:`Pool`, or runs in any form that :func:`cranfield.read_runs` reads.
     judged
-        The judgments so far: whatever :func:`cranfield.read_qrels` takes, or None before the first.
+        The judgments so far: in any form that :func:`cranfield.read_qrels` reads, or None before
+        the first.
     method, depth, seed, rel, negative
         As for :func:`order`; the same at each call.
     n
@@ -344,7 +345,7 @@ def next_documents(
     Notes
     -----
     There is no state besides the judgments. Each call runs the method from the start, and answers
-    from the judgments, in whatever order they were made; the first documents without a judgment are
+    from the judgments, in any order; the first documents without a judgment are
     the next ones. A process that is killed and started again thus returns the same documents, those
     of :func:`order` with `batch=n`.
 

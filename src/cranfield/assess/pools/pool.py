@@ -105,15 +105,15 @@ class Pool(Result, Rankings):
         Raises
         ------
         PolicyError
-            For a name that is no system of the pool, and where no name is given.
+            For an unknown system, and without any name.
         """
         check_several("names", names)
         chosen = [str(name) for name in names]
         for name in chosen:
             if name not in self.systems:
-                raise PolicyError(f"there is no system {quoted(name)} to contribute")
+                raise PolicyError(f"unknown system {quoted(name)} in contributors")
         if not chosen:
-            raise PolicyError("no run contributes to the pool")
+            raise PolicyError("contributors must name at least one run")
         stays = np.array([name in chosen for name in self.systems])
         return self._of(stays[self.system], stays, self.depth)
 
@@ -143,8 +143,8 @@ class Pool(Result, Rankings):
         Parameters
         ----------
         qrels
-            Whatever :func:`cranfield.read_qrels` takes; over subtopics, the highest grade counts.
-            None before the first judgment.
+            In any form that :func:`cranfield.read_qrels` reads; over subtopics, the highest grade
+            counts. None before the first judgment.
         negative
             How to treat grades below 0: `judged` (default), unchanged, or `unjudged`.
 
@@ -299,13 +299,13 @@ def pool(
     Parameters
     ----------
     runs
-        Whatever :func:`cranfield.read_runs` takes. Runs are read one at a time, and only their
-        first ranks are kept. Or a pool, which is cut.
+        In any form that :func:`cranfield.read_runs` reads. Runs are read one at a time, and only
+        their first ranks are kept. Or a pool, which is cut.
     depth
         Ranks of each ranking that count, from 1.
     ties
         Order of documents with equal scores, as for :func:`cranfield.judge`. Ranks are made from
-        scores, whatever the rank column says.
+        scores, not by the rank column.
     contributors
         Names of the pooled systems; all by default.
     jobs, progress
@@ -335,7 +335,7 @@ def pool(
         check_choice("ties", ties, TIES)
         many = read_runs(runs)
         if not len(many):
-            raise InputError("no runs were given")
+            raise InputError("expected at least one run, got none")
         top = partial(top_of, depth=depth, ties=ties)
         tops = list(of_each(many, top, progress, jobs=jobs))
         names = distinct_names([run.name for run in tops], [run.stem for run in tops])

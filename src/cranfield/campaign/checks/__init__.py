@@ -1,1 +1,1 @@
-"""What is wrong with a run, all of it at once."""
+"""Checks of runs and judgments, which report all faults at once."""

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools
-from cranfield.base.errors import InputError, kept_warnings, quoted
+from cranfield.base.errors import InputError, collected_warnings, quoted
 from cranfield.base.files import file_sha256
 from cranfield.base.text import counted
 from cranfield.campaign.checks.lines import (
@@ -69,11 +69,11 @@ def check_run(
     task
         The rules.
     tag
-        Tag that the run should have, if declared.
+        Run tag that the run must have.
     team
-        Id of the team, which must not be the tag.
+        Id of the team; a run tag equal to it is an error.
     all_faults
-        List every fault, not only the first 25 of a kind and the number of the others.
+        List every fault, instead of the first 25 of each kind and the number of the others.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def check_with_metadata(
 
     def chunks() -> Iterator[bytes]:
         nonlocal place
-        source = BoundedSource(name, task.most_bytes, task.most_unpacked)
+        source = BoundedSource(name, task.max_bytes, task.max_decompressed_bytes)
         for number, chunk in enumerate(source.chunks(TOGETHER * CHUNK)):
             header = header_of(chunk, name) if number == 0 else None
             if header is not None:
@@ -143,7 +143,7 @@ def check_with_metadata(
     if whole and again and faults.readable:
         # What is accepted here must be readable.
         try:
-            with kept_warnings():
+            with collected_warnings():
                 read_run(name, format=task.format)
         except InputError as unreadable:
             faults.add("unreadable", unreadable.reason, unreadable.line)
@@ -177,18 +177,22 @@ def _check_tag(
     # A header of column names has no score, and no tag.
     line, tag, _ = tags.row(tags["scored"].arg_max() or 0)
     if declared not in (None, tag):
-        faults.add("tag-declared", f"tag {quoted(tag)} where {quoted(declared)} was declared", line)
+        faults.add(
+            "tag-declared",
+            f"tag {quoted(tag)} differs from the declared tag {quoted(declared)}",
+            line,
+        )
     if team is not None and tag.casefold() == team.casefold():
         faults.add("tag-team", f"tag {quoted(tag)} is the team's own id", line)
     if not whole_matches(pl.Series([tag]), task.tag).item():
-        faults.add("tag", f"tag {quoted(tag)} is not {task.tag}", line)
+        faults.add("tag", f"tag {quoted(tag)} does not match the pattern {task.tag}", line)
     elif not safe_name(tag):
-        faults.add("tag", f"tag {quoted(tag)} is not a name that a file can have everywhere", line)
+        faults.add("tag", f"tag {quoted(tag)} is not a valid file name on all systems", line)
     other = tags.filter(pl.col("line") > line, pl.col("tag") != tag)
     faults.add_rows(
         "tag-changes",
         other,
-        lambda row: f"tag {quoted(row['tag'])} where the run began with {quoted(tag)}",
+        lambda row: f"tag {quoted(row['tag'])} differs from the run's tag {quoted(tag)}",
     )
     return str(tag)
 
@@ -254,14 +258,14 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, whole:
     known = set(expected or ())
     for topic, count, n_split, first, excess in topics.iter_rows():
         if expected is not None and topic not in known and n_split:
-            message = f"topic {quoted(topic)} is not one of the task's {len(known):,}"
+            message = f"topic {quoted(topic)} is not one of the task's {len(known):,} topics"
             faults.add("topic-unknown", message, first, topic, count=n_split)
         if most is not None:
             has = f"topic {quoted(topic)} has {counted(count, 'document')}"
             if count > most:
-                faults.add("too-many", f"{has}, and may have {most:,}", excess, topic)
+                faults.add("too-many", f"{has}; the maximum is {most:,}", excess, topic)
             elif count < most and whole:
-                faults.add("too-few", f"{has} of {most:,}", None, topic)
+                faults.add("too-few", f"{has}, fewer than {most:,}", None, topic)
     present = set(topics["topic"])
     missing = [topic for topic in expected or () if topic not in present]
     if missing and whole:
@@ -277,7 +281,7 @@ def _check_ids(rows: pl.DataFrame, faults: Faults) -> None:
     topics, docs = (
         rows.filter(pl.col(name).str.contains(f"[{BLANKS}]")) for name in ("topic", "doc")
     )
-    separates = "holds a blank, which separates the columns of pools and judgments"
+    separates = "contains a blank, which separates the columns of pools and judgments"
     faults.add_rows("id-blank", topics, lambda row: f"topic {quoted(row['topic'])} {separates}")
     faults.add_rows("id-blank", docs, lambda row: f"document {quoted(row['doc'])} {separates}")
 
@@ -301,8 +305,7 @@ def _check_documents(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.
             "document-excluded",
             rows.filter(excluded(rows, task.exclude)),
             lambda row: (
-                f"document {quoted(row['doc'])} is not to be retrieved for topic"
-                f" {quoted(row['topic'])}"
+                f"document {quoted(row['doc'])} is excluded for topic {quoted(row['topic'])}"
             ),
         )
     return check_twice(rows, ["topic", "doc"], faults)
@@ -351,15 +354,15 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
             message = f"the rank column contradicts the scores in {places}; scores decide"
             faults.add("rank-order", message, count=of_ranked.contradictions)
         if order.tied / len(run) > task.tied:
-            message = f"{order.tied:,} of {counted(len(run), 'document')} share their score with"
-            message += " another of the topic; "
+            message = f"{order.tied:,} of {counted(len(run), 'document')} are tied with"
+            message += " another document of the topic; "
             message += "lines" if ties == "input" else "document ids"
-            faults.add("tied", f"{message} decide their order", count=order.tied)
+            faults.add("tied", f"{message} break the ties", count=order.tied)
     return ranking_sha256(run, order)
 
 
 def ranking_sha256(run: Run, order: Order) -> str:
-    """Return the SHA-256 of what a run ranks, and in which order, whatever its scores and tag.
+    """Return the SHA-256 of the ranking of a run, without its scores and tag.
 
     The bytes are those of UTF-8 text with two lines for each document, its topic and its id, each
     ended by a line feed: the topics in ascending order of their bytes, the documents of a topic

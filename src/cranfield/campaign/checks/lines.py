@@ -165,7 +165,7 @@ def _undecoded_lines(chunk: bytes, first_line: int, faults: Faults) -> list[int]
 
 
 def code_of(error: InputError) -> str:
-    """Return the code of the fault that is a reader's error; raise one that is no fault."""
+    """Return the code of the fault that is a reader's error; raise other errors."""
     if isinstance(error, HeaderError):
         return "metadata-header"
     if isinstance(error, TooLargeError):
@@ -190,22 +190,22 @@ class TooLargeError(InputError):
 class BoundedSource(Source):
     """A file of limited size, compressed and decompressed; no more is ever read."""
 
-    most_bytes: int
-    most_unpacked: int
+    max_bytes: int
+    max_decompressed_bytes: int
 
     @contextmanager
     def packed(self) -> Iterator[IO[bytes]]:
         """Open for reading as it is, unless it is too large."""
         with super().packed() as raw:
-            if self.path != "-" and Path(self.path).stat().st_size > self.most_bytes:
-                raise TooLargeError(f"the file has more than {self.most_bytes:,} bytes")
+            if self.path != "-" and Path(self.path).stat().st_size > self.max_bytes:
+                raise TooLargeError(f"the file has more than {self.max_bytes:,} bytes")
             yield raw
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
         """Open for reading, decompressed."""
         with super().open() as stream:
-            yield cast("IO[bytes]", _Counting(stream, self.most_unpacked))
+            yield cast("IO[bytes]", _Counting(stream, self.max_decompressed_bytes))
 
 
 class _Counting:
@@ -227,5 +227,5 @@ class _Counting:
     def _counted(self, data: bytes) -> bytes:
         self._left -= len(data)
         if self._left < 0:
-            raise TooLargeError(f"the unpacked file has more than {self._most:,} bytes")
+            raise TooLargeError(f"the decompressed file has more than {self._most:,} bytes")
         return data

@@ -44,7 +44,7 @@ def check_metadata(
     rules = task.metadata
     if metadata is None:
         if rules is not None and rules.required:
-            reason = f"there is none; wanted are {', '.join(rules.required)}"
+            reason = f"missing; required keys: {', '.join(rules.required)}"
             faults.add("metadata-missing", f"ir_metadata: {reason}", line)
         return None
     for reason in metadata.twice:
@@ -55,7 +55,7 @@ def check_metadata(
         faults.add(f"metadata-{problem.kind}", f"ir_metadata: {problem}", line)
     own = metadata.get("tag")
     if own is not None and tag is not None and own != tag:
-        message = f"ir_metadata: tag {quoted(own)}, and the run has {quoted(tag)}"
+        message = f"ir_metadata: tag is {quoted(own)}, but the run has the tag {quoted(tag)}"
         faults.add("metadata-tag", message, line)
     return metadata
 
@@ -63,10 +63,10 @@ def check_metadata(
 def public_metadata(
     metadata: Metadata, *, consent_mail: bool = False, anonymous: bool = False
 ) -> tuple[bytes, tuple[str, ...]]:
-    """Return what may be published of metadata, as YAML, and the keys that were dropped.
+    """Return the public part of metadata, as YAML, and the keys that were removed.
 
     Comments are dropped, the keys that hold addresses and paths of machines, and whatever value
-    looks like either of them. What looks otherwise is kept: it is no proof that nothing is told.
+    looks like either of them. Other values are kept, so private information may remain.
 
     Parameters
     ----------

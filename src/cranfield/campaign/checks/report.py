@@ -74,7 +74,7 @@ class Fault:
 
 @dataclass(frozen=True, repr=False)
 class CheckReport(Result):
-    """What a check of one run found; made by :func:`check_run`.
+    """Result of the check of one run; made by :func:`check_run`.
 
     Printed, it is what `cranfield check` prints: a line for each fault, and the verdict.
 
@@ -127,12 +127,12 @@ class CheckReport(Result):
 
     @property
     def accepted(self) -> bool:
-        """Whether there is no error."""
+        """True if the run has no error."""
         return not self.errors
 
     @property
     def outcome(self) -> str:
-        """Whether the run is accepted, and how many faults there are."""
+        """Verdict on the run, with the numbers of its faults."""
         parts = []
         for noun, faults in (("error", self.errors), ("warning", self.warnings)):
             # A fault that stands for those that are not listed counts as all of them.
@@ -164,40 +164,56 @@ class CheckReport(Result):
         return "\n".join([*lines, f"{plain(self.source)}: {self.outcome}"])
 
 
-UNREADABLE = (
-    *("columns", "encoding", "archive", "empty", "unreadable", "size", "document-twice", "score"),
-    *("metadata-header", "grade"),
-)
-"""Codes of faults that are always errors: a file with such a fault cannot be read."""
-
-CODES = dict.fromkeys(
-    (
-        *("columns", "encoding", "archive", "empty", "unreadable", "size", "tag", "tag-changes"),
-        *("tag-declared", "tag-team", "tag-taken", "topic-unknown", "topic-missing", "too-many"),
-        *("too-few", "document-twice", "document-unknown", "document-excluded", "id-blank"),
-        *(
-            "second-column",
-            "rank",
-            "rank-order",
-            "score",
-            "tied",
-            "ranking-same",
-            "answers",
-            "closed",
-            "not-open",
-        ),
-        *("limit", "metadata-header", "metadata-yaml", "metadata-missing", "metadata-placeholder"),
-        *("metadata-type", "metadata-tag", "metadata-twice"),
-    ),
-    "error",
-) | {
+CODES = {
+    "columns": "always",
+    "encoding": "always",
+    "archive": "always",
+    "empty": "always",
+    "unreadable": "always",
+    "size": "always",
+    "tag": "error",
+    "tag-changes": "error",
+    "tag-declared": "error",
+    "tag-team": "error",
+    "tag-taken": "error",
+    "topic-unknown": "error",
+    "topic-missing": "error",
+    "too-many": "error",
     "too-few": "off",
+    "document-twice": "always",
+    "document-unknown": "error",
+    "document-excluded": "error",
+    "id-blank": "error",
+    "second-column": "error",
+    "rank": "error",
     "rank-order": "warning",
+    "score": "always",
     "tied": "warning",
     "ranking-same": "warning",
+    "answers": "error",
+    "closed": "error",
+    "not-open": "error",
+    "limit": "error",
+    "metadata-header": "always",
+    "metadata-yaml": "error",
+    "metadata-missing": "error",
+    "metadata-placeholder": "error",
+    "metadata-type": "error",
+    "metadata-tag": "error",
     "metadata-twice": "warning",
 }
-"""Default severity of each kind of fault of a run: `error`, `warning` or `off`."""
+"""Default severity of each kind of fault of a run: `error`, `warning` or `off`.
+
+A file with a fault that is `always` an error cannot be read; rules do not change its severity.
+"""
+
+OF_JUDGMENTS = "grade"
+"""Code of the fault of a grade that is not an integer, which only judgments have."""
+
+UNREADABLE = frozenset(
+    {OF_JUDGMENTS, *(code for code, severity in CODES.items() if severity == "always")}
+)
+"""Codes of faults that are always errors."""
 
 
 def severity_of(code: str, task: TaskRules) -> str:
@@ -229,7 +245,7 @@ class Faults:
 
     @property
     def readable(self) -> bool:
-        """Whether no fault stops the readers of runs."""
+        """True if no fault stops the readers of runs."""
         return not any(code in UNREADABLE for code in self._listed)
 
     def names(self, names: Sequence[str]) -> str:
@@ -269,7 +285,7 @@ class Faults:
 
     def all(self) -> tuple[Fault, ...]:
         """Return the faults by line and code, those without a line first, and counts last."""
-        codes = [code for code in (*CODES, "grade") if code in self._listed]
+        codes = [code for code in (*CODES, OF_JUDGMENTS) if code in self._listed]
         listed = [fault for code in codes for fault in self._listed[code]]
         listed.sort(key=lambda fault: fault.line or 0)
         more = [

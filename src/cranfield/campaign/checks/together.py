@@ -1,4 +1,4 @@
-"""The check of judgments beside runs."""
+"""Checks of judgments together with runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import InputError, kept_warnings, quoted
+from cranfield.base.errors import InputError, collected_warnings, quoted
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.checks.checking import check_run, check_twice
 from cranfield.campaign.checks.lines import read_lines
@@ -36,9 +36,7 @@ def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> Che
     chunks = Source(path).chunks(TOGETHER * CHUNK)
     rows, count, _ = read_lines(chunks, faults, kind="judgment")
     wrong = rows.filter(integers_in(pl.col("grade")).is_null(), pl.col("grade").is_not_null())
-    faults.add_rows(
-        "grade", wrong, lambda row: f"grade {quoted(row['grade'])} is not a whole number"
-    )
+    faults.add_rows("grade", wrong, lambda row: f"grade {quoted(row['grade'])} is not an integer")
     rows = rows.filter(~pl.col("broken"))
     check_twice(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
     return CheckReport(Source(path).name, None, faults.all(), count, rows["topic"].n_unique())
@@ -51,8 +49,8 @@ _RULES = TaskRules(
     "check",
     rank="order",
     max_per_topic=None,
-    most_bytes=1 << 62,
-    most_unpacked=1 << 62,
+    max_bytes=1 << 62,
+    max_decompressed_bytes=1 << 62,
     severities={"tag": "off", "tag-changes": "warning", "rank": "warning", "id-blank": "off"},
 )
 """Rules without a campaign: can the run be read, and is it unusual."""
@@ -60,7 +58,7 @@ _RULES = TaskRules(
 
 @dataclass(frozen=True, repr=False)
 class FileChecks(Result):
-    """What is wrong with judgments and runs; made by :func:`cranfield.check`.
+    """Faults of judgments and runs; made by :func:`cranfield.check`.
 
     Attributes
     ----------
@@ -78,7 +76,7 @@ class FileChecks(Result):
 
     @property
     def accepted(self) -> bool:
-        """Whether every file can be read; so a condition takes the checks themselves."""
+        """True if every file can be read; also the truth value of the checks."""
         return all(report.accepted for report in self.files)
 
     def __bool__(self) -> bool:
@@ -119,7 +117,7 @@ def check(
     numbers: str = "auto",
     all_faults: bool = False,
 ) -> FileChecks:
-    """Find every problem of files of judgments and runs, and between them, at once.
+    """Check judgments and runs, each file by itself and all files together.
 
     Parameters
     ----------
@@ -136,7 +134,7 @@ def check(
     -------
     FileChecks
         For each file its faults: errors, for which readers refuse it, warnings and notes. Of TREC
-        text every line is looked at; of other formats the first fault is told.
+        text every line is looked at; of other formats only the first fault is reported.
 
     Raises
     ------
@@ -173,10 +171,10 @@ def check(
     misplaced = [""]
     for (_, path), run in zip(named, read_runs, strict=True):
         is_qrels = run is None and can_be_read(path, "qrels", **options)
-        message = "looks like judgments, which come first, where a run is to be"
+        message = "looks like judgments, expected a run; judgments come first"
         misplaced.append(message if is_qrels else "")
     if (any(misplaced) or not reports[0].accepted) and can_be_read(fspath(qrels), "run", **options):
-        misplaced[0] = "looks like a run, where the judgments are to be"
+        misplaced[0] = "looks like a run, expected judgments"
     compared = _compared(judgments, read_runs, reports[1:])
     files = []
     for report, message, more in zip(reports, misplaced, [[], *compared], strict=True):
@@ -197,7 +195,7 @@ def _checked(
     try:
         if by_line is not None and not FORMAT_OF_SUFFIX.get(source.suffix) and path != "-":
             report = by_line(path)
-        with kept_warnings() as warned:
+        with collected_warnings() as warned:
             data = read(path)
     except InputError as raised:
         error = raised
@@ -250,11 +248,11 @@ def _compared(
         if run is None:
             continue
         if tags[run.name] > 1:
-            message = f"tag {quoted(run.name)} is that of {tags[run.name]} runs"
+            message = f"tag {quoted(run.name)} is shared by {tags[run.name]} runs"
             faults.append(Fault("tag-equal", "warning", message))
         depth, deepest = depths[str(k)], max(depths.values())
         if depth < deepest:
-            message = f"at most {counted(depth, 'document')} a topic, where another run has"
+            message = f"at most {counted(depth, 'document')} per topic; another run has"
             faults.append(Fault("depth", "warning", f"{message} {deepest:,}"))
         if report.ranking is not None and first is not report:
             message = f"the same ranking as {quoted(first.source)}"

@@ -1,1 +1,1 @@
-"""What leaves the campaign: releases that prove themselves, and a static site."""
+"""Releases with checksums, and a static site made from them."""

@@ -48,7 +48,7 @@ def write_bag(folder: Path, about: Mapping[str, str]) -> str:
 
 
 def validate(folder: Path) -> list[str]:
-    """Say what is wrong with a bag, a line a file; nothing for a bag that is whole.
+    """Return the problems of a bag, one line per file; empty for a valid bag.
 
     Every file counts: each that is listed must be there with its SHA-256, and none may be there
     that is not listed, tag files too.
@@ -79,9 +79,9 @@ def validate(folder: Path) -> list[str]:
             problems[path] = "is missing"
         elif path not in listed:
             if path != TAG_MANIFEST:
-                problems[path] = "is in no manifest"
+                problems[path] = "is not listed in a manifest"
         elif file.is_symlink() or not file.is_file():
-            problems[path] = "is no ordinary file"
+            problems[path] = "is not a regular file"
         elif file_sha256(file) != listed[path]:
             problems[path] = "its SHA-256 is not that of the manifest"
     _check_declaration(folder, there, problems)
@@ -108,7 +108,7 @@ def _check_size(folder: Path, there: set[str], problems: dict[str, str]) -> None
     size = sum(path.stat().st_size for path in payload)
     if found and (int(found[1]), int(found[2])) != (size, len(payload)):
         problems["bag-info.txt"] = (
-            f"Payload-Oxum is {found[1]}.{found[2]}, and the payload has {size}.{len(payload)}"
+            f"Payload-Oxum is {found[1]}.{found[2]}, but the payload has {size}.{len(payload)}"
         )
 
 
@@ -128,7 +128,7 @@ def _coded(name: str) -> str:
 
 def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[str, str]]:
     if manifest.is_symlink() or (manifest.exists() and not manifest.is_file()):
-        problems[manifest.name] = "is no ordinary file"
+        problems[manifest.name] = "is not a regular file"
         return
     try:
         # Of bytes: text has more ends of lines, which may be part of a name.
@@ -143,7 +143,7 @@ def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[s
         found = _LINE.fullmatch(line)
         path = "" if found is None else _decoded(found[2].removeprefix("./"))
         if found is None or not _inside(path):
-            problems[manifest.name] = f"line {number} is no SHA-256 and path inside the bag"
+            problems[manifest.name] = f"line {number} is not a SHA-256 and a path inside the bag"
         else:
             yield path, found[1].lower()
 

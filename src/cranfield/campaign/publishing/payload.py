@@ -1,4 +1,4 @@
-"""What a release holds: each file written anew from what may be shown, none copied."""
+"""Contents of a release: each file is written anew from public data, none is copied."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import InputError, quoted, told_again
+from cranfield.base.errors import InputError, converted_error, quoted
 from cranfield.base.parallel import in_threads
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import Faults
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.pages import filled_text
 from cranfield.campaign.results.leaderboard import MOST_COMPARED, compared_if_possible, leaderboard
 from cranfield.campaign.results.sheet_files import as_bytes, files_of
-from cranfield.campaign.results.sheet_making import Known, Making, groups_by, in_order
+from cranfield.campaign.results.sheet_making import SheetContext, SheetInputs, groups_by, in_order
 from cranfield.campaign.results.stored_inputs import qrels_of
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.reading import rules_text
@@ -45,11 +45,11 @@ from cranfield.sources.values import integers_in
 NOT_SHOWN = (
     "contacts of teams",
     "runs that were refused, replaced or withdrawn",
-    "names of files as they were handed in, and of people who did things",
+    "names of submitted files, and of the people in the log of events",
     "warnings of the check and the log of events",
     "other versions of the judgments",
 )
-"""What no release has, in the words of its README."""
+"""What no release contains, as its README lists it."""
 
 NOT_SHOWN_OF_HIDDEN = (
     "descriptions and metadata, answers that are free text, hashes and days of arrival of runs"
@@ -92,7 +92,7 @@ def disclosed(
     secret: str,
     metadata: Mapping[int, str],
 ) -> tuple[Disclosed, ...]:
-    """Show runs, in order of the tags that they are shown by.
+    """Return runs as a release shows them, in order of their public tags.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def disclosed(
 def _aliases(
     runs: Sequence[Submission], hidden: Collection[str], secret: str
 ) -> dict[tuple[str, str], tuple[str, str]]:
-    """Name hidden teams and their runs by numbers, in an order that only the secret tells."""
+    """Name hidden teams and their runs by numbers, in an order that depends on the secret."""
 
     def drawn(name: str) -> str:
         return sha256(f"{secret}\n{name}".encode()).hexdigest()
@@ -164,20 +164,20 @@ def _aliases(
 
 
 FILES = {
-    "runs/": "the runs as they were handed in, one file each, packed by xz; comments are left out",
-    "runs.csv": "a row a run: tag, team, type, what was answered, SHA-256 as handed in",
-    "teams.csv": "a row a team: id and name",
-    "judgments.txt": "what everything here was computed by: topic, 0, document, grade",
+    "runs/": "the submitted runs, one file each, compressed with xz, without comments",
+    "runs.csv": "one row per run: tag, team, type, answers, SHA-256 of the submitted file",
+    "teams.csv": "one row per team: id and name",
+    "judgments.txt": "the judgments that all scores are computed from: topic, 0, document, grade",
     "rules.toml": "the rules of the campaign",
-    "scores/": "a table (Parquet) of topic, run, and a column a measure",
-    "leaderboard.csv": "a row a run: place, means over topics, groups that are not separated",
+    "scores/": "a table (Parquet) of topic, run, and one column per measure",
+    "leaderboard.csv": "one row per run: rank, means over topics, groups by significance",
     "topic-statistics.csv": "best, median and worst score by measure, group and topic",
-    "sheets/": "a sheet a run, as a page, as text and as JSON",
+    "sheets/": "one sheet per run, as a page, as text and as JSON",
     "report.html": "comparison of all runs; a page that needs no network",
-    "metadata/": "what runs say of themselves, for those that do",
-    "about.json": "what this release is, for programs",
+    "metadata/": "metadata of the runs that have them",
+    "about.json": "description of this release, for programs",
 }
-"""The files of a release, and what they are."""
+"""The files of a release, with descriptions."""
 
 
 def readme(about: Mapping[str, Any], folder: Path) -> str:
@@ -191,7 +191,7 @@ _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*\n?")
 
 
 def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> bytes:
-    """Return the lines of a run, unpacked, without comments, header or description.
+    """Return the decompressed lines of a run, without comments, header or description.
 
     Those of a run without a name are written anew, from the columns as they are read, and say
     nothing but topics, documents, ranks and scores, as they were written: the second column is
@@ -238,8 +238,8 @@ def _columns(text: bytes, form: str) -> pl.DataFrame:
     return lines.rows.select(*RUN.columns)
 
 
-def packed(text: bytes) -> bytes:
-    """Pack by xz, in one thread and by fixed settings: the same text gives the same bytes."""
+def compressed(text: bytes) -> bytes:
+    """Compress with xz, in one thread and with fixed settings: equal text gives equal bytes."""
     return lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC64, preset=3)
 
 
@@ -249,7 +249,7 @@ COLUMNS = ("tag", "team", "type", "priority", "late", "pooled", "received", "obj
 
 @dataclass(frozen=True)
 class Payload:
-    """All that the files of a release are written from.
+    """Inputs of the files of a release.
 
     Attributes
     ----------
@@ -260,31 +260,31 @@ class Payload:
     teams
         Names of the teams that are shown by name, by id.
     evaluation
-        Scores of the accepted runs, by the tags that they were handed in with.
-    left_out
+        Scores of the accepted runs, by their submitted tags.
+    excluded
         What is not in the release, in sentences.
     """
 
-    opened: Opened
+    opened: OpenedCampaign
     task: TaskRules
     arrived: tuple[Submission, ...]
     runs: tuple[Disclosed, ...]
     teams: Mapping[str, str]
     judgments: Judgments
     evaluation: Evaluation
-    left_out: tuple[str, ...]
+    excluded: tuple[str, ...]
     scores_only: bool = False
     date: str | None = None
     note: str = ""
 
     @property
     def shown(self) -> tuple[Submission, ...]:
-        """The runs as they are shown."""
+        """The runs as the release shows them."""
         return tuple(one.run for one in self.runs)
 
     @property
     def about(self) -> dict[str, Any]:
-        """What `about.json` says."""
+        """Contents of `about.json`."""
         rules = self.opened.rules
         return {
             "campaign": rules.id,
@@ -304,7 +304,7 @@ class Payload:
             "hidden_teams": len({one.run.team for one in self.runs if one.hidden}),
             "topics": len(self.evaluation.topics),
             "scores_only": self.scores_only,
-            "left_out": [*self.left_out],
+            "excluded": [*self.excluded],
         }
 
     @property
@@ -329,7 +329,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
     _write_scores(folder / "scores", own)
     _csv(folder / "leaderboard.csv", leaderboard(own, payload.shown).to_polars())
     _csv(folder / "topic-statistics.csv", _statistics(own, payload))
-    known = Known(
+    known = SheetContext(
         rules,
         payload.task,
         payload.judgments.version,
@@ -337,10 +337,10 @@ def write_payload(folder: Path, payload: Payload) -> None:
         metadata={run.tag: run.metadata for run in payload.shown if run.metadata},
     )
     (folder / "sheets").mkdir()
-    for name, content in files_of(Making(shown, payload.shown, known).sheets()):
+    for name, content in files_of(SheetInputs(shown, payload.shown, known).sheets()):
         (folder / "sheets" / name).write_bytes(content)
     title = f"{rules.title}: {payload.task.title or payload.task.name}"
-    # Of more runs there is no report: boards have no groups of them either.
+    # With more runs there is neither a report nor groups on the leaderboard.
     if len(shown.systems) <= MOST_COMPARED:
         tried = [compared_if_possible(one) for one in own.values()]
         found = [one for one in tried if not isinstance(one, str)]
@@ -391,8 +391,8 @@ def _write_runs(folder: Path, payload: Payload) -> None:
         try:
             text = released_text(kept, alias, payload.task.format)
         except InputError as error:
-            raise told_again(error, InputError, f"run {quoted(one.kept.tag)}") from None
-        (folder / f"{one.run.tag}.run.xz").write_bytes(packed(text))
+            raise converted_error(error, InputError, f"run {quoted(one.kept.tag)}") from None
+        (folder / f"{one.run.tag}.run.xz").write_bytes(compressed(text))
 
     in_threads(write, payload.runs, None)
 
@@ -445,7 +445,7 @@ def _statistics(own: Evaluation, payload: Payload) -> pl.DataFrame:
     for name, scores in own.items():
         for k, by in enumerate(groups):
             found = topic_statistics(
-                scores, by, median=payload.task.median, least=payload.task.min_category
+                scores, by, median=payload.task.median, min_runs=payload.task.min_category
             ).to_polars()
             chosen = found if not k else found.filter(pl.col("group") != "all")
             parts.append(chosen.select(pl.lit(name).alias("measure"), pl.all()))

@@ -21,7 +21,7 @@ from cranfield.base.files import sync_folder, whole_file
 from cranfield.base.kinds import Whole
 from cranfield.base.text import counted
 from cranfield.base.version import __version__
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.publishing.bag import PAYLOAD, write_bag
 from cranfield.campaign.publishing.payload import (
     NOT_SHOWN,
@@ -50,7 +50,7 @@ class Release:
         SHA-256 of the bag's tag manifest, which covers every byte of it: what to publish.
     runs, teams, hidden
         How many runs it shows, of how many teams, and how many of these are not named.
-    left_out
+    excluded
         Sentences that name what is excluded.
     """
 
@@ -62,7 +62,7 @@ class Release:
     runs: int
     teams: int
     hidden: int
-    left_out: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
 
     @property
     def said(self) -> str:
@@ -76,7 +76,7 @@ class Release:
 
 
 def release(
-    opened: Opened,
+    opened: OpenedCampaign,
     task: str | None = None,
     *,
     judgments: str | None = None,
@@ -98,25 +98,25 @@ def release(
     task, judgments
         As for :func:`~cranfield.campaign.results.scoring.scored`.
     anonymous
-        Name no team. Teams and runs are called by numbers, in an order drawn by the seed and by
-        what only the campaign's log knows.
+        Replace the names of teams and runs by numbers. Their order is drawn from the seed and a
+        secret of the campaign's log.
     seed
-        Seed of the order in which teams that are not named are numbered, 0 or more. It is refused
-        if every team is named.
+        Seed of the random order in which anonymous teams are numbered. It is refused if every team
+        is named.
     scores_only
-        Exclude runs and judgments.
+        Release the scores without runs and judgments.
     date
-        Day of the release, such as `2026-11-20`, written into it, by which embargoes end; by
-        default today, not written.
+        Date of the release, such as `2026-11-20`; it is written into the release and decides which
+        teams are still anonymous. By default today, which is not written.
     note
-        Text for its README, which everybody can read.
+        Public note for the README of the release.
 
     Raises
     ------
     PolicyError
         For judgments that are not there, or a date that is none.
     CranfieldError
-        When there is nothing to release, or when the campaign changed meanwhile.
+        If nothing can be released, or the campaign changed meanwhile.
     """
     from cranfield.campaign.publishing.payload import write_payload
 
@@ -174,12 +174,12 @@ def release(
         runs=sizes["runs"],
         teams=sizes["teams"],
         hidden=sizes["hidden_teams"],
-        left_out=payload.left_out,
+        excluded=payload.excluded,
     )
 
 
 def _payload(
-    opened: Opened,
+    opened: OpenedCampaign,
     task: str | None,
     judgments: str | None,
     anonymous: bool,
@@ -212,11 +212,11 @@ def _payload(
     shown = disclosed(runs, hidden, rules, _secret(opened, seed), metadata)
     if seed and not any(one.hidden for one in shown):
         raise PolicyError(f"seed requires a team that is not named, got {seed}")
-    left_out = [*NOT_SHOWN, *([NOT_SHOWN_OF_HIDDEN] if any(one.hidden for one in shown) else [])]
-    left_out += [f"of the metadata of runs: {', '.join(dropped)}"] if dropped else []
+    excluded = [*NOT_SHOWN, *([NOT_SHOWN_OF_HIDDEN] if any(one.hidden for one in shown) else [])]
+    excluded += [f"of the metadata of runs: {', '.join(dropped)}"] if dropped else []
     if unreadable := len(arrived) - len(runs):
-        left_out.append(f"{counted(unreadable, 'run')} that cannot be read")
-    left_out += ["runs and judgments: only what was computed from them"] if scores_only else []
+        excluded.append(f"{counted(unreadable, 'run')} that cannot be read")
+    excluded += ["runs and judgments: only what was computed from them"] if scores_only else []
     return Payload(
         opened=opened,
         task=rules,
@@ -225,7 +225,7 @@ def _payload(
         teams={team.id: team.name for team in teams if team.id not in hidden},
         judgments=version,
         evaluation=evaluation,
-        left_out=tuple(left_out),
+        excluded=tuple(excluded),
         scores_only=scores_only,
         date=day,
         note=note,
@@ -238,7 +238,7 @@ def _changed(task: str) -> CranfieldError:
     )
 
 
-def _secret(opened: Opened, seed: int) -> str:
+def _secret(opened: OpenedCampaign, seed: int) -> str:
     """Return a text with the hash of the first event, which no release contains."""
     first = next(event.sha256 for event in opened.registry.events() if event.action == "create")
     return f"{first}\n{seed}"
@@ -286,7 +286,7 @@ RETRACTED = "retracted"
 """State of a retracted release."""
 
 
-def retract(opened: Opened, release: str, reason: str) -> None:
+def retract(opened: OpenedCampaign, release: str, reason: str) -> None:
     """Retract a release: its folder stays unchanged, and a note beside it says so.
 
     Parameters
@@ -311,7 +311,7 @@ def retract(opened: Opened, release: str, reason: str) -> None:
             known = ", ".join(releases) or "none"
             raise PolicyError(f"unknown release {quoted(release)}; expected one of: {known}")
         if releases[release].state == RETRACTED:
-            raise PolicyError(f"{release} is retracted already")
+            raise PolicyError(f"{release} is already retracted")
         note = {"release": release, "retracted": utc_text(opened.clock()), "reason": reason}
         text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
         # A process killed before the transaction ends leaves the note, which is overwritten later.

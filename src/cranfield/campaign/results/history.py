@@ -24,7 +24,7 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.text import counted, some_of
-from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.opened import OpenedCampaign, PathName
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.store.records import REGISTRY, read_json
 from cranfield.measures import parse_measure
@@ -36,7 +36,7 @@ from cranfield.sources.schemas import Column, Schema, optional, spelt
 from cranfield.sources.values import NUMBER, TAG, absent
 
 _BOARD = Schema(
-    "table of a board",
+    "table of a leaderboard",
     (
         Column("date", TAG, "date of entry"),
         Column("entry", TAG),
@@ -44,14 +44,14 @@ _BOARD = Schema(
         optional("mark", TAG),
     ),
     numbered=True,
-    hint="; columns={{'{name}': ...}} names it",
+    hint="; set columns={{'{name}': ...}}",
 )
 
 OWN = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes", "true", "1")
 """Marks of the organisers' own entries."""
 
 _BLANK = " \ufe0f"
-"""Blanks around marks, and what makes a picture of a character."""
+"""Blanks around marks, and the selector of emoji."""
 
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:$|\D.*)", re.ASCII)
 
@@ -88,14 +88,14 @@ class _Entries:
     def read(self, source: PathName) -> pl.DataFrame:
         """Return the entries of a source, with the columns of `ENTRIES`."""
         if not isinstance(source, str | PathLike):
-            raise ArgumentError(f"a source is a path, not {quoted(source)}")
+            raise ArgumentError(f"a source must be a path, got {quoted(source)}")
         parts = [pl.DataFrame(schema=ENTRIES)]
         for path in _paths(fspath(source)):
             # The folder that one is in has a name only from the root.
             whole = path.absolute()
             retracted = (whole.parent / f"{whole.name}.retracted.json").is_file()
             if retracted and not self.retracted:
-                warn(f"{path} was retracted, and is left out", stacklevel=3)
+                warn(f"{path} was retracted and is excluded", stacklevel=3)
                 continue
             if (path / REGISTRY).is_file():
                 frame, used = self.campaign(path), "task"
@@ -111,7 +111,7 @@ class _Entries:
         return pl.concat(parts)
 
     def campaign(self, folder: Path) -> pl.DataFrame:
-        opened = Opened(folder)
+        opened = OpenedCampaign(folder)
         scoring = Scoring(opened, self.task, [self.measure])
         [scores] = scoring.evaluation().values()
         if self.standardised:
@@ -135,7 +135,7 @@ class _Entries:
         about = read_json(data / "about.json")
         task, has = about["task"], about["measures"]
         if self.task is not None and task != self.task:
-            raise PolicyError(f"{folder} is of task {quoted(task)}, not {quoted(self.task)}")
+            raise PolicyError(f"{folder} has the task {quoted(task)}, expected {quoted(self.task)}")
         measure = parse_measure(self.measure)
         name = str(measure)
         if name not in has:
@@ -159,11 +159,11 @@ class _Entries:
         ).with_columns(own=False, collection=pl.lit(collection), falls=measure.info.lower_is_better)
 
     def table(self, path: Path) -> pl.DataFrame:
-        """Read a board's table: a CSV file or another one with named columns."""
+        """Read the table of a leaderboard: a CSV file or another one with named columns."""
         if self.standardised:
             raise PolicyError(
-                f"{path} has no scores by topic, so they cannot be standardised: a table of"
-                " overall values is compared with scores of the same collection alone"
+                f"{path} has no scores by topic, so its scores cannot be standardised; compare a"
+                " table of overall values with scores of the same collection only"
             )
         given = columns_of_file(Source(str(path)), replace(_BOARD, columns=()))
         names = [str(name) for name in given.names]
@@ -215,25 +215,25 @@ def _standardised(scores: Scores) -> pl.DataFrame:
 
 
 def _score_column(names: list[str], measure: str, path: Path) -> str:
-    """Find the column of a measure: so called, or the only one that begins so."""
+    """Find the column of a measure: its exact name, or the only one that begins with it."""
     exact = [name for name in names if spelt(name) == spelt(measure)]
     begins = exact or [name for name in names if spelt(name).startswith(spelt(measure))]
     if len(begins) == 1:
         return begins[0]
     listed = some_of(map(quoted, begins or names), 12)
     if begins:
-        raise PolicyError(f"{path}: which column has the scores? {listed} begin with {measure}")
-    raise InputError(f"has no column of {quoted(measure)}; columns: {listed}", source=str(path))
+        raise PolicyError(f"{path}: several columns begin with {measure}: {listed}")
+    raise InputError(f"has no column {quoted(measure)}; columns: {listed}", source=str(path))
 
 
 def _day(text: str) -> date:
     found = _DAY.fullmatch(text.strip())
     if found is None:
-        raise CranfieldError(f"{quoted(text)} is no date, such as 2026-08-15")
+        raise CranfieldError(f"expected a date such as 2026-08-15, got {quoted(text)}")
     try:
         return date(*map(int, found.groups()))
     except ValueError:
-        raise CranfieldError(f"{quoted(text)} is no day of the calendar") from None
+        raise CranfieldError(f"{quoted(text)} is not a date of the calendar") from None
 
 
 def _day_of(table: Table, row: int, text: str | None) -> date:
@@ -244,9 +244,9 @@ def _day_of(table: Table, row: int, text: str | None) -> date:
 
 
 REFERENCES = (
-    "standardised by the runs of each campaign: among better runs the same run has a lower score"
+    "standardised by the runs of each campaign; the better those runs, the lower the score of a run"
 )
-"""What is said of scores that were standardised by different runs."""
+"""Note on scores that were standardised by different runs."""
 
 
 _ENTRIES: result.Columns = {
@@ -266,7 +266,7 @@ _ENTRIES: result.Columns = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class History(result.Result):
-    """Entries of campaigns and boards in order of days; made by :func:`history`.
+    """Entries of campaigns and leaderboards in order of days; made by :func:`history`.
 
     Attributes
     ----------
@@ -293,7 +293,7 @@ class History(result.Result):
     def records(self) -> pl.DataFrame:
         """Return the entries that beat all earlier ones.
 
-        Days count in order, and of a day the best entry. An equal score is no record. Entries of
+        Days count in order, and of a day the best entry. An equal score is not a record. Entries of
         the organisers are something to beat, and no records.
         """
         return self.frame.filter("record")
@@ -344,7 +344,7 @@ def history(
     lower_is_better: bool = False,
     retracted: bool = False,
 ) -> History:
-    """Put the scores of campaigns, releases and public boards in order of days.
+    """Order the scores of campaigns, releases and public leaderboards by day.
 
     Parameters
     ----------
@@ -352,19 +352,22 @@ def history(
         Folders of campaigns, folders of releases, and tables of boards (CSV and other files with
         named columns); patterns such as `releases/*`.
     measure
-        Measure, such as `nDCG@10`, or a column of tables. A column may have a longer name if only
-        one begins so.
+        Measure, such as `nDCG@10`, or score column of a table. A column may have a longer name if
+        only one begins so.
     task
-        Name of the task, of campaigns with several.
+        Name of the task; required for campaigns with several tasks.
     standardised
-        Compare scores of different collections, standardised by the runs of each campaign
-        (:func:`cranfield.significance.standardise`), which needs scores by topic: tables have none.
+        Standardise the scores by the runs of each campaign, so that scores of different collections
+        can be compared. See :func:`cranfield.significance.standardise`; this requires scores by
+        topic, which tables do not have.
     columns
-        Columns of tables with score, date, entry, team or mark, where they have other names.
+        Names of the columns score, date, entry, team or mark, in tables where these are named
+        differently.
     own
-        Marks of the organisers' own entries, in the column `mark`.
+        Values of the column `mark` for entries of the organisers themselves.
     lower_is_better
-        Lower scores are better; of measures of campaigns and releases it is known.
+        Treat lower scores as better, for tables; campaigns and releases know the direction of their
+        measures.
     retracted
         Whether releases count that are retracted, by the note beside them.
 
@@ -372,7 +375,7 @@ def history(
     -------
     History
         Its :meth:`~History.records` are the entries that beat all earlier ones. Entries without a
-        score are left out, and counted.
+        score are excluded, and counted.
 
     Raises
     ------
@@ -395,12 +398,15 @@ def history(
     """
     check_several("own", own)
     columns = columns or {}
-    unknown = [one for one in columns if one not in ("score", "date", "entry", "team", "mark")]
+    roles = ("score", "date", "entry", "team", "mark")
+    unknown = [one for one in columns if one not in roles]
     if unknown:
-        raise PolicyError(f"there is no column {quoted(unknown[0])} of a history")
+        raise PolicyError(
+            f"unknown column {quoted(unknown[0])}; expected one of: {', '.join(roles)}"
+        )
     listed = [sources] if isinstance(sources, str | PathLike) else list(sources)
     if not listed:
-        raise PolicyError("no source is given")
+        raise PolicyError("expected at least one source")
     reader = _Entries(measure, task, standardised, columns, tuple(own), retracted)
     every = pl.concat(reader.read(one) for one in listed)
     given = {"task": task is not None, "columns": bool(columns), "own": tuple(own) != OWN}
@@ -408,19 +414,19 @@ def history(
         if is_given and name not in reader.used:
             sources_with = {"task": "campaigns and releases", "columns": "tables"}
             needs = sources_with.get(name, "tables with a column of marks")
-            raise PolicyError(f"{name} is for {needs}, and no source is one")
+            raise PolicyError(f"{name} requires {needs} among the sources")
     collections = every["collection"].unique(maintain_order=True).to_list()
     if len(collections) > 1 and not standardised:
         names = some_of(map(quoted, collections), 3)
         raise PolicyError(
-            f"scores are of {len(collections)} collections ({names}),"
-            " which differ in how hard they are: compare them standardised, or one at a time"
+            f"scores of {len(collections)} collections ({names}) cannot be compared, because"
+            " collections differ in difficulty; standardise them, or use one collection at a time"
         )
     scored = every.filter(pl.col("score").is_not_null())
     notes = []
     if scored.height < every.height:
         left = every.height - scored.height
-        notes.append(f"{left:,} of {every.height:,} entries without a score left out")
+        notes.append(f"{left:,} of {every.height:,} entries without a score excluded")
     if standardised and len(collections) > 1:
         notes.append(REFERENCES)
     falls = lower_is_better or bool(every["falls"].any())
@@ -431,10 +437,10 @@ def history(
 
 
 def with_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.DataFrame:
-    """Return entries in order of days, with a column that tells the records."""
+    """Return entries in order of days, with a column that marks the records."""
     sign = -1.0 if lower_is_better else 1.0
     worth = pl.col("worth")
-    # Equal means of other sums, such as 0.1 + 0.2 and 0.3, are no records.
+    # Equal means of other sums, such as 0.1 + 0.2 and 0.3, are not records.
     settled = without_noise(entries["score"].to_numpy()) * sign
     entries = entries.with_columns(worth=pl.Series(settled, dtype=pl.Float64))
     before = (

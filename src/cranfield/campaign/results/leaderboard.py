@@ -1,4 +1,4 @@
-"""Leaderboards: runs in order of a measure, with what separates them."""
+"""Leaderboards: runs ranked by a measure, with groups and confidence intervals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import polars as pl
 from cranfield.base.arrays import places, without_noise
 from cranfield.base.errors import CranfieldError, check_share, quoted
 from cranfield.base.text import counted, some_of
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.results.scoring import Scoring, digest, kept_frame
 from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 MOST_COMPARED = 150
-"""Runs that are compared with each other; the pairs of more take long."""
+"""Maximum number of runs whose pairs are compared."""
 
 KEPT = 8
 """Comparisons that are kept in memory."""
@@ -36,25 +36,25 @@ KEPT = 8
 def compared(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
     """Compare all pairs of systems by the default test.
 
-    Missing scores count 0; where lower is better, topics with missing scores are left out. The
+    Missing scores count as 0; if lower is better, topics with missing scores are excluded. The
     same scores are compared once: of 126 runs it takes two seconds.
     """
     return _compared(_Same(scores), alpha)
 
 
-def not_compared(runs: int, most: int = MOST_COMPARED) -> str:
-    """Say why so many runs are not compared; nothing where they are."""
+def not_compared(runs: int, max_runs: int = MOST_COMPARED) -> str:
+    """Return why so many runs are not compared; empty if they are."""
     if runs < 2:
-        return "there is no other run"
-    return f"there are {runs:,}, and up to {most} are" if runs > most else ""
+        return "there is only one run"
+    return f"{runs:,} runs exceed the maximum of {max_runs}" if runs > max_runs else ""
 
 
 def compared_if_possible(
-    scores: Scores, alpha: float = 0.05, most: int = MOST_COMPARED
+    scores: Scores, alpha: float = 0.05, max_runs: int = MOST_COMPARED
 ) -> PairwiseComparison | str:
-    """Compare all pairs, or say why they are not compared, such as for want of topics."""
+    """Compare all pairs, or return why they cannot be compared, such as too few topics."""
     check_share("alpha", alpha)
-    if refused := not_compared(len(scores.systems), most):
+    if refused := not_compared(len(scores.systems), max_runs):
         return refused
     try:
         return compared(scores, alpha)
@@ -82,7 +82,7 @@ class _Same:
 
 @lru_cache(KEPT)
 def _compared(same: _Same, alpha: float) -> PairwiseComparison:
-    # Loaded only where a comparison is not kept yet: it would be most of the time of a board.
+    # Loaded only if no comparison is cached: it would take most of the time of a leaderboard.
     from cranfield.significance.comparison.compare import compare
 
     missing = None
@@ -94,19 +94,19 @@ def _compared(same: _Same, alpha: float) -> PairwiseComparison:
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """Which runs a comparison of all pairs separates.
+    """Result of a comparison of all pairs of runs.
 
     Attributes
     ----------
     frame
         A row a run: `tag`, `groups` (letters; two runs share one exactly when they do not differ),
-        and, where the test has them, `low` and `high`: simultaneous limits around means.
+        and, if the test has them, `low` and `high`: bounds of simultaneous confidence intervals.
     method
         The test and the correction.
     verdict
-        Whether what is said keeps its meaning on the measure's scale, in words.
+        Whether the result is meaningful on the scale of the measure, in words.
     notes
-        What a reader should be told.
+        Notes for the reader.
     """
 
     frame: pl.DataFrame
@@ -116,41 +116,44 @@ class Separation:
 
 
 class _NotComparedError(Exception):
-    """There is nothing to keep; the text says why."""
+    """Raised if no comparison is available; the text says why."""
 
 
-def separation(scores: Scores, alpha: float = 0.05, most: int = MOST_COMPARED) -> Separation | str:
-    """Compare all pairs of systems by the default test, or say why they are not compared."""
+def separation(
+    scores: Scores, alpha: float = 0.05, max_runs: int = MOST_COMPARED
+) -> Separation | str:
+    """Compare all pairs of systems by the default test, or return why they are not compared."""
     # Loaded only where a comparison is not kept yet.
-    from cranfield.scales.meaningful import meaning
+    from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.result import RESCALING
 
-    found = compared_if_possible(scores, alpha, most)
+    found = compared_if_possible(scores, alpha, max_runs)
     if isinstance(found, str):
         return found
     letters = found.groups()
     frame = pl.DataFrame({"tag": found.systems, "groups": [letters[one] for one in found.systems]})
     notes = [
-        f"groups: two runs share a letter exactly when {found.method} at {alpha:g} does not"
-        " separate them"
+        "groups: two runs share a letter exactly when they are not significantly different"
+        f" ({found.method}, alpha {alpha:g})"
     ]
-    # The run that stands first on the board: of equal ones the first by its tag.
+    # The first run of the leaderboard: of equal ones the first by its tag.
     settled = without_noise(found.means) * (1 if scores.lower_is_better else -1)
     first = min(range(len(settled)), key=lambda k: (settled[k], found.systems[k]))
-    limits = found.around(first)
-    if limits is not None:
-        low, high = (pl.Series(ends).fill_nan(None) for ends in limits)
+    interval = found.around(first)
+    if interval is not None:
+        low, high = (pl.Series(ends).fill_nan(None) for ends in interval)
         frame = frame.with_columns(low=low, high=high)
         notes.append(
-            "low, high: simultaneous limits around means; runs that do not overlap differ"
+            "low, high: simultaneous confidence intervals around means; runs whose intervals do not"
+            " overlap are significantly different"
             if found.half_widths is not None
-            else f"low, high: {found.mean_of} of the first run and simultaneous limits of the"
-            f" {found.difference_from} it; a run that leaves this {found.mean_of} out differs from"
-            " the first"
+            else f"low, high: simultaneous confidence interval of the {found.difference_from} the"
+            f" first run, shifted by the {found.mean_of} of the first run; a run whose interval"
+            f" excludes this {found.mean_of} is significantly different from the first run"
         )
     # The verdict says what the scale of the measure allows.
     notes += [note for note in found.notes if not note.endswith(RESCALING)]
-    return Separation(frame, found.method, meaning(found).first_line, tuple(notes))
+    return Separation(frame, found.method, meaningfulness(found).first_line, tuple(notes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,7 +176,7 @@ class Leaderboard(TableResult):
 
     name: ClassVar[str] = "board"
     columns: ClassVar[Columns] = {
-        "place": Column("Rank by the first measure, from 1; runs with the same value share it."),
+        "rank": Column("Rank by the first measure, from 1; runs with the same value share it."),
         "tag": Column("Tag of the run.", key=True),
         "team": Column("Team that submitted the run."),
         "type": Column("Type of the run, such as automatic; null where none was declared."),
@@ -213,22 +216,22 @@ class Leaderboard(TableResult):
         """Return no lines: the notes stand below the table."""
         return []
 
-    def tables(self, *, most: int | None = None) -> list[Table]:
-        """Return the board for reading, without columns that are empty.
+    def tables(self, *, max_runs: int | None = None) -> list[Table]:
+        """Return the leaderboard for reading, without empty columns.
 
         Parameters
         ----------
-        most
+        max_runs
             Maximum number of rows; by default all.
         """
         shown = self.rows.with_columns(pl.col("groups").map_elements(shortened, pl.String))
         empty = [one for one in ("type", "groups", "low", "high") if _is_empty(shown[one])]
         if not shown["late"].any():
             empty.append("late")
-        title = f"Board of {self.task}" if self.task else "Board"
-        table = from_frame(shown.drop(empty)[:most], f"{title}: {counted(shown.height, 'run')}")
-        cut = most is not None and shown.height > most
-        cuts = [f"the first {most:,} of {shown.height:,} runs are shown"] if cut else []
+        title = f"Leaderboard of {self.task}" if self.task else "Leaderboard"
+        table = from_frame(shown.drop(empty)[:max_runs], f"{title}: {counted(shown.height, 'run')}")
+        cut = max_runs is not None and shown.height > max_runs
+        cuts = [f"the first {max_runs:,} of {shown.height:,} runs are shown"] if cut else []
         return [replace(table, remarks=[*self.remarks, *cuts])]
 
     def __repr__(self) -> str:
@@ -244,38 +247,38 @@ def leaderboard(
     submissions: Sequence[Submission],
     *,
     alpha: float = 0.05,
-    most: int = MOST_COMPARED,
+    max_runs: int = MOST_COMPARED,
 ) -> Leaderboard:
-    """Put runs in order of the first measure, and say which are separated.
+    """Rank runs by the first measure, and compare all pairs.
 
     Parameters
     ----------
     evaluation
         Scores of the runs, whose systems are tags.
     submissions
-        What was handed in under these tags.
+        Submissions with these tags.
     alpha
         Significance level.
-    most
-        Runs that are compared; a larger board has no groups.
+    max_runs
+        Maximum number of runs that are compared; a larger leaderboard has no groups.
 
     Returns
     -------
     Leaderboard
-        The places are by overall values, equal ones share a place; the groups are those of
+        Ranks are by overall values, and equal values share a rank; the groups are those of
         :func:`cranfield.compare` with its default test.
     """
-    found = separation(evaluation[str(evaluation.measures[0])], alpha, most)
-    return _board(evaluation, submissions, found)
+    found = separation(evaluation[str(evaluation.measures[0])], alpha, max_runs)
+    return _leaderboard(evaluation, submissions, found)
 
 
-def _board(
+def _leaderboard(
     evaluation: Evaluation, submissions: Sequence[Submission], found: Separation | str
 ) -> Leaderboard:
-    """Put scores and groups together with what is known of runs."""
+    """Join scores and groups with the submissions."""
     names = [str(one) for one in evaluation.measures]
     shares = [one.unjudged_10 / max(1, one.retrieved_10) for one in evaluation.coverage.systems]
-    # Columns are called by text forms, whatever measures were called when they were asked for.
+    # Columns are named by the text forms of measures, not by aliases.
     values = evaluation.by_system()
     values.columns = ["tag", *names]
     values = values.with_columns(pl.Series("unjudged@10", shares, pl.Float64))
@@ -292,7 +295,7 @@ def _board(
     frame = about.join(values, on="tag", how="left", maintain_order="left")
     first = frame[names[0]].cast(pl.Float64).to_numpy()
     lower = evaluation.measures[0].info.lower_is_better
-    frame = frame.with_columns(place=pl.Series(places(first, lower), dtype=pl.Int64))
+    frame = frame.with_columns(rank=pl.Series(places(first, lower), dtype=pl.Int64))
     nothing = pl.lit(None, pl.Float64)
     if isinstance(found, str):
         frame = frame.with_columns(groups=pl.lit(None, pl.String), low=nothing, high=nothing)
@@ -300,8 +303,8 @@ def _board(
         frame = frame.join(found.frame, on="tag", how="left", maintain_order="left")
         absent = {one: nothing for one in ("low", "high") if one not in frame.columns}
         frame = frame.with_columns(**absent)
-    frame = frame.sort("place", "tag").select(
-        "place", "tag", "team", "type", "late", *names, "groups", "low", "high", "unjudged@10"
+    frame = frame.sort("rank", "tag").select(
+        "rank", "tag", "team", "type", "late", *names, "groups", "low", "high", "unjudged@10"
     )
     unpooled = [quoted(tag) for tag in frame["tag"] if not known[tag].pooled]
     notes = []
@@ -313,34 +316,34 @@ def _board(
     return Leaderboard(frame, tuple(names), found, (*found.notes, *notes))
 
 
-def board(
-    opened: Opened,
+def task_leaderboard(
+    opened: OpenedCampaign,
     task: str | None = None,
     *,
     measures: Sequence[str] | None = None,
     judgments: str | None = None,
     alpha: float = 0.05,
-    most: int = MOST_COMPARED,
+    max_runs: int = MOST_COMPARED,
 ) -> Leaderboard:
-    """Return the board of a task's accepted runs; scores and groups are read where they are kept.
+    """Return the leaderboard of a task's accepted runs; scores and groups are cached.
 
     Parameters
     ----------
     opened, task, measures, judgments
         As for :func:`~cranfield.campaign.results.scoring.scored`.
-    alpha, most
+    alpha, max_runs
         As for :func:`leaderboard`.
     """
     scoring = Scoring(opened, task, measures, judgments)
     evaluation = scoring.evaluation()
-    refused = not_compared(len(evaluation.systems), most)
+    refused = not_compared(len(evaluation.systems), max_runs)
     found = refused or _kept_separation(scoring, alpha)
-    made = _board(evaluation, scoring.submissions, found)
+    made = _leaderboard(evaluation, scoring.submissions, found)
     return replace(made, task=scoring.rules.title or scoring.rules.name)
 
 
 def _kept_separation(scoring: Scoring, alpha: float) -> Separation | str:
-    """Return which runs are separated by the first measure; once found, it is kept."""
+    """Return the comparison by the first measure, which is cached."""
     first = scoring.measures[0]
 
     def make() -> tuple[pl.DataFrame, dict[str, str]]:
@@ -359,15 +362,15 @@ def _kept_separation(scoring: Scoring, alpha: float) -> Separation | str:
 
 
 PLACES = {"means": 2, "sheets": 4}
-"""Decimals of what is told, by the kind of feedback; a sheet tells four anyway."""
+"""Decimals of scores, by the kind of feedback; a sheet has four anyway."""
 
 
-def feedback(opened: Opened, task: str, tags: Collection[str]) -> dict[str, str]:
-    """Return what is told of some accepted runs of a task, by tag; nothing where nothing is.
+def feedback(opened: OpenedCampaign, task: str, tags: Collection[str]) -> dict[str, str]:
+    """Return the scores that teams may see of accepted runs of a task, by tag, as text.
 
-    Whoever hands in many runs and sees their scores learns the judgments, which is why it is off
-    by default, rounded, and goes with `runs_per_day`. After a release everybody knows the scores,
-    and this says no more.
+    Teams that submit many runs and see their scores can learn the judgments. Feedback is therefore
+    off by default, rounded, and should be combined with `runs_per_day`. It ends with a release,
+    after which everybody knows the scores.
     """
     places = PLACES.get(opened.rules.task(task).feedback)
     registry = opened.registry

@@ -22,7 +22,7 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.text import counted
-from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.opened import OpenedCampaign, PathName
 from cranfield.campaign.pages import STYLES, section
 from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
 from cranfield.campaign.results.scoring import scored
@@ -41,18 +41,18 @@ from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import shortened
 from cranfield.tabular import Cell, Table, number
 
-PICTURES = {
+CHARTS = {
     "scores": ("Scores over topics", "Scores of each run over topics"),
-    "intervals": ("Intervals", "Means, with intervals that tell which runs differ from the first"),
-    "separation": ("Who differs", "Which runs are found better or worse than which others"),
+    "intervals": ("Intervals", "Means with confidence intervals for the comparison with the first"),
+    "separation": ("Significant differences", "Significantly better and worse runs, by pairs"),
     "topics": ("Runs by topics", "Scores of all runs on all topics, the easiest topic first"),
 }
-"""What the charts show, by their names: a heading and a sentence."""
+"""Heading and description of each chart, by its name."""
 
 
 @dataclass(frozen=True, eq=False)
 class Overview:
-    """What an overview shows.
+    """Contents of the overview of a task.
 
     Attributes
     ----------
@@ -60,32 +60,32 @@ class Overview:
         Of the campaign and its task.
     judgments
         Version of the judgments.
-    board
+    leaderboard
         The runs, in order of the first measure.
     evaluation
-        Their scores by the measures of the board.
+        Their scores by the measures of the leaderboard.
     topics
         By the first measure: `topic`, `best`, `median`, `worst`, `n`, `mean` of all runs.
     """
 
     title: str
     judgments: str
-    board: Leaderboard
+    leaderboard: Leaderboard
     evaluation: Evaluation
     topics: pl.DataFrame
 
 
-def board_table(found: Overview) -> Table:
-    """Return the board as a table: the best of each measure is bold."""
-    board = found.board
+def leaderboard_table(found: Overview) -> Table:
+    """Return the leaderboard as a table: the best of each measure is bold."""
+    ranked = found.leaderboard
     bold = _bold(found)
-    head = ["", "run", "team", "type", *board.measures, "groups", "unjudged@10"]
+    head = ["", "run", "team", "type", *ranked.measures, "groups", "unjudged@10"]
     rows = []
-    for k, row in enumerate(board.rows.rows(named=True)):
-        scores = [Cell(number(row[name]), bold=bool(bold[name][k])) for name in board.measures]
+    for k, row in enumerate(ranked.rows.rows(named=True)):
+        scores = [Cell(number(row[name]), bold=bool(bold[name][k])) for name in ranked.measures]
         rows.append(
             [
-                str(row["place"]),
+                str(row["rank"]),
                 row["tag"] + (" (late)" if row["late"] else ""),
                 row["team"],
                 row["type"] or "",
@@ -95,20 +95,20 @@ def board_table(found: Overview) -> Table:
             ]
         )
     title = f"{found.title}, {counted(len(rows), 'run')}"
-    return Table(title, head, rows, (1, 2, 3, 4 + len(board.measures)), remarks=board.remarks)
+    return Table(title, head, rows, (1, 2, 3, 4 + len(ranked.measures)), remarks=ranked.remarks)
 
 
 def _bold(found: Overview) -> Mapping[str, Sequence[bool]]:
     made = {}
-    for name in found.board.measures:
-        values = found.board.rows[name].to_numpy().astype(np.float64)
+    for name in found.leaderboard.measures:
+        values = found.leaderboard.rows[name].to_numpy().astype(np.float64)
         made[name] = best(values, found.evaluation[name].lower_is_better).tolist()
     return made
 
 
 def overview_page(found: Overview, drawn: Mapping[str, bytes], forms: Sequence[str]) -> str:
-    """Write the page; `drawn` are charts as SVG by name, `forms` are what their files are."""
-    first = found.board.measures[0]
+    """Write the page; `drawn` are charts as SVG by name, `forms` the formats of their files."""
+    first = found.leaderboard.measures[0]
     easiest_last = found.evaluation[first].lower_is_better
     topics = found.topics.select("topic", "mean", "best", "median", "worst")
     rows = topics.sort("median", descending=not easiest_last).rows()
@@ -117,27 +117,29 @@ def overview_page(found: Overview, drawn: Mapping[str, bytes], forms: Sequence[s
         return section("overview.html", name, *values)
 
     parts: Parts = {
-        "board": ("The board", shown("board", found.board, _bold(found))),
+        "leaderboard": ("Leaderboard", shown("leaderboard", found.leaderboard, _bold(found))),
         "topics": ("Topics", shown("topics", first, rows)),
         **{
             f"chart-{name}": (
                 head,
-                shown("picture", name, said, base64.b64encode(drawn[name]).decode(), forms),
+                shown("chart", name, said, base64.b64encode(drawn[name]).decode(), forms),
             )
-            for name, (head, said) in PICTURES.items()
+            for name, (head, said) in CHARTS.items()
             if name in drawn
         },
         "files": ("Files", shown("files")),
     }
     counts = (
-        f"{counted(found.board.rows.height, 'run')}, {counted(found.topics.height, 'topic')},"
+        f"{counted(found.leaderboard.rows.height, 'run')}, {counted(found.topics.height, 'topic')},"
         f" judgments {label(found.judgments)}"
     )
-    return page_of_parts(label(found.title), counts, parts, styles=STYLES, skip="Skip to the board")
+    return page_of_parts(
+        label(found.title), counts, parts, styles=STYLES, skip="Skip to the leaderboard"
+    )
 
 
 FORMS = ("html", "svg", "pdf", "png")
-"""What charts can be written as."""
+"""Formats of charts."""
 
 
 def overview_of(
@@ -149,7 +151,7 @@ def overview_of(
     judgments: str = "",
     median: str = "better",
 ) -> Overview:
-    """Put together what an overview shows; the measures are those of the evaluation."""
+    """Compute the contents of an overview, by the measures of the evaluation."""
     tags = sorted(run.tag for run in runs)
     first = evaluation.measures[0]
     scores = evaluation[str(first)].select(in_order(evaluation.topics), tags)
@@ -164,7 +166,7 @@ def overview_of(
 
 
 def write_overview(
-    opened: Opened,
+    opened: OpenedCampaign,
     task: str | None,
     folder: PathName,
     *,
@@ -178,21 +180,21 @@ def write_overview(
     opened, task, judgments
         As for :func:`~cranfield.campaign.results.scoring.scored`.
     folder
-        Where to; it is made where it is not there.
+        Folder to write to; it is created if missing.
     forms
-        Formats of the charts: any of `html`, `svg`, `pdf` and `png`.
+        Chart formats: any of `html`, `svg`, `pdf` and `png`.
 
     Returns
     -------
     tuple of Path
-        `index.html`; the board as `board.csv`, `board.parquet` and `board.tex`; `topics.csv`;
-        `charts/`; and `report.html`, which :func:`cranfield.report` makes. Without the extra
-        `charts`, a warning says that there are no charts.
+        `index.html`; the leaderboard as CSV, Parquet and LaTeX; `topics.csv`; `charts/`; and
+        `report.html`, which :func:`cranfield.report` makes. Without the extra `charts`, no charts
+        are written, with a warning.
 
     Raises
     ------
     PolicyError
-        For a form that there is not.
+        For an unknown format.
     """
     check_several("forms", forms)
     for form in forms:
@@ -211,12 +213,12 @@ def write_overview(
     found = overview_of(
         evaluation, runs, rules, title=title, judgments=version, median=rules.median
     )
-    board, parquet = found.board.rows, BytesIO()
-    board.write_parquet(parquet)
+    rows, parquet = found.leaderboard.rows, BytesIO()
+    rows.write_parquet(parquet)
     files = {
-        "board.csv": board.write_csv().encode(),
-        "board.parquet": parquet.getvalue(),
-        "board.tex": as_bytes(board_table(found).to_latex(caption=True, long=True)),
+        "leaderboard.csv": rows.write_csv().encode(),
+        "leaderboard.parquet": parquet.getvalue(),
+        "leaderboard.tex": as_bytes(leaderboard_table(found).to_latex(caption=True, long=True)),
         "topics.csv": found.topics.write_csv().encode(),
     }
     drawn: dict[str, bytes] = {}
@@ -235,10 +237,10 @@ def write_overview(
 
 def charts_of(found: Overview) -> Iterator[tuple[str, Any]]:
     """Yield name and chart of all that can be drawn of the first measure."""
-    scores = found.evaluation[found.board.measures[0]]
+    scores = found.evaluation[found.leaderboard.measures[0]]
     yield "scores", charts.box_plot(scores)
     yield "topics", charts.difficulty_map(scores)
-    if found.board.separation is not None:
+    if found.leaderboard.separation is not None:
         gaps = np.isnan(scores.values).any()
         comparison = compare(scores, missing="zero" if gaps else None)
         yield "separation", charts.significance_matrix(comparison)

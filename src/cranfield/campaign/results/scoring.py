@@ -16,7 +16,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, check_several, quoted, warn
 from cranfield.base.files import file_sha256, whole_file
 from cranfield.base.version import __version__
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.results.stored_inputs import from_runs, none_readable, qrels_of, version_of
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.topics import topic_ids
@@ -42,7 +42,7 @@ def digest(*parts: object) -> str:
     return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def kept_table(opened: Opened, record: ScoreFile) -> pl.DataFrame | None:
+def kept_table(opened: OpenedCampaign, record: ScoreFile) -> pl.DataFrame | None:
     """Return the table in a file; warn and return None if it was changed.
 
     The bytes are read once: another process may put files together, and remove them, meanwhile.
@@ -60,7 +60,7 @@ def kept_table(opened: Opened, record: ScoreFile) -> pl.DataFrame | None:
 
 
 def keep_table(
-    opened: Opened,
+    opened: OpenedCampaign,
     judgments: Judgments,
     frame: pl.DataFrame,
     about: dict[str, str],
@@ -86,7 +86,7 @@ def keep_table(
 
 
 def kept_frame(
-    opened: Opened,
+    opened: OpenedCampaign,
     judgments: Judgments,
     basis: str,
     make: Callable[[], tuple[pl.DataFrame, dict[str, str]]],
@@ -201,7 +201,7 @@ class Scoring:
 
     def __init__(
         self,
-        opened: Opened,
+        opened: OpenedCampaign,
         task: str | None = None,
         measures: Sequence[str | Measure] | None = None,
         judgments: str | None = None,
@@ -246,7 +246,7 @@ class Scoring:
     def table(self) -> pl.DataFrame:
         """Score what was not scored before; return all that is kept of the runs, as files have it.
 
-        Runs that cannot be read are no longer among the submissions then.
+        Unreadable runs are removed from the submissions.
         """
         before = len(self.submissions)
         kept = pl.concat([self._kept(together) for together in (False, True)], how="diagonal")
@@ -368,7 +368,7 @@ class Scoring:
 
 
 def scored(
-    opened: Opened,
+    opened: OpenedCampaign,
     task: str | None = None,
     *,
     measures: Sequence[str | Measure] | None = None,
@@ -383,7 +383,7 @@ def scored(
     task
         Name of the task; not needed if there is only one.
     measures
-        Measures or their text forms; by default those of the task's rules.
+        Measures, such as `nDCG@10`; by default those of the task's rules.
     judgments
         Version of the judgments; by default the newest.
 
@@ -398,7 +398,7 @@ def scored(
     Raises
     ------
     CranfieldError
-        Where there is no accepted run, or there are no judgments.
+        If the task has no accepted run, or no judgments.
     InputError
         If no run can be read.
 

@@ -1,4 +1,4 @@
-"""The sheet of a run: all that a participant is told of it."""
+"""The sheet of a run: its results as a participant receives them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from cranfield.base.text import counted, json_text, plain
 from cranfield.tabular import number, text_table
 
 Number = float | None
-"""A score; None is no score."""
+"""A score; None if missing."""
 
 
 def finite(value: float) -> Number:
-    """Return a number; None for what is none, or has no end."""
+    """Return a finite number; None for NaN and infinities."""
     return value if isfinite(value) else None
 
 
@@ -42,7 +42,7 @@ class Category:
 
 
 @dataclass(frozen=True)
-class OfTopic:
+class TopicScores:
     """One topic: its relevant documents, the run's score, and those of the category.
 
     Attributes
@@ -51,7 +51,7 @@ class OfTopic:
         Number of relevant documents.
     best, median, worst
         Scores of the category; None where no category is shown.
-    place
+    rank
         One more than the runs of the category with a better score: equal ones share it.
     """
 
@@ -61,47 +61,47 @@ class OfTopic:
     best: Number = None
     median: Number = None
     worst: Number = None
-    place: int | None = None
+    rank: int | None = None
 
 
 @dataclass(frozen=True)
-class Certainty:
-    """What is sure of a run's place among all runs.
+class SheetComparison:
+    """Comparison of a run with all other runs by significance tests.
 
     Attributes
     ----------
-    place
+    rank
         One more than the runs with a better mean.
     runs
         Number of runs.
-    letters
-        Groups of runs that are not separated: runs that share a letter do not differ.
+    groups
+        Letters; runs that share a letter are not significantly different.
     method
         The test, its correction and its level.
-    better, worse, alike
-        How many runs are found better, worse, and neither.
+    better, worse, not_separated
+        Number of runs that are significantly better, significantly worse, and neither.
     names
-        Runs not separated from it, the best first; None where others are hidden.
+        Runs that are not significantly different from it, the best first; None if hidden.
     verdict
         Whether what the test says is meaningful on the scale of the measure, in sentences.
-    refused
+    not_compared
         Why runs are not compared; empty where they are.
     """
 
-    place: int
+    rank: int
     runs: int
-    letters: str = ""
+    groups: str = ""
     method: str = ""
     better: int = 0
     worse: int = 0
-    alike: int = 0
+    not_separated: int = 0
     names: tuple[str, ...] | None = None
     verdict: tuple[str, ...] = ()
-    refused: str = ""
+    not_compared: str = ""
 
 
 FORM = "cranfield sheet 1"
-"""What a sheet's JSON calls itself."""
+"""Name of the JSON form of a sheet."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,17 +115,17 @@ class Sheet:
     judgments
         Version of the judgments.
     tag, team, team_name, type, answers, priority, description
-        As handed in; answers to the task's questions by their names.
+        As submitted; answers to the task's questions by their names.
     late, pooled, depth
         Whether it came late, and whether its first `depth` documents a topic were pooled.
     sha256, received
-        Of the bytes as handed in; when, in UTC.
+        SHA-256 of the submitted bytes; time of submission, in UTC.
     warnings
-        What the check warned of.
+        Warnings of the check.
     metadata
         The part that is public, as YAML.
     measure, lower_is_better
-        The measure of charts, topics and of what is sure; and whether low scores are good.
+        The measure of charts, topics and comparisons; whether lower is better.
     topics
         Number of topics that are scored.
     retrieved, relevant, relevant_retrieved
@@ -146,8 +146,8 @@ class Sheet:
         The runs it is compared with; None where these are too few to be shown.
     by_topic
         Topic by topic, in order of topics.
-    sure
-        What is sure of its place.
+    comparison
+        Comparison of the run with all other runs.
     """
 
     campaign: str
@@ -169,8 +169,8 @@ class Sheet:
     r_precision: Number
     measures: Mapping[str, Number]
     unjudged: Mapping[int, Number]
-    by_topic: tuple[OfTopic, ...]
-    sure: Certainty
+    by_topic: tuple[TopicScores, ...]
+    comparison: SheetComparison
     category: Category | None = None
     median_precision: tuple[Number, ...] = ()
     lower_is_better: bool = False
@@ -205,7 +205,7 @@ class Sheet:
                 raise InputError(f"is not of the form {FORM!r}", source=source)
             return cls(**_read(content))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise InputError(f"is no sheet as cranfield writes them: {error}", source=source) from (
+            raise InputError(f"is not a sheet written by cranfield: {error}", source=source) from (
                 error
             )
 
@@ -218,7 +218,7 @@ class Sheet:
             *[f"warning: {plain(warning)}" for warning in self.warnings],
             _overall(self),
             _topics(self),
-            _sure(self),
+            _comparison(self),
         ]
         if self.metadata:
             lines = "\n".join(plain(line) for line in self.metadata.splitlines())
@@ -229,12 +229,12 @@ class Sheet:
         return self.to_text()
 
     def __repr__(self) -> str:
-        place = f"{self.sure.place} of {self.sure.runs} by {self.measure}"
-        return f"Sheet({self.tag!r}, task {self.task}: place {place})"
+        rank = f"{self.comparison.rank} of {self.comparison.runs} by {self.measure}"
+        return f"Sheet({self.tag!r}, task {self.task}: rank {rank})"
 
 
 def facts(sheet: Sheet) -> list[tuple[str, str]]:
-    """Return what is known of the run: a word, and what it is."""
+    """Return names and values of the facts about the run."""
     # A list, as a question may be called like anything else.
     found = [
         ("Campaign", sheet.campaign_title or sheet.campaign),
@@ -263,34 +263,34 @@ def _pooled(sheet: Sheet) -> str:
         return ""
     if sheet.pooled:
         return f"its first {counted(sheet.depth, 'document')} for each topic were judged"
-    return "not pooled; its documents are judged where other runs brought them in"
+    return "not pooled; its documents are judged only if other runs retrieved them"
 
 
-def place_sentence(sheet: Sheet) -> str:
+def rank_sentence(sheet: Sheet) -> str:
     value = number(sheet.measures.get(sheet.measure))
-    of = f"{sheet.sure.place:,} of {counted(sheet.sure.runs, 'run')}"
-    return f"Place {of} by {sheet.measure}" + (f", {value}" if value else "")
+    of = f"{sheet.comparison.rank:,} of {counted(sheet.comparison.runs, 'run')}"
+    return f"Rank {of} by {sheet.measure}" + (f", {value}" if value else "")
 
 
 def compared(sheet: Sheet) -> str:
-    """Say which runs best, median and worst are of."""
+    """Describe the runs that best, median and worst are taken over."""
     if sheet.category is None:
-        return "there are too few other runs to be compared with"
+        return "too few other runs for a comparison"
     if not sheet.category.key:
-        return f"best, median and worst of all {counted(sheet.sure.runs, 'run')}"
+        return f"best, median and worst of all {counted(sheet.comparison.runs, 'run')}"
     runs = counted(sheet.category.runs, "run")
     return f"best, median and worst of the {runs} of {sheet.category}"
 
 
-def difference(one: OfTopic) -> float | None:
-    """The run's score less the median of the category."""
+def difference(one: TopicScores) -> float | None:
+    """Return the run's score minus the median of the category."""
     return None if one.score is None or one.median is None else one.score - one.median
 
 
 def topic_head(sheet: Sheet) -> list[str]:
     head = ["topic", "relevant", sheet.measure]
     if sheet.category is not None:
-        head += ["best", "median", "worst", "less median", "place"]
+        head += ["best", "median", "worst", "minus median", "rank"]
     return head
 
 
@@ -302,32 +302,34 @@ def topic_rows(sheet: Sheet) -> list[list[str]]:
             row += [number(value) for value in (topic.best, topic.median, topic.worst)]
             less = difference(topic)
             row.append(f"+{less:.4f}" if less is not None and less > 0 else number(less))
-            row.append(f"{topic.place} of {sheet.category.runs}")
+            row.append(f"{topic.rank} of {sheet.category.runs}")
         rows.append(row)
     return rows
 
 
-def sure_sentences(sheet: Sheet) -> list[str]:
-    """Say which runs are found better and worse, which are not, and what that means."""
-    one = sheet.sure
-    if one.refused:
-        return [f"Runs are not compared: {one.refused}."]
+def comparison_sentences(sheet: Sheet) -> list[str]:
+    """Describe which runs differ significantly from the run, and what that means."""
+    one = sheet.comparison
+    if one.not_compared:
+        return [f"Runs are not compared: {one.not_compared}."]
     lines = [f"{_found(sheet)} ({one.method})."]
-    if one.letters:
+    if one.groups:
         lines.append(
-            f"Its groups: {one.letters}. Runs that share a letter are not found to differ."
+            f"Groups: {one.groups}. Runs that share a letter are not significantly different."
         )
     return [*lines, *one.verdict]
 
 
 def _found(sheet: Sheet) -> str:
-    one, by = sheet.sure, f"by {sheet.measure}"
+    one, by = sheet.comparison, f"by {sheet.measure}"
     if one.runs == 2:
-        what = "found better" if one.better else "found worse" if one.worse else "not separated"
-        return f"The other run is {what} {by}"
+        verdict = "better" if one.better else "worse" if one.worse else "different"
+        negation = "" if one.better or one.worse else "not "
+        return f"The other run is {negation}significantly {verdict} {by}"
     return (
-        f"Of the {one.runs - 1:,} other runs, {one.better:,} {_is(one.better)} found better {by},"
-        f" {one.worse:,} worse, and {one.alike:,} {_is(one.alike)} not separated from it"
+        f"Of the {one.runs - 1:,} other runs, {one.better:,} {_is(one.better)} significantly better"
+        f" {by}, {one.worse:,} significantly worse, and {one.not_separated:,} not significantly"
+        " different"
     )
 
 
@@ -338,7 +340,7 @@ def _is(number: int) -> str:
 def _heading(sheet: Sheet) -> str:
     of = plain(sheet.campaign_title or sheet.campaign)
     task = plain(sheet.task_title or sheet.task)
-    return f"{plain(sheet.tag)}: {of}, {task}\n{plain(place_sentence(sheet))}"
+    return f"{plain(sheet.tag)}: {of}, {task}\n{plain(rank_sentence(sheet))}"
 
 
 def _overall(sheet: Sheet) -> str:
@@ -385,24 +387,24 @@ def _topics(sheet: Sheet) -> str:
     return f"{title}\n{text_table(topic_head(sheet), topic_rows(sheet))}"
 
 
-def _sure(sheet: Sheet) -> str:
-    lines = ["What is sure", *sure_sentences(sheet)]
-    if sheet.sure.names:
-        lines.append(f"Not separated from it: {', '.join(sheet.sure.names)}.")
+def _comparison(sheet: Sheet) -> str:
+    lines = ["Comparison with other runs", *comparison_sentences(sheet)]
+    if sheet.comparison.names:
+        lines.append(f"Not significantly different from it: {', '.join(sheet.comparison.names)}.")
     return "\n".join(map(plain, lines))
 
 
 def _read(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a sheet from the values of its JSON."""
-    sure, category = content["sure"], content["category"]
+    comparison, category = content["comparison"], content["category"]
     return {
         **_tuples(content),
         **{
             name: {int(cutoff): value for cutoff, value in content[name].items()}
             for name in ("precision_at", "unjudged")
         },
-        "by_topic": tuple(OfTopic(**topic) for topic in content["by_topic"]),
-        "sure": Certainty(**_tuples(sure)),
+        "by_topic": tuple(TopicScores(**topic) for topic in content["by_topic"]),
+        "comparison": SheetComparison(**_tuples(comparison)),
         "category": None if category is None else Category(**category),
     }
 

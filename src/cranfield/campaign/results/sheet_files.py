@@ -16,24 +16,24 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
-from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.opened import OpenedCampaign, PathName
 from cranfield.campaign.pages import STYLES, filled_text, section
 from cranfield.campaign.results.sheet import (
     Sheet,
     compared,
+    comparison_sentences,
     difference,
     facts,
-    place_sentence,
-    sure_sentences,
+    rank_sentence,
     team_of,
     topic_head,
     topic_rows,
 )
 from cranfield.campaign.results.sheet_making import (
     OTHERS,
-    Making,
-    making_of,
+    SheetInputs,
     own_measures,
+    sheet_inputs,
 )
 from cranfield.campaign.rules.task_rules import safe_name
 from cranfield.campaign.store.records import ACCEPTED
@@ -47,7 +47,7 @@ def sheet_page(sheet: Sheet) -> str:
         label(one)
         for one in (sheet.campaign_title or sheet.campaign, sheet.task_title or sheet.task)
     )
-    counts = f"{', '.join(of)}. {label(place_sentence(sheet))}."
+    counts = f"{', '.join(of)}. {label(rank_sentence(sheet))}."
     return page_of_parts(
         label(sheet.tag), counts, sheet_parts(sheet), styles=STYLES, skip="Skip to the sheet"
     )
@@ -59,7 +59,7 @@ def sheet_body(sheet: Sheet) -> Html:
 
 
 def sheet_parts(sheet: Sheet) -> Parts:
-    """Return the sections of a sheet: headings and contents; None where there is nothing."""
+    """Return the sections of a sheet: headings and contents; None for an empty one."""
 
     def filled(name: str, *values: object) -> Html:
         return section("sheet.html", name, sheet, *values)
@@ -76,7 +76,10 @@ def sheet_parts(sheet: Sheet) -> Parts:
             "Topic by topic",
             filled("topics", compared(sheet), heads, topic_rows(sheet)),
         ),
-        "sure": ("What is sure", filled("sure", sure_sentences(sheet))),
+        "comparison": (
+            "Comparison with other runs",
+            filled("comparison", comparison_sentences(sheet)),
+        ),
     }
 
 
@@ -96,7 +99,7 @@ def _differences(sheet: Sheet) -> tuple[int, int, Html]:
     better, worse = int((values > 0).sum()), int((values < 0).sum())
     if sheet.lower_is_better:
         better, worse = worse, better
-    title = f"{label(sheet.measure)} less the median, by topic; the same numbers are in the table"
+    title = f"{label(sheet.measure)} minus the median, by topic; the same numbers are in the table"
     names = [topic.topic for topic in sheet.by_topic]
     bars = drawn_bars(names, values, title=title, lower_is_better=sheet.lower_is_better)
     return better, worse, bars
@@ -107,7 +110,7 @@ RUNS = "runs"
 
 
 def write_sheets(
-    opened: Opened,
+    opened: OpenedCampaign,
     task: str | None,
     folder: PathName,
     *,
@@ -120,9 +123,10 @@ def write_sheets(
     Parameters
     ----------
     opened, task, judgments, measure
-        As for :func:`~cranfield.campaign.results.sheet_making.making_of`.
+        As for :func:`~cranfield.campaign.results.sheet_making.sheet_inputs`.
     others
-        Whether sheets name other runs that are not separated from theirs: named or hidden.
+        Whether the sheet of a run names the other runs that do not differ from it significantly:
+        named or hidden.
     folder
         Where to; it is made where it is not there. Sheets of a former time are written over.
 
@@ -134,11 +138,11 @@ def write_sheets(
     Raises
     ------
     PolicyError
-        When the folder holds sheets of runs that are no longer among these, or lies in that of the
+        If the folder contains sheets of other runs, or lies in that of the
         campaign.
     """
     target = opened.outside(folder)
-    found = making_of(opened, task, judgments, measure=measure).sheets(others)
+    found = sheet_inputs(opened, task, judgments, measure=measure).sheets(others)
     return write_files(target, dict(index_and_sheets(found)))
 
 
@@ -175,8 +179,8 @@ def write_files(
             late = sorted({one.name for one in inner.iterdir()} - {Path(n).name for n in files})
             if late:
                 raise PolicyError(
-                    f"{inner} has {quoted(late[0])}, which is of no run that is there now: remove"
-                    " it, or name another folder"
+                    f"{inner} contains {quoted(late[0])}, which belongs to no current run; remove"
+                    " it, or choose another folder"
                 )
         make_folder(inner)
     made = []
@@ -193,12 +197,12 @@ def make_folder(folder: Path) -> None:
     except (OSError, ValueError) as error:
         # Names that hold a NUL are no ordinary error of the system.
         reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(f"cannot be made: {reason}", source=str(folder)) from error
+        raise InputError(f"cannot be created: {reason}", source=str(folder)) from error
 
 
 def _index(sheets: Sequence[Sheet]) -> str:
-    """Write a page with links to all sheets, in order of place."""
-    ordered = sorted(sheets, key=lambda one: (one.sure.place, one.tag))
+    """Write a page with links to all sheets, in order of rank."""
+    ordered = sorted(sheets, key=lambda one: (one.comparison.rank, one.tag))
     measures = [*sheets[0].measures] if sheets else []
     runs = section("sheets.html", "runs", ordered, measures)
     if not sheets:
@@ -215,14 +219,14 @@ WHEN = (1980, 1, 1, 0, 0, 0)
 
 
 def write_packet(
-    opened: Opened,
+    opened: OpenedCampaign,
     team: str,
     path: PathName,
     task: str | None = None,
     *,
     judgments: str | None = None,
 ) -> Path:
-    """Write what one team gets.
+    """Write the packet of one team.
 
     Parameters
     ----------
@@ -251,7 +255,7 @@ def write_packet(
     """
     target = opened.outside(path)
     if team not in {one.id for one in opened.registry.teams()}:
-        raise PolicyError(f"there is no team {quoted(team)}")
+        raise PolicyError(f"unknown team {quoted(team)}")
     files = _packet(_makings(opened, task, judgments, team), team)
     if not files:
         raise PolicyError(f"team {quoted(team)} has no accepted run")
@@ -259,14 +263,18 @@ def write_packet(
 
 
 def write_packets(
-    opened: Opened, folder: PathName, task: str | None = None, *, judgments: str | None = None
+    opened: OpenedCampaign,
+    folder: PathName,
+    task: str | None = None,
+    *,
+    judgments: str | None = None,
 ) -> tuple[Path, ...]:
     """Write the packets of all teams with accepted runs as `TEAM.zip`; see :func:`write_packet`.
 
     Raises
     ------
     PolicyError
-        For a team whose id is no name of a file, or differs from another only in case.
+        For a team whose id is not a valid file name, or differs from another only in case.
     """
     target = opened.outside(folder)
     makings = _makings(opened, task, judgments)
@@ -274,21 +282,23 @@ def write_packets(
     seen: dict[str, str] = {}
     for team in teams:
         if not safe_name(team) or seen.setdefault(team.lower(), team) != team:
-            raise PolicyError(f"team {quoted(team)} is no name of a file: write its packet alone")
+            raise PolicyError(
+                f"team {quoted(team)} is not a valid file name; write its packet separately"
+            )
     make_folder(target)
     return tuple(_write(_packet(makings, team), target / f"{team}.zip") for team in teams)
 
 
 def _makings(
-    opened: Opened, task: str | None, judgments: str | None, team: str | None = None
-) -> list[Making]:
+    opened: OpenedCampaign, task: str | None, judgments: str | None, team: str | None = None
+) -> list[SheetInputs]:
     """Gather what sheets are made from, of all tasks that have runs, or runs of a team."""
     names = [opened.rules.task(task).name] if task is not None else [*opened.rules.tasks]
     chosen = [name for name in names if opened.registry.submissions(name, (ACCEPTED,), team=team)]
-    return [making_of(opened, name, judgments) for name in chosen]
+    return [sheet_inputs(opened, name, judgments) for name in chosen]
 
 
-def _packet(makings: Iterable[Making], team: str) -> dict[str, bytes]:
+def _packet(makings: Iterable[SheetInputs], team: str) -> dict[str, bytes]:
     """Return all files that a team gets, by name."""
     files = {}
     for making in makings:
@@ -307,7 +317,7 @@ def _write(files: Mapping[str, bytes], target: Path) -> Path:
     return target
 
 
-def packet_files(making: Making, team: str) -> Iterator[tuple[str, bytes]]:
+def packet_files(making: SheetInputs, team: str) -> Iterator[tuple[str, bytes]]:
     """Yield names and bytes of all that a team gets of one task."""
     sheets = making.sheets("hidden", team)
     readme = filled_text("packet.txt", sheets=sheets, known=making.known, team=team_of(sheets[0]))
@@ -316,7 +326,7 @@ def packet_files(making: Making, team: str) -> Iterator[tuple[str, bytes]]:
     yield from index_and_sheets(sheets)
 
 
-def _statistics(making: Making, team: str) -> pl.DataFrame:
+def _statistics(making: SheetInputs, team: str) -> pl.DataFrame:
     """Return best, median and worst of the groups that the team's runs are compared with."""
     groups = sorted({group for group in making.groups(team).values() if group is not None})
     columns = ("measure", "category", "value", "topic", "best", "median", "worst", "runs")

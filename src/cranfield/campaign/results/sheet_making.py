@@ -16,10 +16,17 @@ from cranfield.base.arrays import places
 from cranfield.base.errors import check_choice
 from cranfield.base.text import capitalised
 from cranfield.campaign.checks.metadata import public_metadata
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.results.leaderboard import compared_if_possible
 from cranfield.campaign.results.scoring import scored
-from cranfield.campaign.results.sheet import Category, Certainty, Number, OfTopic, Sheet, finite
+from cranfield.campaign.results.sheet import (
+    Category,
+    Number,
+    Sheet,
+    SheetComparison,
+    TopicScores,
+    finite,
+)
 from cranfield.campaign.results.stored_inputs import version_of
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules
@@ -29,7 +36,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.sections import verdict_sentence
 from cranfield.reporting.summary import BETTER, WORSE, group_letters, verdicts_of
-from cranfield.scales.meaningful import MEANINGFUL, Meaning, meaning, order_kept
+from cranfield.scales.statements import MEANINGFUL, Meaningfulness, meaningfulness, order_kept
 from cranfield.scores import Scores
 
 ALL_RUNS = ("", "")
@@ -90,7 +97,7 @@ LEVELS = tuple(f"{k / 10:g}" for k in range(11))
 NO_REASON = "the comparison is not possible"
 
 OTHERS = ("named", "hidden")
-"""Whether a sheet names the runs that are not separated from its own."""
+"""Whether a sheet names the runs that are not significantly different from its own."""
 
 COUNTS = ("NumQ", "NumRet", "NumRel", "NumRelRet")
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
@@ -123,38 +130,40 @@ def _depths(task: TaskRules) -> tuple[int, ...]:
     return tuple(dict.fromkeys((10, *([task.pool.depth] if task.pool else []))))
 
 
-def certainties(scores: Scores) -> tuple[Certainty, ...]:
-    """Return what is certain of each run's rank, by the default comparison of all pairs."""
+def comparisons_by_run(scores: Scores) -> tuple[SheetComparison, ...]:
+    """Compare each run with all others, by the default comparison of all pairs."""
     ranks = places(scores.overall(), scores.lower_is_better).tolist()
     runs = len(scores.systems)
     comparison = compared_if_possible(scores)
     if isinstance(comparison, str):
-        return tuple(Certainty(rank, runs, refused=comparison) for rank in ranks)
-    statement = meaning(comparison)
+        return tuple(SheetComparison(rank, runs, not_compared=comparison) for rank in ranks)
+    statement = meaningfulness(comparison)
     letters = group_letters(comparison) or [""] * runs
     verdicts = verdicts_of(comparison)
-    certainty = []
+    comparisons = []
     for k, rank in enumerate(ranks):
-        # The row tells what this run is: the others are the contrary.
+        # The row has the verdicts on this run: those on the others are the contrary.
         better, worse = verdicts[k] == WORSE, verdicts[k] == BETTER
-        alike = [int(j) for j in comparison.order if j != k and not better[j] and not worse[j]]
-        certainty.append(
-            Certainty(
+        not_separated = [
+            int(j) for j in comparison.order if j != k and not better[j] and not worse[j]
+        ]
+        comparisons.append(
+            SheetComparison(
                 rank,
                 runs,
                 letters[k],
                 f"{comparison.title}, alpha {comparison.alpha:g}",
                 int(better.sum()),
                 int(worse.sum()),
-                len(alike),
-                tuple(scores.systems[j] for j in alike),
+                len(not_separated),
+                tuple(scores.systems[j] for j in not_separated),
                 _verdict(statement, k),
             )
         )
-    return tuple(certainty)
+    return tuple(comparisons)
 
 
-def _verdict(statement: Meaning, k: int) -> tuple[str, ...]:
+def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     """Return whether the statement is meaningful, and how many pairs with this run hold anyway."""
     first = verdict_sentence(statement)
     comparison = statement.comparison
@@ -167,13 +176,13 @@ def _verdict(statement: Meaning, k: int) -> tuple[str, ...]:
     return (first, f"{capitalised(kept)}.")
 
 
-def making_of(
-    opened: Opened,
+def sheet_inputs(
+    opened: OpenedCampaign,
     task: str | None = None,
     judgments: str | None = None,
     *,
     measure: str | None = None,
-) -> Making:
+) -> SheetInputs:
     """Gather all that the sheets of a task's accepted runs are made from.
 
     Parameters
@@ -183,7 +192,7 @@ def making_of(
     task, judgments
         As for :func:`~cranfield.campaign.results.scoring.scored`.
     measure
-        Measure of charts, topics and certainty; by default the first of the task.
+        Measure shown in detail, by topic and in charts; by default the first of the task.
     """
     rules = opened.rules.task(task)
     asked = [*measures_of(rules), *([] if measure is None else [measure])]
@@ -194,7 +203,7 @@ def making_of(
         for run in opened.registry.submissions(rules.name, (ACCEPTED,))
         if run.tag in evaluation.systems
     ]
-    known = Known(
+    known = SheetContext(
         opened.rules,
         rules,
         version_of(opened, rules.name, judgments).version,
@@ -209,7 +218,7 @@ def making_of(
         },
         {run.tag: public_part(run)[0] for run in runs if run.metadata},
     )
-    return Making(evaluation, runs, known, measure)
+    return SheetInputs(evaluation, runs, known, measure)
 
 
 def public_part(run: Submission) -> tuple[str, tuple[str, ...]]:
@@ -222,8 +231,8 @@ def public_part(run: Submission) -> tuple[str, tuple[str, ...]]:
 
 
 @dataclass(frozen=True)
-class Known:
-    """What sheets say besides scores.
+class SheetContext:
+    """Facts on the sheets besides scores.
 
     Attributes
     ----------
@@ -232,7 +241,7 @@ class Known:
     teams
         Names of teams by id.
     warnings, metadata
-        By tag: what the check told, and the part of the metadata that is public, as YAML.
+        By tag: warnings of the check, and the public part of the metadata, as YAML.
     """
 
     rules: Rules
@@ -244,17 +253,17 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class Making:
-    """What sheets are made from: scores of all `runs` by all of :func:`measures_of`."""
+class SheetInputs:
+    """Inputs of sheets: scores of all `runs` by all of :func:`measures_of`."""
 
     evaluation: Evaluation
     runs: Sequence[Submission]
-    known: Known
+    known: SheetContext
     measure: str | None = None
 
     @cached_property
     def scores(self) -> Scores:
-        """The scores that charts, topics and certainty are about."""
+        """The scores of charts, topics and comparisons."""
         return self.scores_by(self.measure or own_measures(self.known.task)[0])
 
     def scores_by(self, measure: str) -> Scores:
@@ -283,8 +292,8 @@ class Making:
         Parameters
         ----------
         others
-            `named`: the sheets name runs that are not separated from theirs. `hidden`: no other run
-            is named.
+            `named`: the sheets name the runs that are not significantly different from theirs.
+            `hidden`: no other run is named.
         team
             For the sheets of one team only: the runs that its runs are compared with are chosen
             such that they tell of no few other teams.
@@ -302,7 +311,7 @@ class Making:
         shown = tuple(dict.fromkeys([*own_measures(task), scores.measure]))
         names = dict.fromkeys([*measures_of(task), *shown])
         overall = {name: self.scores_by(name).overall().tolist() for name in names}
-        certainty = certainties(scores)
+        comparisons = comparisons_by_run(scores)
         run_of = {run.tag: run for run in self.runs}
         # Where no run is marked it is not known which were pooled.
         marked = any(run.pooled for run in self.runs)
@@ -317,18 +326,19 @@ class Making:
             if group is not None:
                 of_group, by_topic, places_of = compared[group]
                 columns += [*by_topic, places_of[tag]]
-            sure = certainty[k]
+            comparison = comparisons[k]
             if others == "hidden":
                 # Why runs were not compared may name another run, too.
-                sure = replace(sure, names=None, refused=sure.refused and NO_REASON)
+                reason = comparison.not_compared and NO_REASON
+                comparison = replace(comparison, names=None, not_compared=reason)
             sheets.append(
                 Sheet(
                     **_head(run_of[tag], self.known, marked),
                     **_overall({name: values[k] for name, values in overall.items()}, shown, task),
                     measure=scores.measure,
                     lower_is_better=scores.lower_is_better,
-                    by_topic=tuple(OfTopic(*row) for row in zip(*columns, strict=True)),
-                    sure=sure,
+                    by_topic=tuple(TopicScores(*row) for row in zip(*columns, strict=True)),
+                    comparison=comparison,
                     **of_group,
                 )
             )
@@ -366,7 +376,7 @@ _OF_RUN = ("tag", "team", "type", "priority", "description", "late", "pooled", "
 """Fields of sheets that are those of the submission."""
 
 
-def _head(run: Submission, known: Known, marked: bool) -> dict[str, Any]:
+def _head(run: Submission, known: SheetContext, marked: bool) -> dict[str, Any]:
     task = known.task
     return {
         **{name: getattr(run, name) for name in _OF_RUN},
@@ -401,6 +411,6 @@ def _overall(values: Mapping[str, float], wanted: Sequence[str], task: TaskRules
 
 
 def _unjudged(values: Mapping[str, float], depth: int, topics: int) -> float | None:
-    """The share of the documents in the top ranks of all topics that nobody judged."""
+    """Return the proportion of unjudged documents in the top ranks of all topics."""
     retrieved = values[f"NumRet@{depth}"]
     return finite(values[f"Unjudged@{depth}"] * depth * topics / retrieved) if retrieved else None

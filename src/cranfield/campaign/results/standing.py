@@ -1,4 +1,4 @@
-"""Where a new run stands beside the runs of a campaign."""
+"""Comparison of a new run with the runs of a campaign."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import polars as pl
 from cranfield.base.arrays import without_noise
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
-from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.opened import OpenedCampaign, PathName
 from cranfield.campaign.results.scoring import Scoring, digest, kept_frame
 from cranfield.campaign.results.stored_inputs import intact_runs, qrels_of, run_of, runs_of
 from cranfield.campaign.rules.task_rules import PoolRules
@@ -34,18 +34,18 @@ BEST, MEDIAN, BASELINE = "best", "median", "baseline"
 
 
 def position_of(frame: pl.DataFrame, lower_is_better: bool = False) -> str:
-    """Say in words where a run stands, from its comparisons with the best and the median.
+    """Describe where a run stands, from its comparisons with the best and the median.
 
     >>> columns = {"against": ["best", "median"], "difference": [-0.1, 0.2]}
-    >>> position_of(pl.DataFrame({**columns, "separated": [False, True]}))
+    >>> position_of(pl.DataFrame({**columns, "significant": [False, True]}))
     'above the median, not separated from the best'
     """
     side: dict[str, str] = {}
-    for against, difference, separated in frame.select(
-        "against", "difference", "separated"
+    for against, difference, significant in frame.select(
+        "against", "difference", "significant"
     ).iter_rows():
         above = "above" if (difference > 0) != lower_is_better else "below"
-        side[against] = above if separated else "not separated from"
+        side[against] = above if significant else "not separated from"
     if side[BEST] == "above":
         return "above the best"
     if side[MEDIAN] != "above":
@@ -55,7 +55,7 @@ def position_of(frame: pl.DataFrame, lower_is_better: bool = False) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Standing(Result):
-    """Where a run stands beside a campaign's runs; made by :func:`standing`.
+    """Standing of a run among a campaign's runs; made by :func:`standing`.
 
     Attributes
     ----------
@@ -69,8 +69,9 @@ class Standing(Result):
     lost
         Losses of runs that were not pooled, estimated by leaving out each team: `runs`, `mean
         drop`, `largest drop`, `largest rank change`; None where it is not known who was pooled.
-    place, of
-        Its rank among the runs that it is compared with, itself one of them; equal means share it.
+    rank, n_runs
+        Its rank among the runs that it is compared with, and their number, including itself; equal
+        means share a rank.
     mean
         Its mean score.
     frame
@@ -100,7 +101,7 @@ class Standing(Result):
         "high": Column("Upper bound of that interval."),
         "raw p": Column("p-value without correction for several comparisons."),
         "p": Column("p-value, corrected for the comparisons of this run."),
-        "separated": Column("Whether the two are significantly different."),
+        "significant": Column("Whether the two are significantly different."),
         "standardised": Column(
             "Mean standardised score of the other run; null for less than ten reference runs."
         ),
@@ -112,8 +113,8 @@ class Standing(Result):
     unjudged: dict[int, float]
     depth: int
     lost: dict[str, float] | None
-    place: int
-    of: int
+    rank: int
+    n_runs: int
     mean: float
     frame: pl.DataFrame
     standardised: float | None
@@ -131,17 +132,17 @@ class Standing(Result):
     def heading(self) -> list[str]:
         """Return lines on the run and its baseline, with what is unjudged first."""
         shares = ", ".join(f"{share:.1%} of the first {d}" for d, share in self.unjudged.items())
-        lines = [f"{self.run}: without a judgment are {shares}"]
+        lines = [f"{self.run}: unjudged documents: {shares}"]
         if self.lost is not None:
             lines.append(
                 f"runs that were not pooled lose up to {self.lost['largest drop']:.4f} of"
                 f" {self.measure} (mean {self.lost['mean drop']:.4f}) and up to"
-                f" {self.lost['largest rank change']:.0f} places: leaving out each team of"
-                f" {counted(int(self.lost['runs']), 'pooled run')}"
+                f" {self.lost['largest rank change']:.0f} ranks, estimated by leaving out each team"
+                f" of {counted(int(self.lost['runs']), 'pooled run')}"
             )
         z = "" if self.standardised is None else f", standardised {self.standardised:+.2f}"
         lines += [
-            f"{self.measure} {self.mean:.4f}{z}: place {self.place:,} of {self.of:,}"
+            f"{self.measure} {self.mean:.4f}{z}: rank {self.rank:,} of {self.n_runs:,}"
             f" (judgments {self.judgments})",
             f"verdict: {self.position}",
         ]
@@ -168,8 +169,8 @@ class Standing(Result):
             "lost when not pooled": self.lost,
             "mean": self.mean,
             "standardised": self.standardised,
-            "place": self.place,
-            "of": self.of,
+            "rank": self.rank,
+            "runs": self.n_runs,
             "verdict": self.position,
             "method": self.comparison.method,
             "notes": list(self.notes),
@@ -177,11 +178,11 @@ class Standing(Result):
         return own | ({} if self.baseline is None else {"baseline": self.baseline.facts()})
 
     def __repr__(self) -> str:
-        return f"Standing({self.run}: {self.position}, place {self.place:,} of {self.of:,})"
+        return f"Standing({self.run}: {self.position}, rank {self.rank:,} of {self.n_runs:,})"
 
 
 def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
-    """Find what runs lose that were not pooled, by leaving out each team that was."""
+    """Estimate how much unpooled runs lose, by leaving out each pooled team."""
     pooled = intact_runs(scoring.opened, [one for one in scoring.submissions if one.pooled])
     teams = {one.tag: one.team for one in pooled}
     if len(set(teams.values())) < 2:
@@ -210,8 +211,8 @@ def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
 
 
 CHOSEN = (
-    "the best and the median run are taken as given: that they were chosen by these very scores is"
-    " not in the p-values"
+    "the p-values do not account for the selection of the best and the median run by these same"
+    " scores"
 )
 """What a reader should know of comparisons with runs that were chosen by their scores."""
 
@@ -224,7 +225,7 @@ of freedom, times sqrt(1 + 1 / n). Its own spread is infinite up to n = 3, 1.5 f
 
 
 def standing(
-    opened: Opened,
+    opened: OpenedCampaign,
     run: PathName,
     task: str | None = None,
     *,
@@ -236,7 +237,7 @@ def standing(
     pooling: bool = True,
     **options: Any,
 ) -> Standing:
-    """Say where a run stands: against the best, the median and a baseline.
+    """Compare a run with the best run, the median run and a baseline of a campaign.
 
     Source: Armstrong, Moffat, Webber and Zobel (2009), Improvements that don't add up, who found
     that new results were compared with weak baselines and did not exceed what was there.
@@ -248,17 +249,17 @@ def standing(
     run
         A run's file, or the tag of one of the campaign's runs.
     baseline
-        Another run that both are compared with, a file or a tag.
+        Baseline to compare the run with: a file, or the tag of a run of the campaign.
     measure
-        Measure to compare by; by default the first one of the task's rules.
+        Measure to compare by; by default the first of the task's rules.
     kind
-        Type of the runs that it is compared with. All accepted runs for None, and for
-        `automatic` where none is of it.
+        Type of the runs to compare with. All accepted runs for None, and for `automatic` where none
+        is of it.
     alpha
         Significance level.
     pooling
-        Whether to find out what runs lose that were not pooled. That needs to be known of some
-        runs; it is kept once it is found.
+        Whether to estimate the score that a run loses because it was not pooled. The campaign must
+        know which runs were pooled; the estimate is computed once and kept.
     options
         As for :func:`cranfield.compare`.
 
@@ -270,18 +271,20 @@ def standing(
     Raises
     ------
     CranfieldError
-        Where there is no run to compare with, or the file is none.
+        If no run can be compared with, or the file is not a run.
     """
     scoring = Scoring(opened, task, None if measure is None else [measure], judgments)
     wanted = scoring.measures[0]
     if wanted.info.others:
-        raise PolicyError(f"{wanted} looks at other runs: a run cannot stand by it")
+        raise PolicyError(f"{wanted} depends on other runs, so no single run can be compared by it")
     scoring = scoring.only(wanted)
     asked = [fspath(one) for one in (run, baseline) if one is not None]
     given = [_read(scoring, one) for one in asked]
     names = [one.name for one in given]
     if len(set(names)) < len(names):
-        raise PolicyError(f"the run and its baseline are both called {quoted(names[0])}")
+        raise PolicyError(
+            f"the run and its baseline must have different names, got {quoted(names[0])} twice"
+        )
     found = _evaluated(scoring, given)
     # From now on, runs that cannot be read are no longer among the submissions.
     [every] = scoring.evaluation().values()
@@ -346,7 +349,7 @@ class _Among:
             .with_columns(standardised=pl.col("tag").replace_strict(z, return_dtype=pl.Float64))
             .select(
                 *("against", "tag", "mean", "difference", "low", "high", "raw p", "p"),
-                pl.col("significant").alias("separated"),
+                "significant",
                 "standardised",
             )
         )
@@ -359,8 +362,8 @@ class _Among:
             unjudged=self._unjudged(run, depth),
             depth=depth,
             lost=None,
-            place=better + 1,
-            of=len(others) + 1,
+            rank=better + 1,
+            n_runs=len(others) + 1,
             mean=means[run],
             frame=frame,
             standardised=z[run],
@@ -383,11 +386,11 @@ class _Among:
         return dict(zip(made.systems, made.mean().tolist(), strict=True))
 
     def _few(self, runs: int) -> list[str]:
-        few = f"not standardised: the spread of {counted(runs, 'run')} is hardly known"
-        return [f"{few}; {LEAST_REFERENCE} are needed"] if runs < LEAST_REFERENCE else []
+        few = f"not standardised: {LEAST_REFERENCE} reference runs are required, got {runs}"
+        return [few] if runs < LEAST_REFERENCE else []
 
     def _unjudged(self, run: str, depth: int) -> dict[int, float]:
-        """Return the share of unjudged documents in the first ranks of all topics together."""
+        """Return the proportion of unjudged documents in the first ranks of all topics together."""
         judged = self.found.judged
         column = judged.systems.index(run)
         shares = {}
@@ -414,7 +417,7 @@ def _among(
     if taken:
         tags = [tag for tag in tags if tag not in taken]
         names = ", ".join(map(quoted, taken))
-        notes.append(f"the campaign's own {names} is left out: a file is called so")
+        notes.append(f"the campaign's own {names} is excluded: a given file has the same name")
     if not set(tags) - {found.systems[0]}:
         raise CranfieldError(f"task {quoted(scoring.rules.name)} has no run to compare with")
     others = every.select(systems=sorted(tags))

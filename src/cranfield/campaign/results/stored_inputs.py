@@ -1,4 +1,4 @@
-"""Runs, judgments or pools as they are kept in the campaign's folder."""
+"""Stored runs and judgments of a campaign, and pools of its runs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_several,
-    kept_warnings,
+    collected_warnings,
+    converted_error,
     quoted,
-    told_again,
     warn,
 )
 from cranfield.base.files import file_sha256
@@ -29,7 +29,7 @@ from cranfield.base.kinds import Whole
 from cranfield.base.text import counted, plain, some_of
 from cranfield.campaign.checks.lines import BLANKS
 from cranfield.campaign.checks.report import severity_of
-from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.opened import OpenedCampaign, PathName
 from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, safe_name, utc_text
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.campaign.store import records
@@ -42,7 +42,12 @@ from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 
 
 def add_judgments(
-    opened: Opened, qrels: PathName, task: str | None = None, *, version: str, note: str = ""
+    opened: OpenedCampaign,
+    qrels: PathName,
+    task: str | None = None,
+    *,
+    version: str,
+    note: str = "",
 ) -> Judgments:
     """Add a version of a task's judgments.
 
@@ -81,10 +86,12 @@ def add_judgments(
     """
     rules = opened.rules.task(task)
     if not safe_name(version):
-        raise PolicyError(f"version {quoted(version)} is no name that every disk can hold")
+        raise PolicyError(f"version must be a valid file name, got {quoted(version)}")
     path = Path(fspath(qrels))
     if (suffix := Source(str(path)).suffix) in FORMAT_OF_SUFFIX:
-        reason = f"judgments of a campaign are lines of text, not {suffix} (write_qrels makes them)"
+        reason = (
+            f"judgments of a campaign must be lines of text, got {suffix}; write_qrels writes them"
+        )
         raise InputError(reason, source=str(path))
     read = read_qrels(path)
     if severity_of("id-blank", rules) == "error":
@@ -97,7 +104,7 @@ def add_judgments(
     if same is not None:
         said = f"version {quoted(same.version)} has the same bytes"
         if same.version == version:
-            said += ": nothing is added"
+            said += "; nothing was added"
         warn(said, stacklevel=2)
     if any(one.version == version for one in known):
         if same is None or same.version != version:
@@ -116,49 +123,49 @@ def add_judgments(
 
 
 def _refuse_blanks(qrels: Qrels) -> None:
-    """Refuse ids with blanks, which no accepted run has and no line of a release can hold."""
+    """Refuse ids with blanks, which separate the columns of released lines."""
     blank = f"[{BLANKS}]"
     topics = pl.Series(qrels.topics, dtype=pl.String).str.contains(blank).to_numpy()
     rows = np.flatnonzero(qrels.docs.str.contains(blank).to_numpy() | topics[qrels.codes])
     if rows.size:
         row = int(rows[0])
-        reason = "a topic or document holds a blank, which separates the columns of judgments"
+        reason = "a topic or document contains a blank, which separates the columns of judgments"
         raise qrels.origin.wrong(reason, row, qrels.topics[qrels.codes[row]], qrels.docs[row])
 
 
 def _changed(version: str) -> PolicyError:
     return PolicyError(
-        f"version {quoted(version)} is there, and versions never change: name a new one"
+        f"version {quoted(version)} already exists and cannot be changed; choose a new name"
     )
 
 
 def _beside_the_task(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
-    """Say which topics only the judgments have, or only the task."""
+    """Warn of topics that only the judgments or only the task have."""
     topics = topic_ids(rules)
     if topics is None:
         return []
     foreign = [topic for topic in qrels.topics if topic not in set(topics)]
     lacking = [topic for topic in topics if topic not in set(qrels.topics)]
     if len(lacking) == len(topics):
-        reason = f"no topic of task {quoted(rules.name)} is judged"
+        reason = f"the judgments have no topic of task {quoted(rules.name)}"
         raise InputError(reason, source=source, topic=qrels.topics[0])
     said = []
     if foreign:
         names, one = some_of(map(quoted, foreign), 5), len(foreign) == 1
-        does = "is none of the task's, and does" if one else "are none of the task's, and do"
-        said.append(f"{counted(len(foreign), 'topic')} of the judgments {does} not count: {names}")
+        does = "is not in the task and is" if one else "are not in the task and are"
+        said.append(f"{counted(len(foreign), 'topic')} of the judgments {does} ignored: {names}")
     if lacking:
         names, has = some_of(map(quoted, lacking), 5), "has" if len(lacking) == 1 else "have"
         said.append(f"{counted(len(lacking), 'topic')} of the task {has} no judgments: {names}")
     return said
 
 
-def version_of(opened: Opened, task: str, version: str | None = None) -> Judgments:
+def version_of(opened: OpenedCampaign, task: str, version: str | None = None) -> Judgments:
     """Return a version of a task's judgments, the newest one where none is named."""
     known = opened.registry.judgments(task)
     if not known:
         raise CranfieldError(
-            f"task {quoted(task)} has no judgments (`cranfield campaign judgments` adds them)"
+            f"task {quoted(task)} has no judgments (add them with `cranfield campaign judgments`)"
         )
     if version is None:
         return known[-1]
@@ -166,16 +173,16 @@ def version_of(opened: Opened, task: str, version: str | None = None) -> Judgmen
     if found is None:
         names = ", ".join(quoted(one.version) for one in known)
         raise PolicyError(
-            f"there is no version {quoted(version)} of the judgments; there is {names}"
+            f"unknown version {quoted(version)} of the judgments; expected one of: {names}"
         )
     return found
 
 
-def qrels_of(opened: Opened, rules: TaskRules, record: Judgments) -> Qrels:
+def qrels_of(opened: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qrels:
     """Read a version of the judgments, those of the task's topics."""
     path = records.path(opened.folder, record.object)
     if file_sha256(path) != record.object:
-        raise InputError("is not what was added", source=f"judgments {record.version}")
+        raise InputError("differs from the added file", source=f"judgments {record.version}")
     qrels = read_qrels(Source(str(path), label=f"judgments {record.version}"))
     topics = topic_ids(rules)
     if topics is None or set(qrels.topics) <= set(topics):
@@ -187,7 +194,7 @@ def qrels_of(opened: Opened, rules: TaskRules, record: Judgments) -> Qrels:
 Made = TypeVar("Made")
 
 
-def runs_of(opened: Opened, rules: TaskRules, submissions: Iterable[Submission]) -> Runs:
+def runs_of(opened: OpenedCampaign, rules: TaskRules, submissions: Iterable[Submission]) -> Runs:
     """Return the runs of submissions, by tag; their bytes are not compared with their hashes."""
     files = {
         one.tag: Source(str(records.path(opened.folder, one.object)), label=_label(one))
@@ -197,32 +204,32 @@ def runs_of(opened: Opened, rules: TaskRules, submissions: Iterable[Submission])
 
 
 def _label(submission: Submission) -> str:
-    """Return what messages call a stored run: its tag, and the file as it was submitted."""
+    """Return the name of a stored run in messages: its tag and the submitted file."""
     file = f" ({plain(submission.source)})" if submission.source else ""
     return f"run {quoted(submission.tag)}{file}"
 
 
-def run_of(opened: Opened, rules: TaskRules, submission: Submission) -> Run:
+def run_of(opened: OpenedCampaign, rules: TaskRules, submission: Submission) -> Run:
     """Read the run of a submission; an `InputError` on its bytes names its tag."""
     try:
         _check(opened, submission)
         return runs_of(opened, rules, [submission])[0]
     except InputError as error:
-        raise told_again(error, InputError, f"run {quoted(submission.tag)}") from None
+        raise converted_error(error, InputError, f"run {quoted(submission.tag)}") from None
 
 
-def intact_runs(opened: Opened, submissions: Iterable[Submission]) -> list[Submission]:
+def intact_runs(opened: OpenedCampaign, submissions: Iterable[Submission]) -> list[Submission]:
     """Return the submissions whose stored bytes are unchanged; warn of the others, by tag."""
     return _readable(opened, submissions, lambda run: _check(opened, run))
 
 
 def from_runs(
-    opened: Opened,
+    opened: OpenedCampaign,
     rules: TaskRules,
     submissions: Sequence[Submission],
     make: Callable[[Runs], Made],
 ) -> Made | None:
-    """Call `make` with the runs that can be read, by tag; None if there is none.
+    """Call `make` with the runs that can be read, by tag; None if no run can be read.
 
     Each other run is excluded with a warning, and recorded in `opened.unreadable`.
     """
@@ -239,22 +246,22 @@ def from_runs(
     return None
 
 
-def none_readable(opened: Opened, task: str) -> InputError:
+def none_readable(opened: OpenedCampaign, task: str) -> InputError:
     """Make the error for a task without a readable run."""
     reasons = some_of(opened.unreadable.values(), 3)
     return InputError(f"no accepted run can be read: {reasons}", source=f"task {quoted(task)}")
 
 
-def _check(opened: Opened, run: Submission) -> None:
+def _check(opened: OpenedCampaign, run: Submission) -> None:
     path = records.path(opened.folder, run.object)
     if not path.is_file():
         raise InputError("is missing from objects/")
     if file_sha256(path) != run.object:
-        raise InputError("is not what was handed in")
+        raise InputError("differs from the submitted file")
 
 
 def _readable(
-    opened: Opened, runs: Iterable[Submission], read: Callable[[Submission], object]
+    opened: OpenedCampaign, runs: Iterable[Submission], read: Callable[[Submission], object]
 ) -> list[Submission]:
     """Return the runs that can be read; warn of each other run once, and record it."""
     readable = []
@@ -262,7 +269,7 @@ def _readable(
         try:
             read(run)
         except InputError as error:
-            reason = str(told_again(error, InputError, f"run {quoted(run.tag)}"))
+            reason = str(converted_error(error, InputError, f"run {quoted(run.tag)}"))
             if run.id not in opened.unreadable:
                 warn(f"{reason}; the run is excluded")
             opened.unreadable[run.id] = reason
@@ -272,7 +279,7 @@ def _readable(
 
 
 def pooled_runs(
-    opened: Opened, task: str | None = None, without: Sequence[str] = ()
+    opened: OpenedCampaign, task: str | None = None, without: Sequence[str] = ()
 ) -> tuple[Submission, ...]:
     """Return the runs that the rules choose: accepted, not late, of the priorities named.
 
@@ -302,7 +309,7 @@ def pooled_runs(
 
 
 def pool(
-    opened: Opened,
+    opened: OpenedCampaign,
     task: str | None = None,
     *,
     depth: Annotated[int | None, Whole(1)] = None,
@@ -310,24 +317,24 @@ def pool(
     mark: bool = False,
     without: Sequence[str] = (),
 ) -> Pool:
-    """Pool the runs that the rules choose.
+    """Pool the runs that the rules select.
 
     Parameters
     ----------
     opened
         The campaign.
     task
-        The task; the only one where there is no other.
+        The task; optional if the rules have only one.
     depth
-        Ranks of each ranking; by default those of the rules, which are 100 where they say nothing.
+        Number of top documents to pool from each ranking; by default that of the rules, or 100.
     ties
         Order of documents with equal scores: TREC's, by document id, falling. Ranks are made from
         scores, whatever the rank column says; `rank` goes by that column.
     without
-        Tags of runs to keep out of the pool; with `mark`, the event names them.
+        Tags of runs to exclude from the pool; with `mark`, they are recorded.
     mark
-        Record that these runs were pooled. Those that were pooled before stay marked: what was
-        judged of them is judged.
+        Record these runs as pooled. Those that were pooled before stay marked: what was judged of
+        them is judged.
 
     Returns
     -------
@@ -356,7 +363,7 @@ def pool(
 
 
 def _warn_of_blanks(
-    opened: Opened, rules: TaskRules, chosen: Sequence[Submission], made: Pool
+    opened: OpenedCampaign, rules: TaskRules, chosen: Sequence[Submission], made: Pool
 ) -> None:
     """Warn of each run that puts an id with a blank into a pool, which no line of text can hold."""
     blank = f"[{BLANKS}]"
@@ -366,7 +373,7 @@ def _warn_of_blanks(
     for submission in chosen if has_blank else ():
         if submission.id in opened.unreadable:
             continue
-        with kept_warnings():
+        with collected_warnings():
             run = run_of(opened, rules, submission)
         frame = run.to_polars()
         rows = (frame["topic"].str.contains(blank) | frame["doc"].str.contains(blank)).arg_true()
@@ -380,7 +387,11 @@ def _warn_of_blanks(
 
 
 def _mark(
-    opened: Opened, chosen: Sequence[Submission], task: str, depth: int, without: Sequence[str]
+    opened: OpenedCampaign,
+    chosen: Sequence[Submission],
+    task: str,
+    depth: int,
+    without: Sequence[str],
 ) -> None:
     new = [one for one in chosen if not one.pooled]
     if not new and not without:
@@ -392,5 +403,5 @@ def _mark(
             # The run as it is now: somebody may have withdrawn it while the pool was made.
             now = there[one.id]
             if now.state != "accepted":
-                raise PolicyError(f"run {quoted(one.tag)} was taken back while the pool was made")
+                raise PolicyError(f"run {quoted(one.tag)} was withdrawn while the pool was made")
             change.update(replace(now, pooled=True))

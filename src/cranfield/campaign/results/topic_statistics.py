@@ -32,8 +32,8 @@ class TopicStatistics(TableResult):
         Text form of the measure.
     even_median
         How the median of an even number of scores is taken: `better` or `average`.
-    left_out
-        Groups that are smaller than the least size, by name, and their sizes.
+    excluded_groups
+        Groups that are smaller than the min_runs size, by name, and their sizes.
     notes
         Notes on groups that are excluded, and on missing scores.
     """
@@ -52,7 +52,7 @@ class TopicStatistics(TableResult):
 
     measure: str
     even_median: str
-    left_out: Mapping[str, int]
+    excluded_groups: Mapping[str, int]
     notes: tuple[str, ...]
 
     @property
@@ -61,10 +61,10 @@ class TopicStatistics(TableResult):
         return tuple(self.rows["group"].unique(maintain_order=True))
 
     def of(self, group: str = ALL) -> pl.DataFrame:
-        """Return the rows of one group; a small group, which is left out, has none."""
-        if group not in self.groups and group not in self.left_out:
+        """Return the rows of one group; a small group, which is excluded, has none."""
+        if group not in self.groups and group not in self.excluded_groups:
             raise PolicyError(
-                f"there is no group {quoted(group)}; there are {', '.join(self.groups)}"
+                f"unknown group {quoted(group)}; expected one of: {', '.join(self.groups)}"
             )
         return self.rows.filter(pl.col("group") == group)
 
@@ -79,7 +79,7 @@ def topic_statistics(
     groups: Mapping[str, str] | None = None,
     *,
     median: str = "better",
-    least: int = 1,
+    min_runs: int = 1,
 ) -> TopicStatistics:
     r"""Return the best, the median and the worst score of each topic, of all runs and of groups.
 
@@ -98,8 +98,8 @@ def topic_statistics(
         group `all`, whose name no other has.
     median
         `better`, or `average`: the mean of the two middle scores of an even number.
-    least
-        Groups of fewer runs are left out, and said: of one run or two, best and worst would tell
+    min_runs
+        Groups of fewer runs are excluded, with a note: of one run or two, best and worst would tell
         what each of them scored.
 
     Raises
@@ -119,35 +119,35 @@ def topic_statistics(
     [0.25, 0.30000000000000004]
     """
     check_choice("median", median, MEDIANS)
-    check_whole("least", least, 1)
+    check_whole("min_runs", min_runs, 1)
     groups = groups or {}
     for system in groups:
         if system not in scores.systems:
-            raise PolicyError(f"there is no run {quoted(system)} to be in a group")
+            raise PolicyError(f"groups: unknown run {quoted(system)}")
     if ALL in groups.values():
-        raise PolicyError(f"a group cannot be called {ALL}: all runs are")
+        raise PolicyError(f"a group must not be named {ALL}, which stands for all runs")
     values, told = _complete(scores)
     group_of = np.array([groups.get(system, "") for system in scores.systems], dtype=object)
     names = [ALL, *sorted({name for name in groups.values() if name})]
     members = {name: (group_of == name) | (name == ALL) for name in names}
     sizes = {name: int(chosen.sum()) for name, chosen in members.items()}
-    left_out = {name: size for name, size in sizes.items() if size < least}
-    kept = [name for name in names if name not in left_out]
+    excluded_groups = {name: size for name, size in sizes.items() if size < min_runs}
+    kept = [name for name in names if name not in excluded_groups]
     parts = [
         _of_group(name, values[:, members[name]], scores, median == "average") for name in kept
     ]
     notes = [
-        f"{name} is left out: {counted(size, 'run')}, and groups have {least} at least"
-        for name, size in left_out.items()
+        f"group {name} is excluded: {counted(size, 'run')}, minimum {min_runs}"
+        for name, size in excluded_groups.items()
     ]
     notes += told
     empty = _of_group("", np.zeros((0, 1)), scores.select(topics=[]), False)
     rows = pl.concat(parts) if parts else empty
-    return TopicStatistics(rows, scores.measure, median, left_out, tuple(notes))
+    return TopicStatistics(rows, scores.measure, median, excluded_groups, tuple(notes))
 
 
 def _complete(scores: Scores) -> tuple[Floats, list[str]]:
-    """Return the scores with what missing ones count in their place, and say so."""
+    """Replace missing scores by the worst possible one, and note it."""
     values = scores.flat("statistics of topics are of scores by topic and system")
     gaps = np.isnan(values)
     worst = 0.0
@@ -155,8 +155,8 @@ def _complete(scores: Scores) -> tuple[Floats, list[str]]:
         worst = np.inf if scores.definition is None else scores.definition.info.range[1]
         if not np.isfinite(worst):
             raise PolicyError(
-                f"{scores.cell(np.argwhere(gaps)[0])} has no score by {scores.measure}, of which"
-                " low ones are good and none is the highest: what it should count is not known"
+                f"{scores.cell(np.argwhere(gaps)[0])} has no score by {scores.measure}, which"
+                " cannot be replaced: lower is better, and the measure has no maximum"
             )
     number = int(gaps.sum())
     told = [f"{counted(number, 'missing score')} counted as {worst:g}"] if number else []

@@ -1,1 +1,1 @@
-"""What a campaign asks of its participants: campaign.toml, read by people and programs."""
+"""The rules of a campaign: campaign.toml, and the topics that it names."""

@@ -70,12 +70,12 @@ def read_rules(path: str | PathLike[str]) -> Rules:
         # Most are errors of TOML; some are of numbers with too many digits.
         reason, _, place = str(error).split(";")[0].partition(" (at line ")
         raise InputError(
-            f"is no valid TOML: {plain(reason)}",
+            f"is not valid TOML: {plain(reason)}",
             source=file.name,
             line=int(place.split(",")[0]) if place else None,
         ) from None
     except RecursionError:
-        raise InputError("is no valid TOML: it is nested too deeply", source=file.name) from None
+        raise InputError("is not valid TOML: it is nested too deeply", source=file.name) from None
     try:
         return _rules(tables, file, text, sha256(data).hexdigest())
     except WrongValueError as error:
@@ -119,7 +119,7 @@ def _file_of_rules(path: Path) -> Path:
     except (OSError, ValueError):
         return path
     if not files:
-        raise InputError(f"holds no {' and no '.join(NAMES)}", source=str(path))
+        raise InputError(f"has no {' and no '.join(NAMES)}", source=str(path))
     return files[0]
 
 
@@ -147,13 +147,13 @@ def _rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) -> Rul
     with below("tasks"):
         named = table(tables.get("tasks", {}))
         if not named:
-            raise WrongValueError("there is no task; each is a table such as [tasks.adhoc]")
+            raise WrongValueError("has no task; each task is a table such as [tasks.adhoc]")
         for name, values in named.items():
             with below(name):
                 file_name(name)
                 for other in tasks:
                     if other.lower() == name.lower():
-                        reason = f"differs from {other} in upper and lower case only"
+                        reason = f"differs from {other} only in upper and lower case"
                         raise WrongValueError(reason)
                 fields = _task_fields(values, file.parent, digests)
                 line_of = partial(_line_of_task, text, name)
@@ -177,7 +177,7 @@ def _task_fields(values: Any, folder: Path, digests: dict[str, str]) -> dict[str
             if code in UNREADABLE:
                 raise WrongValueError("is always an error: a run with it cannot be read")
             if code in own:
-                raise WrongValueError("has a key of its own, which says it too")
+                raise WrongValueError("is set twice: it has a key of its own")
     for field in FILES:
         if isinstance(name := fields.get(field), PurePosixPath):
             with below(field):
@@ -195,9 +195,9 @@ def _place(name: PurePosixPath, folder: Path) -> Path:
         # A name that is too long, or a folder that may not be looked into.
         is_file = False
     if not is_file:
-        raise WrongValueError(f"there is no file {quoted(name)} beside the rules")
+        raise WrongValueError(f"file {quoted(name)} not found beside the rules")
     if not place.resolve().is_relative_to(folder.resolve()):
-        raise WrongValueError(f"{quoted(name)} is a link that leads out of the folder of the rules")
+        raise WrongValueError(f"{quoted(name)} is a link to a file outside the folder of the rules")
     return place
 
 
@@ -209,7 +209,7 @@ def _check_consistency(task: TaskRules) -> None:
     for priority in task.pool.priorities if task.pool else ():
         if last is None or priority > last:
             most = "no priorities" if last is None else f"priorities 1 to {last}"
-            reason = f"pools priority {priority}, and there are {most}"
+            reason = f"priority {priority} is pooled, but the task has {most}"
             raise WrongValueError(reason, "pool", "priorities")
     with below("categories"):
         for category in task.categories:
@@ -218,7 +218,7 @@ def _check_consistency(task: TaskRules) -> None:
             if category != "type" and not task.questions[category].choices:
                 raise WrongValueError(f"question {quoted(category)} has no choices to group by")
     if "type" in task.questions:
-        reason = "the type of a run is asked for by the key types"
+        reason = "a question must not be named type; use the key types"
         raise WrongValueError(reason, "questions", "type")
 
 
@@ -227,7 +227,7 @@ def _shown(key: str) -> str:
 
 
 def _line_of(text: str, path: tuple[str, ...]) -> int | None:
-    """Find the line of a key, in what is written as nearly everybody writes it."""
+    """Find the line of a key, in the usual ways to write TOML."""
     best: int | None = None
     deepest = 0
     table: tuple[str, ...] = ()
@@ -307,7 +307,7 @@ def rules_text(rules: Rules, folder: Path, tasks: Iterable[str] | None = None) -
     folder
         Where the files that they name are.
     tasks
-        Names of the tasks to write; all where there are none.
+        Names of the tasks to write; by default all.
     """
     lines = ["[campaign]", *_lines(rules, folder)]
     for name in rules.tasks if tasks is None else tasks:

@@ -26,7 +26,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?",
 
 
 def safe_name(name: str) -> bool:
-    """Tell whether a name can be that of a file on every disk, and is plain ASCII.
+    """Return True if a name is plain ASCII and a valid file name on every system.
 
     Examples
     --------
@@ -43,13 +43,13 @@ _UNITS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 def instant(value: object) -> datetime:
     """Read an instant: a time with its offset from UTC, as text or as TOML has it.
 
-    There is no summer time in it: an offset says what a name of a place would leave open.
+    Offsets are required, because names of time zones are ambiguous in autumn.
     The end of a day anywhere on earth is `23:59:59-12:00`.
 
     Raises
     ------
     InputError
-        For what is no time, and for a time or a date without an offset.
+        For an invalid time, and for a time or a date without an offset.
 
     Examples
     --------
@@ -62,13 +62,15 @@ def instant(value: object) -> datetime:
     try:
         time = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
     except ValueError:
-        raise InputError(f"{quoted(value)} is no time such as 2026-08-15T23:59:59-12:00") from None
+        raise InputError(
+            f"expected a time such as 2026-08-15T23:59:59-12:00, got {quoted(value)}"
+        ) from None
     if time.tzinfo is None:
         raise InputError(f"{quoted(value)} has no offset from UTC, as in 2026-08-15T23:59:59-12:00")
     try:
         return time.astimezone(UTC)
     except OverflowError:
-        raise InputError(f"{quoted(value)} lies outside the years 1 to 9999") from None
+        raise InputError(f"{quoted(value)} is outside the years 1 to 9999") from None
 
 
 def utc_text(time: datetime) -> str:
@@ -81,7 +83,7 @@ def utc_text(time: datetime) -> str:
     '2026-08-15T23:59:59Z'
     """
     if time.tzinfo is None:
-        raise ValueError("a time without an offset is no instant")
+        raise ValueError("expected a time with an offset from UTC, got one without an offset")
     return time.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
 
 
@@ -95,7 +97,7 @@ def shown(time: datetime) -> str:
 
 
 def lasting(span: timedelta) -> str:
-    """Say how long a time is, in the two largest units that count; never 0 of what passed.
+    """Return the length of a time span in its two largest units; never 0.
 
     >>> lasting(timedelta(days=1, hours=2, minutes=3)), lasting(timedelta(seconds=0.2))
     ('1 day 2 hours', 'less than a second')
@@ -149,7 +151,7 @@ def shown_value(value: Any) -> str:
 def _kind(expected: str, fits: Callable[[Any], Any]) -> Kind:
     def check(value: Any) -> Any:
         if not fits(value):
-            raise WrongValueError(f"is {shown_value(value)} where {expected} is wanted")
+            raise WrongValueError(f"must be {expected}, got {shown_value(value)}")
         return value
 
     return check
@@ -161,7 +163,7 @@ line = _kind(
     lambda value: isinstance(value, str) and value.strip() and value.isprintable(),
 )
 truth = _kind("true or false", lambda value: isinstance(value, bool))
-whole = _kind("a whole number from 1", lambda value: type(value) is int and 1 <= value <= MOST)
+whole = _kind("an integer >= 1", lambda value: type(value) is int and 1 <= value <= MOST)
 table = _kind("a table", lambda value: isinstance(value, dict))
 _fraction = _kind(
     "a number from 0 to 1", lambda value: type(value) in (int, float) and 0 <= value <= 1
@@ -183,11 +185,11 @@ def time(value: Any) -> datetime:
 
 
 def file_name(value: Any) -> str:
-    """Check text that can be the name of a file everywhere."""
+    """Check text that is a valid file name on every system."""
     if not safe_name(text(value)):
         raise WrongValueError(
-            f"{quoted(value)} is no safe name: letters, digits and _ . + = @ , ~ -, the first a"
-            " letter, a digit or _"
+            "must consist of letters, digits and _ . + = @ , ~ -, and begin with a letter, a digit"
+            f" or _; got {quoted(value)}"
         )
     return str(value)
 
@@ -197,11 +199,11 @@ def file(value: Any) -> PurePosixPath:
     path = PurePosixPath(text(value))
     if path.is_absolute() or ".." in path.parts or re.search(r"[\\:\0]", value):
         raise WrongValueError(
-            f"{quoted(value)} leads out of the folder of the rules; what they name stands in it,"
-            " so that the folder is whole"
+            f"must be a file in the folder of the rules, or in a folder below it; got"
+            f" {quoted(value)}"
         )
     if not path.parts or not value.isprintable():
-        raise WrongValueError(f"{quoted(value)} is no name of a file")
+        raise WrongValueError(f"must be a valid file name, got {quoted(value)}")
     return path
 
 
@@ -220,7 +222,7 @@ def one_of(*choices: str) -> Kind:
 
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in choices:
-            raise WrongValueError(f"is {shown_value(value)}; one of {', '.join(choices)}")
+            raise WrongValueError(f"must be one of {', '.join(choices)}; got {shown_value(value)}")
         return value
 
     return check
@@ -235,7 +237,7 @@ def severity(value: Any) -> str:
 def list_of(kind: Kind, least: int = 0) -> Kind:
     """Check a list in which no value is repeated, and return a tuple."""
     is_list = _kind(
-        "a list that is not empty" if least else "a list",
+        "a non-empty list" if least else "a list",
         lambda value: isinstance(value, list) and len(value) >= least,
     )
 
@@ -244,7 +246,7 @@ def list_of(kind: Kind, least: int = 0) -> Kind:
         for item in is_list(value):
             checked.append(kind(item))
             if checked[-1] in checked[:-1]:
-                raise WrongValueError(f"has {shown_value(item)} twice")
+                raise WrongValueError(f"contains {shown_value(item)} twice")
         return tuple(checked)
 
     return check
@@ -310,7 +312,7 @@ def fields_of(keys: Mapping[str, Key], value: Any) -> dict[str, Any]:
             checked[keys[name].field or name] = keys[name].kind(inner)
     for name, key in keys.items():
         if key.required and name not in value:
-            raise WrongValueError(f"has no {name}")
+            raise WrongValueError(f"has no key {name}")
     return checked
 
 
@@ -320,15 +322,15 @@ def table_as(model: Callable[..., Any], keys: Mapping[str, Key]) -> Kind:
 
 
 def unknown(name: str, known: Iterable[str], noun: str = "key") -> str:
-    """Say that a name is unknown, and which one was meant."""
+    """Return the message on an unknown name, with the name that was meant."""
     names = list(known)
-    meant = did_you_mean(name, names, 1, otherwise=f"there are {', '.join(names)}")
-    return f"there is no {noun} {quoted(name)}{meant}"
+    meant = did_you_mean(name, names, 1, otherwise=f"expected one of: {', '.join(names)}")
+    return f"unknown {noun} {quoted(name)}{meant}"
 
 
 @dataclass(frozen=True)
 class Question:
-    """What participants are asked about a run; `choices` is empty where any text will do."""
+    """A question to participants about a run; `choices` is empty if any text is allowed."""
 
     name: str
     ask: str = field(metadata=key(line))
@@ -338,7 +340,7 @@ class Question:
 
 @dataclass(frozen=True)
 class MetadataRules:
-    """Which metadata a run must carry, by dotted path, and which values are no answers."""
+    """Required metadata of runs, by dotted path, and placeholders that do not count."""
 
     required: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
     placeholders: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
@@ -346,7 +348,7 @@ class MetadataRules:
 
 @dataclass(frozen=True)
 class PoolRules:
-    """Which runs are pooled, by priority (all where there is none), and to which depth."""
+    """Pooled runs, by priority (all if empty), and depth of the pool."""
 
     depth: int = field(default=100, metadata=key(whole))
     priorities: tuple[int, ...] = field(default=(), metadata=key(list_of(whole)))
@@ -421,8 +423,10 @@ class TaskRules:
     late: str = field(default="refuse", metadata=key(one_of("mark", "refuse")))
     runs_per_team: int | None = field(default=None, metadata=key(whole))
     runs_per_day: int | None = field(default=None, metadata=key(whole))
-    most_bytes: int = field(default=200_000_000, metadata=key(whole, name="max_bytes"))
-    most_unpacked: int = field(default=200_000_000, metadata=key(whole, name="max_unpacked_bytes"))
+    max_bytes: int = field(default=200_000_000, metadata=key(whole, name="max_bytes"))
+    max_decompressed_bytes: int = field(
+        default=200_000_000, metadata=key(whole, name="max_decompressed_bytes")
+    )
     types: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
     priorities: int | None = field(default=None, metadata=key(whole))
     pool: PoolRules | None = field(default=None, metadata=key(table_as(PoolRules, POOL)))
@@ -457,7 +461,7 @@ class Rules:
     ----------
     files
         SHA-256 of campaign.toml and of each file that it names, by path relative to the folder;
-        what a submission was checked by is told by them.
+        they identify the rules of a submission.
     """
 
     id: str = field(metadata=key(file_name))
@@ -474,9 +478,11 @@ class Rules:
         if name is None:
             if len(self.tasks) == 1:
                 return next(iter(self.tasks.values()))
-            raise PolicyError(f"which task is meant? there are {', '.join(self.tasks)}")
+            raise PolicyError(f"expected a task; one of: {', '.join(self.tasks)}")
         if name not in self.tasks:
-            raise PolicyError(f"there is no task {quoted(name)}; there are {', '.join(self.tasks)}")
+            raise PolicyError(
+                f"unknown task {quoted(name)}; expected one of: {', '.join(self.tasks)}"
+            )
         return self.tasks[name]
 
 

@@ -37,10 +37,10 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     try:
         for topic, line in _numbered(task.topics):
             if not topic or re.search(r"\s", topic):
-                raise InputError(f"{quoted(topic)} is no topic: runs cannot name it", line=line)
+                raise InputError(f"{quoted(topic)} is not a valid topic id", line=line)
             if topic in lines:
                 first = f", first in line {lines[topic]}" if lines[topic] else ""
-                raise InputError(f"topic {quoted(topic)} is there twice{first}", line=line)
+                raise InputError(f"duplicate topic {quoted(topic)}{first}", line=line)
             lines[topic] = line
     except InputError as error:
         # Participants are told the name, not the place on the organisers' machine.
@@ -59,7 +59,7 @@ def _numbered(topics: Path | str) -> Iterator[tuple[str, int | None]]:
     content = decoded(source.read(), source.name)
     start = content.lstrip()[:1]
     if source.suffix in (".csv", ".parquet"):
-        raise InputError("is no form of topics; one topic a line is")
+        raise InputError("is not a supported format of topics; write one topic per line")
     if source.suffix in (".jsonl", ".ndjson"):
         for entry, line in zip(*json_lines(content, source.name), strict=True):
             yield _id_of(entry, line), line
@@ -85,7 +85,7 @@ def _id_of(entry: Any, line: int | None = None) -> str:
         if isinstance(value, (str, int)) and not isinstance(entry, bool):
             return str(value)
     names = ", ".join(ID_NAMES)
-    raise InputError(f"holds a topic without an id; that is one of {names}", line=line)
+    raise InputError(f"has a topic without an id; expected one of the keys: {names}", line=line)
 
 
 class _XmlTopics(XmlReader):
@@ -102,7 +102,7 @@ class _XmlTopics(XmlReader):
             self.depth = 1
             ids = [attributes[key] for key in ID_NAMES if key in attributes]
             if not ids:
-                raise self.wrong(f"<{tag}> has no id; that is one of {', '.join(ID_NAMES)}")
+                raise self.wrong(f"<{tag}> has no id; expected one of: {', '.join(ID_NAMES)}")
             self.topics.append((ids[0].strip(), self.parser.CurrentLineNumber))
 
     def end(self, tag: str) -> None:
@@ -118,4 +118,4 @@ def _irds_topics(name: str) -> list[str]:
         raise InputError("ir_datasets has no such topics") from None
     except (OSError, RuntimeError) as error:
         reason = (str(error).splitlines() or ["for an unknown reason"])[0]
-        raise InputError(f"ir_datasets cannot give them: {reason}") from error
+        raise InputError(f"ir_datasets failed: {reason}") from error

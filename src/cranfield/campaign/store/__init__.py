@@ -1,1 +1,1 @@
-"""What is kept of a campaign: a registry, bytes as handed in, a chain of events."""
+"""Storage of a campaign: a registry, submitted bytes, a chain of events."""

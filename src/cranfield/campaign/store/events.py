@@ -1,4 +1,4 @@
-"""The chain of events: what was done, in order, each link with the hash of the one before."""
+"""The chain of events, each with the hash of the previous one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def append(
     about: Mapping[str, Any],
     rows: Iterable[tuple[str, Row]] = (),
 ) -> Event:
-    """Add an event; its details hold what is said of it, and the changed rows as they are now."""
+    """Add an event, with its details and the changed rows."""
     seq, previous = last_event(connection)
     changed = [[table, _erasable(table, row)] for table, row in rows]
     details = canonical({"about": dict(about), "rows": changed})
@@ -91,20 +91,20 @@ def broken(connection: sqlite3.Connection) -> tuple[list[str], dict[Key, Row]]:
 
 
 def contradictions(connection: sqlite3.Connection) -> list[str]:
-    """Say what is wrong with a registry, by SQLite's own checks and by the chain of events."""
+    """Return the problems of a registry, by SQLite's own checks and by the chain of events."""
     try:
         wrong = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
         if wrong != ["ok"]:
             return [f"is damaged: {one}" for one in wrong]
         if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
-            return ["is damaged: a row names another that is not there"]
+            return ["is damaged: a row refers to a missing row"]
         return differences(connection)
     except (sqlite3.Error, ValueError, LookupError, TypeError) as error:
         return [f"is damaged: {error}"]
 
 
 def differences(connection: sqlite3.Connection) -> list[str]:
-    """Say where the chain is broken, and where the tables are not what it tells."""
+    """Return where the chain is broken, and where the tables differ from it."""
     wrong, told = broken(connection)
     if wrong:
         return wrong
@@ -114,9 +114,9 @@ def differences(connection: sqlite3.Connection) -> list[str]:
             key = _key(name, row)
             if told.pop((name, key), None) != row:
                 label = " ".join(str(part) for part in key)
-                wrong.append(f"table {name}, row {label}: not what the events say")
+                wrong.append(f"table {name}, row {label}: differs from the events")
     wrong.extend(
-        f"table {name}, row {' '.join(map(str, key))}: is missing, and the events tell of it"
+        f"table {name}, row {' '.join(map(str, key))}: is missing, but is in the events"
         for name, key in told
     )
     return wrong

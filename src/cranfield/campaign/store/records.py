@@ -162,9 +162,9 @@ def check_folder(folder: Path) -> None:
         # Such as a name that is too long.
         raise InputError((error.strerror or str(error)).lower(), source=str(folder)) from None
     if not is_folder:
-        raise InputError("there is no such folder", source=str(folder))
+        raise InputError("no such folder", source=str(folder))
     if not has_registry:
-        reason = f"is no campaign: it has no {REGISTRY} (`cranfield campaign init` makes one)"
+        reason = f"is not a campaign: {REGISTRY} is missing (`cranfield campaign init` creates one)"
         raise InputError(reason, source=str(folder))
 
 
@@ -218,7 +218,7 @@ def read(folder: Path, sha256: str) -> bytes:
     except OSError as error:
         raise InputError("is missing", source=f"{OBJECTS}/{sha256}") from error
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise InputError("is not what was handed in", source=f"{OBJECTS}/{sha256}")
+        raise InputError("differs from the submitted file", source=f"{OBJECTS}/{sha256}")
     return data
 
 
@@ -229,5 +229,5 @@ def read_json(path: Path) -> Mapping[str, Any]:
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read: {error}", source=str(path)) from None
     if not isinstance(value, dict):
-        raise InputError("is not an object of JSON", source=str(path))
+        raise InputError("is not a JSON object", source=str(path))
     return value

@@ -36,7 +36,7 @@ class Reading:
         return self._records(Team)
 
     def team(self, id: str) -> Team | None:
-        """Return a team, or None where there is none."""
+        """Return a team, or None if it is unknown."""
         return next(iter(self._records(Team, id=id)), None)
 
     def submissions(
@@ -69,7 +69,7 @@ class Reading:
     def faults(self, submission_id: int, *, private: bool = False) -> tuple[Fault, ...]:
         """Return what the check found in a submission, warnings too.
 
-        What only the organisers may see, since it tells of other teams, has to be asked for.
+        Faults that name other teams are returned only on request.
         """
         with self._connected() as connection:
             rows = connection.execute(
@@ -191,7 +191,7 @@ class Transaction(Reading):
         self._unwanted.add(sha256)
 
     def named(self, sha256: str) -> bool:
-        """Tell whether a submission whose bytes are kept, or a version of judgments, needs it."""
+        """Return True if a stored submission or a version of judgments refers to an object."""
         return any(one.kept for one in self.submissions(None, None, object=sha256)) or any(
             one.object == sha256 for one in self.judgments()
         )
@@ -219,7 +219,7 @@ class Transaction(Reading):
         else:
             return
         if not named.exists():
-            raise InputError("is missing, and was to be registered", source=named.name)
+            raise InputError("is missing, but must exist to be registered", source=named.name)
 
     def _execute(self, query: str, row: Row) -> sqlite3.Cursor:
         try:

@@ -201,7 +201,7 @@ def connected(folder: Path) -> Iterator[sqlite3.Connection]:
                     source=str(path),
                 )
             if version < VERSION:
-                raise InputError("is no registry of a campaign", source=str(path))
+                raise InputError("is not the registry of a campaign", source=str(path))
             yield connection
         finally:
             connection.close()
@@ -218,6 +218,4 @@ def _error(error: sqlite3.Error, path: Path) -> CranfieldError:
         return CranfieldError(f"the registry refuses the change: {error}")
     if isinstance(error, sqlite3.OperationalError):
         return InputError(f"cannot be used: {error}", source=str(path))
-    return InputError(
-        f"is damaged: {error} (`cranfield campaign verify` says more)", source=str(path)
-    )
+    return InputError(f"is damaged: {error} (see `cranfield campaign verify`)", source=str(path))

@@ -20,7 +20,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.files import file_sha256, whole_file, whole_folder
 from cranfield.base.text import counted, plain
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.publishing.bag import TAG_MANIFEST, validate
 from cranfield.campaign.rules.reading import read_rules, template
 from cranfield.campaign.store import events, records, schema
@@ -49,7 +49,7 @@ PROBLEM, LEFT_OVER, NOTE, REPAIRED = "problem", "left over", "note", "repaired"
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found about a file of a campaign, by its path in the folder."""
+    """Finding about a file of a campaign, by its path in the folder."""
 
     file: str
     reason: str
@@ -62,7 +62,7 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class Verification(Result):
-    """What a verification found; `ok` where nothing is wrong.
+    """Result of a verification; `ok` if there is no problem.
 
     Attributes
     ----------
@@ -85,22 +85,22 @@ class Verification(Result):
 
     @property
     def problems(self) -> tuple[Finding, ...]:
-        """What must not be: bytes that changed, files that are missing."""
+        """Problems: changed bytes and missing files."""
         return self._of(PROBLEM)
 
     @property
     def left_over(self) -> tuple[Finding, ...]:
-        """What a kill left, and no record names; `repair` removes it."""
+        """Unreferenced files left by an interrupted command; `repair` removes them."""
         return self._of(LEFT_OVER)
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
-        """What is no harm, and should be known."""
+        """Findings that are harmless but worth knowing."""
         return self._of(NOTE)
 
     @property
     def ok(self) -> bool:
-        """Whether there is no problem."""
+        """True if there is no problem."""
         return not self.problems
 
     def _of(self, kind: str) -> tuple[Finding, ...]:
@@ -204,15 +204,16 @@ LOOKS = 5
 """How often files are looked at that are missing while others are at work."""
 
 
-def verify(opened: Opened, *, repair: bool = False) -> Verification:
-    """Verify a campaign's folder, and change nothing in it but what a kill left half-done.
+def verify(opened: OpenedCampaign, *, repair: bool = False) -> Verification:
+    """Verify a campaign's folder; only changes that a kill interrupted are rolled back.
 
     Parameters
     ----------
     opened
         The campaign.
     repair
-        Remove what a kill left over. What the registry names is never touched.
+        Remove files that interrupted commands left behind. A file that the registry names is never
+        removed.
 
     Returns
     -------
@@ -274,7 +275,7 @@ class _Account:
                     self.compare(one.path, one.sha256, one.what)
             self.findings.extend(other_files(self.folder, named))
         if os.name == "posix" and self.folder.stat().st_mode & 0o077:
-            self.found(".", "others than its owner may look into the folder", NOTE)
+            self.found(".", "the folder is readable by other users", NOTE)
         order = (PROBLEM, LEFT_OVER, NOTE)
         self.findings.sort(key=lambda one: order.index(one.kind))
         return Verification(tuple(self.findings), self.files, self.events)
@@ -286,7 +287,7 @@ class _Account:
         path = self.folder / name
         if path.exists() and not path.is_file():
             # To open a pipe would wait for somebody to write to it.
-            self.found(name, f"is no ordinary file ({what})")
+            self.found(name, f"is not a regular file ({what})")
             return
         if path.is_symlink():
             self.found(name, f"is a link: a copy of the folder may be without it ({what})", NOTE)
@@ -317,7 +318,7 @@ class _Account:
             return None
 
     def unnamed(self) -> None:
-        """Verify what tells its own hash, where there is no registry to go by."""
+        """Verify the files whose names contain their hash, if the registry cannot be read."""
         self.found(".", "compared without the registry: no rules, scores and missing files", NOTE)
         for path in sorted((self.folder / OBJECTS).glob("*/*")):
             if not path.name.startswith("."):
@@ -339,12 +340,12 @@ class _Account:
         self.files += sum(1 for _ in rest)
 
 
-def _repaired(opened: Opened, found: Verification) -> Iterator[Finding]:
+def _repaired(opened: OpenedCampaign, found: Verification) -> Iterator[Finding]:
     if any(one.file == REGISTRY for one in found.problems):
         return
     if found.left_over:
         # Rules that changed are not recorded by a repair: who uses them does.
-        registry = Opened(opened.folder, actor=opened.actor, clock=opened.clock).registry
+        registry = OpenedCampaign(opened.folder, actor=opened.actor, clock=opened.clock).registry
         names = [one.file for one in found.left_over]
         with registry.change("repair", details={"removed": names}) as tx:
             # Under the lock, nothing that was not named a moment ago can become so.
@@ -378,7 +379,7 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
         If the rules or a file that they name cannot be read, or the folder cannot be made.
     """
     if folder.resolve() == Path.cwd():
-        raise PolicyError("the folder of a campaign is made anew: name one to make, not this one")
+        raise PolicyError("expected the name of a new folder, got the current one")
     with whole_folder(folder, private=True, synced=True) as building:
         _fill(building, rules, actor)
 
@@ -401,7 +402,7 @@ def _fill(building: Path, rules: Path | None, actor: str | None) -> None:
     schema.create(building / REGISTRY)
     # The log begins with what nobody can guess: releases draw the names of hidden teams by it.
     about = {"secret": secrets.token_hex(16)}
-    opened = Opened(building, actor=actor)
+    opened = OpenedCampaign(building, actor=actor)
     # Rules that were read are in use: the first change records them.
     _ = opened.rules
     with opened.registry.change("create", details=about):
@@ -417,7 +418,7 @@ def _keep(target: Path, data: bytes) -> None:
 SUMS = "SHA256SUMS"
 
 
-def export(opened: Opened, path: str | PathLike[str]) -> Path:
+def export(opened: OpenedCampaign, path: str | PathLike[str]) -> Path:
     """Write a campaign as one zip archive: its files, and the tables of its registry.
 
     The archive holds all that is private, contacts and runs that were not released: it is for
@@ -439,10 +440,10 @@ def export(opened: Opened, path: str | PathLike[str]) -> Path:
     """
     target = Path(fspath(path))
     if target.suffix.lower() != ".zip":
-        raise PolicyError(f"an export is a zip archive; {target.name} does not end in .zip")
+        raise PolicyError(f"an export must end in .zip, got {target.name}")
     check_folder(opened.folder)
     if target.resolve().is_relative_to(opened.folder.resolve()):
-        raise PolicyError("an export goes elsewhere than into the campaign's folder")
+        raise PolicyError("an export must be outside the campaign's folder")
     with connected(opened.folder) as connection:
         connection.execute("BEGIN")
         named = named_files(Transaction(connection, opened.folder))

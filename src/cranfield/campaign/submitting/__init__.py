@@ -1,1 +1,1 @@
-"""Teams and runs: handed in, replaced, withdrawn."""
+"""Teams, and runs that they submit, replace and withdraw."""

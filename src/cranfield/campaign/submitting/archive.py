@@ -13,10 +13,15 @@ from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.kinds import Whole
 from cranfield.base.parallel import one_by_one
 from cranfield.base.text import counted, some_of
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.rules.task_rules import Rules, instant
-from cranfield.campaign.submitting.entering import CheckedCopy, Declared, checked_copy, received_at
-from cranfield.campaign.submitting.submit import Submitted, enter, enter_within
+from cranfield.campaign.submitting.entering import (
+    CheckedCopy,
+    Declaration,
+    checked_copy,
+    received_at,
+)
+from cranfield.campaign.submitting.submit import SubmissionOutcome, enter, enter_within
 from cranfield.campaign.submitting.teams import insert_teams, make_team, no_teams
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import fitted, read_columns
@@ -49,10 +54,10 @@ class Row:
     """A row: what is declared about a run, its task, its file, or why it has none."""
 
     line: int | None
-    declared: Declared
+    declared: Declaration
     task: str | None
     file: str | None
-    wrong: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ def read_archive_table(
     runs: Iterable[str | PathLike[str]],
     rules: Rules,
     *,
-    given: Declared,
+    given: Declaration,
     task: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> ArchiveTable:
@@ -117,30 +122,30 @@ def read_archive_table(
             declared = _declared(row, given)
         except (InputError, PolicyError) as error:
             raise InputError(str(error), source=read.source, line=line) from None
-        file, wrong = _file(row["tag"], files.get(row["tag"], []))
+        file, reason = _file(row["tag"], files.get(row["tag"], []))
         if "file" in row:
-            file, wrong = str(folder / row["file"]), ""
-        rows.append(Row(line, declared, row.get("task", task), file, wrong))
+            file, reason = str(folder / row["file"]), ""
+        rows.append(Row(line, declared, row.get("task", task), file, reason))
     # A value for the runs of which the table has none requires such runs.
     values = {name: getattr(given, name) for name in ("team", "type", "priority", "description")}
     values |= {"received": given.received, "task": task, **given.answers}
     for name, value in values.items():
         if value and name in cells and not frame[name].null_count():
             raise PolicyError(
-                f"{quoted(name)} must not be given, as the table says it of all runs; got"
+                f"{quoted(name)} must not be set, because the table has it for every run; got"
                 f" {quoted(value)}"
             )
     if unused := [
         quoted(str(name)) for k, name in enumerate(read.names) if k not in places.values()
     ]:
-        warn(f"columns that are not used: {', '.join(unused)}", stacklevel=2)
+        warn(f"unused columns: {', '.join(unused)}", stacklevel=2)
     if unnamed:
         files_without = f"{counted(len(unnamed), 'file')} without a row in the table"
         warn(f"{files_without}: {some_of(map(quoted, unnamed), 5)}", stacklevel=2)
     return ArchiveTable(read.source, tuple(rows))
 
 
-def _declared(row: Mapping[str, str], given: Declared) -> Declared:
+def _declared(row: Mapping[str, str], given: Declaration) -> Declaration:
     """Return what a row declares, or else the declaration for all."""
     values: dict[str, Any] = {
         name: row[name] for name in ("tag", "team", "type", "description") if name in row
@@ -150,7 +155,7 @@ def _declared(row: Mapping[str, str], given: Declared) -> Declared:
     if "priority" in row:
         values["priority"] = integer_in(row["priority"])
         if values["priority"] is None:
-            raise InputError(f"priority {quoted(row['priority'])} is not a whole number")
+            raise InputError(f"priority must be an integer, got {quoted(row['priority'])}")
     if "received" in row:
         values["received"] = instant(row["received"])
     answers = {name: row[name] for name in sorted(row.keys() - NAMES)}
@@ -185,22 +190,22 @@ def _files_by_tag(
 
 
 def _file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
-    """Return the file of a run, or why there is none."""
+    """Return the file of a run, or why no file was found."""
     if len(files) == 1:
         return files[0], ""
     if not files:
-        return None, f"no file is called {quoted(tag)}"
+        return None, f"no file has the name {quoted(tag)}"
     two = " and ".join(quoted(Path(file).name) for file in files[:2])
-    return None, f"{two} could both be {quoted(tag)}; a column 'file' says which"
+    return None, f"{two} both match {quoted(tag)}; choose one in a column 'file'"
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of a row: a submitted run, or why there was none to submit."""
+class RowOutcome:
+    """Outcome of a row: a submitted run, or why no run could be submitted."""
 
     row: Row
-    submitted: Submitted | None
-    wrong: str = ""
+    submitted: SubmissionOutcome | None
+    reason: str = ""
 
     @property
     def accepted(self) -> bool:
@@ -213,13 +218,13 @@ class _Dry(Exception):  # noqa: N818
 
 
 def submit_archive(
-    opened: Opened,
+    opened: OpenedCampaign,
     table: ArchiveTable,
     *,
     add_teams: bool = False,
     all_or_none: bool = False,
     jobs: Annotated[int | None, Whole(1)] = None,
-) -> Iterator[Outcome]:
+) -> Iterator[RowOutcome]:
     """Submit the runs of a table, in its order; one that is refused does not stop the others.
 
     Parameters
@@ -229,15 +234,15 @@ def submit_archive(
     table
         The runs.
     add_teams
-        Add teams that are not there yet, under their ids.
+        Add unknown teams, with their id as their name.
     all_or_none
-        Enter nothing at all if one run is refused: one transaction for all.
+        Accept no run at all if one is refused (a single transaction).
     jobs
-        Number of runs checked at a time; by default one for each processor.
+        Number of runs to check in parallel; by default the number of processors.
 
     Yields
     ------
-    Outcome
+    RowOutcome
         Of each row.
 
     Raises
@@ -259,7 +264,7 @@ def submit_archive(
         def copied(k: int) -> CheckedCopy | str:
             row = table.rows[k]
             if row.file is None:
-                return row.wrong
+                return row.reason
             try:
                 return copies.enter_context(checked_copy(opened, row.file, tasks[k], row.declared))
             except InputError as error:
@@ -278,15 +283,15 @@ def submit_archive(
                     insert_teams(tx, teams)
             for row, run in zip(table.rows, runs, strict=True):
                 if isinstance(run, str):
-                    yield Outcome(row, None, run)
+                    yield RowOutcome(row, None, run)
                 else:
-                    yield Outcome(row, enter(opened, run))
+                    yield RowOutcome(row, enter(opened, run))
                     run.file.unlink(missing_ok=True)
 
 
 def _all_or_none(
-    opened: Opened, table: ArchiveTable, new: list[str], runs: list[CheckedCopy | str]
-) -> list[Outcome]:
+    opened: OpenedCampaign, table: ArchiveTable, new: list[str], runs: list[CheckedCopy | str]
+) -> list[RowOutcome]:
     """Enter all in one transaction, or none; a first one finds out, and leaves nothing behind."""
     for dry in (True, False):
         outcomes = []
@@ -294,19 +299,19 @@ def _all_or_none(
             insert_teams(tx, [make_team(opened, id) for id in new])
             for row, run in zip(table.rows, runs, strict=True):
                 if isinstance(run, str):
-                    outcomes.append(Outcome(row, None, run))
+                    outcomes.append(RowOutcome(row, None, run))
                 else:
-                    outcomes.append(Outcome(row, enter_within(tx, opened, run, dry=dry)))
+                    outcomes.append(RowOutcome(row, enter_within(tx, opened, run, dry=dry)))
             if dry or not all(outcome.accepted for outcome in outcomes):
                 raise _Dry
         if not all(outcome.accepted for outcome in outcomes):
             break
     else:
         return outcomes
-    not_entered = "not entered, because others are refused"
+    not_entered = "not submitted, because other runs were refused"
     return [
-        Outcome(outcome.row, None, not_entered)
-        if outcome.accepted and outcome.submitted and not outcome.submitted.again
+        RowOutcome(outcome.row, None, not_entered)
+        if outcome.accepted and outcome.submitted and not outcome.submitted.is_repeat
         else outcome
         for outcome in outcomes
     ]

@@ -1,4 +1,4 @@
-"""One transaction decides what becomes of a submission."""
+"""One transaction accepts or refuses a submission."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cranfield.base.kinds import Whole
 from cranfield.base.text import counted
 from cranfield.campaign.checks.checking import check_with_metadata
 from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, severity_of
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.rules.reading import rules_sha256
 from cranfield.campaign.rules.task_rules import (
     TaskRules,
@@ -45,25 +45,25 @@ LAST = 1_000_000
 
 
 @dataclass(frozen=True)
-class Declared:
-    """What a team declares about a run.
+class Declaration:
+    """Declaration of a team about a run.
 
     Attributes
     ----------
     team
-        Id of the team that submits.
+        Id of the submitting team.
     tag
-        Tag that the run must have; by default the one that it has.
+        Run tag that the file must have; by default its own.
     type
-        One of the types of the task.
+        Type of the run, one of those of the task.
     priority
-        Order of the team's runs for the pool, from 1.
+        Priority of the run among those of its team, for pooling; 1 is the highest.
     answers
         Answers to questions of the task, by name.
     description
         Description of the run.
     received
-        Time of arrival with an offset from UTC, such as 2026-08-15T23:59:59Z; by default now.
+        Time of submission with its UTC offset, such as 2026-08-15T23:59:59Z; by default now.
     replaces
         Tag of a run of the same team and task, which is replaced if this one is accepted.
     """
@@ -83,35 +83,40 @@ class Declared:
         texts = {**self.answers, "type": self.type, "description": self.description}
         for name, text in texts.items():
             if len(text) > LONGEST:
-                raise PolicyError(f"{quoted(name)} is no text of at most {LONGEST:,} characters")
+                raise PolicyError(
+                    f"{quoted(name)} must have at most {LONGEST:,} characters, got {len(text):,}"
+                )
         if self.received is not None and self.received.tzinfo is None:
             raise PolicyError(f"received {quoted(self.received)} has no offset from UTC")
 
 
-def declared_faults(task: TaskRules, declared: Declared) -> Iterator[Fault]:
-    """Find every type, priority, answer and description that the rules do not allow."""
+def declared_faults(task: TaskRules, declared: Declaration) -> Iterator[Fault]:
+    """Yield a fault for each type, priority, answer and description that the rules forbid."""
     reasons = []
     if task.types and declared.type not in task.types:
-        value = f"is {quoted(declared.type)}" if declared.type else "is missing"
-        reasons.append(f"'type' {value}; one of {', '.join(task.types)}")
+        problem = f"unknown type {quoted(declared.type)}" if declared.type else "type is missing"
+        reasons.append(f"{problem}; expected one of: {', '.join(task.types)}")
     elif declared.type and not task.types:
-        reasons.append(f"'type' is {quoted(declared.type)}, and the task has no types")
+        reasons.append(
+            f"type must not be set, because the task has no types; got {quoted(declared.type)}"
+        )
     priority, last = declared.priority, task.priorities
     if last is not None and (priority is None or priority > last):
-        value = "missing" if priority is None else str(priority)
-        reasons.append(f"'priority' is {value}; a whole number from 1 to {last}")
+        value = "none" if priority is None else str(priority)
+        reasons.append(f"priority must be an integer from 1 to {last}, got {value}")
     for name in declared.answers:
         if name not in task.questions:
-            known = ", ".join(task.questions) or "it asks nothing"
-            reasons.append(f"{quoted(name)} is no question of the task; {known}")
+            known = ", ".join(task.questions)
+            expected = f"expected one of: {known}" if known else "the task has no questions"
+            reasons.append(f"unknown question {quoted(name)}; {expected}")
     for name, question in task.questions.items():
         answer = declared.answers.get(name, "")
-        choices = f"; one of {', '.join(question.choices)}" if question.choices else ""
+        choices = f"; expected one of: {', '.join(question.choices)}" if question.choices else ""
         if not answer.strip():
             if question.required:
-                reasons.append(f"{quoted(name)} is missing: {question.ask}{choices}")
+                reasons.append(f"answer {quoted(name)} is missing: {question.ask}{choices}")
         elif question.choices and answer not in question.choices:
-            reasons.append(f"{quoted(name)} is {quoted(answer)}{choices}")
+            reasons.append(f"unknown answer {quoted(answer)} to {quoted(name)}{choices}")
         else:
             reasons += _unprintable(name, answer)
     reasons += _unprintable("description", declared.description)
@@ -136,7 +141,7 @@ def _unprintable(name: str, text: str) -> list[str]:
     """Return the reason against a text with control characters other than line breaks and tabs."""
     if text.translate(dict.fromkeys(map(ord, "\n\r\t"))).isprintable():
         return []
-    return [f"{quoted(name)} is {quoted(text)}: it holds what cannot be printed"]
+    return [f"{quoted(name)} must not contain control characters, got {quoted(text)}"]
 
 
 def _time_faults(task: TaskRules, received: datetime) -> Iterator[Fault]:
@@ -158,7 +163,7 @@ def _limit_faults(
 ) -> Iterator[Fault]:
     """Compare the team's other accepted runs, and its attempts on the same day, with the limits.
 
-    Runs that were refused count for the day, since each attempt tells something; runs that were
+    Runs that were refused count for the day, since each attempt reveals something; runs that were
     replaced or withdrawn do not count for the team, and that which is to be replaced does not.
     """
     if task.runs_per_team is not None and accepted >= task.runs_per_team:
@@ -166,7 +171,7 @@ def _limit_faults(
         yield _fault(task, "limit", f"team {quoted(team)} has {runs}")
     if task.runs_per_day is not None and attempts >= task.runs_per_day:
         runs = f"{counted(attempts, 'run')} of {task.runs_per_day} on {day} (UTC)"
-        yield _fault(task, "limit", f"team {quoted(team)} handed in {runs}, refused ones counted")
+        yield _fault(task, "limit", f"team {quoted(team)} submitted {runs}, including refused runs")
 
 
 def _tag_faults(
@@ -180,19 +185,19 @@ def _tag_faults(
     refused = any(fault.code == "tag" for fault in report.errors)
     if report.tag is not None and not refused and not safe_name(tag):
         # Whatever the rules make of other tags.
-        yield Fault("tag", "error", f"tag {quoted(tag)} cannot be the name of a file everywhere")
+        yield Fault("tag", "error", f"tag {quoted(tag)} is not a valid file name on all systems")
     for run in same:
         # The tag of a replaced run stays its team's: a link to it never leads to another team.
         of_other_team = run.state == REPLACED and run.team != team
         accepted = run.state == ACCEPTED and (replaced is None or run.id != replaced.id)
         if accepted or of_other_team:
-            instead = "; replace that run" if run.team == team else ""
+            instead = "; replace that run instead" if run.team == team else ""
             yield Fault("tag-taken", "error", f"tag {quoted(tag)} is taken{instead}")
             return
 
 
 def _ranking_faults(task: TaskRules, team: str, same: Sequence[Submission]) -> Iterator[Fault]:
-    """Tell a team of its own run with the same ranking, and the organisers of anybody's."""
+    """Report runs with the same ranking: to a team its own ones, to the organisers all."""
     for run in same:
         message = f"the same ranking as {quoted(run.tag)}"
         if run.team == team:
@@ -212,7 +217,7 @@ class CheckedCopy:
     """A run as it was submitted: its bytes in a private file, and the report of their check."""
 
     task: TaskRules
-    declared: Declared
+    declared: Declaration
     file: Path
     size: int
     sha256: str
@@ -234,19 +239,19 @@ class CheckedCopy:
 
 @contextmanager
 def checked_copy(
-    opened: Opened, run: str | PathLike[str], task: TaskRules, declared: Declared
+    opened: OpenedCampaign, run: str | PathLike[str], task: TaskRules, declared: Declaration
 ) -> Iterator[CheckedCopy]:
     """Copy a run into a private folder, which is removed in the end, and check the copy."""
     source = Source(fspath(run))
     # A kill leaves the folder behind; under this name it is known for what it is.
     with TemporaryDirectory(prefix=".campaign.", dir=opened.folder) as folder:
         copy = Path(folder) / "run"
-        sha256, size = _copied(source, copy, task.most_bytes)
+        sha256, size = _copied(source, copy, task.max_bytes)
         # A check that takes its time makes no run late.
         arrived = opened.clock()
         metadata = None
-        if size > task.most_bytes:
-            too_large = Fault("size", "error", f"the file has more than {task.most_bytes:,} bytes")
+        if size > task.max_bytes:
+            too_large = Fault("size", "error", f"the file has more than {task.max_bytes:,} bytes")
             report = CheckReport(source.name, declared.tag, (too_large,))
         else:
             if source.path != "-":
@@ -295,14 +300,14 @@ class Decision:
     submission: Submission
     faults: tuple[Fault, ...]
     replaced: Submission | None = None
-    again: bool = False
+    is_repeat: bool = False
 
     def report(self, report: CheckReport) -> CheckReport:
         """Return what the team may see: nothing of others."""
         return replace(report, faults=tuple(f for f in self.faults if f.severity != PRIVATE))
 
 
-def received_at(declared: Declared, now: datetime) -> datetime:
+def received_at(declared: Declaration, now: datetime) -> datetime:
     """Return when a run came, in whole seconds, as it is kept."""
     now = now.astimezone(UTC).replace(microsecond=0)
     if declared.received is None:
@@ -314,7 +319,7 @@ def received_at(declared: Declared, now: datetime) -> datetime:
 
 
 def decide(registry: Reading, copy: CheckedCopy) -> Decision:
-    """Decide by the rules and by what else there is; nothing is written."""
+    """Accept or refuse a run by the rules and the registry; nothing is written."""
     task, declared, team, tag = copy.task, copy.declared, copy.declared.team, copy.tag
     received = received_at(declared, copy.arrived)
     new = Submission(
@@ -341,9 +346,9 @@ def decide(registry: Reading, copy: CheckedCopy) -> Decision:
         if any(run.tag == declared.replaces and run.id != again.id for run in accepted):
             # One of both would be gone.
             raise PolicyError(
-                f"nothing is replaced: this is the run {quoted(tag)}, which is handed in already"
+                f"no run was replaced: this run was already submitted as {quoted(tag)}"
             )
-        return Decision(again, copy.report.faults, again=True)
+        return Decision(again, copy.report.faults, is_repeat=True)
     replaced = next((run for run in accepted if run.tag == declared.replaces), None)
     if declared.replaces is not None and replaced is None:
         replaces = quoted(declared.replaces)
@@ -364,7 +369,7 @@ def decide(registry: Reading, copy: CheckedCopy) -> Decision:
     # Two runs of a team that come equally early into the pool.
     equal = [run.tag for run in others if new.priority and run.priority == new.priority]
     if equal:
-        message = f"'priority' {new.priority} is that of {quoted(equal[0])} too"
+        message = f"priority {new.priority} is also that of run {quoted(equal[0])}"
         faults.append(Fault("answers", "warning", message))
     errors = dict.fromkeys(fault.code for fault in faults if fault.severity == "error")
     if errors:
@@ -383,7 +388,12 @@ def _repeats(run: Submission, new: Submission) -> bool:
 
 
 def write(
-    tx: Transaction, opened: Opened, copy: CheckedCopy, decision: Decision, *, dry: bool = False
+    tx: Transaction,
+    opened: OpenedCampaign,
+    copy: CheckedCopy,
+    decision: Decision,
+    *,
+    dry: bool = False,
 ) -> Submission:
     """Write what was decided; the bytes are in their place before the run is entered."""
     new = replace(decision.submission, rules=rules_sha256(opened.rules), kept=False)

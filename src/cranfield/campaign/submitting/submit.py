@@ -10,12 +10,12 @@ from typing import Any
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import plain
 from cranfield.campaign.checks.report import CheckReport
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, WITHDRAWN, Submission
 from cranfield.campaign.store.registry import Transaction
 from cranfield.campaign.submitting.entering import (
     CheckedCopy,
-    Declared,
+    Declaration,
     checked_copy,
     decide,
     printable_text,
@@ -25,8 +25,8 @@ from cranfield.campaign.submitting.teams import known_team
 
 
 @dataclass(frozen=True)
-class Submitted:
-    """What became of a submitted run.
+class SubmissionOutcome:
+    """Outcome of the submission of a run.
 
     Attributes
     ----------
@@ -40,18 +40,18 @@ class Submitted:
 
     submission: Submission
     report: CheckReport
-    again: bool = False
+    is_repeat: bool = False
 
     @property
     def accepted(self) -> bool:
-        """Whether the run is one of the campaign's."""
+        """True if the run was accepted."""
         return self.submission.state == ACCEPTED
 
     def __str__(self) -> str:
         report, run = self.report, self.submission
         lines = [fault.text(report.source) for fault in report.faults]
         tag = plain(run.tag) or plain(report.source)
-        if self.again:
+        if self.is_repeat:
             lines.append(f"already submitted: {tag} (sha256 {run.object})")
         elif self.accepted:
             late = ", late" if run.late else ""
@@ -62,8 +62,8 @@ class Submitted:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        state = "already submitted" if self.again else self.submission.state
-        return f"Submitted({self.submission.tag!r}, {state})"
+        state = "already submitted" if self.is_repeat else self.submission.state
+        return f"SubmissionOutcome({self.submission.tag!r}, {state})"
 
 
 class _NothingToChange(Exception):  # noqa: N818
@@ -71,8 +71,8 @@ class _NothingToChange(Exception):  # noqa: N818
 
 
 def submit(
-    opened: Opened, run: str | PathLike[str], task: str | None, declared: Declared
-) -> Submitted:
+    opened: OpenedCampaign, run: str | PathLike[str], task: str | None, declared: Declaration
+) -> SubmissionOutcome:
     """Submit a run.
 
     The bytes are read once, into a private file, and checked there. One transaction decides what
@@ -106,14 +106,14 @@ def submit(
 
 
 def check_here(
-    opened: Opened, run: str | PathLike[str], task: str | None = None, **declared: Any
+    opened: OpenedCampaign, run: str | PathLike[str], task: str | None = None, **declared: Any
 ) -> CheckReport:
     """Check a run as :func:`submit` would, without submitting it.
 
     What depends on the team is checked where a team is given, and only then.
     """
     rules = opened.rules.task(task)
-    declaration = Declared(**declared)
+    declaration = Declaration(**declared)
     with checked_copy(opened, run, rules, declaration) as copy:
         if not declaration.team:
             return copy.report
@@ -121,13 +121,13 @@ def check_here(
         return decide(opened.registry, copy).report(copy.report)
 
 
-def enter(opened: Opened, copy: CheckedCopy) -> Submitted:
+def enter(opened: OpenedCampaign, copy: CheckedCopy) -> SubmissionOutcome:
     """Decide what becomes of a run, and enter it, in one transaction."""
     details: dict[str, str] = {}
     try:
         with opened.registry.change("submit", copy.tag, details) as tx:
             submitted = enter_within(tx, opened, copy)
-            if submitted.again:
+            if submitted.is_repeat:
                 raise _NothingToChange
             details["state"] = submitted.submission.state
     except _NothingToChange:
@@ -136,20 +136,20 @@ def enter(opened: Opened, copy: CheckedCopy) -> Submitted:
 
 
 def enter_within(
-    tx: Transaction, opened: Opened, copy: CheckedCopy, *, dry: bool = False
-) -> Submitted:
+    tx: Transaction, opened: OpenedCampaign, copy: CheckedCopy, *, dry: bool = False
+) -> SubmissionOutcome:
     """Decide what becomes of a run, and enter it, within a transaction of more than that.
 
     One that is `dry` will not be made, so that no bytes are to be put anywhere.
     """
     decision = decide(tx, copy)
     submission = decision.submission
-    if not decision.again:
+    if not decision.is_repeat:
         submission = write(tx, opened, copy, decision, dry=dry)
-    return Submitted(submission, decision.report(copy.report), decision.again)
+    return SubmissionOutcome(submission, decision.report(copy.report), decision.is_repeat)
 
 
-def withdraw(opened: Opened, tag: str, reason: str) -> Submission:
+def withdraw(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
     """Withdraw an accepted run: it is scored and released no more, and stays in the log.
 
     Parameters
@@ -171,7 +171,7 @@ def withdraw(opened: Opened, tag: str, reason: str) -> Submission:
         runs = tx.submissions(None, None, tag=tag)
         run = next((run for run in runs if run.state == ACCEPTED), None)
         if run is None:
-            raise PolicyError(f"no accepted run is called {quoted(tag)}{_instead(runs)}")
+            raise PolicyError(f"no accepted run has the tag {quoted(tag)}{_instead(runs)}")
         return tx.update(replace(run, state=WITHDRAWN, reason=reason))
 
 
@@ -179,11 +179,11 @@ def _instead(runs: Sequence[Submission]) -> str:
     """Describe what became of the runs with a tag; a refused run can be anybody's."""
     entered = [run for run in runs if run.state != REFUSED]
     if entered:
-        return f"; that of team {quoted(entered[-1].team)} is {entered[-1].state} already"
-    return "; what was handed in so was refused" if runs else ""
+        return f"; that of team {quoted(entered[-1].team)} is already {entered[-1].state}"
+    return "; submissions with this tag were refused" if runs else ""
 
 
-def purge(opened: Opened, tag: str, reason: str) -> Submission:
+def purge(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
     """Remove the bytes of a run that was withdrawn, replaced or refused.
 
     Its row stays, with the hash. Bytes that another run or judgments are, too, stay.
@@ -209,7 +209,7 @@ def purge(opened: Opened, tag: str, reason: str) -> Submission:
         if not removable:
             accepted = any(run.state == ACCEPTED for run in runs)
             first = "; withdraw it first" if accepted else ""
-            raise PolicyError(f"there are no bytes to remove of {quoted(tag)}{first}")
+            raise PolicyError(f"run {quoted(tag)} has no bytes to remove{first}")
         run = tx.update(replace(removable[-1], kept=False))
         # They are removed when no row names them: a kill leaves a left-over file, not a gap.
         tx.forget(run.object)

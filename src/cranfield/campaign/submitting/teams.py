@@ -9,7 +9,7 @@ from typing import Any
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import some_of
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.rules.task_rules import safe_name, utc_text
 from cranfield.campaign.store.records import Team
 from cranfield.campaign.store.registry import Reading, Transaction
@@ -19,7 +19,7 @@ LONGEST = 200
 
 
 def add_team(
-    opened: Opened,
+    opened: OpenedCampaign,
     id: str,
     name: str = "",
     *,
@@ -36,16 +36,16 @@ def add_team(
         The team's name in commands, tables and files; a safe name, and no other team's in any case
         of its letters.
     name
-        Name that people read; by default the id.
+        Full name of the team; by default its id.
     contact
-        Contact for the organisers alone; it never leaves the registry.
+        Contact address for the organisers; it is never published.
     anonymous_until
-        Day such as `2027-01-31`: releases made before it (UTC) do not name the team.
+        Date, such as `2027-01-31`; releases before it (UTC) do not name the team.
 
     Raises
     ------
     PolicyError
-        For an id that is no safe name or is there already, and for a date that is none.
+        For an invalid or existing id, and for an invalid date.
     """
     team = make_team(opened, id, name, contact, anonymous_until)
     with opened.registry.change("add team", team.id) as tx:
@@ -58,19 +58,23 @@ def insert_teams(tx: Transaction, teams: Iterable[Team]) -> None:
     known = {team.id.casefold() for team in tx.teams()}
     for team in teams:
         if team.id.casefold() in known:
-            raise PolicyError(f"there is a team {quoted(team.id)} already")
+            raise PolicyError(f"team {quoted(team.id)} already exists")
         known.add(team.id.casefold())
         tx.insert(team)
 
 
 def make_team(
-    opened: Opened, id: str, name: str = "", contact: str = "", anonymous_until: str | None = None
+    opened: OpenedCampaign,
+    id: str,
+    name: str = "",
+    contact: str = "",
+    anonymous_until: str | None = None,
 ) -> Team:
-    """Make a team, or refuse what cannot be one."""
+    """Make a team, or refuse invalid fields."""
     if not safe_name(id):
         raise PolicyError(
-            f"the team's id {quoted(id)} is no safe name: letters, digits and _ . - alone, the"
-            " first a letter, a digit or _"
+            f"the team's id must consist of letters, digits and _ . -, and begin with a letter, a"
+            f" digit or _; got {quoted(id)}"
         )
     created = utc_text(opened.clock())
     fields = _fields(id, name=name, contact=contact, anonymous_until=anonymous_until or "")
@@ -87,19 +91,21 @@ def _fields(id: str, **texts: str | None) -> dict[str, Any]:
             try:
                 fields[field] = date.fromisoformat(text).isoformat() if text else None
             except ValueError:
-                raise PolicyError(f"{quoted(text)} is no date such as 2027-01-31") from None
+                raise PolicyError(
+                    f"anonymous_until must be a date such as 2027-01-31, got {quoted(text)}"
+                ) from None
             continue
         if len(text) > LONGEST or not text.isprintable():
             raise PolicyError(
-                f"the team's {field} {quoted(text)} is not one line of at most {LONGEST} characters"
-                " that can be printed"
+                f"the team's {field} must be one line of at most {LONGEST} printable characters,"
+                f" got {quoted(text)}"
             )
         fields[field] = text.strip() or (id if field == "name" else "")
     return fields
 
 
 def change_team(
-    opened: Opened,
+    opened: OpenedCampaign,
     id: str,
     *,
     name: str | None = None,
@@ -136,7 +142,7 @@ def known_team(registry: Reading, id: str) -> Team:
 
 def no_teams(ids: Sequence[str]) -> str:
     """Return the message that teams are unknown, and how to add them."""
-    teams = f"is no team {quoted(ids[0])}; add it"
+    teams = f"team {quoted(ids[0])}; add it"
     if len(ids) > 1:
-        teams = f"are no teams {some_of(map(quoted, ids), 10)}; add them"
-    return f"there {teams} with: cranfield campaign team add FOLDER ID"
+        teams = f"teams {some_of(map(quoted, ids), 10)}; add them"
+    return f"unknown {teams} with: cranfield campaign team add FOLDER ID"

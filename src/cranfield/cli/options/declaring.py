@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
+from cranfield.base.spec import Registry
 from cranfield.base.text import nearest
 from cranfield.cli.options.hints import as_options, told
 from cranfield.cli.options.settings import read_settings
@@ -40,8 +41,8 @@ def check_conditions(ctx: click.Context) -> None:
             for way in ways:
                 wanted = [part for part in way.split() if part[0] != "!"]
                 if all(_holds(part, named, ctx) for part in wanted):
-                    raise PolicyError(f"{option} does not go with {_without(way)}")
-            raise PolicyError(f"{option} goes with {' or '.join(map(_said, ways))}")
+                    raise PolicyError(f"{option} cannot be combined with {_without(way)}")
+            raise PolicyError(f"{option} requires {' or '.join(map(_said, ways))}")
 
 
 def _holds(part: str, named: Mapping[str, click.Parameter], ctx: click.Context) -> bool:
@@ -60,7 +61,8 @@ def _said(way: str) -> str:
 
 
 def _without(way: str) -> str:
-    return " and ".join(part[1:] for part in way.split() if part[0] == "!")
+    excluded = (part[1:] for part in way.split() if part[0] == "!")
+    return " and ".join(part.replace("=", " ") for part in excluded)
 
 
 def going_with(goes_with: Sequence[str], names: Collection[str]) -> Callable[[Any], Any]:
@@ -70,6 +72,17 @@ def going_with(goes_with: Sequence[str], names: Collection[str]) -> Callable[[An
         for one in command.__click_params__:
             if one.name in names:
                 one.goes_with = tuple(goes_with)
+        return command
+
+    return add
+
+
+def with_help(**texts: str) -> Callable[[Any], Any]:
+    """Make a decorator that rewrites the help of shared options that mean something else in one."""
+
+    def add(command: Any) -> Any:
+        for one in command.__click_params__:
+            one.help = texts.get(one.name, one.help)
         return command
 
     return add
@@ -136,8 +149,8 @@ def choose_format(ctx: click.Context) -> None:
     assert isinstance(form.type, click.Choice)
     if said not in form.type.choices:
         raise PolicyError(
-            f"--output {quoted(path)} is {said} by its suffix, which is not written here; --format"
-            f" names one of {', '.join(form.type.choices)}"
+            f"{said}, the suffix of --output {quoted(path)}, is not a format of this command;"
+            f" choose with --format one of: {', '.join(form.type.choices)}"
         )
     ctx.params[form.name or ""] = said
 
@@ -185,6 +198,9 @@ MOST_SHOWN = 12
 _SHORTER = {"INTEGER RANGE": "N", "INTEGER": "N", "FLOAT RANGE": "X", "FLOAT": "X"}
 
 _ALL = "cranfield.help-all"
+
+FOLDER = Path(__file__).parents[1]
+"""The folder of the modules with commands."""
 
 
 class Option(click.Option):
@@ -335,12 +351,12 @@ class Command(click.Command):
         shown = self.options(ctx, every=_ALL in ctx.meta)
         groups: dict[str, list[tuple[str, str] | None]] = {}
         for one in sorted(shown, key=lambda one: one.in_file):
-            group = "Settings (keys of the file of --settings)" if one.in_file else one.group
+            group = "Settings (keys of the --settings file)" if one.in_file else one.group
             groups.setdefault(group, []).append(one.get_help_record(ctx))
         own = self.get_help_option(ctx)
         groups["Help"] = [] if own is None else [own.get_help_record(ctx)]
         if hidden := len(self.options(ctx, every=True)) - len(shown):
-            groups["Help"].append(("--help-all", f"Show the other {hidden} options too."))
+            groups["Help"].append(("--help-all", f"Also show the other {hidden} options."))
         for group, records in groups.items():
             with formatter.section(group or "Options"):
                 formatter.write_dl([record for record in records if record is not None])
@@ -353,7 +369,7 @@ class Command(click.Command):
                 ctx.fail(told(error, self))
             for one in self.params:
                 if _takes_one(one) and given.count(one) > 1:
-                    ctx.fail(f"{max(one.opts, key=len)} is given twice, and takes one value")
+                    ctx.fail(f"{max(one.opts, key=len)} must be given only once")
             if isinstance(path := values.get("settings"), str):
                 ctx.default_map = read_settings(path, self, ctx)
                 ctx.meta["settings"] = path
@@ -368,6 +384,8 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         files = [one for one in self.params if isinstance(one.type, FileRead)]
         read = [path for one in files if not _is_written(one) for path in _paths(ctx, one)]
+        if read.count("-") > 1:
+            ctx.fail("standard input (-) can be only one of the files")
         for one in filter(_is_written, files):
             keep_inputs(_paths(ctx, one), read, max(one.opts, key=len))
         try:
@@ -404,7 +422,7 @@ _SETTINGS = option(
     type=READ,
     expose_value=False,
     group="Input",
-    help="YAML file of rarer settings; --help-all lists its keys.",
+    help="YAML file with less common settings; --help-all lists them.",
 )
 
 
@@ -466,7 +484,7 @@ def keep_inputs(
     read = [file for path in inputs if path is not None for file in _files(path)]
     for output in existing:
         if any(asks(Path(output).samefile, path) for path in read):
-            raise PolicyError(f"{option} {quoted(output)} is a file that is read")
+            raise PolicyError(f"{option} {quoted(output)} would overwrite an input file")
 
 
 def _files(given: str) -> Iterator[str | Path]:
@@ -480,10 +498,13 @@ def _files(given: str) -> Iterator[str | Path]:
 
 
 class CommandGroup(click.Group):
-    """A group that knows where its commands stand, as `module:name`, and loads those asked for.
+    """A group that finds its commands in modules of the command line, and loads those asked for.
 
-    A command line has to start at once, and most of what commands need is needed by few of them.
-    Help lists them by name, or in the order of `homes`.
+    The commands of the group `online` are declared in the modules `online_*.py` of
+    :mod:`cranfield.cli`, those of the program, whose `of` is empty, in modules without an
+    underscore. A command line has to start at once, and most of what commands need is needed by
+    few of them. Help lists commands by name, or where a group is `in_order` as they are declared,
+    those in `first` before the others.
     """
 
     command_class = Command
@@ -491,23 +512,30 @@ class CommandGroup(click.Group):
     def __init__(
         self,
         *args: Any,
-        homes: Mapping[str, str] | None = None,
+        of: str | None = None,
         in_order: bool = False,
+        first: str = "",
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
-        self.homes = dict(homes or {})
+        self.of = of
         self.in_order = in_order
+        self.first = first.split()
+
+    @cached_property
+    def declared(self) -> Registry[click.Command]:
+        """The commands that are declared in modules, by name."""
+        modules = sorted(path.stem for path in FOLDER.glob("*.py"))
+        own = " ".join(name for name in modules if name.rpartition("_")[0] == self.of)
+        return Registry("command", own, package="cranfield.cli", decorators="command group")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        names = [*self.homes, *super().list_commands(ctx)]
-        return names if self.in_order else sorted(names)
+        names = [*self.declared.names(), *super().list_commands(ctx)]
+        return list(dict.fromkeys([*self.first, *names])) if self.in_order else sorted(names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in self.homes:
-            module, _, name = self.homes[cmd_name].partition(":")
-            command: click.Command = getattr(import_module(module), name)
-            return command
+        if cmd_name in self.declared:
+            return self.declared[cmd_name]
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(
@@ -527,4 +555,10 @@ class CommandGroup(click.Group):
             ] or nearest(called, names, 1)
             if not near or near[0] in error.message:
                 raise
-            ctx.fail(f"there is no command '{called}'; did you mean {' or '.join(near)}?")
+            ctx.fail(f"unknown command '{called}'; did you mean {' or '.join(near)}?")
+
+
+def group(**declared: Any) -> Callable[[Any], CommandGroup]:
+    """Declare a group of commands."""
+    decorate: Callable[[Any], CommandGroup] = click.group(cls=CommandGroup, **declared)
+    return decorate

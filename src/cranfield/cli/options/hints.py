@@ -10,14 +10,15 @@ import click
 from cranfield.base.text import did_you_mean
 
 HABITS = {
-    **dict.fromkeys(("--metric", "--metrics"), ("--measure", "measures are given by -m")),
+    **dict.fromkeys(("--metric", "--metrics"), ("--measure", "give measures with -m")),
     "--qrels": ("QRELS", "judgments are the first argument: QRELS RUN..."),
-    **dict.fromkeys(("--run", "--runs"), ("RUN", "runs are arguments, after the judgments")),
-    "-c": ("--topics", "all judged topics count unless --topics says otherwise"),
-    "-M": ("--depth", "--depth N cuts rankings"),
-    "-J": ("--unjudged", "--unjudged condensed leaves unjudged documents out"),
+    **dict.fromkeys(("--run", "--runs"), ("RUN", "runs are arguments after the judgments")),
+    "-c": ("--topics", "by default all judged topics are evaluated; see --topics"),
+    "-M": ("--depth", "--depth N truncates rankings"),
+    "-J": ("--unjudged", "--unjudged condensed removes unjudged documents"),
+    "--duplicates": ("--on-duplicate", "--on-duplicate says which of repeated documents counts"),
     "--prose": ("--as", "--as prose writes a paragraph"),
-    "--by_query": ("--by-topic", "-q, --by-topic shows each topic"),
+    "--by_query": ("--by-topic", "-q, --by-topic writes the scores of each topic"),
 }
 """What is said of an option that a command lacks, where it has the parameter that does this."""
 
@@ -29,16 +30,15 @@ def told(error: click.NoSuchOption, command: click.Command) -> str:
     in_file = {name for one in in_settings for name in one.opts}
     if (name := error.option_name) in in_file or wanted in in_file:
         key = (name if name in in_file else wanted).removeprefix("--")
-        return f"{name} is a setting of this command: write {key}: ... into a file for --settings"
+        return f"{name} is a setting of this command: write {key}: VALUE to a file for --settings"
     options = {name for one in command.params for name in one.opts}
     there = options | {one.human_readable_name.strip("[].") for one in command.params}
     hint = f": {said}" if wanted in there else did_you_mean(error.option_name, options, 1)
-    return f"there is no option {error.option_name}{hint}"
+    return f"unknown option {error.option_name}{hint}"
 
 
 _HINT = re.compile(
-    r"""^\w+:\ [a-z_]\w*=.*?\ is\ not\b"""  # A wrong parameter of a measure.
-    r"""|\w+\([^()]*\)"""  # A measure with its parameters, or a call of Python, stays as it is.
+    r"""\w+\([^()]*\)"""  # A measure with its parameters, or a call of Python, stays as it is.
     r"""|\b(?P<name>[a-z_]+)=(?:(?P<text>'[^']*'|"[^"]*"|\.\.\.)|(?P<true>True)\b"""
     r"""|\{'(?P<key>\w+)':\ \.\.\.\}|(?P<literal>\[[^]]*\]|\{[^}]*\}))"""
     r"""|(?<=such\ as\ )(?P<of>[a-z_]+)=(?P<number>\d+)"""
@@ -46,7 +46,17 @@ _HINT = re.compile(
 
 
 _OF_READERS = frozenset(
-    {"columns", "cut", "duplicates", "encoding", "format", "measure", "missing", "repeats", "scale"}
+    {
+        "columns",
+        "cut",
+        "on_duplicate",
+        "encoding",
+        "format",
+        "measure",
+        "missing",
+        "repeats",
+        "scale",
+    }
     | {"max_grade", "topics_with_grade"}
     | {"numbers", "separator", "subtopics", "system", "ungraded", "grades"}
 )

@@ -14,13 +14,8 @@ import click
 from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
 from cranfield.cli.options.declaring import READ, Named, in_group, option, tell_without_effect
 from cranfield.cli.options.output import progress_of, with_options
-from cranfield.cli.options.signatures import options_of
-from cranfield.collection.policies import (
-    CHOICES,
-    HIGHEST,
-    OF_QRELS,
-    policies,
-)
+from cranfield.cli.options.signatures import options_of, pairs_of
+from cranfield.collection.policies import OF_QRELS, Policies, policies
 from cranfield.sources.archives import asks
 
 if TYPE_CHECKING:
@@ -40,7 +35,7 @@ def names_of_columns(given: str) -> dict[str, str]:
     for one in given.split(","):
         column, sign, name = one.partition("=")
         if not (sign and column.strip() and name.strip()):
-            raise PolicyError(f"--columns {quoted(one)} is not of the form doc=NAME")
+            raise PolicyError(f"--columns must be pairs such as doc=NAME, got {quoted(one)}")
         columns[column.strip()] = name.strip()
     return columns
 
@@ -53,16 +48,6 @@ def grades_of_text(given: str) -> dict[str, str] | list[str]:
         return {value.strip(): grade.strip() for value, _, grade in pairs}
     return parts
 
-
-skip_bad_runs = option(
-    "--skip-bad-runs",
-    "bad_runs",
-    is_flag=True,
-    goes_with="RUN",
-    # Versions of click do not agree on what a flag with a value and a default is.
-    callback=lambda context, option, skip: "skip" if skip else "error",
-    help="Leave out runs that cannot be read, and tell.",
-)
 
 (ungraded_option,) = options_of("cranfield.read_qrels", "ungraded")
 (grades_option,) = options_of(
@@ -80,6 +65,7 @@ skip_bad_runs = option(
 )
 (separator_option,) = options_of("cranfield.read_runs", "separator")
 (numbers_option,) = options_of("cranfield.read_runs", "numbers")
+(bad_run_option,) = options_of("cranfield.read_runs", "on_bad_run", on_bad_run={"goes_with": "RUN"})
 
 reading_options = (
     *options_of(
@@ -89,9 +75,9 @@ reading_options = (
         columns={
             "metavar": "COLUMN=NAME,...",
             "callback": lambda context, option, given: given and names_of_columns(given),
-            "help": "What columns of tables are called: doc=product_id,topic=query,grade=gain.",
-            "detail": "With run. or qrels. before it, as in qrels.doc=pid, of runs or judgments"
-            " alone.",
+            "help": "Names of columns in tables: doc=product_id,topic=query,grade=gain.",
+            "detail": "The prefix run. or qrels. restricts a name to runs or judgments:"
+            " qrels.doc=pid.",
         },
     ),
     option(
@@ -99,15 +85,15 @@ reading_options = (
         multiple=True,
         metavar="NAME",
         stands_for="lower_is_better",
-        help="Name of scores that are better when lower: a measure of --scores, or the score column"
-        " of RUN; may be given several times.",
+        help="Scores for which lower is better: a measure of --scores, or the score column of"
+        " RUN; may be given several times.",
     ),
     separator_option,
     numbers_option,
     *options_of(
-        "cranfield.read_runs", "duplicates chunk_separator", chunk_separator={"metavar": "TEXT"}
+        "cranfield.read_runs", "on_duplicate chunk_separator", chunk_separator={"metavar": "TEXT"}
     ),
-    skip_bad_runs,
+    bad_run_option,
 )
 
 
@@ -123,11 +109,11 @@ class Reading:
     separator: str = "auto"
     numbers: str = "auto"
     subtopics: bool | None = None
-    duplicates: str = "error"
+    on_duplicate: str = "error"
     chunk_separator: str | None = None
     ungraded: str = "error"
     map_grades: Any = None
-    bad_runs: str = "error"
+    on_bad_run: str = "error"
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Reading:
@@ -142,7 +128,7 @@ class Reading:
 
     @property
     def _usual(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("encoding", "separator", "duplicates")}
+        return {name: getattr(self, name) for name in ("encoding", "separator", "on_duplicate")}
 
     def qrels(self, path: str | None, subtopics: bool | None = None) -> Qrels:
         """Read judgments."""
@@ -203,11 +189,9 @@ class Reading:
         if isinstance(runs, Runs):
             return runs
         _refuse_measures(runs)
-        if qrels == "-" and "-" in runs:
-            raise PolicyError("standard input cannot be both the judgments and a run")
         if runs:
             self._check_lower()
-        return read_runs(runs, bad_runs=self.bad_runs, **self._of_runs)
+        return read_runs(runs, on_bad_run=self.on_bad_run, **self._of_runs)
 
     @property
     def _of_runs(self) -> dict[str, Any]:
@@ -266,7 +250,7 @@ def _refuse_measures(runs: tuple[str, ...]) -> None:
             parse_measures(one)
         except MeasureError:
             continue
-        raise PolicyError(f"{quoted(one)} is a measure, and no file: measures are given by -m")
+        raise PolicyError(f"{quoted(one)} is a measure, not a file; give measures with -m")
 
 
 READING = tuple(field.name for field in fields(Reading))
@@ -309,19 +293,22 @@ def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command]
         multiple=True,
         default=default,
         show_default=" ".join(default),
-        help="A measure, such as nDCG@10 or map; may be given several times.",
+        help="Measure, such as nDCG@10 or map; may be given several times.",
         group="Measures",
         stands_for="measure",
         **more,
     )
 
 
+OF_RANKINGS = tuple(field.name for field in fields(Policies))
+"""Parameters that say how rankings meet judgments."""
+
 (max_grade_option,) = options_of("cranfield.judge", "max_grade")
 
 rel_option = option(
     "--rel",
     type=click.IntRange(0),
-    help="Lowest relevant grade of measures that do not set it themselves.",
+    help="Lowest relevant grade, for measures that do not set it themselves.",
 )
 
 
@@ -332,9 +319,7 @@ def _judging(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
             "Judging",
             (
                 rel_option,
-                *options_of("cranfield.judge", "compat ties topics unjudged negative depth"),
-                max_grade_option,
-                *options_of("cranfield.judge", "topics_with_grade"),
+                *options_of("cranfield.judge", f"compat {' '.join(OF_RANKINGS)}"),
                 *options_of(
                     "cranfield.judge", "exclude", exclude={"metavar": "self|FILE", "type": READ}
                 ),
@@ -353,7 +338,7 @@ def _judging(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
                     "aspects",
                     multiple=True,
                     metavar="NAME=QRELS",
-                    help="Judgments on another aspect than relevance; may be given several times.",
+                    help="Judgments of another aspect than relevance; may be given several times.",
                     type=READ,
                 ),
             ),
@@ -366,7 +351,7 @@ WORK = ("jobs", "backend")
 """Parameters that say where work is done; they change no result."""
 
 
-POLICIES = ("rel", "compat", *CHOICES, *HIGHEST)
+POLICIES = ("rel", "compat", *OF_RANKINGS)
 """Parameters that say how runs are judged."""
 
 OF_DOCUMENTS = ("lengths", "groups", "intents", "aspects")
@@ -380,8 +365,8 @@ document_judging_options = _judging()
 """The options of reading and judging where documents are judged, not subtopics."""
 
 RUN_SETTINGS = (
-    "input-format encoding system columns lower separator numbers duplicates chunk-separator"
-    " skip-bad-runs"
+    "input-format encoding system columns lower separator numbers on-duplicate chunk-separator"
+    " on-bad-run"
 )
 """Options of reading runs that most commands take from a file of settings."""
 
@@ -389,9 +374,9 @@ READING_SETTINGS = f"{RUN_SETTINGS} subtopics ungraded map-grades"
 """The same, with options of reading judgments."""
 
 DOCUMENT_JUDGING_SETTINGS = (
-    "ties topics unjudged negative depth max-grade topics-with-grade exclude lengths groups"
-    f" intents aspect backend {RUN_SETTINGS} ungraded map-grades"
-)
+    f"{' '.join(OF_RANKINGS)} exclude lengths groups intents aspect backend {RUN_SETTINGS}"
+    " ungraded map-grades"
+).replace("_", "-")
 """Options of reading and judging that all commands but `evaluate` take from a file of settings."""
 
 JUDGING_SETTINGS = f"{DOCUMENT_JUDGING_SETTINGS} subtopics"
@@ -425,7 +410,7 @@ def judged_runs(
 
     reading, judging = reading or Reading.of(given), without_reading(given)
 
-    policies(judging["compat"], **{name: judging.get(name) for name in (*CHOICES, *HIGHEST)})
+    policies(judging["compat"], **{name: judging.get(name) for name in OF_RANKINGS})
     subtopics = True if judging.get("intents") is not None else None
     wrong_order = partial(
         telling_order,
@@ -437,7 +422,7 @@ def judged_runs(
         separator=reading.separator,
         system=reading.system,
         columns=reading.columns,
-        duplicates=reading.duplicates,
+        on_duplicate=reading.on_duplicate,
     )
     with wrong_order():
         many = reading.runs(qrels, runs)
@@ -448,15 +433,7 @@ def judged_runs(
 
 def aspects_of(given: tuple[str, ...]) -> dict[str, str]:
     """Take `NAME=QRELS` apart."""
-    aspects: dict[str, str] = {}
-    for one in given:
-        name, sign, path = one.partition("=")
-        if not (name and sign and path):
-            raise PolicyError(f"--aspect {quoted(one)} is not of the form NAME=QRELS")
-        if name in aspects:
-            raise PolicyError(f"there are two files of the aspect {quoted(name)}")
-        aspects[name] = path
-    return aspects
+    return pairs_of(given, "--aspect", "NAME=QRELS")
 
 
 def evaluated(
@@ -481,5 +458,5 @@ def evaluated(
     tell_without_effect(unused, "no requested measure uses it")
     least = max(map(lowest_relevant, wanted))
     if judged.max_grade < least:
-        warn(f"no judgment has grade {least} or more, which is what counts as relevant")
+        warn(f"no document is relevant: no judgment has grade {least} or more")
     return evaluation

@@ -133,7 +133,8 @@ ROUNDED = ("table", "ir_measures", *MARKUP)
 output_option = option(
     "--output",
     metavar="FILE",
-    help="File to write, whole or not at all. Its suffix says the format, unless --format does.",
+    help="File to write; on an error it is left unchanged. Its suffix selects the format, unless"
+    " --format does.",
     type=WRITTEN,
     group="Output",
     formatted=True,
@@ -166,14 +167,18 @@ def result_options(
     A command that writes something else by --output has an option of its own for that.
     """
     names = ", ".join(tables)
-    one = f"One table only: {names}." if names else "One table of numbers only; all: every table."
+    one = (
+        f"Write this table only: {names}."
+        if names
+        else "Write this table only; all: write every table."
+    )
     declared = (
         option(
             "--format",
             type=click.Choice(list(WRITERS)),
             default="text",
             show_default=True,
-            help="How to write the tables.",
+            help="Output format.",
         ),
         option("--table", metavar="NAME", help=one),
         *(() if output is None else (output,)),
@@ -223,7 +228,7 @@ class Printing:
 
     def text(self, tables: Sequence[Table], form: str) -> str:
         if self.label is not None and len(tables) > 1:
-            raise PolicyError(f"--label is for one table; there are {len(tables)}")
+            raise PolicyError(f"--label requires a single table, got {len(tables)}")
         writers: dict[str, Callable[[Table], str]] = {
             "latex": lambda table: table.to_latex(**vars(self)),
             "markdown": lambda table: table.to_markdown(),
@@ -240,19 +245,19 @@ _PRINTING = in_group(
         option(
             "--caption",
             metavar="TEXT",
-            help="With latex: a whole table, with this title.",
+            help="Caption of a complete LaTeX table environment.",
             goes_with=_LATEX,
         ),
         option(
             "--label",
             metavar="NAME",
-            help="With latex: a whole table, called so.",
+            help="Label of a complete LaTeX table environment.",
             goes_with=_LATEX,
         ),
         option(
             "--long",
             is_flag=True,
-            help="With latex: a table across pages (longtable).",
+            help="Write a LaTeX table that may span several pages (longtable).",
             goes_with=_LATEX,
         ),
     ),
@@ -274,9 +279,9 @@ class Output:
     def check(self) -> None:
         """Refuse what cannot be written, before anything is read."""
         if self.form == "parquet" and self.output in {None, "-"}:
-            raise PolicyError("--format parquet needs --output FILE")
+            raise PolicyError("--format parquet requires --output FILE")
         if self.form == "prototext" and self.by_topic:
-            raise PolicyError("--format prototext has no scores by topic; leave --by-topic out")
+            raise PolicyError("--format prototext cannot be combined with --by-topic")
 
     def write(
         self, scores: Mapping[str, Scores], printing: Printing, *, unit: str = "topic"
@@ -325,14 +330,19 @@ def output_options(
         in_group(
             "Output",
             (
-                option(f"--by-{unit}", "by_topic", is_flag=True, help=f"Also each {unit}."),
+                option(
+                    f"--by-{unit}",
+                    "by_topic",
+                    is_flag=True,
+                    help=f"Also write the scores of each {unit}.",
+                ),
                 option(
                     "--format",
                     "form",
                     type=click.Choice(formats),
                     default="table",
                     show_default=True,
-                    help="How to write the scores.",
+                    help="Output format.",
                 ),
                 output_option,
                 option(
@@ -340,15 +350,15 @@ def output_options(
                     type=click.IntRange(0, 17),
                     default=4,
                     show_default=True,
-                    help="Decimals.",
+                    help="Number of decimals.",
                     goes_with=f"--format={','.join(form for form in formats if form in ROUNDED)}",
                 ),
                 option(
                     "--order",
                     type=click.Choice(["means", "given"]),
                     goes_with=f"--format={','.join(MARKUP)} !--by-{unit}",
-                    help=f"Order of systems as {', '.join(MARKUP)}: by the means of the first"
-                    " measure, best first (the default), or as they are given.",
+                    help=f"Order of systems in {', '.join(MARKUP)} tables: by the mean of the first"
+                    " measure, best first (default), or as given.",
                 ),
             ),
         ),

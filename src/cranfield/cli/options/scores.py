@@ -20,8 +20,8 @@ from cranfield.cli.options.declaring import (
 from cranfield.cli.options.judging import WORK, evaluated
 from cranfield.cli.options.output import gathered
 from cranfield.cli.options.signatures import options_of
-from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.significance.pairwise.catalogue import BOUNDS, TESTS, find_test
+from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.pairwise.test import BOUNDS, TESTS, find_test
 
 if TYPE_CHECKING:
     from cranfield.collection.files.many_runs import Runs
@@ -33,7 +33,7 @@ score_files_option = option(
     "--scores",
     "score_files",
     multiple=True,
-    help="Per-topic scores instead of QRELS and RUN: a table, or what trec_eval -q prints.",
+    help="File of scores by topic, instead of QRELS and RUN: a table, or output of trec_eval -q.",
     group="Measures",
     type=READ,
 )
@@ -42,7 +42,7 @@ score_files_option = option(
 scale_option = option(
     "--scale",
     type=click.Choice(["nominal", "ordinal", "interval", "ratio"]),
-    help="Measurement scale of the scores, instead of the one that the measure declares.",
+    help="Measurement scale of the scores, overriding that of the measure.",
     group="Measures",
     # Messages on scale= are about the grades that judges may give.
     stands_for="measurement_scale",
@@ -98,9 +98,9 @@ class ScoreInput:
         )
 
         if self.qrels is not None:
-            raise PolicyError("give either --scores, or QRELS and RUN, not both")
+            raise PolicyError("--scores cannot be combined with QRELS and RUN")
         of_runs = [name for name in judging if name not in {*WORK, "lower"}]
-        refuse_given(of_runs, "is for judging runs; --scores are judged already")
+        refuse_given(of_runs, "cannot be combined with --scores, which are already computed")
         files = self.score_files[0] if len(self.score_files) == 1 else self.score_files
         if on_command_line("asked"):
             found = read_scores_by_measure(files, self.asked)
@@ -130,22 +130,22 @@ _NAMES.insert(_NAMES.index("anova-1"), "anova")
 _OPTIONS = in_group(
     "Comparison",
     (
-        option("--baseline", multiple=True, help="Compare with this system only."),
+        option("--baseline", multiple=True, help="Compare the other systems with this one only."),
         option(
             "--test",
             type=Named(lambda: _NAMES),
             metavar="TEST",
-            help="Such as t or randomisation. Default: two-way ANOVA, for two systems the"
-            " bootstrap.",
-            detail=f"There are {', '.join(_NAMES)}.",
+            help="Significance test, such as t or randomisation. Default: two-way ANOVA; the"
+            " bootstrap for two systems.",
+            detail=f"Tests: {', '.join(_NAMES)}.",
         ),
         option(
             "--correction",
             type=Named(lambda: CORRECTIONS),
             metavar="CORRECTION",
-            help="For many comparisons, such as holm. Default: Tukey's HSD bootstrapped over"
-            " topics, where it supports the test.",
-            detail=f"There are {', '.join(CORRECTIONS)}.",
+            help="Correction for multiple comparisons, such as holm. Default: Tukey's HSD,"
+            " bootstrapped over topics, for tests that support it.",
+            detail=f"Corrections: {', '.join(CORRECTIONS)}.",
         ),
         *options_of(
             "cranfield.compare",

@@ -194,8 +194,10 @@ def help_of(about: str, default: Any) -> str:
     'Names, as of x. By default all.'
     """
     first, *others = re.split(r"(?<=[.:])\s+(?=[A-Z`])", about)
-    told = [one for one in others if one.startswith("By default")] if default is None else []
-    return re.sub(r":\w+:`[\w.]*?(\w+)`|`", r"\1", " ".join([re.sub(r":$", ".", first), *told]))
+    defaults = [one for one in others if one.startswith("By default")] if default is None else []
+    first = re.sub(r"^Whether to (\w)", lambda match: match[1].upper(), first)
+    sentences = (re.sub(r":$", ".", one) for one in (first, *defaults))
+    return re.sub(r":\w+:`[\w.]*?(\w+)`|`", r"\1", " ".join(sentences))
 
 
 class NumberList(click.ParamType):  # type: ignore[type-arg]
@@ -216,9 +218,9 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
             found = []
         if found and (self.least is None or min(found) >= self.least):
             return found
-        whole = f"whole numbers from {self.least}, such as 5,10,20"
+        whole = f"integers >= {self.least}, such as 5,10,20"
         wanted = "numbers such as 0,0.05,0.1" if self.least is None else whole
-        raise PolicyError(f"{_name_of(param)} takes {wanted}, not {value!r}")
+        raise PolicyError(f"{_name_of(param)} must be {wanted}, got {quoted(value)}")
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
@@ -250,7 +252,7 @@ class NumbersByName(NameList):
             found = {}
         if "" in found or len(found) < len(pairs):
             wanted = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
-            raise PolicyError(f"{_name_of(param)} takes {wanted}, not {quoted(value)}")
+            raise PolicyError(f"{_name_of(param)} must be {wanted}, got {quoted(value)}")
         return found
 
 
@@ -264,8 +266,21 @@ class NameValue(click.ParamType):  # type: ignore[type-arg]
     ) -> tuple[str, str]:
         name, sign, own = value.rpartition("=")
         if not (name and sign and own):
-            raise PolicyError(f"{_name_of(param)} {quoted(value)} is not of the form NAME=VALUE")
+            raise PolicyError(f"{_name_of(param)} must be NAME=VALUE, got {quoted(value)}")
         return name.strip(), own.strip()
+
+
+def pairs_of(values: Iterable[str], name: str, form: str, *, empty: bool = False) -> dict[str, str]:
+    """Take texts `NAME=TEXT` apart at the first equals sign, each name once."""
+    pairs: dict[str, str] = {}
+    for value in values:
+        key, sign, text = value.partition("=")
+        if not (key and sign and (text or empty)):
+            raise PolicyError(f"{name} must be {form}, got {quoted(value)}")
+        if key in pairs:
+            raise PolicyError(f"{name} {quoted(key)} must be given only once")
+        pairs[key] = text
+    return pairs
 
 
 def by_name(
@@ -276,7 +291,7 @@ def by_name(
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise PolicyError(f"{_name_of(param)} names {quoted(twice)} twice")
+        raise PolicyError(f"{_name_of(param)} {quoted(twice)} must be given only once")
     return values
 
 

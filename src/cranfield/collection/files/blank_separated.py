@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.parallel import as_they_come, own_threads
-from cranfield.base.text import counted
 from cranfield.collection.files.layouts import (
     BLANKS,
     Q0,
@@ -283,7 +282,7 @@ def _fields(line: str, layout: Layout, wrong: Callable[[str], InputError]) -> li
     if len(tabs) == width == len(blanks) and all(is_number(tabs[k]) for k in values):
         raise wrong(
             f"expected {width} columns, got {width} both by tabs (one of them empty) and by blanks:"
-            " separator='tab' or separator='blank' says which"
+            " set separator='tab' or separator='blank'"
         )
     return blanks
 
@@ -298,7 +297,7 @@ def _check_further(fields: list[str], layout: Layout, wrong: Callable[[str], Inp
     )
     if integer_in(fields[3]) is None:
         raise wrong(
-            f"{expected}, {got}, of which the 4th, {quoted(fields[3])}, is no rank: {advice}"
+            f"{expected}, {got}, of which the 4th, {quoted(fields[3])}, is not a rank: {advice}"
         )
     if integer_in(fields[-3]) is not None and is_number(fields[-2]):
         raise wrong(f"{expected}, {got}: an id or tag with blanks, or two lines in one: {advice}")
@@ -314,22 +313,20 @@ def _ragged(expected: int, width: int, source: str, line: int) -> InputError:
 
 
 def _lacks_grade(fields: list[str], layout: Layout) -> bool:
-    """Tell whether this is a line of judgments up to the grade: topic, 0, document."""
+    """Return True for a line of judgments without a grade: topic, 0, document."""
     return "subtopic" in layout.columns and len(fields) == 3 and fields[1] in Q0
 
 
 def _check_width(fields: list[str], layout: Layout, wrong: Callable[..., InputError]) -> None:
     width, expected = len(fields), len(layout.columns)
     if width < expected or (width > expected and not layout.more_allowed):
-        reason = f"{counted(width, 'column')} where a {layout.kind} line has {expected}"
+        reason = f"expected {expected} columns"
         separated = ", separated by ';'" if layout.separator == ";" else ""
-        reason += f" ({' '.join(layout.columns)}{separated})"
+        reason += f" ({' '.join(layout.columns)}{separated}) in a {layout.kind} line, got {width}"
         if _lacks_grade(fields, layout):
-            reason += "; if other lines have it, ungraded='drop' takes this document for not judged"
+            reason += "; if other lines have it, ungraded='drop' treats this document as unjudged"
         elif width < expected and sum(field.count(",") for field in fields) > 1:
-            reason += (
-                "; with commas it looks like CSV, which is read from .csv, or with format='csv'"
-            )
+            reason += "; this looks like CSV: use the suffix .csv or format='csv'"
         raise wrong(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
 
 

@@ -99,12 +99,12 @@ BLANKS = " \t\v\f\r"
 
 
 def is_level(text: str) -> bool:
-    """Tell whether this is a grade of NTCIR: L0, L1, L2 and so on."""
+    """Return True for a grade of NTCIR: L0, L1, L2 and so on."""
     return _LEVEL.fullmatch(text.strip(BLANKS)) is not None
 
 
 def lines_with_text(chunk: bytes, first_line: int = 1) -> Iterator[tuple[int, bytes]]:
-    """Go through the lines that are neither empty nor comments, with their numbers."""
+    """Yield the lines that are neither empty nor comments, with their numbers."""
     for number, line in enumerate(chunk.split(b"\n"), first_line):
         if (bare := line.lstrip()) and not bare.startswith(b"#"):
             yield number, line
@@ -142,8 +142,8 @@ def ntcir_layout(line: str, kind: str, source: str, number: int) -> Layout:
         return layout
     fields = line.split(";") if ";" in line else split_at_blanks(line)
     reason = (
-        f"{len(fields)} columns where an NTCIR qrels line has 3 (topic doc grade) or 4"
-        " (topic intent doc grade, or topic doc grade class)"
+        "expected 3 columns (topic doc grade) or 4 (topic intent doc grade, or topic doc grade"
+        f" class) in an NTCIR qrels line, got {len(fields)}"
     )
     if len(fields) in {3, 4}:
         reason = f"grade {quoted(fields[-1])} is not L0, L1, L2 and so on"
@@ -269,7 +269,7 @@ def _resumed(source: Source, first: bytes, chunks: Iterator[bytes]) -> Source:
 
 
 def without_header(source: Source) -> tuple[Source, MetadataPlace]:
-    """Take the header of a run off; its lines count."""
+    """Remove the header of a run; its lines still count."""
     whole, first = peeked(source)
     header = header_of(first, source.name)
     place = MetadataPlace(header, source.path)

@@ -16,7 +16,14 @@ from typing import Annotated, Any, overload
 
 import polars as pl
 
-from cranfield.base.errors import InputError, PolicyError, check_choice, quoted, told_again, warn
+from cranfield.base.errors import (
+    InputError,
+    PolicyError,
+    check_choice,
+    converted_error,
+    quoted,
+    warn,
+)
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.named_columns import (
@@ -48,9 +55,9 @@ _USUAL = {
     "lower_is_better": False,
     "separator": "auto",
     "numbers": "auto",
-    "duplicates": "error",
+    "on_duplicate": "error",
     "chunk_separator": None,
-    "bad_runs": "error",
+    "on_bad_run": "error",
 }
 """Options of reading, and their defaults."""
 
@@ -82,10 +89,10 @@ class Runs(Sequence[Run]):
     (Run('b': 1 topic, 1 document), Run('a': 1 topic, 1 document))
     """
 
-    def __init__(self, items: Sequence[Item], *, bad_runs: str = "error", **options: Any) -> None:
+    def __init__(self, items: Sequence[Item], *, on_bad_run: str = "error", **options: Any) -> None:
         self._items = tuple(items)
         self._options = options
-        self.bad_runs = bad_runs
+        self.on_bad_run = on_bad_run
         self.skipped: dict[int, str] = {}
         """The error of each run that was skipped in the last iteration, by its index."""
 
@@ -104,10 +111,10 @@ class Runs(Sequence[Run]):
             return read_run(data, name=name, **self._options)
         except InputError as error:
             if name is not None and error.source == RUN.called:
-                error = told_again(error, InputError, f"run {quoted(name)}")
-            if self.bad_runs == "error":
+                error = converted_error(error, InputError, f"run {quoted(name)}")
+            if self.on_bad_run == "error":
                 raise error from None
-            raise told_again(error, BadRunError) from None
+            raise converted_error(error, BadRunError) from None
 
     def _place(self, name: str) -> int:
         """Find a run by its name; runs without one are read for their tags."""
@@ -128,7 +135,7 @@ class Runs(Sequence[Run]):
                     yield run
 
     def _of(self, items: Sequence[Item]) -> Runs:
-        return Runs(items, bad_runs=self.bad_runs, **self._options)
+        return Runs(items, on_bad_run=self.on_bad_run, **self._options)
 
     @contextmanager
     def skipping(self) -> Iterator[Callable[[int, BadRunError], None]]:
@@ -151,8 +158,8 @@ class Runs(Sequence[Run]):
         settings: dict[str, Any] = {}
         if self._options.get("lower_is_better"):
             settings["lower scores rank first"] = True
-        if (duplicates := self._options.get("duplicates", "error")) != "error":
-            settings["duplicates"] = duplicates
+        if (on_duplicate := self._options.get("on_duplicate", "error")) != "error":
+            settings["on_duplicate"] = on_duplicate
         if (separator := self._options.get("chunk_separator")) is not None:
             settings["chunk separator"] = separator
         if self.skipped:
@@ -206,10 +213,10 @@ class Runs(Sequence[Run]):
         new = {name: value for name, value in options.items() if value != _USUAL[name]}
         if not new:
             return self
-        for name in _USUAL.keys() - {"duplicates", "chunk_separator", "bad_runs"}:
+        for name in _USUAL.keys() - {"on_duplicate", "chunk_separator", "on_bad_run"}:
             if name in new and new[name] != self._options.get(name, _USUAL[name]):
-                raise PolicyError(f"{name} is for read_runs, and these runs are read already")
-        return Runs(self._items, **{"bad_runs": self.bad_runs, **self._options, **new})
+                raise PolicyError(f"{name} applies to files and tables; these runs have been read")
+        return Runs(self._items, **{"on_bad_run": self.on_bad_run, **self._options, **new})
 
     def __repr__(self) -> str:
         return f"Runs({counted(len(self), 'run')})"
@@ -225,9 +232,9 @@ def read_runs(
     lower_is_better: bool = False,
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
-    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     chunk_separator: str | None = None,
-    bad_runs: str = "error",
+    on_bad_run: Annotated[str, OneOf(tuple(BAD_RUNS))] = "error",
 ) -> Runs:
     """Read many runs, each on access.
 
@@ -240,14 +247,13 @@ def read_runs(
         What names several files gives them in order of name. A table with a column of systems
         (usual names: `system`, `run`, `model`, `tag`, ...) is a run of each, in order of
         appearance.
-    format, encoding, columns, lower_is_better, separator, numbers, duplicates, chunk_separator
+    format, encoding, columns, lower_is_better, separator, numbers, on_duplicate, chunk_separator
         As for :func:`read_run`. Where files without names of columns stand beside tables, `columns`
         is about the tables; so is `lower_is_better` if `columns` names the score.
     system
-        Column of a table of several systems that names them; `tag` for those of TREC text. It need
-        not be given if it has one of the usual names; `tag` makes systems of the tags of a TREC
-        file that has several.
-    bad_runs
+        Column with the names of systems, in tables with several systems; `tag` splits a TREC file
+        by its run tags. It need not be given if it has one of the usual names.
+    on_bad_run
         How to treat a run that cannot be read: `error` (default), or `skip`, with a warning.
 
     Raises
@@ -269,8 +275,8 @@ def read_runs(
     >>> [run.name for run in read_runs(rows)]
     ['a', 'b']
     """
-    check_choice("duplicates", duplicates, DUPLICATES)
-    check_choice("bad_runs", bad_runs, BAD_RUNS)
+    check_choice("on_duplicate", on_duplicate, DUPLICATES)
+    check_choice("on_bad_run", on_bad_run, BAD_RUNS)
     options: dict[str, Any] = {
         "format": format,
         "encoding": encoding,
@@ -279,21 +285,21 @@ def read_runs(
         "lower_is_better": lower_is_better,
         "separator": separator,
         "numbers": numbers,
-        "duplicates": duplicates,
+        "on_duplicate": on_duplicate,
         "chunk_separator": chunk_separator,
     }
     if isinstance(data, Runs):
-        return data.read_as(bad_runs=bad_runs, **options)
+        return data.read_as(on_bad_run=on_bad_run, **options)
     parts = [*_items(data)]
     if columns is not None:
         options["columns"] = names = called(columns, "run", system)
         names.beside_tables = any(_is_table(part) for _, part in parts)
     items = [item for name, part in parts for item in _systems(name, part, options)]
-    return Runs(items, bad_runs=bad_runs, **options)
+    return Runs(items, on_bad_run=on_bad_run, **options)
 
 
 def _is_table(data: Any) -> bool:
-    """Tell whether a path is one of a table, by its suffix."""
+    """Return True if the suffix of a path is that of a table."""
     return isinstance(data, (str, PathLike)) and Source(fspath(data)).suffix in FORMAT_OF_SUFFIX
 
 
@@ -306,7 +312,7 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
         # It is looked at twice, and can be read once.
         data = Source(path, held=Source(path).read())
     try:
-        of_rows = ("duplicates", "lower_is_better", "numbers", "chunk_separator")
+        of_rows = ("on_duplicate", "lower_is_better", "numbers", "chunk_separator")
         table = systems_table(data, **{k: v for k, v in options.items() if k not in of_rows})
     except InputError:
         if path == "-":
@@ -410,7 +416,7 @@ def _runs_among(files: Sequence[str], *, explicit: bool = False) -> list[str]:
     ]
     if runs and skipped:
         listed = some_of(map(quoted, skipped), 3)
-        warn(f"passed over {listed}, which by its name is no run", stacklevel=3)
+        warn(f"passed over {listed}, which does not look like a run by its name", stacklevel=3)
     return [file for file in files if file in runs]
 
 
@@ -420,7 +426,7 @@ def named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
     for text in _runs_among(texts, explicit=True):
         name, path = named_file(text)
         if name in names:
-            raise InputError(f"two runs are called {quoted(name)}; give each a name of its own")
+            raise InputError(f"two runs have the name {quoted(name)}; name each run")
         if name is not None:
             names.add(name)
         files = list(files_of(path))
@@ -509,13 +515,13 @@ def distinct_names(
     repeated = next((name for name, number in Counter(renamed).items() if number > 1), None)
     if repeated is not None:
         of_name = {stem for stem, name in zip(stems, renamed, strict=True) if name == repeated}
-        advice = "give each file a name of its own: NAME=FILE"
+        advice = "name each file: NAME=FILE"
         if None in of_name:
-            advice = "give each a name of its own: in Python, as in {'bm25': one, 'dense': other}"
-        raise InputError(f"two runs are called {quoted(repeated)}; {advice}")
+            advice = "name each run, as in {'bm25': one, 'dense': other}"
+        raise InputError(f"two runs have the name {quoted(repeated)}; {advice}")
     tag = min(name for name, number in times.items() if number > 1)
     warn(
-        f"several files have the run tag {quoted(tag)}; their systems are called by file name",
+        f"several files have the run tag {quoted(tag)}; systems are named by file name",
         stacklevel=stacklevel,
     )
     return renamed

@@ -41,7 +41,7 @@ _VALUES = {"score": SCORE, "grade": GRADED}
 
 
 def is_listed(inside: Any) -> bool:
-    """Tell whether this is a list of documents, or of documents and their values."""
+    """Return True for a list of documents, or of documents and their values."""
     if not _is_list(inside) or not len(inside):
         return False
     first = inside[0]
@@ -58,12 +58,12 @@ def _is_list(inside: Any) -> bool:
 
 
 def _holds_runs(inside: Any) -> bool:
-    """Tell whether documents are a level deeper than where a run has them."""
+    """Return True if documents are one level deeper than in a run."""
     return isinstance(inside, Mapping) and isinstance(next(iter(inside.values()), None), Mapping)
 
 
 def _is_hit(value: Any) -> bool:
-    """Tell whether this is a document without a topic, such as a search engine returns."""
+    """Return True for a document without a topic, as search engines return it."""
     return isinstance(value, Mapping) and _key(value, TOPIC) is None is not _key(value, DOC)
 
 
@@ -93,7 +93,7 @@ def shape(value: Any, depth: int = 3) -> str:
 
 
 def is_run(data: Any) -> bool:
-    """Tell whether this may be a run by topic, or rows of one."""
+    """Return True if this may be a run by topic, or rows of one."""
     if isinstance(data, Mapping):
         first: Any = next(iter(data.values()), {})
         return _is_list(first) or (isinstance(first, Mapping) and not any(map(_is_list, first)))
@@ -136,7 +136,7 @@ def _documents(
 
 
 def _by_topic(value: str, data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-    """Make columns of what each topic has: {document: value}, or a list of documents."""
+    """Return the columns of a run by topic: {document: value}, or lists of documents."""
     systems = all(isinstance(one, Mapping) for one in data.values())
     if value == "score" and systems and any(map(_holds_runs, data.values())):
         raise InputError("expected one run, got a mapping of systems to runs", source=source)
@@ -259,14 +259,14 @@ class Called:
 
 
 def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | None) -> Called:
-    """Take names of columns for tables of a kind: `{"doc": "product_id", "qrels.doc": "pid"}`."""
+    """Read the names of columns: `{"doc": "product_id", "qrels.doc": "pid"}`."""
     if isinstance(columns, Called):
         return columns
     made = Called(kind)
     if columns is not None and not isinstance(columns, Mapping):
         raise PolicyError(
-            f"columns is {type(columns).__name__}, and not a mapping such as"
-            " {'doc': 'product_id'}"
+            "columns must be a mapping such as {'doc': 'product_id'},"
+            f" got {type(columns).__name__}"
         )
     for asked, name in (columns or {}).items():
         for of, column in _meant(asked):
@@ -275,7 +275,8 @@ def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | 
     if system is not None and kind == "run":
         if made.names.get("tag", system) != system:
             raise PolicyError(
-                f"system {quoted(system)} and columns {quoted(made.names['tag'])} name two columns"
+                f"system and columns must name one column, got {quoted(system)} and"
+                f" {quoted(made.names['tag'])}"
             )
         made.names["tag"] = system
     return made
@@ -303,7 +304,8 @@ def _meant(asked: object) -> list[tuple[str, str]]:
         known = dict.fromkeys(column.name for one in SCHEMAS.values() for column in one.columns)
         listed = ", ".join("system" if name == "tag" else name for name in known)
         raise PolicyError(
-            f"columns {quoted(asked)} is none of {listed}, or one of these after 'run.' or 'qrels.'"
+            f"unknown column {quoted(asked)} in columns; expected one of: {listed} (also after"
+            " 'run.' or 'qrels.')"
         )
     return found
 
@@ -445,7 +447,7 @@ def _converted(given: list[Any], kind: _Kind) -> NDArray[Any] | None:
 
 
 def _all_ids(given: Mapping[Any, Any]) -> bool:
-    """Tell whether all keys are text without blanks, none of it empty, that is valid Unicode."""
+    """Return True if all keys are non-empty, valid Unicode text without blanks."""
     try:
         # This goes through ids that are scattered in memory in half the time of the look at types.
         text = "".join(given)
@@ -487,7 +489,7 @@ def _of_mteb(data: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _is_one(data: Mapping[Any, Any]) -> bool:
-    """Tell whether a mapping is a run itself, of topics to documents."""
+    """Return True if a mapping is itself a run, of topics to documents."""
     inner = next((one for one in data.values() if not _is_empty(one)), None)
     if inner is None:
         return len(data) > 0
@@ -499,7 +501,7 @@ def _is_one(data: Mapping[Any, Any]) -> bool:
 
 
 def is_documents(value: Any) -> bool:
-    """Tell whether this is a list of documents; what is none is seen without looking closely."""
+    """Return True for a list of documents."""
     if isinstance(value, (str, int, float)) or value is None:
         return False
 

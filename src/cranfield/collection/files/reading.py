@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 NO_INTENT = "0"
 """In judgments of NTCIR by intent: documents that are relevant to none."""
 
-_FIRST = "duplicates='first' keeps the first one"
+_FIRST = "on_duplicate='first' keeps the first one"
 
 _COLUMNS = ("class", "stratum", "inclusion")
 """Columns of judgments besides the grade."""
@@ -65,7 +65,7 @@ def read_qrels(
     subtopics: bool | None = None,
     columns: Mapping[str, str] | None = None,
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
-    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     ungraded: Annotated[str, OneOf(tuple(UNGRADED))] = "error",
     grades: Mapping[Any, int] | Sequence[float] | None = None,
 ) -> Qrels:
@@ -79,34 +79,34 @@ def read_qrels(
         library, or an iterable of named tuples, mappings or (topic, document, grade) tuples. Files
         may be packed (gz, bz2, xz, zst).
     format
-        Format of the data; `auto` looks at the suffix. `trec` (topic, iteration, document, grade,
-        separated by any blanks), `csv`, `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades L0, L1
-        and so on; recognised by itself: see :mod:`cranfield.collection.files.layouts`); and
+        Format of the files; `auto` detects it by the suffix. `trec` (topic, iteration, document,
+        grade, separated by any blanks), `csv`, `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades
+        L0, L1 and so on; recognised by itself: see :mod:`cranfield.collection.files.layouts`); and
         judgments of samples, `prels` (topic, document, grade, method, inclusion probability) and
         `xqrels` (topic, iteration, document, stratum, grade; a grade below 0 is in the pool, but
         not sampled).
     encoding
-        Encoding of files of text; `latin-1` reads any bytes.
+        Encoding of text files; `latin-1` decodes any bytes.
     subtopics
-        Whether the iteration column is the subtopic; by default it is if its values are whole
-        numbers (or the column is called subtopic) and some document of a topic is judged for
-        more than one. With other values, such as names of assessors, such a document is judged
-        twice, which is refused.
+        Whether the iteration column (the second of TREC qrels) holds subtopics. By default it does
+        if its values are integers (or the column is called subtopic) and some document of a topic
+        is judged for more than one. With other values, such as names of assessors, such a document
+        is judged twice, which is refused.
     columns
-        What columns of a table are called, where that is none of their usual names:
-        `{"doc": "product_id", "grade": "gain"}`, of `topic`, `doc`, `grade`, `subtopic`, `class`,
-        `stratum` and `inclusion`.
+        Names of the columns of a table, where they are not among the usual names: `{"doc":
+        "product_id", "grade": "gain"}`, of `topic`, `doc`, `grade`, `subtopic`, `class`, `stratum`
+        and `inclusion`.
     separator
-        Separator of columns in text; `auto` (default) decides by line. `tab`; `blank`: any blanks,
-        and further columns of runs are ignored; `auto`: tabs on lines that have as many columns by
-        tabs as the form has, and else blanks. What is in doubt is refused.
-    duplicates
-        Which of a document that is twice in one topic is kept, if any. `error` (default): none;
-        `first`, `last`, `best` (the highest grade). They are counted and told.
+        Column separator of text files; `auto` (default) detects it for each line. `tab`; `blank`:
+        any blanks, and further columns of runs are ignored; `auto`: tabs on lines that have as many
+        columns by tabs as the form has, and else blanks. What is in doubt is refused.
+    on_duplicate
+        How to treat a document that occurs more than once in a topic. `error` (default); or keep
+        the `first`, the `last` or the `best` (the highest grade), with a warning.
     ungraded
-        How to treat rows of judgments without a grade: an `error` (default), or not judged
-        (`drop`). A grade is empty, null, NaN or `NA`, as in a sheet that is half filled in. A line
-        of TREC text without a grade ends after the document. They are counted, with a warning.
+        How to treat judgments without a grade: `error`, or `drop`, for documents that are not
+        judged. A grade is empty, null, NaN or `NA`, as in a sheet that is half filled in. A line of
+        TREC text without a grade ends after the document. They are counted, with a warning.
     grades
         Grades of words or real numbers: `{"Relevant": 2, "Partly": 1, "No": 0}`, or cut points.
         The cut points `[0.5, 0.8]` make 0 of values below 0.5, 1 of values from 0.5 and below 0.8,
@@ -134,7 +134,7 @@ def read_qrels(
     """
     if isinstance(data, Qrels):
         return data
-    check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("ungraded", ungraded, UNGRADED)
     mapped = None
     if grades is not None:
@@ -162,8 +162,8 @@ def read_qrels(
         part = _intents(rows, subtopics)
     else:
         part, iterations = _subtopics(rows, subtopics)
-    if duplicates != "error":
-        kept = rows.without_repeats(duplicates, rows.numbers("grade"), part)
+    if on_duplicate != "error":
+        kept = rows.without_repeats(on_duplicate, rows.numbers("grade"), part)
         rows = rows if kept is None else rows.restricted(kept)
     _warn_of_unjudged(data)
     try:
@@ -183,7 +183,7 @@ def read_qrels(
 def refuse_open(data: Any) -> None:
     """Refuse an open file: it may be looked at twice, and its name says what it is."""
     if isinstance(data, IOBase):
-        raise InputError("this is an open file: give its path, as text or as a Path")
+        raise InputError("expected a path, got an open file")
 
 
 def _warn_of_unjudged(data: Any) -> None:
@@ -196,9 +196,9 @@ def _warn_of_unjudged(data: Any) -> None:
     if empty:
         has = "has" if len(empty) == 1 else "have"
         warn(
-            f"{counted(len(empty), 'topic')} of the judgments {has} none"
-            f" ({some_of(map(quoted, empty), 3)}) and cannot count; a document with grade 0 lets a"
-            " topic count",
+            f"{counted(len(empty), 'topic')} of the judgments {has} no documents"
+            f" ({some_of(map(quoted, empty), 3)}) and {'is' if len(empty) == 1 else 'are'} skipped;"
+            " a document with grade 0 includes a topic",
             stacklevel=3,
         )
 
@@ -215,7 +215,7 @@ def read_run(
     lower_is_better: bool = False,
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
-    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     chunk_separator: str | None = None,
 ) -> Run:
     """Read one run.
@@ -229,7 +229,7 @@ def read_run(
         The system's name; by default the run tag, or the file's name where there is none or where
         there are several.
     format
-        Format of the data; `auto` looks at the suffix. `trec`, `ntcir`, `csv`, `tsv`, `json`,
+        Format of the files; `auto` detects it by the suffix. `trec`, `ntcir`, `csv`, `tsv`, `json`,
         `jsonl`, `parquet`; a TREC run line is topic, Q0, document, rank, score, tag, and `ntcir` is
         the same separated by semicolons.
     encoding
@@ -247,9 +247,10 @@ def read_run(
     separator
         As for :func:`read_qrels`.
     numbers
-        Number in text of three columns (topic, document, number); `auto` decides by file. `ranks`,
-        `scores`, or `auto` (default), which refuses whole numbers that are neither clearly.
-    duplicates
+        Meaning of the third column in text with three columns (topic, document, number); `auto`
+        detects it for each file. `ranks`, `scores`, or `auto` (default), which refuses whole
+        numbers that are neither clearly.
+    on_duplicate
         As for :func:`read_qrels`; the `best` one is that with the best score.
     chunk_separator
         Text such as `#` before which the id of a chunk is that of its document. Each document has
@@ -279,9 +280,9 @@ def read_run(
     """
     if isinstance(data, Run):
         if lower_is_better:
-            raise PolicyError("lower_is_better is for scores that are not read yet, got a Run")
+            raise PolicyError("lower_is_better applies to files and tables, got a Run")
         return _merged(data if name is None else data.renamed(name), chunk_separator)
-    check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("numbers", numbers, NUMBERS)
     usual = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
     if isinstance(data, dict) and usual and not lower_is_better:
@@ -299,14 +300,14 @@ def read_run(
             reason = "expected scores, as lower is better, got ranks only"
             raise InputError(reason, source=rows.origin.name)
         scores = -scores
-    if duplicates != "error" and (kept := rows.without_repeats(duplicates, scores)) is not None:
+    if on_duplicate != "error" and (kept := rows.without_repeats(on_duplicate, scores)) is not None:
         rows, scores = rows.restricted(kept), scores[kept]
         ranks = None if ranks is None else ranks[kept]
         unranked = None if unranked is None else unranked[kept]
     tags, source = rows.tags, rows.origin.name
     listed = some_of(map(quoted, tags), 3)
     if len(tags) > 1 and rows.table is not None:
-        reason = f"holds {len(tags)} systems ({listed}), where one is expected"
+        reason = f"expected one system, got {len(tags)} ({listed})"
         raise InputError(reason, source=source)
     tag = tags[0] if len(tags) == 1 else None
     name = (tag or rows.stem) if name is None else name
@@ -340,7 +341,7 @@ def _merged(run: Run, separator: str | None) -> Run:
 
 
 def _is_without_named_score(rows: _Rows, columns: Mapping[str, str] | Called | None) -> bool:
-    """Tell whether a file lacks the column of scores that tables beside it have by name."""
+    """Return True if a file lacks the score column that tables beside it have."""
     if columns is None or isinstance(columns, Mapping) or rows.table is not None:
         return False
     return columns.beside_tables and "score" in columns.names
@@ -439,14 +440,14 @@ class _Rows:
             raise self.origin.wrong(reason(row), row, topic, self.docs[row])
 
     def without_repeats(
-        self, duplicates: str, values: NDArray[Any], part: str | None = None
+        self, on_duplicate: str, values: NDArray[Any], part: str | None = None
     ) -> Indices | None:
         """Find the rows to keep, of each topic or its parts, and warn of others; None for all."""
         frame = self.frame.select("doc", *([] if part is None else [part]), code=self.codes)
         order = np.arange(frame.height)
-        if duplicates == "last":
+        if on_duplicate == "last":
             order = order[::-1]
-        elif duplicates == "best":
+        elif on_duplicate == "best":
             order = np.argsort(-values.astype(np.float64), kind="stable")
         first = frame[order].select(pl.struct(pl.all()).is_first_distinct()).to_series()
         kept = np.sort(order[first.to_numpy()])
@@ -458,7 +459,7 @@ class _Rows:
         where = f"line {line}, topic" if line else "topic"
         warn(
             f"{self.origin.name}: {counted(dropped.size, 'document')} twice in one topic, of which"
-            f" the {duplicates} one is kept (such as {where}"
+            f" the {on_duplicate} one is kept (such as {where}"
             f" {quoted(self.topics[self.codes[row]])}, document {quoted(self.docs[row])})",
             stacklevel=3,
         )
@@ -513,10 +514,10 @@ def _read(
     check_choice("format", format, FORMATS)
     refuse_open(data)
     if format in OF_QRELS and kind != "qrels":
-        raise PolicyError(f"format {quoted(format)} is one of judgments, not of runs")
+        raise PolicyError(f"format {quoted(format)} is for judgments, not for runs")
     is_path = isinstance(data, (str, PathLike))
     if not is_path and not is_utf8(encoding):
-        raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
+        raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     names = None
     if columns is not None or system is not None:
         from cranfield.collection.files.named_columns import called

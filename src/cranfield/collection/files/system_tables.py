@@ -28,7 +28,7 @@ from cranfield.collection.files.named_columns import (
     shape,
 )
 from cranfield.collection.files.nested_json import NO_DOCUMENT
-from cranfield.collection.pairs import tell_ungraded
+from cranfield.collection.pairs import tell_pairs, tell_ungraded
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import (
     Columns,
@@ -78,7 +78,7 @@ class SystemTable:
     empty: tuple[str, ...] = ()
 
     def systems(self) -> list[tuple[str, SystemTable]]:
-        """Take the rows of each system by themselves, in order of appearance."""
+        """Split the rows by system, in order of appearance."""
         rows = pl.DataFrame({"name": self.table.frame["tag"]}).with_row_index("row")
         of_each = rows.group_by("name", maintain_order=True).agg("row")
         return [(name, self._rows(np.array(rows))) for name, rows in of_each.iter_rows()]
@@ -87,7 +87,7 @@ class SystemTable:
         return replace(self, table=self.table.gather(rows), rows=rows)
 
     def _few_valued(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
-        """Go through the columns of few values that are not read, with their values."""
+        """Yield the unread columns of few values, with these values."""
         for name, cells in islice(self.others.items(), _LOOKED_AT):
             column = _text(cells())
             column = column if self.rows is None else column[self.rows]
@@ -125,7 +125,7 @@ class SystemTable:
 
 
 def _text(cells: Cells) -> pl.Series:
-    """Make text of a column, of any values."""
+    """Convert a column of any values to text."""
     if isinstance(cells, pl.Series):
         if cells.dtype == pl.String:
             return cells
@@ -163,12 +163,20 @@ def read_system_table(
     if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
         names["tag"] = system
     schema = replace(schema_for(of, columns.names, names), numbered=numbered)
-    places = _places(columns, schema, names, kind)
+    ids_only = kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS
+    if ids_only and grades is None:
+        tell_pairs(columns.source)
+        without = tuple(one for one in schema.columns if one.name != "grade")
+        places = _places(columns, replace(schema, columns=without), names, kind)
+    else:
+        places = _places(columns, schema, names, kind)
     # Of columns that may name systems more is said below, or in errors.
     like = [k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)]
     columns.tell_unused(schema, [*places.values(), *like])
     cells = {name: columns.cells(k) for name, k in places.items()}
     _refuse_nested(cells, columns.source, kind)
+    if kind == "qrels" and "grade" not in cells:
+        cells["grade"] = [1] * len(cells["doc"])
     if "tag" in cells:
         cells["tag"] = _names_of(cells["tag"])
     others = {
@@ -202,7 +210,7 @@ def _filled(
     table = fitted(cells, schema, columns.source, lines)
     unnamed = table.frame["tag"].is_null() if "tag" in cells else pl.Series([True])
     if not unnamed.all():
-        table.refuse(unnamed, lambda _: "has no system, and others have")
+        table.refuse(unnamed, lambda _: "has no system, but other rows have one")
     if "rank" in schema.required:
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))
@@ -225,7 +233,7 @@ def _graded(made: SystemTable, ungraded: str, grades: GradeMap | None) -> System
         return made
     if ungraded == "error":
         row = int(empty.arg_true()[0])
-        reason = "has no grade; ungraded='drop' takes the document for not judged"
+        reason = "has no grade; ungraded='drop' treats the document as unjudged"
         raise table.wrong(row, reason, table.frame["topic"][row])
     tell_ungraded(table.source, int(empty.sum()), len(empty))
     return made._rows((~empty).arg_true().to_numpy())
@@ -235,12 +243,6 @@ def _places(
     columns: Columns, schema: Schema, names: Mapping[str, str], kind: str
 ) -> dict[str, int]:
     """Find the columns, or say what a table lacks that is no run and no judgments."""
-    if kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS:
-        raise InputError(
-            "expected a grade for each document, got topics and documents only; add a column grade"
-            " with 1 for each relevant document",
-            source=columns.source,
-        )
     try:
         return schema.places(columns.names, columns.source, names)
     except InputError as error:
@@ -270,7 +272,7 @@ def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None
 
 
 def _names_of(cells: Cells) -> Cells:
-    """Make names of systems of any values, such as dates."""
+    """Convert any values, such as dates, to names of systems."""
     names = TAG.column("tag", cells)[0]
     texts = _text(cells) if names.null_count() else names
     return texts if texts.null_count() < names.null_count() else cells
@@ -294,7 +296,7 @@ def _system_column(columns: Columns) -> str | None:
             names = [str(columns.names[k]) for k in several]
             raise InputError(
                 f"has {len(names)} columns that may name the system"
-                f" ({', '.join(map(quoted, names))}); system={names[0]!r} says which",
+                f" ({', '.join(map(quoted, names))}); set system={names[0]!r}",
                 source=columns.source,
             )
     return str(columns.names[first])
@@ -319,9 +321,9 @@ def records(name: str, kind: str) -> Iterable[Any]:
         if kind == "run" and dataset.has_scoreddocs():
             return list(dataset.scoreddocs_iter())
     except KeyError:
-        raise InputError("ir_datasets knows no data set of that id", source=name) from None
+        raise InputError("unknown data set of ir_datasets", source=name) from None
     except (OSError, RuntimeError) as error:
         # Most often there is no network, or a licence has to be accepted first.
         reason = (str(error).splitlines() or ["for an unknown reason"])[0]
-        raise InputError(f"ir_datasets cannot give it: {reason}", source=name) from error
+        raise InputError(f"ir_datasets failed: {reason}", source=name) from error
     raise InputError(f"has no {kind}", source=name)

@@ -90,7 +90,7 @@ def write_run(
     if form == "auto":
         form = FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "trec")
     if metadata and form != "trec":
-        raise PolicyError(f"metadata stand in a header of TREC text, and {form} has none")
+        raise PolicyError(f"metadata require the format trec, got {form}")
     run = run if isinstance(run, Run) else read_run(run)
     order = order_of(run, "trec")
     rows = order.rows
@@ -136,7 +136,7 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
     >>> rows = [{"topic": "q", "doc": "d", "grade": 1, "stratum": "a", "inclusion": 0.5}]
     >>> cf.write_qrels(cf.read_qrels(rows), "sample.txt")
     Traceback (most recent call last):
-    cranfield.CranfieldError: no format of lines holds stratum and inclusion; csv, tsv, json, ... do
+    cranfield.CranfieldError: no format of lines has both stratum and inclusion; use one of: ...
     """
     check_choice("format", format, ("auto", *_LINES, *WRITERS))
     frame = (qrels if isinstance(qrels, Qrels) else read_qrels(qrels)).to_polars()
@@ -149,10 +149,10 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
     layout = _LINES[form]
     if lost := [name for name in frame.columns if name not in layout.read]:
         raise CranfieldError(
-            f"{form} holds no column {quoted(lost[0])} of judgments; {', '.join(WRITERS)} do"
+            f"{form} has no column {quoted(lost[0])}; use one of: {', '.join(WRITERS)}"
         )
     if lacks := [name for name in layout.read if name not in (*frame.columns, "subtopic")]:
-        raise CranfieldError(f"the judgments have no column {quoted(lacks[0])}, which {form} holds")
+        raise CranfieldError(f"{form} requires a column {quoted(lacks[0])} of the judgments")
     # What judgments know nothing of: the iteration, or how the sample was drawn.
     known = {name: name if name in frame.columns else pl.lit("0") for name in layout.columns}
     write_lines(frame.select(**known), path)
@@ -163,7 +163,8 @@ def _lines_for(columns: Sequence[str]) -> str:
     of_samples = [form for form in OF_SAMPLES if OF_SAMPLES[form] in columns]
     if len(of_samples) > 1:
         raise CranfieldError(
-            f"no format of lines holds {' and '.join(OF_SAMPLES.values())}; {', '.join(WRITERS)} do"
+            f"no format of lines has both {' and '.join(OF_SAMPLES.values())}; use one of:"
+            f" {', '.join(WRITERS)}"
         )
     return of_samples[0] if of_samples else "trec"
 
@@ -179,7 +180,7 @@ def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes =
     for column in table.select(pl.col(pl.String)):
         bad = column.filter(column.str.contains(r"[ \t\v\f\r\n]") | (column == ""))
         if bad.len():
-            raise CranfieldError(f"{column.name} {quoted(bad[0])} is empty or holds a blank")
+            raise CranfieldError(f"{column.name} {quoted(bad[0])} is empty or contains a blank")
     for start, what in (("#", "a comment"), ("\ufeff", "the mark of UTF-8 text")):
         if table["topic"].str.starts_with(start).any():
             raise CranfieldError(f"a topic that begins like {what} would not be read back")

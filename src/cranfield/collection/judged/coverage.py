@@ -171,7 +171,7 @@ class Scorer(Protocol):
 
 
 def what_of(judged: object) -> str:
-    """Say what something is that was to be scored."""
+    """Describe the input of an evaluation, for messages."""
     return judged.what if isinstance(judged, Scorable) else type(judged).__name__
 
 

@@ -17,14 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import InputError, PolicyError, check_whole, kept_warnings, quoted, warn
+from cranfield.base.errors import (
+    InputError,
+    PolicyError,
+    check_whole,
+    collected_warnings,
+    quoted,
+    warn,
+)
 from cranfield.base.parallel import (
     MOST_JOBS,
     at_most,
     computed,
+    has_joblib_backend,
     pool_of,
     processors,
-    surrounded,
 )
 from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
@@ -317,7 +324,7 @@ def judge_each(
 ) -> tuple[list[str], list[tuple[JudgedRun, Found]]]:
     """Read and judge each run, a few at a time; with the names of the systems, in order."""
     if not len(runs):
-        raise InputError("no runs were given")
+        raise InputError("expected at least one run, got none")
     if len(runs) > 1:
         # What all threads share is made before they start.
         for one in judgments:
@@ -339,7 +346,7 @@ def of_each(
     """Call a function with each run, by default in threads here; results come in order."""
     if jobs is not None:
         check_whole("jobs", jobs, 1, MOST_JOBS)
-    here = backend in {"serial", "threading"} if backend else not surrounded()
+    here = backend in {"serial", "threading"} if backend else not has_joblib_backend()
     if here:
         outcomes = _in_threads(runs, of_run, 1 if backend == "serial" else jobs)
     else:
@@ -364,7 +371,7 @@ class _Outcome(Generic[Found]):
 
     @classmethod
     def of(cls, function: Callable[[], Found]) -> _Outcome[Found]:
-        with kept_warnings() as told:
+        with collected_warnings() as told:
             try:
                 return cls(function(), None, tuple(told))
             except Exception as error:

@@ -259,7 +259,7 @@ class JudgedRuns(Scorable):
         intents = self.annotations.intents
         if intents is None:
             raise MeasureError(
-                f"{name} needs judgments by subtopic, and the judgments have none;"
+                f"{name} requires judgments by subtopic;"
                 " subtopics=True reads the iteration column of judgments as the subtopic"
             )
         return self.view(("intents", rel), lambda: intents.relevant(rel, self.judgments.topic))
@@ -267,21 +267,19 @@ class JudgedRuns(Scorable):
     def lengths(self, name: str) -> Rows:
         """Return the lengths of retrieved documents; `name` is the measure that needs them."""
         if self.annotations.lengths is None:
-            raise MeasureError(
-                f"{name} needs the lengths of documents, and none are given: lengths=..."
-            )
+            raise MeasureError(f"{name} requires document lengths: lengths=...")
         return self.annotations.lengths
 
     def groups(self, name: str) -> Groups:
         """Return the groups of documents; `name` is the measure that needs them."""
         if self.annotations.groups is None:
-            raise MeasureError(f"{name} needs groups of documents, and none are given: groups=...")
+            raise MeasureError(f"{name} requires document groups: groups=...")
         return self.annotations.groups
 
     def queries(self, name: str) -> Rows:
         """Return the query of each retrieved document; `name` is the measure that needs it."""
         if self.annotations.queries is None:
-            raise MeasureError(f"{name} needs sessions of queries, and these runs are none")
+            raise MeasureError(f"{name} requires sessions of queries, got runs")
         return self.annotations.queries
 
     def clicks(self, name: str) -> Clicks:
@@ -295,7 +293,7 @@ class JudgedRuns(Scorable):
         if aspect not in self.annotations.aspects:
             have = ", ".join(quoted(one) for one in self.annotations.aspects) or "none"
             raise MeasureError(
-                f"{name} needs judgments on the aspect {quoted(aspect)}; those given: {have}"
+                f"{name} requires judgments on the aspect {quoted(aspect)}, got: {have}"
             )
         return self.annotations.aspects[aspect]
 
@@ -304,7 +302,7 @@ class JudgedRuns(Scorable):
         if column not in self.judgments.columns:
             have = ", ".join(self.judgments.columns) or "none"
             raise MeasureError(
-                f"{name} needs a column {quoted(column)} of the judgments; those given: {have}"
+                f"{name} requires a column {quoted(column)} of the judgments, got: {have}"
             )
         return self.judgments.columns[column]
 
@@ -328,7 +326,7 @@ class JudgedRuns(Scorable):
 
 
 def _moved(rows: Rows, judged: Rows) -> Rows:
-    """Take over the ranks that documents have among the judged ones."""
+    """Move rows to the ranks that documents have among the judged ones."""
     # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
     wanted, given = (one.cell << 32 | one.rank for one in (rows, judged))
     at = np.searchsorted(given, wanted)

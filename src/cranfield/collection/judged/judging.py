@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import CranfieldError, InputError, kept_warnings, quoted, warn
+from cranfield.base.errors import CranfieldError, InputError, collected_warnings, quoted, warn
 from cranfield.base.kinds import OneOf, Whole
 from cranfield.base.parallel import BACKENDS, check_fork
 from cranfield.base.text import some_of
@@ -58,8 +58,8 @@ def read_both(
     subtopics: bool | None = None,
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
-    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
-    bad_runs: str = "error",
+    on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    on_bad_run: str = "error",
     grades: Mapping[Any, int] | Sequence[float] | None = None,
 ) -> tuple[Runs, Qrels]:
     """Read judgments, and prepare runs to be read, with names of columns for both."""
@@ -71,14 +71,16 @@ def read_both(
 
         of_qrels, of_runs = shared(columns, system)
     judgments = read_qrels(
-        qrels, subtopics=subtopics, columns=of_qrels, duplicates=duplicates, grades=grades
+        qrels, subtopics=subtopics, columns=of_qrels, on_duplicate=on_duplicate, grades=grades
     )
     if _types(runs) == {int} and _types(qrels) == {float}:
         warn(f"runs with integer scores and judgments with float grades may be swapped; {ORDER}")
     if columns is not None:
         # Columns that the judgments did not have must be in the runs.
         of_runs.loose &= of_qrels.met
-    many = read_runs(runs, system=system, columns=of_runs, bad_runs=bad_runs, duplicates=duplicates)
+    many = read_runs(
+        runs, system=system, columns=of_runs, on_bad_run=on_bad_run, on_duplicate=on_duplicate
+    )
     return many, judgments
 
 
@@ -153,7 +155,7 @@ def can_be_read(
     of_runs: Any
     try:
         of_qrels, of_runs = shared(columns, system)
-        with kept_warnings():
+        with collected_warnings():
             if kind == "qrels":
                 return bool(read_qrels(data, columns=of_qrels, **options))
             many = read_runs(data, system=system, columns=of_runs, **options)
@@ -181,8 +183,8 @@ def judge(
     aspects: Mapping[str, Any] | None = None,
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
-    duplicates: str = "error",
-    bad_runs: str = "error",
+    on_duplicate: str = "error",
+    on_bad_run: str = "error",
     grades: Mapping[Any, int] | Sequence[float] | None = None,
     jobs: Annotated[int | None, Whole(1)] = None,
     backend: Annotated[str | None, OneOf(BACKENDS)] = None,
@@ -193,21 +195,22 @@ def judge(
     Parameters
     ----------
     runs
-        Whatever :func:`read_runs` takes. Runs are read one at a time and not kept.
+        In any form that :func:`read_runs` reads. Runs are read one at a time and not kept.
     qrels
-        Whatever :func:`read_qrels` takes.
+        In any form that :func:`read_qrels` reads.
     ties
         Order of documents with equal scores. `trec` (default): by their ids, descending; also
         `trec_eval-9`, `id-ascending`, `input`, `rank`, `file`.
     topics
-        Which topics count. `qrels` (default): all judged ones; `intersection`: those that are
-        judged and that the system has; `run`: all that the system has.
+        Topics to evaluate. `qrels` (default): all judged topics; `intersection`: judged topics of
+        the run; `run`: all topics of the run.
     unjudged
         How to treat unjudged documents. `nonrelevant` (default), or `condensed`: they are removed.
     negative
-        What a grade below 0 means. `judged` (default): not relevant; `unjudged`: pooled only.
+        How to treat negative grades. `judged` (default): not relevant; `unjudged`: pooled, but not
+        judged.
     depth
-        Ranks kept of each ranking. By default all.
+        Number of top documents to keep from each ranking. By default all.
     max_grade
         Highest grade of the scale, for measures whose score depends on it, such as ERR; by default
         the highest grade that occurs. A `max_grade` written with a measure wins.
@@ -219,40 +222,41 @@ def judge(
         `self` removes the document whose id is that of the topic, as BEIR and MTEB do. A file has
         topic and document; in memory also `{topic: [document, ...]}`. Judgments are unchanged.
     compat
-        Policies and roundings of another program. `trec_eval`, `trec_eval-9`, `trec_eval-10`,
-        `ndeval`, `gdeval`, `ntcireval`, `cwl`.
+        Program whose policies and rounding to reproduce: `trec_eval`, `trec_eval-9`,
+        `trec_eval-10`, `ndeval`, `gdeval`, `ntcireval`, `cwl`.
     lengths
-        File of the lengths of documents: document, length. See :func:`read_lengths`; measures of
-        time and text read use it.
+        File with the lengths of documents, for measures of time and of text read: document, length.
+        See :func:`read_lengths`.
     groups
-        File of groups of documents: document, group[, weight]. See :func:`read_groups`; measures of
-        fairness use it.
+        File with the groups of documents, for measures of fairness: document, group[, weight]. See
+        :func:`read_groups`.
     intents
-        File of intents: topic, intent, probability[, inf or nav]. See :func:`read_intents`;
-        measures of diversity use it. Without, the intents of a topic are equally likely.
+        File with the probabilities of intents, for measures of diversity: topic, intent,
+        probability[, inf or nav]. See :func:`read_intents`. Without it, the intents of a topic are
+        equally likely.
     aspects
         Judgments on other aspects than relevance, by the aspect's name.
-    system, bad_runs
+    system, on_bad_run
         As for :func:`read_runs`.
     columns
         As for :func:`read_runs` and :func:`read_qrels`; what is the topic or the document may be
         called so in the runs or in the judgments, and `{"run.doc": ..., "qrels.doc": ...}` says in
         which.
-    duplicates
+    on_duplicate
         As for :func:`read_runs` and :func:`read_qrels`.
     grades
         As for :func:`read_qrels`.
     jobs
-        Number of workers; it changes no result. In threads by default twice the number of
+        Number of workers (results do not depend on it). In threads by default twice the number of
         processors, 8 at the most, and fewer when the files are so large that memory would suffer.
         Of other backends, the number of workers: by default that of processors; a cluster has its
         own.
     backend
-        Where runs are judged: in `threading` by default, `serial`, or by workers who read the files
-        that they reach themselves, and send back judged rows: `loky` (processes), `dask`, `ray`, or
-        any other backend of joblib; also what surrounds the call as `joblib.parallel_config`.
-        `dask` takes the current client, the scheduler at `DASK_SCHEDULER_ADDRESS`, or a cluster of
-        this machine. The result is the same. A killed worker's task is repeated.
+        Joblib backend that judges the runs: `threading` (default), `serial`, or workers that read
+        the files themselves and return judged rows: `loky` (processes), `dask`, `ray`, or any other
+        backend of joblib; a surrounding `joblib.parallel_config` is used, too. `dask` takes the
+        current client, the scheduler at `DASK_SCHEDULER_ADDRESS`, or a cluster of this machine. The
+        result is the same. A killed worker's task is repeated.
     progress
         Called after each run with the number done and the number in all.
 
@@ -292,13 +296,13 @@ def judge(
         topics_with_grade=topics_with_grade,
     )
     check_fork()
-    reading: dict[str, Any] = {"system": system, "columns": columns, "duplicates": duplicates}
+    reading: dict[str, Any] = {"system": system, "columns": columns, "on_duplicate": on_duplicate}
     with telling_order(runs, qrels, **reading):
         many, by_subtopic = read_both(
             runs,
             qrels,
             subtopics=True if intents is not None else None,
-            bad_runs=bad_runs,
+            on_bad_run=on_bad_run,
             grades=grades,
             **reading,
         )

@@ -103,7 +103,7 @@ class Order:
         return np.stack([rows, first_ranks, sizes])[:, mixed]
 
     def _groups(self, places: Indices) -> tuple[Indices, Indices]:
-        """Where the group of equal documents begins that each place is in, and its size."""
+        """Return the start and size of the group of tied documents of each place."""
         lasts = np.flatnonzero(~self._equal)
         group = np.searchsorted(lasts, places)
         firsts = np.where(group > 0, lasts[group - 1] + 1, 0)

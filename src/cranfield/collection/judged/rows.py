@@ -230,7 +230,7 @@ class Rows:
 
 
 def _kept(array: _Array) -> _Array:
-    """Make an array read-only, since it is cached."""
+    """Return the array as read-only, since it is cached."""
     array.flags.writeable = False
     return array
 

@@ -79,7 +79,7 @@ def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
     else:
         if values is None or isinstance(values, dict):
             twice = (
-                f"line {first_line + above}: {quoted(key)} is twice in one mapping;"
+                f"line {first_line + above}: {quoted(key)} occurs twice in one mapping;"
                 " the last one counts"
                 for key, above in loader.repeated
             )
@@ -247,7 +247,7 @@ def _paths(lines: str) -> Iterator[str]:
 KINDS = (
     dict.fromkeys(_paths(_TEXT), "text")
     | dict.fromkeys(_paths(_TRUTH), "yes or no")
-    | dict.fromkeys(_paths(_WHOLE), "a whole number")
+    | dict.fromkeys(_paths(_WHOLE), "an integer")
     | dict.fromkeys(PARTS, "a table")
 )
 """Kind of value by path; any is allowed where none is stated."""
@@ -258,7 +258,7 @@ def typed(path: str, value: Any) -> Any:
     kind = KINDS.get(path)
     if kind == "yes or no" and isinstance(value, str):
         return TRUTHS.get(value.lower(), value)
-    if kind == "a whole number" and isinstance(value, str):
+    if kind == "an integer" and isinstance(value, str):
         return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else value
     return value
 
@@ -272,14 +272,14 @@ def misfit(path: str, value: Any) -> str | None:
     types: dict[str, type | tuple[type, ...]] = {
         "text": (str, int, float),
         "yes or no": bool,
-        "a whole number": int,
+        "an integer": int,
         "a table": dict,
     }
     wrong_truth = isinstance(converted, bool) and kind != "yes or no"
     if isinstance(converted, types[kind]) and not wrong_truth:
         return None
     names: dict[type, str] = {list: "a list", dict: "a table", bool: str(converted).lower()}
-    return f"is {names.get(type(converted)) or quoted(converted)} where {kind} is wanted"
+    return f"must be {kind}, got {names.get(type(converted)) or quoted(converted)}"
 
 
 PLACEHOLDERS = ("ENTER_VALUE_HERE",)
@@ -378,7 +378,7 @@ class Metadata:
         ...     print(problem)
         tag is missing
         actor.name is still 'ENTER_VALUE_HERE'
-        actor.team is a list where text is wanted
+        actor.team must be text, got a list
         """
         check_several("required", required)
         check_several("placeholders", placeholders)

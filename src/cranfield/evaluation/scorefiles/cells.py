@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cranfield.base.errors import InputError, MeasureError, quoted, told_again, warn
+from cranfield.base.errors import InputError, MeasureError, converted_error, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
@@ -48,7 +48,7 @@ def numeric(cell: Any) -> bool:
 
 
 def decimal_comma(cell: Any) -> bool:
-    """Tell whether a cell holds a number with a comma where English has a point."""
+    """Return True if a cell is a number with a decimal comma."""
     return isinstance(cell, str) and bool(_DECIMAL_COMMA.fullmatch(cell.strip()))
 
 
@@ -60,7 +60,7 @@ def naming(source: str) -> Iterator[None]:
     except InputError as error:
         if error.source:
             raise
-        raise told_again(error, InputError, source) from error
+        raise converted_error(error, InputError, source) from error
 
 
 def score_in(cell: Any, line: int | None = None, topic: str | None = None) -> float:
@@ -70,7 +70,7 @@ def score_in(cell: Any, line: int | None = None, topic: str | None = None) -> fl
         return math.nan
     if score is None:
         comma = decimal_comma(cell)
-        reason = "has a comma where a point is wanted" if comma else "is not a finite number"
+        reason = "has a decimal comma; use a decimal point" if comma else "is not a finite number"
         raise InputError(f"score {quoted(cell)} {reason}", line=line, topic=topic)
     return score
 
@@ -84,7 +84,7 @@ def label_in(cell: Any, what: str, line: int | None = None) -> str:
 
 
 def roles(names: Sequence[str], source: str) -> dict[str, int]:
-    """Find the column of each role; those that are not there are left out."""
+    """Find the column of each role; missing ones are omitted."""
     places = SCORES.places(names, source)
     # These words are too common to count beside a proper name, and the letter may be a system.
     loose = [k for k, name in enumerate(names) if spelt(name) == "name"]
@@ -142,7 +142,7 @@ def like_a_measure(name: str) -> bool:
 
 
 def are_measures(names: Iterable[str], requested: Sequence[str] = (), what: str = "") -> bool:
-    """Tell whether names are those of measures rather than of systems or topics.
+    """Return True if names are measures rather than systems or topics.
 
     They are if one of them is requested, or if most of them are usual names of measures or have a
     cutoff. If only some are, an `InputError` says so where it is known `what` they are the names
@@ -183,15 +183,15 @@ def chosen(kinds: Sequence[str], measure: str | None) -> str:
         return kinds[0]
     some = some_of(kinds, 10)
     if measure is None:
-        raise InputError(f"name the measure: there are {some} (measure={kinds[0]!r} takes one)")
+        raise InputError(f"several measures: {some}; choose one, as in measure={kinds[0]!r}")
     if measure in kinds:
         return measure
     same = [kind for kind in kinds if same_measure(kind, measure)]
     same = same or [kind for kind in kinds if kind.casefold() == measure.casefold()]
     if len(same) > 1:
-        raise InputError(f"{quoted(measure)} is there under several names: {', '.join(same)}")
+        raise InputError(f"measure {quoted(measure)} occurs under several names: {', '.join(same)}")
     if not same:
-        raise InputError(f"there is no {quoted(measure)}: there are {some}")
+        raise InputError(f"unknown measure {quoted(measure)}; expected one of: {some}")
     return same[0]
 
 
@@ -203,7 +203,7 @@ AGGREGATE = "all"
 
 @dataclass(frozen=True)
 class ScoreSource:
-    """Where scores are read from.
+    """Source of scores.
 
     name: name to show in messages.
     stem: the system, where nothing names it.
@@ -266,7 +266,7 @@ def part_of(
     summaries = {topic for topic in topics - {AGGREGATE} if spelt(topic) in SUMMARIES}
     if summaries and summaries != topics:
         listed = some_of(map(quoted, sorted(summaries)), 5)
-        warn(f"rows that sum up topics are left out: {listed}")
+        warn(f"rows of summaries over topics are skipped: {listed}")
     kept = [one for one in given if one.topic != AGGREGATE and one.topic not in summaries]
     if not kept:
         raise InputError(
@@ -333,21 +333,19 @@ def _check_alike(
     for part, kind in zip(parts[1:], kinds[1:], strict=True):
         if part.by_shard != parts[0].by_shard:
             one, other = (part, parts[0]) if part.by_shard else (parts[0], part)
-            raise InputError(f"has shards, and {other.source} has none", source=one.source)
+            raise InputError(f"has shards, but {other.source} has none", source=one.source)
         first = kinds[0]
         if measure is not None or kind == first:
             continue
         if kind is None or first is None:
             named, other, it = (parts[0], part, first) if kind is None else (part, parts[0], kind)
             raise InputError(
-                f"has scores of {it}, and {other.source} does not say which measure it has;"
-                " name the measure",
+                f"has scores of {it}, but {other.source} does not name its measure; pass measure=",
                 source=named.source,
             )
         if not same_measure(kind, first):
             raise InputError(
-                f"has scores of {kind}, and {parts[0].source} of {first}:"
-                " files side by side are of one measure",
+                f"expected scores of {first}, as in {parts[0].source}, got {kind}",
                 source=part.source,
             )
 
@@ -358,7 +356,7 @@ def _check_systems(parts: Sequence[ScorePart]) -> None:
         for system in dict.fromkeys(entry.system for entry in part.entries):
             if system in home:
                 raise InputError(
-                    f"two systems are called {quoted(system)}, the other in {home[system].source}",
+                    f"duplicate system {quoted(system)}, also in {home[system].source}",
                     source=part.source,
                 )
             home[system] = part

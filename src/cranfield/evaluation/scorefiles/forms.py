@@ -63,7 +63,7 @@ def cells_of(line: str) -> list[str]:
 
 
 def looks_like_lines(head: str) -> bool:
-    """Tell whether this is a line with a score, rather than the head of a table."""
+    """Return True if this is a line with a score, rather than the header of a table."""
     cells = cells_of(head)
     if not 2 <= len(cells) <= 4 or not cells[0] or SCORES.column_of(cells[0]) == "topic":
         return False
@@ -84,8 +84,8 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
     for cells, line in rows:
         if len(cells) != wanted:
             raise InputError(
-                f"{len(cells)} columns, not {wanted}: measure, topic and value, as trec_eval -q"
-                " or ir_measures --by_query print them",
+                f"expected {wanted} columns (measure, topic and value, as trec_eval"
+                f" -q or ir_measures --by_query print them), got {len(cells)}",
                 line=line,
             )
     if wide:
@@ -125,8 +125,8 @@ def _order(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
         if first != second:
             return (0, 1) if first else (1, 0)
     raise InputError(
-        f"it is not clear which column has the measures: {quoted(columns[0][0])} or"
-        f" {quoted(columns[1][0])}? Name the measure to take, or give a table with a head"
+        f"the column of measures is ambiguous: {quoted(columns[0][0])} or"
+        f" {quoted(columns[1][0])}; pass measure=, or a table with a header"
     )
 
 
@@ -152,8 +152,8 @@ def _with_systems(
         if not pending and not any(own for _, own in runs):
             return
         raise InputError(
-            "it is not clear which lines are of which run; give a file a run, or a table"
-            " (cranfield evaluate --by-topic --format csv)"
+            "the run of each line is ambiguous; pass one file for each run, or a"
+            " table (cranfield evaluate --by-topic --format csv)"
         )
     for system, own in runs:
         yield from ((row, system) for row in own)
@@ -221,15 +221,16 @@ def from_table(table: ScoreTable) -> ScorePart:
     numbers = [name for k in others if is_number(name := table.names[k])]
     if any(not one.strip("+-").isdigit() for one in numbers) or (numbers and "system" in place):
         raise InputError(
-            f"expected names of columns in the first line, got numbers ({some_of(numbers, 3)});"
-            " write a line of names above the scores, and topics in rows"
+            "expected names of columns in the first line, got numbers"
+            f" ({some_of(numbers, 3)}); add a header line, and put topics in rows"
         )
     topics = topics or [str(k) for k in range(1, len(table.column(0)) + 1)]
     if "system" not in place and "score" in place:
         if others and "topic" in place:
             raise InputError(
-                f"has scores in {quoted(table.names[place['score']])}, but no column of systems;"
-                f" what is {quoted(table.names[others[0]])}?"
+                f"has scores in {quoted(table.names[place['score']])}, but no column"
+                f" of systems; the role of column {quoted(table.names[others[0]])} is"
+                " unknown"
             )
         if "topic" not in place:
             others = sorted([*others, place.pop("score")])
@@ -252,12 +253,12 @@ def _with_names(table: ScoreTable, others: list[int], *, topic_is_first: bool) -
         if not NO_NAME.fullmatch(spelt(table.names[k])) or (topic_is_first and k == 0):
             kept.append(k)
         elif not all(map(no_score, cells)) and not _all_different(cells):
-            raise InputError(f"column {k + 1} has no name, so it is no system")
+            raise InputError(f"column {k + 1} has no name")
     return kept
 
 
 def _all_different(cells: Sequence[Any]) -> bool:
-    """Tell whether there are whole numbers, none of them twice."""
+    """Return True if the values are distinct integers."""
     if not all(numeric(cell) and float(cell).is_integer() for cell in cells):
         return False
     return len({int(float(cell)) for cell in cells}) == len(cells)
@@ -289,8 +290,8 @@ def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) 
     named = [role for role in ("system", "measure", "shard") if role in place]
     if named and not (others and others[0] == 0 and not table.names[0]):
         raise InputError(
-            f"has a column of {named[0]}s, {quoted(table.names[place[named[0]]])}, but none of"
-            " topics; values over all topics cannot be compared: a row is a topic, as in write_csv"
+            f"has a column of {named[0]}s, {quoted(table.names[place[named[0]]])},"
+            " but no column of topics; scores by topic are required, as in write_csv"
             " of Scores or in cranfield evaluate --by-topic"
         )
     if not others or others[0] != 0:
@@ -310,14 +311,15 @@ def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) 
         return table.labels(0, "topic")
     if numbers < len(given):
         raise InputError(
-            f"the first column, {quoted(name)}, has numbers and text; call it topic if it names"
-            " the topics"
+            f"the first column, {quoted(name)}, has numbers and text; rename it to"
+            " topic if it has the topics"
         )
     # Numbers of topics would pass as scores of one more system.
     if len(cells) > 1 and _all_different(cells) and {float(cell) for cell in cells} != {0, 1}:
         raise InputError(
-            f"the first column, {quoted(name)}, has another whole number in each row; call it"
-            " topic if these are topics, or put a column topic before it if they are scores"
+            f"the first column, {quoted(name)}, has a different integer in each row;"
+            " rename it to topic if these are topics, or add a column topic if they"
+            " are scores"
         )
     return None
 
@@ -337,7 +339,10 @@ def _warn_of_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
     ]
     if doubtful:
         listed = some_of(doubtful, 5)
-        warn(f"{table.source.name}: columns read as systems: {listed}; remove those of no system")
+        warn(
+            f"{table.source.name}: columns read as systems: {listed}; remove them if they"
+            " are not systems"
+        )
 
 
 def _fractions(table: ScoreTable, k: int) -> bool:
@@ -364,7 +369,7 @@ def _entries(
     named = [name for name in table.names if name]
     if len(set(named)) < len(named):
         twice = next(name for name in named if named.count(name) > 1)
-        raise InputError(f"two columns are called {quoted(twice)}")
+        raise InputError(f"duplicate column {quoted(twice)}")
     # A column a measure is one run's table.
     by_measure = not by_score and "measure" not in place and (long or _are_measures(table, names))
     if not (long or by_measure):
@@ -396,11 +401,11 @@ def from_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
     if isinstance(parsed, list) and any(isinstance(row, Mapping) for row in parsed):
         columns = columns_of_records(parsed, SCORES, source.name)
         return from_table(ScoreTable(source, columns))
-    raise InputError("holds neither an object nor an array of objects")
+    raise InputError("expected an object or an array of objects")
 
 
 def _holds_systems(data: Any) -> bool:
-    """Tell whether this is a whole object of scores on one line, rather than a row."""
+    """Return True if this is a complete object of scores on one line, rather than a row."""
     return isinstance(data, Mapping) and any(isinstance(v, (Mapping, list)) for v in data.values())
 
 
@@ -412,7 +417,7 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     table by columns.
     """
     if not data:
-        raise InputError("is empty: there are no systems")
+        raise InputError("expected at least one system, got none")
     if _is_our_json(data):
         lower = data.get("lower is better")
         names = lower if isinstance(lower, list) else []
@@ -507,8 +512,8 @@ def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
             named = dict(enumerate(given, 1)) if isinstance(given, Iterable) else None
         if named is None:
             raise InputError(
-                f"system {quoted(system)} has {_shown(given)} where {{topic: score}} or a list of"
-                " scores is wanted"
+                f"system {quoted(system)} has {_shown(given)} instead of {{topic:"
+                " score} or a list of scores"
             )
         yield from _of_system(system, named)
 
@@ -526,7 +531,7 @@ def _of_system(system: str, topics: Mapping[Any, Any]) -> Iterator[Entry]:
             yield Entry(None, topic, system, None, value)
         elif not isinstance(value, Mapping):
             raise InputError(
-                f"system {quoted(system)} has {_shown(value)} where {{measure: score}} is wanted",
+                f"system {quoted(system)} has {_shown(value)} instead of {{measure: score}}",
                 topic=topic,
             )
         else:
@@ -541,7 +546,7 @@ def from_frame(data: Any, source: ScoreSource) -> ScoreTable:
     """
     columns = columns_of_frame(data, source.name)
     if any(isinstance(name, tuple) for name in columns.names):
-        raise InputError("the names of its columns have several levels")
+        raise InputError("expected one level of column names, got several")
     height = len(columns.cells(0)) if columns.names else 0
     if not height:
         raise InputError("has no rows")
@@ -586,8 +591,7 @@ def _with_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]) -
     if len(levels) > 1 and None in known:
         unknown = levels[known.index(None)]
         raise InputError(
-            f"a level of its index is called {quoted(unknown)}; topic, system, measure and shard"
-            " are understood"
+            f"unknown index level {quoted(unknown)}; expected topic, system, measure or shard"
         )
     names: list[object] = [*levels]
     # A level without a useful name is taken for the topics, unless it only numbers the rows.

@@ -165,8 +165,8 @@ def _read_by_measure(
     bare = next((part for part in parts if not part.kinds), None)
     if bare is not None and len(set(wanted)) > 1:
         raise InputError(
-            "does not say which measure its scores are of, so it can be taken for one only, not for"
-            f" {', '.join(dict.fromkeys(wanted))}",
+            "does not name its measure, so it can be read as one measure only, not"
+            f" as {', '.join(dict.fromkeys(wanted))}",
             source=bare.source,
         )
     if not wanted:
@@ -246,7 +246,7 @@ def _from_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
         return from_table(from_parquet(raw, source))
     text = decoded(raw, source.name)
     if not text.strip():
-        raise InputError("is empty: there are no scores")
+        raise InputError("is empty")
     layout = layout or _layout_of(text)
     if layout in {"json", "jsonl"}:
         return from_json(text, source, lines=layout == "jsonl")
@@ -262,7 +262,7 @@ def _head_of(text: str) -> str:
 
 
 def _separator_of(head: str, first: str) -> str | None:
-    """Tell what separates the cells of a head: `first` where it is there, else what is."""
+    """Return the separator of a header: `first` if it occurs, otherwise the one that does."""
     return next((mark for mark in (first, *SEPARATORS) if mark in head), None)
 
 
@@ -277,26 +277,26 @@ def _layout_of(text: str) -> str:
     separator = _separator_of(head, "\t")
     if separator is None:
         raise InputError(
-            "is no table: commas, tabs or semicolons are to separate its columns", line=1
+            "is not a table with columns separated by commas, tabs or semicolons", line=1
         )
     return "tsv" if separator == "\t" else "csv"
 
 
 def _delimited(text: str, source: ScoreSource, separator: str) -> ScoreTable:
-    other = f"{{}} columns where the head has {{}}, separated by {SEPARATORS[separator]}"
+    other = f"{{}} columns where the header has {{}}, separated by {SEPARATORS[separator]}"
     rows, lines = separated(text, source.name, separator, other)
     if not rows:
-        raise InputError("is empty: there are no scores")
+        raise InputError("is empty")
     head, *body = rows
     if not body:
-        raise InputError("has a head, but no scores", line=lines[0])
+        raise InputError("has a header, but no scores", line=lines[0])
     decimal = "," if separator == ";" and _commas_for_points(body) else "."
     names = [name.strip() for name in head]
     return ScoreTable(source, Columns.of_rows(names, body, source.name, lines[1:]), decimal)
 
 
 def _commas_for_points(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell whether numbers have decimal commas; one with a point leaves open what commas mean."""
+    """Return True if numbers have decimal commas; a decimal point makes commas ambiguous."""
     cells = [cell.strip() for row in rows for cell in row]
     points = any("." in cell and is_number(cell) for cell in cells)
     return not points and any(decimal_comma(cell) for cell in cells)

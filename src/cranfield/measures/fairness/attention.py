@@ -48,14 +48,14 @@ from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, no_loss
 from cranfield.measures.ranked.precision import OfRelevance
 
 MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")
-BROWSING_DOC = "how attention falls: " + ", ".join(map(repr, MODELS))
+BROWSING_DOC = "how attention decreases with rank: " + ", ".join(map(repr, MODELS))
 P = parameter(
     0.5,
     TRUE_SHARE,
-    "patience: the chance that a user goes on to the next document (geometric, cascade)",
+    "patience: the probability that a user goes on to the next document (geometric, cascade)",
 )
 STOP = parameter(
-    0.5, number(0, 1), "chance that a user stops at a relevant document, satisfied (cascade)"
+    0.5, number(0, 1), "probability that a user stops at a relevant document, satisfied (cascade)"
 )
 
 
@@ -140,15 +140,15 @@ def group_index(groups: Groups, name: str | None, measure: str) -> int:
     have = ", ".join(quoted(one) for one in groups.names[:10])
     have += ", …" if len(groups.names) > 10 else ""
     if name is None:
-        raise MeasureError(f"{measure} needs protected='...', one of the groups: {have}")
+        raise MeasureError(f"{measure} needs protected=, one of the groups: {have}")
     if name not in groups.names:
-        raise MeasureError(f"{measure}: there is no group {quoted(name)}; the groups are {have}")
+        raise MeasureError(f"{measure}: unknown group {quoted(name)}; expected one of: {have}")
     return groups.names.index(name)
 
 
 @measure(
     "IAA",
-    summary="How far attention is from being in proportion to relevance.",
+    summary="Distance between the distribution of attention and that of relevance.",
     formula=r"\sum_d \left| \frac{\varepsilon_d}{\sum_{d'} \varepsilon_{d'}}"
     r" - \frac{g_d}{\sum_{d'} g_{d'}} \right|",
     source="Biega, Gummadi and Weikum (2018), for one ranking",
@@ -194,7 +194,7 @@ class InequityOfAttention(Exposing):
         return np.where(owed, np.clip(apart, 0.0, 2.0), 0.0)
 
     def of_groups(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
-        """Attention and relevance of the groups that each ranking has, each as a share."""
+        """Return the proportions of attention and of relevance of the groups of each ranking."""
         rows, exposed = self.by_group(judged)
         got = ratio(exposed, rows.at(rows.total(exposed)))
         return rows, got, self._owed(judged)[rows.topic, rows.grade]
@@ -248,7 +248,7 @@ def _target(value: Any) -> str | Shares:
 
 @measure(
     "AWRF",
-    summary="How near the attention that groups get is to a target distribution.",
+    summary="Similarity of the attention that groups get to a target distribution.",
     formula=r"1 - JS(\varepsilon \,\|\, \tau), \quad"
     r" \varepsilon_g \propto \sum_r \varepsilon_r a_{d_r g}",
     source="Sapiezynski and others (2019); as in Ekstrand and others (2021)",
@@ -273,11 +273,11 @@ class AttentionWeightedRankFairness(Exposing):
     target: str | Shares = parameter(
         "relevant",
         _target,
-        "what should be: the groups of the 'relevant' or of all 'judged' documents of the topic,"
-        " 'equal' shares, or a mapping of groups to shares",
+        "what should be: the groups of the 'relevant' or of all 'judged' documents"
+        " of the topic, 'equal' proportions, or a mapping of groups to proportions",
     )
     population: Shares | None = parameter(
-        None, optional(shares), "shares of groups that are averaged with the target"
+        None, optional(shares), "proportions of groups that are averaged with the target"
     )
     base: str = parameter("e", choice("e", "2"), "base of the logarithm: 'e' or '2'")
 
@@ -320,5 +320,5 @@ class AttentionWeightedRankFairness(Exposing):
     def _given(self, given: Shares, groups: Groups) -> Floats:
         for name, _ in given.given:
             if name not in groups.names:
-                raise MeasureError(f"{self}: there is no group {quoted(name)}")
+                raise MeasureError(f"{self}: unknown group {quoted(name)}")
         return np.array(given.of(groups.names))

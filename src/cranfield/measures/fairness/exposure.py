@@ -65,7 +65,7 @@ class _ExpectedExposure(
     browsing: str = parameter(
         "geometric",
         choice("geometric", "cascade"),
-        "how attention falls: 'geometric' as in RBP, 'cascade' as in ERR",
+        "how attention decreases with rank: 'geometric' as in RBP, 'cascade' as in ERR",
     )
     by: str = parameter(
         "document", choice("document", "group"), "whether documents or groups are exposed"
@@ -73,8 +73,9 @@ class _ExpectedExposure(
     corpus: str = parameter(
         "judged",
         choice("judged", "open"),
-        "whether documents judged not relevant share what exposure is left ('judged'), as in the"
-        " authors' program, or so many documents do that none has any ('open')",
+        "how the remaining exposure is distributed: over the documents judged not"
+        " relevant ('judged', as in the authors' program), or over so many documents"
+        " that none gets any ('open')",
     )
 
     def _products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
@@ -131,7 +132,9 @@ class _ExpectedExposure(
 
 @measure(
     "EEL",
-    summary="How far the exposure of documents, or groups, is from what relevance asks for.",
+    summary=(
+        "Squared distance between the exposure of documents, or groups, and their target exposure."
+    ),
     formula=r"\|\varepsilon - \varepsilon^*\|^2",
     source="Diaz and others (2020)",
     lower_is_better=True,
@@ -147,7 +150,7 @@ class ExpectedExposureLoss(_ExpectedExposure):
 
 @measure(
     "EED",
-    summary="How unequal the exposure of documents, or groups, is, whatever their relevance.",
+    summary="Inequality of the exposure of documents, or groups, whatever their relevance.",
     formula=r"\|\varepsilon\|^2",
     source="Diaz and others (2020)",
     lower_is_better=True,
@@ -166,7 +169,7 @@ class ExpectedExposureDisparity(_ExpectedExposure):
 
 @measure(
     "EER",
-    summary="How much of the exposure goes where relevance asks for it.",
+    summary="Agreement of the exposure of documents, or groups, with their target exposure.",
     formula=r"\varepsilon^T \varepsilon^*",
     source="Diaz and others (2020), without the factor 2 as in expeval",
     elsewhere={"TREC Fair Ranking 2019, 2020": "relevance of expeval"},
@@ -256,7 +259,7 @@ class _Ratio(
 class _LogRatio(_Ratio, source=_LOG_SOURCE, range=(-_INFINITY, _INFINITY)):
     """What the logarithmic versions share."""
 
-    protected: str | None = parameter(None, optional(name), _PROTECTED_DOC + "; has to be given")
+    protected: str | None = parameter(None, optional(name), _PROTECTED_DOC + "; required")
 
     def values(self, judged: JudgedRuns) -> Floats:
         groups = judged.groups(str(self))

@@ -39,7 +39,10 @@ from cranfield.measures.ranked.precision import OfRelevance
 
 @measure(
     "PairParity",
-    summary="How much oftener documents of one side stand above those of the other.",
+    summary=(
+        "Difference of the probabilities that a document of either side is ranked"
+        " above one of the other."
+    ),
     formula=r"| P(G \succ \bar G) - P(\bar G \succ G) |",
     source="Kuhlman, VanValkenburg and Rundensteiner (2019), rank parity;"
     " Beutel and others (2019) for relevant documents",
@@ -47,7 +50,7 @@ from cranfield.measures.ranked.precision import OfRelevance
     family="fairness",
     inputs=("groups",),
     needs="groups of documents",
-    scale_note="not known to be interval: a difference of shares",
+    scale_note="not known to be interval: a difference of proportions",
 )
 class PairwiseParity(OfRelevance):
     """Pair-wise parity; 0 is fair, 1 where one side stands above the other throughout.
@@ -61,7 +64,7 @@ class PairwiseParity(OfRelevance):
     the difference, and 1 and 0 where there is one side only.
     """
 
-    protected: str | None = parameter(None, optional(name), "group to be fair to; has to be given")
+    protected: str | None = parameter(None, optional(name), "protected group; required")
     pairs: str = parameter(
         "all", choice("all", "relevant"), "which pairs count: 'all', or those that relevance orders"
     )
@@ -136,12 +139,12 @@ class _Prefixes(
 ):
     """What the measures share."""
 
-    protected: str | None = parameter(None, optional(name), "group to be fair to; has to be given")
+    protected: str | None = parameter(None, optional(name), "protected group; required")
     step: int = parameter(10, integer(2, 10**6), "ranks from one cut point to the next")
     normalised: bool = parameter(
         True,
         flag,
-        "whether to divide by the highest possible value Z; scores can be above 1 if not",
+        "whether to divide by the highest possible value Z; without it scores can be above 1",
     )
 
     def score(self, judged: JudgedRuns) -> Floats:
@@ -184,7 +187,9 @@ class _Prefixes(
 
 @measure(
     "rND",
-    summary="How far the share of a protected group in the tops is from its share in the ranking.",
+    summary=(
+        "Distance between the proportion of a protected group in prefixes and in the whole ranking."
+    ),
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i} \left| \frac{x_i}{i} - \frac{S}{N} \right|",
     elsewhere={"FairRank": "rND, which discounts by log2(i + 1)"},
 )
@@ -197,7 +202,10 @@ class NormalisedDiscountedDifference(_Prefixes):
 
 @measure(
     "rRD",
-    summary="How far the ratio of a protected group to others in the tops is from the ranking's.",
+    summary=(
+        "Distance between the ratio of a protected group to others in prefixes and"
+        " in the whole ranking."
+    ),
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i}"
     r" \left| \frac{x_i}{i - x_i} - \frac{S}{N - S} \right|",
     elsewhere={"FairRank": "rRD, which takes the smaller of both ratios for the first"},
@@ -211,10 +219,13 @@ class NormalisedDiscountedRatio(_Prefixes):
 
 @measure(
     "rKL",
-    summary="Divergence of the share of a protected group in the tops from that in the ranking.",
+    summary=(
+        "Divergence of the proportion of a protected group in prefixes from that in"
+        " the whole ranking."
+    ),
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i}"
     r" D_{KL}\left( \tfrac{x_i}{i} \,\middle\|\, \tfrac{S}{N} \right)",
-    elsewhere={"FairRank": "rKL, which takes 0.001 for shares of 0 and 1"},
+    elsewhere={"FairRank": "rKL, which takes 0.001 for proportions of 0 and 1"},
 )
 class NormalisedDiscountedDivergence(_Prefixes):
     """Normalised discounted Kullback-Leibler divergence, in bits."""
@@ -237,7 +248,7 @@ LONGEST = 2000
 
 @measure(
     "FAIR",
-    summary="Whether every top has as many protected documents as a fair draw would give.",
+    summary="Whether every prefix has as many protected documents as a fair draw would give.",
     formula=r"[\forall i \le k: x_i \ge F^{-1}(\alpha_c; i, p)]",
     source="Zehlike and others (2017)",
     family="fairness",
@@ -251,28 +262,31 @@ LONGEST = 2000
 class RankedGroupFairness(Measure):
     r"""Ranked group fairness (FA*IR): 1 where the test passes at all ranks to the cutoff, 0 else.
 
-    The top i passes where its :math:`x_i` protected documents are not fewer than
-    :math:`m_i = F^{-1}(\alpha; i, p)`, the quantile of a binomial distribution with the share p
-    that is asked for. As k tops are tested, :math:`\alpha` is lowered until a ranking that is drawn
-    with chance p passes them all with a chance of at least :math:`1 - \alpha`. The authors' program
-    takes the table whose chance is nearest to that, which may reject oftener. A shorter ranking is
-    tested down to its end, so that an empty one passes.
+    The prefix of length i passes if it has at least :math:`m_i = F^{-1}(\alpha; i, p)` protected
+    documents, the quantile of a binomial distribution with the required proportion p. As k
+    prefixes are tested, :math:`\alpha` is lowered until a ranking drawn with probability p passes
+    them all with a probability of at least :math:`1 - \alpha`. The authors' program takes the table
+    whose probability is nearest to that, which may reject more often. A shorter ranking is tested
+    down to its end, so an empty one passes.
     """
 
-    protected: str | None = parameter(None, optional(name), "group to be fair to; has to be given")
-    share: float = parameter(0.5, TRUE_SHARE, "lowest share that the group should have")
-    alpha: float = parameter(0.1, TRUE_SHARE, "chance to reject a ranking that is fair")
+    protected: str | None = parameter(None, optional(name), "protected group; required")
+    p: float = parameter(0.5, TRUE_SHARE, "lowest proportion that the group should have")
+    alpha: float = parameter(0.1, TRUE_SHARE, "probability of rejecting a fair ranking")
     adjusted: bool = parameter(
-        True, flag, "whether the chance holds for all tops together, and not for each"
+        True, flag, "whether alpha holds for all prefixes together, instead of for each"
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
         assert self.cutoff is not None
         if self.cutoff > LONGEST:
-            raise MeasureError(f"{self}: a cutoff above {LONGEST} is too much to test")
+            raise MeasureError(
+                f"{self}: cutoff must be at most {LONGEST}, as the test adjusts alpha over"
+                " all prefixes"
+            )
         rows = protected_rows(judged, self.protected, str(self))
         # What the tops need rises with their length: that of rank 0 is nothing.
-        lowest = np.array([0, *minima(self.cutoff, self.share, self.alpha, self.adjusted)])
+        lowest = np.array([0, *minima(self.cutoff, self.p, self.alpha, self.adjusted)])
         needed = lowest[judged.retrieved]
         number = rows.seen
         in_time = (number <= rows.at(needed)) & (lowest[rows.rank - 1] < number)
@@ -306,7 +320,7 @@ def minima(k: int, share: float, alpha: float, adjusted: bool) -> tuple[int, ...
 
 
 def _rejected(needed: Floats, share: float) -> float:
-    """Chance that a ranking drawn with this share fails one of the tops."""
+    """Return the probability that a ranking drawn with this proportion fails a prefix."""
     chances = np.zeros(needed.size + 1)
     chances[0] = 1.0
     for least in needed:

@@ -22,10 +22,10 @@ INFAP_EPSILON = 1e-5
 
 
 class _AveragePrecision(OfRelevance, family="average precision", monotone=True):
-    """Average precision; what the plain and the geometric version share."""
+    """Base class of AP and GMAP."""
 
     denominator: str = parameter(
-        "R", choice("R", "min"), "what the sum is divided by: 'R' is RB, 'min' is min(k, RB)"
+        "R", choice("R", "min"), "divisor of the sum: 'R' is RB, 'min' is min(k, RB)"
     )
 
     def mean_so_far(self, seen: Any, rank: Any) -> Any:
@@ -39,6 +39,7 @@ class _AveragePrecision(OfRelevance, family="average precision", monotone=True):
 
 @measure(
     "AP",
+    aliases=("MAP",),
     summary="Mean of the precision at each relevant document; 0 for those not retrieved.",
     formula=r"\frac{1}{RB} \sum_{r \in \mathcal{R}} P@r",
     source="Buckley and Voorhees (2005)",
@@ -52,12 +53,12 @@ class AveragePrecision(_AveragePrecision):
 
 @measure(
     "GMAP",
-    summary="Average precision, summed up over topics by the geometric mean.",
+    summary="Average precision, aggregated over topics by the geometric mean.",
     formula=r"\exp \frac{1}{n} \sum_t \ln \max(AP_t, 10^{-5})",
     source="Voorhees (2004); Robertson (2006)",
     parameter_sources={"denominator='min'": "Sakai (2013), equation (10)"},
     aggregate="geometric",
-    scale_note=_AP_NOTE + "; a geometric mean asks for a ratio scale",
+    scale_note=_AP_NOTE + "; a geometric mean needs a ratio scale",
     elsewhere={"trec_eval": "gm_map"},
 )
 class GeometricAveragePrecision(_AveragePrecision):
@@ -146,12 +147,13 @@ class ElevenPointAveragePrecision(_Interpolated):
 
 @measure(
     "infAP",
+    aliases=("InfAP",),
     summary="AP inferred from a random sample of the pool that was judged.",
     formula=r"\frac{1}{RB} \sum_{r \in \mathcal{R}} \left( \frac1r + \frac{r-1}{r}"
     r" \frac{|d_{pool}|}{r-1} \frac{|rel| + \epsilon}{|rel| + |nonrel| + 2 \epsilon} \right)",
     source="Yilmaz and Aslam (2006), as in trec_eval",
     family="average precision",
-    needs="judgments of a random sample of the pool; a grade below 0 marks what was not sampled",
+    needs=("judgments of a random sample of the pool; a grade below 0 marks documents not sampled"),
     elsewhere={"trec_eval": "infAP", "ir_measures": "infAP"},
     beyond_grades="which documents are judged",
 )
@@ -179,8 +181,8 @@ _GRADED_NOTE = "not interval: with one grade it is average precision"
 _DENOMINATOR = parameter(
     "min",
     choice("R", "min"),
-    "what the sum is divided by: its value for the ideal ranking of all relevant documents ('R'),"
-    " or of the k best ('min')",
+    "divisor of the sum: its value for the ideal ranking of all relevant documents"
+    " ('R'), or of the k best ('min')",
 )
 
 
@@ -197,7 +199,8 @@ _thresholds = gain_check(
 
 @measure(
     "GAP",
-    summary="Average precision that users expect who differ in the lowest grade they call"
+    aliases=("GradedAP",),
+    summary="Expected average precision over users who differ in the lowest grade they call"
     " relevant.",
     formula=r"\frac{\sum_r \frac1r \sum_{i \le r} G(\min(g_i, g_r))}"
     r"{\sum_j \pi_j \min(k, |\{d : g_d \ge j\}|)}, \quad G(g) = \sum_{j=1}^{g} \pi_j",
@@ -219,8 +222,8 @@ class GradedAveragePrecision(Measure):
     thresholds: Gain = parameter(
         Gain("uniform"),
         _thresholds,
-        "how often a grade is the lowest that users call relevant: 'uniform', 'linear' (by the"
-        " grade), or a mapping of grades to weights",
+        "distribution of the lowest grade that users call relevant: 'uniform',"
+        " 'linear' (by the grade), or a mapping of grades to weights",
     )
     denominator: str = _DENOMINATOR
 
@@ -248,6 +251,7 @@ class GradedAveragePrecision(Measure):
 
 @measure(
     "gAP",
+    aliases=("GeneralisedAP",),
     summary="Mean gain so far at each relevant document, over that of the ideal ranking.",
     formula=r"\frac{\sum_{r \in \mathcal{R}} cg(r) / r}{\sum_{r=1}^{\min(k, RB)} cg^*(r) / r}",
     source="Kishida (2005)",

@@ -19,7 +19,7 @@ from cranfield.measures.ranked.precision import REL, OfRelevance
 
 
 class Discounted(OfGains):
-    """Sums of discounted gains: what DCG and nDCG share."""
+    """Base class of DCG and nDCG: sums of discounted gains."""
 
     discount: Discount = parameter(
         Discount(),
@@ -77,6 +77,7 @@ class DCG(Discounted):
 
 @measure(
     "nDCG",
+    aliases=("NDCG", "MSnDCG"),
     summary="DCG over that of the ideal ranking of all judged documents.",
     formula=r"\frac{DCG@k}{iDCG@k}, \quad d(r) = \log_2(r + 1)",
     source="Järvelin and Kekäläinen (2002)",
@@ -104,7 +105,9 @@ class nDCG(Discounted):
     """
 
     ideal: str = parameter(
-        "cut", choice("cut", "full"), "whether the ideal ranking is cut at k too"
+        "cut",
+        choice("cut", "full"),
+        "whether the ideal ranking is cut at k ('cut') or not ('full')",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -54,7 +54,8 @@ class _Bpref(
 
 @measure(
     "Bpref",
-    summary="How seldom judged non-relevant documents stand above relevant ones.",
+    aliases=("BPref", "bpref"),
+    summary="Preference of relevant documents over judged non-relevant ones.",
     formula=r"\frac{1}{R} \sum_{r \in \mathcal{R}} 1 - \frac{\min(n_r, R)}{\min(N, R)}",
     source="Buckley and Voorhees (2004)",
     parameter_sources={
@@ -79,7 +80,7 @@ class BinaryPreference(_Bpref):
 
 @measure(
     "GMBpref",
-    summary="Bpref, summed up over topics by the geometric mean.",
+    summary="Bpref, aggregated over topics by the geometric mean.",
     formula=r"\exp \frac{1}{n} \sum_t \ln \max(\mathit{bpref}_t, 10^{-5})",
     source="trec_eval, measure gm_bpref",
     aggregate="geometric",
@@ -91,7 +92,11 @@ class GeometricBinaryPreference(_Bpref):
 
 @measure(
     "Rpref",
-    summary="How seldom judged documents stand above more relevant ones, by what they lack.",
+    aliases=("rpref",),
+    summary=(
+        "Preference of judged documents over less relevant ones, weighted by the"
+        " difference of gains."
+    ),
     formula=r"\frac{1}{\sum g^*} \sum_{r \in \mathcal{R}} g_r \left(1 - \frac{1}{d_r}"
     r" \sum_{i < r, g_i < g_r} \frac{g_r - g_i}{g_r} \right), \quad d_r = r",
     source="De Beer and Moens (2006)",
@@ -119,8 +124,8 @@ class GradedPreference(Measure):
     form: str = parameter(
         "relative2",
         choice("relative2", "relative", "N"),
-        "what the misplaced documents are counted against: 'relative2' the rank, 'relative' those"
-        " above, 'N' all that could be misplaced",
+        "divisor of the number of misplaced documents: 'relative2' the rank,"
+        " 'relative' those above, 'N' all that could be misplaced",
     )
     gains: Gain = POSITIVE_GAINS
     max_grade: int | None = MAX_GRADE
@@ -159,13 +164,13 @@ def _misplaced(hits: Rows) -> Floats:
 
 
 _STRATA = (
-    "judgments of a stratified sample of the pool (column `stratum`); a grade below 0 marks what"
-    " was not sampled"
+    "judgments of a stratified sample of the pool (column `stratum`); a grade below"
+    " 0 marks documents not sampled"
 )
 _PRIOR = parameter(
     1 / 3,
     POSITIVE_SHARE,
-    "chance of relevance in a stratum of which nothing that stands above is sampled: 1/3 in"
+    "probability of relevance in a stratum with no sampled document above: 1/3 in"
     " sample_eval.pl, 1/2 in trec_eval's infAP",
 )
 
@@ -274,6 +279,7 @@ class InferredPrecision(OfRelevance):
 
 @measure(
     "infNDCG",
+    aliases=("infnDCG",),
     summary="nDCG inferred from a stratified sample of the pool that was judged.",
     formula=r"\frac{1}{\widehat{iDCG}} \sum_s \frac{d_s(k)}{n_s(k)} \sum_{r \in s}"
     r" \frac{g_r}{\log_2(r + 1)}",
@@ -335,7 +341,8 @@ class InferredNDCG(Measure):
 
 @measure(
     "statAP",
-    summary="AP estimated from a sample whose documents each had a known chance to be judged.",
+    aliases=("StatAP",),
+    summary="AP estimated from a sample with a known inclusion probability for each document.",
     formula=r"\frac{1}{\hat{R}} \sum_{r \in \mathcal{R}} \frac{1}{\pi_r} \frac1r \left("
     r" 1 + \sum_{i \in \mathcal{R}, i < r} \frac{1}{\pi_i} \right),"
     r" \quad \hat{R} = \sum_{d \text{ relevant}} \frac{1}{\pi_d}",
@@ -356,11 +363,11 @@ class StatisticalAP(OfRelevance):
     def values(self, judged: JudgedRuns) -> Floats:
         chances = np.asarray(judged.column("inclusion", str(self)))
         if chances.dtype.kind not in "fiu":
-            raise MeasureError(f"{self} needs inclusion probabilities that are numbers")
+            raise MeasureError(f"{self}: inclusion probabilities must be numbers")
         wrong = ~((chances >= 0) & (chances <= 1))
         if wrong.any():
             raise MeasureError(
-                f"{self} needs inclusion probabilities from 0 to 1, not {chances[wrong][0]}"
+                f"{self}: inclusion probabilities must be from 0 to 1, got {chances[wrong][0]}"
             )
         weight = ratio(np.ones(chances.size), chances)
         hits = judged.relevant(self.rel)

@@ -41,10 +41,10 @@ _NOTE = "not interval: the steps between ranks are unequal"
 class _Blended(
     OfRelevance, family="blended ratio", needs="graded judgments (binary ones do)", scale_note=_NOTE
 ):
-    """What the measures of the blended ratio share."""
+    """Base class of measures of the blended ratio."""
 
     beta: float = parameter(
-        1.0, number(0, 1e6), "weight of gain against precision in the blended ratio"
+        1.0, number(0, 1e6), "weight of gain relative to precision in the blended ratio"
     )
     gains: Gain = POSITIVE_GAINS
 
@@ -80,6 +80,7 @@ class _Blended(
 
 @measure(
     "Q",
+    aliases=("QMeasure",),
     summary="Average precision for graded relevance: the blended ratio at each relevant document.",
     formula=r"\frac{1}{\min(k, RB)} \sum_{r \in \mathcal{R}} BR(r),"
     r" \quad BR(r) = \frac{C(r) + \beta \, cg(r)}{r + \beta \, cg^*(r)}",
@@ -91,7 +92,7 @@ class QMeasure(_Blended):
     """Q-measure; AP with `denominator='min'` where beta is 0."""
 
     denominator: str = parameter(
-        "min", choice("R", "min"), "what the sum is divided by: 'R' is RB, 'min' is min(k, RB)"
+        "min", choice("R", "min"), "divisor of the sum: 'R' is RB, 'min' is min(k, RB)"
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -206,7 +207,9 @@ class NormalisedCumulativeUtility(_Blended):
         None, optional(no_loss), "weight of a grade as a place to stop (graded); else its gain"
     )
     gamma: float = parameter(
-        0.95, POSITIVE_SHARE, "chance ratio of stopping at the next relevant document (rank-biased)"
+        0.95,
+        POSITIVE_SHARE,
+        ("ratio of the probability of stopping at the next relevant document (rank-biased)"),
     )
     utility: str = parameter(
         "BR", choice("BR", "P"), "utility at a rank: 'BR' is the blended ratio, 'P' precision"

@@ -33,7 +33,7 @@ class OfRelevance(Measure):
 
 
 class OfCounts(OfRelevance):
-    """What only counts matter to: of what is retrieved, of what is relevant, and of both."""
+    """Base class of measures of counts: retrieved, relevant, and relevant retrieved."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """The score, by the three counts; fractions in arrays of objects give fractions."""
@@ -57,7 +57,8 @@ class _AtCutoff(
 
 @measure(
     "P",
-    summary="Share of relevant documents among the top k.",
+    aliases=("Precision",),
+    summary="Proportion of relevant documents among the top k.",
     formula=r"P@k = \frac{1}{k} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Cleverdon (1967); van Rijsbergen (1979)",
     scale_note=_SET_NOTE,
@@ -73,7 +74,8 @@ class Precision(_AtCutoff):
 
 @measure(
     "R",
-    summary="Share of the relevant documents that is found in the top k.",
+    aliases=("Recall",),
+    summary="Proportion of the relevant documents that are in the top k.",
     formula=r"R@k = \frac{1}{RB} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Cleverdon (1967); van Rijsbergen (1979)",
     scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
@@ -108,7 +110,8 @@ class _SumOfGains(
 
 @measure(
     "gP",
-    summary="Graded precision: gain of the top k, over the most that k could gain.",
+    aliases=("GeneralisedPrecision",),
+    summary=("Graded precision: gain of the top k, over the largest possible gain."),
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
     linear=True,
 )
@@ -126,6 +129,7 @@ class GeneralisedPrecision(_SumOfGains):
 
 @measure(
     "gR",
+    aliases=("GeneralisedRecall",),
     summary="Graded recall: gain of the top k, over that of all judged documents.",
     formula=r"gR@k = \frac{\sum_{r=1}^{k} g_r}{\sum_{d} g_d}",
 )
@@ -155,6 +159,7 @@ class RelativePrecision(_AtCutoff):
 
 @measure(
     "Success",
+    aliases=("HitRate",),
     summary="Whether there is a relevant document in the top k.",
     formula=r"\max_{r \le k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure success",
@@ -175,6 +180,7 @@ class Success(OfRelevance):
 
 @measure(
     "Rprec",
+    aliases=("RPrec",),
     summary="Precision at the recall base (or a multiple of it), where P = R.",
     formula=r"\frac{1}{c} \sum_{r=1}^{c} [g_r \ge \mathit{rel}],"
     r" \quad c = \lfloor m \cdot RB + 0.9 \rfloor",
@@ -194,7 +200,7 @@ class RPrecision(OfRelevance):
     multiple: float | None = parameter(
         None,
         optional(number(0, 1e6, open_low=True)),
-        "multiple of RB to look at; RB itself if none",
+        "multiple of RB to use as the depth; 1 by default",
     )
 
     def ranks(self, relevant: Ints) -> Ints:
@@ -210,6 +216,7 @@ class RPrecision(OfRelevance):
 
 @measure(
     "RR",
+    aliases=("MRR",),
     summary="One over the rank of the first relevant document.",
     formula=r"1 / \min\{r : g_r \ge \mathit{rel}\}",
     source="Kantor and Voorhees (2000)",
@@ -242,6 +249,7 @@ _betas = gain_check(
 
 @measure(
     "WRR",
+    aliases=("WeightedRR",),
     summary="Reciprocal rank of the first relevant document, higher for a higher grade.",
     formula=r"\frac{1}{r_1 - 1 / \beta_{g(r_1)}}, \quad r_1 = \min\{r : g_r \ge \mathit{rel}\},"
     r" \quad \beta_g = g_{max} - g + 2",

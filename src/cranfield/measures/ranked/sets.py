@@ -42,7 +42,7 @@ def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
 
 @measure(
     "SetP",
-    summary="Share of relevant documents among the retrieved.",
+    summary="Proportion of relevant documents among the retrieved.",
     formula=r"|A \cap B| / |B|",
     source="Kent and others (1955); Cleverdon (1967)",
     elsewhere={"trec_eval": "set_P", "ir_measures": "SetP", "ranx": "precision"},
@@ -56,7 +56,7 @@ class SetPrecision(_OfOneSize):
 
 @measure(
     "SetR",
-    summary="Share of the relevant documents that is retrieved.",
+    summary="Proportion of the relevant documents that are retrieved.",
     formula=r"|A \cap B| / |A|",
     source="Kent and others (1955); Cleverdon (1967)",
     elsewhere={"trec_eval": "set_recall", "ir_measures": "SetR", "ranx": "recall"},
@@ -140,7 +140,7 @@ _COEFFICIENT = number(-1e15, 1e15)
 
 @measure(
     "Utility",
-    summary="Worth of the retrieved set by a price for each kind of document.",
+    summary="Utility of the retrieved set, with a value for each kind of document.",
     formula=r"a\,|A \cap B| + b\,|B \setminus A| + c\,|A \setminus B| + d\,(D - |A \cup B|)",
     source="trec_eval, measure utility",
     range=(float("-inf"), float("inf")),
@@ -187,7 +187,7 @@ _COUNT = {
     formula="1",
     at_wanted="none",
     elsewhere={"trec_eval": "num_q", "ir_measures": "NumQ"},
-    beyond_grades="what was retrieved and judged",
+    beyond_grades="counts of retrieved and judged documents",
     **_COUNT,
 )
 class NumTopics(Measure):
@@ -202,7 +202,7 @@ class NumTopics(Measure):
     summary="Documents retrieved.",
     formula="|B|",
     elsewhere={"trec_eval": "num_ret", "ir_measures": "NumRet"},
-    beyond_grades="what was retrieved and judged",
+    beyond_grades="counts of retrieved and judged documents",
     **_COUNT,
 )
 class NumRetrieved(Measure):
@@ -218,7 +218,7 @@ class NumRetrieved(Measure):
     formula="RB = |A|",
     at_wanted="none",
     elsewhere={"trec_eval": "num_rel", "ir_measures": "NumRel"},
-    beyond_grades="what was retrieved and judged",
+    beyond_grades="counts of retrieved and judged documents",
     **_COUNT,
 )
 class NumRelevant(OfRelevance):
@@ -248,7 +248,7 @@ class NumRelevantRetrieved(OfCounts):
     summary="Documents retrieved that are judged not relevant.",
     formula=r"|\{r : d_r \text{ judged}, g_r < \mathit{rel}\}|",
     elsewhere={"trec_eval": "num_nonrel_judged_ret"},
-    beyond_grades="what was retrieved and judged",
+    beyond_grades="counts of retrieved and judged documents",
     linear=True,
     **_COUNT,
 )
@@ -262,7 +262,7 @@ class NumNonrelevantRetrieved(OfRelevance):
 
 @measure(
     "Judged",
-    summary="Share of the retrieved documents (in the top k) that is judged.",
+    summary="Proportion of the retrieved documents (in the top k) that are judged.",
     formula=r"|\{r \le k : d_r \text{ judged}\}| \,/\, \min(k, n)",
     source="ir_measures",
     family="counts",

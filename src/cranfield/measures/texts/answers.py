@@ -37,13 +37,13 @@ _ALCE_NEEDS = "whether the citations of a sentence support it together, and with
 
 
 class _Weighted(OfTexts, family=_CITATIONS, needs="support of citations, all sentences"):
-    """What the measures of degrees of support share."""
+    """Base class of measures of degrees of support."""
 
     reads = JudgedCitations
     counted: str = parameter(
         "first",
         choice("first", "all"),
-        "citations of a sentence that count: 'first' is the one that TREC 2024 had judged",
+        "citations of a sentence that count: 'first' is the only one judged at TREC 2024",
     )
 
     def _precision(self, judged: JudgedCitations) -> Floats:
@@ -101,7 +101,7 @@ class CitationRecall(_Weighted):
 class CitationF(_Weighted):
     """F-measure of weighted precision and recall."""
 
-    beta: float = parameter(1.0, number(0, 1e6), "how much more recall weighs than precision")
+    beta: float = parameter(1.0, number(0, 1e6), "weight of recall relative to precision")
 
     def values(self, judged: JudgedCitations) -> Floats:
         scores: Floats = f_measure(self._precision(judged), self._recall(judged), self.beta)
@@ -109,7 +109,7 @@ class CitationF(_Weighted):
 
 
 class _Alce(OfTexts, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE):
-    """What the measures of ALCE share."""
+    """Base class of the measures of ALCE."""
 
     reads = JudgedCitations
 
@@ -130,7 +130,7 @@ class _Alce(OfTexts, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE):
 
 @measure(
     "ALCERecall",
-    summary="Share of the sentences that their citations support together.",
+    summary="Proportion of the sentences that their citations support together.",
     formula=r"\frac{1}{|S|} \sum_{j \in S} [C_j \models j]",
     elsewhere={"ALCE": "citation_rec"},
 )
@@ -143,7 +143,7 @@ class ALCERecall(_Alce):
 
 @measure(
     "ALCEPrecision",
-    summary="Share of the citations that are of use to a sentence that is supported.",
+    summary="Proportion of the citations that are of use to a sentence that is supported.",
     formula=r"\frac{1}{|C|} \sum_{j \in S} \sum_{c \in C_j} [C_j \models j] \,"
     r" \left(1 - [c \not\models j] \, [C_j \setminus \{c\} \models j]\right)",
     elsewhere={"ALCE": "citation_prec"},
@@ -175,14 +175,14 @@ _ALLOWANCE = parameter(100.0, number(0, 1e12), "characters that each matched nug
 
 
 class NuggetMeasure(OfTexts, family="nuggets"):
-    """What measures of matched nuggets share; a nugget of partial support is not matched."""
+    """Base class of measures of matched nuggets; partial support is not a match."""
 
     reads = JudgedAnswers
 
 
 @measure(
     "NuggetRecall",
-    summary="Share of the gold nuggets that the answer has.",
+    summary="Proportion of the gold nuggets that the answer contains.",
     formula=r"\frac{|V|}{|V^*|}",
     source="Voorhees (2003)",
     needs="gold nuggets",
@@ -214,7 +214,7 @@ def allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
 
 @measure(
     "WRecall",
-    summary="Share of the weight of the gold nuggets that the answer has.",
+    summary="Proportion of the weight of the gold nuggets that the answer contains.",
     formula=r"\frac{\sum_{v \in V} w(v)}{\sum_{v \in V^*} w(v)}",
     source="Lin and Demner-Fushman (2006)",
     needs="weights of nuggets, or labels vital and okay",
@@ -230,7 +230,7 @@ class WRecall(NuggetMeasure):
 
 @measure(
     "NuggetPrecision",
-    summary="Share of the answer's text that its nuggets may use.",
+    summary="Proportion of the answer's text that its nuggets may use.",
     formula=r"1 - \frac{\max(0, l - \mathit{allow})}{l}, \quad"
     r" \mathit{allow} = \mathit{allowance} \cdot |V|",
     source="Voorhees (2003)",
@@ -257,7 +257,7 @@ class NuggetPrecision(NuggetMeasure):
 class NuggetF(NuggetMeasure):
     """F-measure of TREC's question answering, where beta was 3 from 2004 on (5 in 2003)."""
 
-    beta: float = parameter(3.0, number(0, 1e6), "how much more recall weighs than precision")
+    beta: float = parameter(3.0, number(0, 1e6), "weight of recall relative to precision")
     allowance: float = _ALLOWANCE
 
     def values(self, judged: JudgedAnswers) -> Floats:
@@ -281,7 +281,7 @@ class _Score(OfTexts, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURCE):
     """
 
     reads = JudgedAnswers
-    strict: bool = parameter(False, flag, "whether support in part counts as none")
+    strict: bool = parameter(False, flag, "whether partial support counts as none")
 
     def _mean(self, judged: JudgedAnswers, weights: Floats) -> Floats:
         """Mean support of a topic's nuggets by weight; 0 where no nugget has any."""
@@ -326,7 +326,7 @@ class VitalScore(_Score):
 
 @measure(
     "WeightedScore",
-    summary="Mean support of all gold nuggets, those that are okay with less weight.",
+    summary="Mean support of all gold nuggets, with less weight for okay nuggets.",
     formula=r"\frac{\sum_{v \in V^*_{vital}} s(v) + w \sum_{v \in V^*_{okay}} s(v)}"
     r"{|V^*_{vital}| + w |V^*_{okay}|}",
     elsewhere={"TREC RAG": "Weighted, Weighted Strict"},
@@ -334,9 +334,7 @@ class VitalScore(_Score):
 class WeightedScore(_Score):
     """Weighted score, and with `strict=True` weighted strict."""
 
-    okay: float = parameter(
-        0.5, number(0, 1e6), "weight of a nugget that is okay; a vital one has 1"
-    )
+    okay: float = parameter(0.5, number(0, 1e6), "weight of an okay nugget; a vital one has 1")
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "vital")
@@ -354,7 +352,7 @@ _T = r"\frac{\sum_{v \in V} |\mathit{vs}(v)|}{l}"
 
 
 _PATIENCE = parameter(
-    1000.0, number(0, 1e12, open_low=True), "characters after which a reader has no patience left"
+    1000.0, number(0, 1e12, open_low=True), "characters after which the reader stops"
 )
 
 
@@ -389,7 +387,7 @@ def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
 
 
 class _OneClick(NuggetMeasure, family="one click access", needs=_S_NEEDS):
-    """What measures of one click access share."""
+    """Base class of measures of one click access."""
 
 
 @measure(
@@ -426,7 +424,7 @@ class SFlat(SMeasure):
 
 @measure(
     "TMeasure",
-    summary="Share of the answer that its nuggets need at the least: nugget precision.",
+    summary="Proportion of the answer that its nuggets need at least: nugget precision.",
     formula=_T,
     source="Sakai and Kato (2012)",
     range=(0.0, float("inf")),
@@ -458,7 +456,7 @@ class TFlat(TMeasure):
 
 @measure(
     "SSharp",
-    summary="F-measure of S-flat and T-flat: important things first, and little else.",
+    summary="F-measure of S-flat and T-flat: rewards important nuggets early and short answers.",
     formula=r"\frac{(1 + \beta^2) \, T\flat \, S\flat}{\beta^2 \, T\flat + S\flat}",
     source="Sakai and Kato (2012)",
     needs=f"{_S_NEEDS}, lengths of answers",
@@ -468,7 +466,7 @@ class SSharp(_OneClick):
     """S#: beta above 1 gives S-flat more weight; NTCIREVAL's F-flat has 1."""
 
     L: float = _PATIENCE
-    beta: float = parameter(1.0, number(0, 1e6), "how much more S-flat weighs than T-flat")
+    beta: float = parameter(1.0, number(0, 1e6), "weight of S-flat relative to T-flat")
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight", "vital_length", "position", "length")

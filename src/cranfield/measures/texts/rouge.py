@@ -35,18 +35,18 @@ from cranfield.texts.summaries import JudgedSummaries, Sentences
 _FAMILY = "ROUGE"
 _NEEDS = "reference texts"
 _OF = choice("recall", "precision", "F")
-_OF_DOC = "what it is: 'recall', 'precision' or 'F'"
+_OF_DOC = "kind of score: 'recall', 'precision' or 'F'"
 _F = r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}"
 
 
 class _Rouge(OfTexts, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
-    """What all ROUGE measures share."""
+    """Base class of the ROUGE measures."""
 
     reads = JudgedSummaries
     of: str = parameter("F", _OF, _OF_DOC)
-    beta: float = parameter(1.0, number(0, 1e6), "how much more recall weighs than precision in F")
+    beta: float = parameter(1.0, number(0, 1e6), "weight of recall relative to precision in F")
     references: str = parameter(
-        "best", choice("best", "average"), "what several references give: 'best' or 'average'"
+        "best", choice("best", "average"), "how to combine several references: 'best' or 'average'"
     )
 
     def values(self, judged: JudgedSummaries) -> Floats:
@@ -94,12 +94,12 @@ class RougeN(_Rouge):
 
 
 class _Skip(_Rouge):
-    """What measures of skip bigrams share."""
+    """Base class of measures of skip bigrams."""
 
     gap: int | None = parameter(
         None,
         optional(integer(0)),
-        "words that may stand between two of a pair; any number if not given",
+        "maximum number of words between the two words of a pair; None for any",
     )
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:

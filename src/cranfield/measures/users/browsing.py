@@ -1,7 +1,7 @@
 r"""Measures of click models whose users go by what they clicked on: EBU, DCM, CCM and UBM.
 
 =====  ===========================================  ==============================================
-model  chance to go on after a click, and after     satisfied by a click, for the effort
+model  probability of going on after a click, and after     satisfied by a click, for the effort
        none
 =====  ===========================================  ==============================================
 EBU    :math:`1 - l_i`, by grade; :math:`\gamma`    not told
@@ -45,7 +45,10 @@ _CHAIN = r", \quad P[C_i = 1] = c_i \prod_{j<i} "
 
 @measure(
     "EBU",
-    summary="Expected browsing utility: gain that a user clicks on, who may leave after a click.",
+    summary=(
+        "Expected browsing utility: gain of clicked documents for a user who may"
+        " leave after a click."
+    ),
     formula=_CLICKED + _CHAIN + r"\left( c_j (1 - l_j) + (1 - c_j) \gamma \right)",
     source="Yilmaz and others (2010); Chuklin and others (2013)",
     linear=True,
@@ -68,11 +71,11 @@ class ExpectedBrowsingUtility(Chain, Utility):
     leaves: Chances | None = parameter(
         None,
         optional(chances),
-        "chance that a user leaves after a click, by the grade of what was clicked on; 0 for a"
-        " grade that is not named",
+        "probability that a user leaves after a click, by the grade of what was"
+        " clicked on; 0 for a grade that is not named",
     )
     gamma: float = parameter(
-        1.0, _SHARE, "chance that a user who does not click goes on to the next rank"
+        1.0, _SHARE, "probability that a user who does not click goes on to the next rank"
     )
 
     @property
@@ -88,7 +91,10 @@ class _DCM(Chain, source=SOURCE + "; Guo, Liu and Wang (2009)"):
     continues: Chances | None = parameter(
         None,
         optional(by_rank),
-        "chance that a user goes on after a click, by rank; that of the last one named holds below",
+        (
+            "probability that a user goes on after a click, by rank; that of the last"
+            " one named holds below"
+        ),
     )
     wanted = (("continues", "{1: 0.6, 2: 0.5}"),)
 
@@ -101,7 +107,7 @@ _DCM_CHAIN = _CHAIN + r"\left( 1 - c_j (1 - \lambda_j) \right)"
 
 @measure(
     "uDCM",
-    summary="Gain that a user clicks on, by the dependent click model.",
+    summary="Expected gain of clicked documents, by the dependent click model.",
     formula=_CLICKED + _DCM_CHAIN,
 )
 class DependentUtility(_DCM, Utility):
@@ -146,13 +152,13 @@ class _CCM(
     source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)",
 ):
     tau1: float | None = parameter(
-        None, optional(_SHARE), "chance that a user who does not click goes on"
+        None, optional(_SHARE), "probability that a user who does not click goes on"
     )
     tau2: float | None = parameter(
-        None, optional(_SHARE), "chance to go on after a click that does not satisfy"
+        None, optional(_SHARE), "probability of going on after a click that does not satisfy"
     )
     tau3: float | None = parameter(
-        None, optional(_SHARE), "chance to go on after a click that satisfies"
+        None, optional(_SHARE), "probability of going on after a click that satisfies"
     )
     wanted = (("tau1", "0.9"), ("tau2", "0.8"), ("tau3", "0.3"))
 
@@ -167,7 +173,7 @@ _CCM_CHAIN = _CHAIN + r"\left( (1-c_j)\tau_1 + c_j((1-c_j)\tau_2 + c_j\tau_3) \r
 
 @measure(
     "uCCM",
-    summary="Gain that a user clicks on, by the click chain model.",
+    summary="Expected gain of clicked documents, by the click chain model.",
     formula=_CLICKED + _CCM_CHAIN,
 )
 class ChainUtility(_CCM, Utility):
@@ -226,8 +232,8 @@ def browsing(value: Any) -> Browsing:
     if isinstance(value, Browsing):
         return value
     wanted = (
-        "a mapping of each rank, from 1, to chances after each last click above, 0 for none, such"
-        " as {1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"
+        "a mapping of each rank, from 1, to probabilities after each last click"
+        " above, 0 for none, such as {1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"
     )
     if not isinstance(value, Mapping) or not value or {*value} != {*range(1, len(value) + 1)}:
         raise ValueError(wanted)
@@ -242,7 +248,7 @@ def browsing(value: Any) -> Browsing:
 
 @measure(
     "uUBM",
-    summary="Gain that a user clicks on, by the user browsing model.",
+    summary="Expected gain of clicked documents, by the user browsing model.",
     formula=_CLICKED
     + r", \quad P[C_i = 1] = \sum_{j<i} P[\text{last click above } i \text{ at } j]"
     r" \, c_i \, x_{ij}",
@@ -267,8 +273,8 @@ class BrowsingUtility(Utility):
     examined_after: Browsing | None = parameter(
         None,
         optional(browsing),
-        "chance that a rank is examined, by rank and by the rank of the last click above, 0 for"
-        " none; each of them is named",
+        "probability that a rank is examined, by rank and by the rank of the last"
+        " click above, 0 for none; each of them is named",
     )
     wanted = (("examined_after", "{1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"),)
 

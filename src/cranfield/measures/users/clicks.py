@@ -37,7 +37,7 @@ from cranfield.measures.users.page import Page, pages, viewed
 
 FAMILY = "user models"
 SOURCE = "Chuklin and others (2013)"
-NEEDS = "chances of clicks, from a click model"
+NEEDS = "click probabilities, from a click model"
 
 _SHARE = number(0, 1)
 
@@ -65,7 +65,7 @@ class Chances(Gain):
 
 
 def chances(value: Any) -> Chances:
-    """Check a mapping of grades to chances; None stands for documents without a judgment."""
+    """Check a mapping of grades to probabilities; None stands for unjudged documents."""
     if isinstance(value, Chances):
         return value
     if isinstance(value, Mapping) and {*value} - {None}:
@@ -76,7 +76,7 @@ def chances(value: Any) -> Chances:
 
 
 def by_rank(value: Any) -> Chances:
-    """Check a mapping of ranks to chances."""
+    """Check a mapping of ranks to probabilities."""
     checked = chances(value)
     if checked.unjudged is not None or any(rank < 1 for rank, _ in checked.pairs):
         raise ValueError("a mapping of ranks to probabilities, such as {1: 1, 2: 0.7}")
@@ -122,13 +122,13 @@ class Shown:
 
 
 class Clicks(Measure, family=FAMILY, needs=NEEDS):
-    """What measures of click models share."""
+    """Base class of measures of click models."""
 
     clicks: Chances | None = parameter(
         None,
         optional(chances),
-        "chance of a click by grade; 0 for a grade that is not named. Documents without a judgment"
-        " are as those of grade 0, unless None is named too",
+        "probability of a click by grade; 0 for a grade that is not named. Documents"
+        " without a judgment are as those of grade 0, unless None is named too",
     )
     wanted: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Parameters that have to be given besides, with an example."""
@@ -137,14 +137,14 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
         super().require_complete()
         if self.clicks is None:
             raise MeasureError(
-                f"{self.name} needs the chances of a click, such as clicks={{0: 0.3, 1: 0.8}}"
+                f"{self.name} needs click probabilities, such as clicks={{0: 0.3, 1: 0.8}}"
             )
         for name, example in self.wanted:
             if getattr(self, name) is None:
                 raise MeasureError(f"{self.name} needs {name}, such as {name}={example}")
 
     def clicked(self, shown: Shown) -> Floats:
-        """P[C = 1]: the chance of a click at each rank."""
+        """Return P[C = 1]: the probability of a click at each rank."""
         raise NotImplementedError
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
@@ -174,16 +174,16 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
 
 
 class Utility(Clicks, UnitGains, range=(0.0, float("inf"))):
-    """The gain of a document is got by a click on it."""
+    """Expected gain of clicked documents."""
 
     worth = UnitGains.worth
 
 
 class Chain(Clicks):
-    """Users go on from rank to rank by a chance that the document there and its rank decide."""
+    """User model with a continuation probability by grade and rank."""
 
     def going_on(self, of: ByGrade, rank: Any) -> Any:
-        """C: the chance that who examines a rank examines the next one."""
+        """Return C: the probability of examining the next rank after this one."""
         raise NotImplementedError
 
     def share(self, rank: Any) -> Any:
@@ -228,15 +228,17 @@ class Effort(Clicks):
 
 class _Satisfied(Chain, linear=True):
     satisfies: Chances | None = parameter(
-        None, optional(chances), "chance that a clicked document satisfies, by grade, as for clicks"
+        None,
+        optional(chances),
+        "probability that a clicked document satisfies, by grade, as for clicks",
     )
     examined: Chances | None = parameter(
         None,
         optional(by_rank),
-        "chance that a rank is examined, by rank; that of the last one named holds below it",
+        ("probability that a rank is examined, by rank; that of the last one named holds below it"),
     )
     gamma: float = parameter(
-        1.0, _SHARE, "chance that a user who is not satisfied goes on to the next rank (DBN)"
+        1.0, _SHARE, "probability that a user who is not satisfied goes on to the next rank (DBN)"
     )
 
     @property
@@ -255,7 +257,8 @@ _CHANCE = r"P[C_i = 1] = e(i) \, c_i \, \gamma^{i-1} \prod_{j<i} (1 - c_j s_j)"
 
 @measure(
     "uM",
-    summary="Gain that a user clicks on, by a click model.",
+    aliases=("uDBN", "uSDBN", "uPBM"),
+    summary="Expected gain of clicked documents, by a click model.",
     formula=rf"\sum_i P[C_i = 1] \, g_i, \quad {_CHANCE}",
     source=SOURCE + "; Ferro and Maistro (2024), equation (16)",
 )
@@ -274,6 +277,7 @@ class ClickUtility(_Satisfied, Utility):
 
 @measure(
     "rrM",
+    aliases=("rrDBN", "rrSDBN"),
     summary="Expected reciprocal rank at which a user is satisfied, by a click model.",
     formula=rf"\sum_i \frac1i \, s_i \, P[C_i = 1], \quad {_CHANCE}",
     source=SOURCE + "; Ferro and Maistro (2024), equation (17)",
@@ -301,13 +305,15 @@ class ClickEffort(_Satisfied, Effort):
 
 @measure(
     "CWL",
-    summary="Gain a rank that is read by users who go on by the grade there, and by the rank.",
+    summary=(
+        "Gain per rank read by users whose continuation depends on the grade and on the rank."
+    ),
     formula=r"\sum_r W(r) \, g_r, \quad C(i) = u_i \, v(\mathit{grade}_i)",
     source="Moffat and others (2017)",
-    needs="chances to go on, such as those of a click model",
+    needs="continuation probabilities, such as those of a click model",
 )
 class Continuing(UserModel):
-    """A user model by its continuation: C is the chance at the rank times that of the grade.
+    """User model by its continuation: C is the probability at the rank times that of the grade.
 
     Users who read the last of 1000 ranks stop there.
 
@@ -323,14 +329,14 @@ class Continuing(UserModel):
     by_grade: Chances | None = parameter(
         None,
         optional(chances),
-        "chance to go on by grade; a grade that is not named is as the next one below that is."
-        " Documents without a judgment, and ranks beyond the list, are as grade 0, unless None is"
-        " named too",
+        "probability of going on by grade; a grade that is not named is as the next"
+        " one below that is. Documents without a judgment, and ranks beyond the list,"
+        " are as grade 0, unless None is named too",
     )
     by_rank: Chances | None = parameter(
         None,
         optional(by_rank),
-        "chance to go on by rank; that of the last one named holds below it",
+        "probability of going on by rank; that of the last one named holds below it",
     )
 
     reads_grades = True
@@ -339,7 +345,8 @@ class Continuing(UserModel):
         super().require_complete()
         if self.by_grade is None and self.by_rank is None:
             raise MeasureError(
-                "CWL needs chances to go on, such as by_grade={0: 0.9, 1: 0.5} or by_rank={1: 0.8}"
+                "CWL needs continuation probabilities, such as by_grade={0: 0.9, 1: 0.5}"
+                " or by_rank={1: 0.8}"
             )
 
     @property
@@ -389,7 +396,7 @@ def user_of(measure: Chain, **options: Any) -> Continuing:
     going_on = np.broadcast_to(measure.going_on(of, rank), (grades.size + 1, deepest))
     if np.ptp(going_on, axis=1).any():
         raise MeasureError(
-            f"{measure.name} has no user model: its users go on by grade and rank together"
+            f"{measure.name} has no user model: its continuation depends on grade and rank together"
         )
     unjudged = measure.clicks.unjudged is not None
     named = [*grades.tolist(), *([None] if unjudged else [])]

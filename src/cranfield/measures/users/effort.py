@@ -37,7 +37,7 @@ LENGTH = number(0, 1e15)
 
 @measure(
     "TBG",
-    summary="Gain that falls by half every h seconds, over the time to read what stands above.",
+    summary="Gain that halves every h seconds of reading time above.",
     formula=r"\Pr_{click} \Pr_{save} \sum_r g_r \, e^{-T(r) \ln 2 / h}, \quad"
     r" T(r) = \sum_{k<r} \left( T_S + \Pr_{click}(k) \, (a L(k) + b) \right)",
     source="Smucker and Clarke (2012)",
@@ -49,11 +49,11 @@ LENGTH = number(0, 1e15)
 class TimeBiasedGain(UserModel):
     r"""Time-biased gain, with the values that Smucker and Clarke (2012) calibrated.
 
-    A relevant document gains the chance to click on its summary times that to find it relevant
-    then, .64 * .77 = .4928; others gain nothing. Users read all summaries; the documents, each
-    with the chance of a click, at 0.018 seconds a word and 7.8 more. Unjudged documents are
-    clicked on as those not relevant. With gains other than binary ones, which Smucker and Clarke
-    do not have, that of a document is .4928 times its gain.
+    A relevant document gains the probability of a click on its summary times that to find it
+    relevant then, .64 * .77 = .4928; others gain nothing. Users read all summaries; the documents,
+    each with the chance of a click, at 0.018 seconds a word and 7.8 more. Unjudged documents are
+    clicked on as those not relevant. With gains other than binary ones, which Smucker and Clarke do
+    not have, that of a document is .4928 times its gain.
 
     TBG is the total utility of its user, `ETU(TBG)`, and its costs are seconds: `ETC(TBG)`, to
     which summaries are added where a list is shorter than the ranks that are read.
@@ -68,16 +68,18 @@ class TimeBiasedGain(UserModel):
 
     h: float = parameter(224.0, number(0, 1e9, open_low=True), "half-life of gains, in seconds")
     summary: float = parameter(4.4, _TIME, "seconds to read a summary (T_S)")
-    click: float = parameter(0.64, POSITIVE_SHARE, "chance to click on a relevant document")
-    click_other: float = parameter(0.39, _CHANCE, "chance to click on another document")
+    click: float = parameter(0.64, POSITIVE_SHARE, "probability of a click on a relevant document")
+    click_other: float = parameter(0.39, _CHANCE, "probability of a click on another document")
     save: float = parameter(
-        0.77, POSITIVE_SHARE, "chance that a clicked relevant document is found so"
+        0.77,
+        POSITIVE_SHARE,
+        "probability that a clicked relevant document is recognised as relevant",
     )
     a: float = parameter(0.018, _TIME, "seconds to read a word")
     b: float = parameter(7.8, _TIME, "seconds for a document besides its words")
     unit: float = parameter(1.0, LENGTH, "words in a unit of length")
     missing: float | None = parameter(
-        None, optional(LENGTH), "length to take for documents without a known one"
+        None, optional(LENGTH), "length to assume for documents without a known one"
     )
 
     reads_lengths = True
@@ -104,7 +106,8 @@ class TimeBiasedGain(UserModel):
 
 @measure(
     "U",
-    summary="Gain of the text that is read, which falls in a line until L characters are read.",
+    aliases=("UMeasure",),
+    summary="Gain of the text read, which decreases linearly until L characters are read.",
     formula=r"\frac{1}{N} \sum_r g(r) \max\left(0, 1 - \frac{pos(r)}{L}\right), \quad"
     r" pos(r) = \sum_{k \le r} \left( |s_k| + [g(k) > 0] \, F \, L(k) \right),"
     r" \quad g(r) = \frac{2^{\mathit{grade}_r} - 1}{2^{\mathit{grade}_{max}}}",
@@ -144,14 +147,14 @@ class UMeasure(UserModel):
     )
     max_grade: int | None = MAX_GRADE
     L: float = parameter(
-        132000.0, number(0, 1e15, open_low=True), "characters after which nothing is worth anything"
+        132000.0, number(0, 1e15, open_low=True), "characters after which a document has no value"
     )
     snippet: float = parameter(200.0, LENGTH, "characters of a snippet")
-    F: float = parameter(0.2, number(0, 1), "share that is read of a relevant document")
-    N: float = parameter(1.0, number(0, 1e15, open_low=True), "what scores are divided by")
+    F: float = parameter(0.2, number(0, 1), "proportion of a relevant document that is read")
+    N: float = parameter(1.0, number(0, 1e15, open_low=True), "divisor of scores")
     unit: float = parameter(1.0, LENGTH, "characters in a unit of length")
     missing: float | None = parameter(
-        None, optional(LENGTH), "length to take for documents without a known one"
+        None, optional(LENGTH), "length to assume for documents without a known one"
     )
 
     reads_lengths = True
@@ -201,13 +204,13 @@ class UMeasure(UserModel):
         return np.concatenate([*found, np.empty(0)]).reshape(judged.shape[::-1]).T / self.N
 
 
-_T_DOC = "gain that the user wants in all: the number of relevant documents, if gains are binary"
+_T_DOC = "total gain that the user wants: the number of relevant documents, if gains are binary"
 # Below 1/2 a user who finds all at once would go on with a chance that is no chance.
 WANTED = number(0.5, 1000)
 _DEPTH = parameter(
     None,
     optional(integer(1)),
-    "last rank that a user reads; by default there is none, and weights go on beyond the list",
+    "last rank that a user reads; by default none, and weights continue beyond the list",
 )
 _CONTINUATION = r"C(i) = \left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2"
 _LEFT = r", \quad T_i = T - \sum_{j \le i} g_j"
@@ -223,7 +226,9 @@ def wanted(gain: Any, rank: Any) -> Any:
 
 @measure(
     "INST",
-    summary="Gain a document of a user who wants T, and stops sooner the more is found.",
+    summary=(
+        "Gain per document of a user who wants T, and stops sooner the more gain is collected."
+    ),
     formula=rf"\frac{{\sum_r V(r) \, g_r}}{{\sum_r V(r)}}, {_VIEWED}, \quad {_CONTINUATION}{_LEFT}",
     source="Moffat and others (2015); Moffat and others (2017)",
     scale_note="not interval: the steps between ranks are unequal",
@@ -262,7 +267,7 @@ class INST(UserModel):
 
 @measure(
     "INSQ",
-    summary="Gain a document of a user who wants T, whatever is found on the way.",
+    summary="Gain per document of a user who wants T, independent of the gain collected.",
     formula=rf"\sum_r W(r) \, g_r, {_INSQ_WEIGHTS}",
     source="Moffat and others (2012)",
     scale_note="not interval: the steps between ranks are unequal",
@@ -289,7 +294,9 @@ class INSQ(StaticModel):
 
 @measure(
     "SDCG",
-    summary="Scaled DCG: gain a document of a user who reads the top k as DCG weighs it.",
+    summary=(
+        "Scaled DCG: gain per document of a user who reads the top k with the weights of DCG."
+    ),
     formula=rf"\sum_{{r=1}}^{{k}} W(r) \, g_r, {_SDCG_WEIGHTS}",
     source="Moffat and others (2013)",
     at_wanted="required",
@@ -356,7 +363,7 @@ def _going(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
 
 
 def _stretch(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
-    """Sum of the chances to read the ranks after `rank` up to `to`, over that to read `rank`."""
+    """Return the expected number of ranks read from `rank` + 1 up to `to`, given `rank` is read."""
     start = rank == 0
     if unjudged:
         fall = _fall(rank + a)
@@ -376,9 +383,9 @@ _GOES_ON = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
 
 
 class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks are unequal"):
-    T: float = parameter(1.0, number(0, 1e9), "gain that is enough")
+    T: float = parameter(1.0, number(0, 1e9), "total gain at which the user stops")
     K: float = parameter(
-        10.0, number(0, 1e15), "cost that is enough: documents, or what `unit` says"
+        10.0, number(0, 1e15), "total cost at which the user stops: documents, or as set by `unit`"
     )
     unit: float | None = parameter(
         None,
@@ -386,7 +393,7 @@ class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks a
         "cost of a unit of length; by default each document costs 1",
     )
     missing: float | None = parameter(
-        None, optional(number(0, 1e15)), "length to take where none is known, and beyond the list"
+        None, optional(number(0, 1e15)), "length to assume where none is known, and beyond the list"
     )
 
     @property
@@ -427,7 +434,7 @@ class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks a
 
 @measure(
     "BPM",
-    summary="Gain a document of a user who stops at a total gain of T, or a total cost of K.",
+    summary="Gain per document of a user who stops at a total gain of T, or a total cost of K.",
     formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_GOES_ON}, \quad T_i = T, \; K_i = K",
     source="Zhang and others (2017)",
     elsewhere={"cwl_eval": "EU of BPM-Static-T=...-K=...", "ir_measures": "BPM(T=...)@K"},
@@ -455,9 +462,9 @@ class BPM(_Bejewelled):
 class BPMDynamic(_Bejewelled):
     """The dynamic model: a gain above the median raises both limits, one below lowers them."""
 
-    hb: float = parameter(1.0, number(0, 1e6), "how much a gain changes T")
-    hc: float = parameter(1.0, number(0, 1e6), "how much a gain changes K")
-    median: float = parameter(0.5, number(0, 1), "gain that changes nothing")
+    hb: float = parameter(1.0, number(0, 1e6), "effect of gains on T")
+    hc: float = parameter(1.0, number(0, 1e6), "effect of gains on K")
+    median: float = parameter(0.5, number(0, 1), "gain that changes neither T nor K")
 
     def limits(self, rank: Any, before: Any) -> tuple[Any, Any]:
         change = before - self.median * (rank - 1)

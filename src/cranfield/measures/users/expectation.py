@@ -1,4 +1,4 @@
-"""What users can expect, for any measure with a user model: EU, ETU, EC, ETC, Depth, Residual."""
+"""Expectations of users, for any measure with a user model: EU, ETU, EC, ETC, Depth, Residual."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.users.model import Expected, UserModel
 from cranfield.measures.users.page import costs_by_length
-from cranfield.measures.users.users_of_measures import user_model
+from cranfield.measures.users.standard_models import user_model
 from cranfield.measures.wrapping import Wrapping, wrapping
 
 _INFINITE = float("inf")
@@ -25,13 +25,14 @@ _LENGTH = number(0, 1e15)
 class Expectation(
     Wrapping, family="user models", source="Moffat and others (2017); Azzopardi and others (2019)"
 ):
-    """What the user of a measure can expect."""
+    """Expectations of the user of a measure."""
 
     depth: int | None = parameter(
         None,
         optional(integer(1, 100_000)),
-        "The last rank that anybody reads. By default it is that of the model: none where its sums"
-        " are known without end (RBP, INST, INSQ), the cutoff (P, SDCG), and else 1000.",
+        "Last rank that a user reads. By default that of the model: none where its"
+        " infinite sums are known (RBP, INST, INSQ), the cutoff (P, SDCG), otherwise"
+        " 1000.",
     )
     inside = "RBP"
     passes = True
@@ -47,16 +48,20 @@ class Expectation(
     def check(self, inner: Measure) -> None:
         name = self.about.name
         if isinstance(inner, Expectation):
-            raise MeasureError(f"{name}: {inner} is a measure of a user model, and no user model")
+            raise MeasureError(f"{name}: {inner} is a measure of a user model, not a user model")
         if self.depth is not None and "depth" in inner.parameters:
             # One measure has one text form.
             inner = inner(depth=self.depth)
             vars(self).update(inner=inner, depth=None)
         vars(self)["model"] = user_model(inner)
         if self.unit is None and (self.fixed != 0.0 or self.missing is not None):
-            raise MeasureError(f"{name}: fixed and missing need a unit, the cost of a length")
+            raise MeasureError(
+                f"{name}: fixed and missing require unit, the cost per unit of length"
+            )
         if self.unit is not None and self.model.reads_lengths:
-            raise MeasureError(f"{name}: {inner} has costs of its own, and takes no unit")
+            raise MeasureError(
+                f"{name}: unit cannot be combined with {inner}, which has its own costs"
+            )
 
     def declared(self) -> Info:
         inside = self.inner.info
@@ -86,21 +91,22 @@ class _Cost(Expectation, range=(0.0, _INFINITE), lower_is_better=True):
     unit: float | None = parameter(
         None,
         optional(_LENGTH),
-        "What a unit of length costs, for costs by the lengths of documents. By default each rank"
-        " costs what the model says: seconds in TBG, characters in U, elsewhere 1.",
+        "Cost per unit of length, for costs by the lengths of documents. By default"
+        " the cost of a rank is that of the model: seconds in TBG, characters in U,"
+        " otherwise 1.",
     )
-    fixed: float = parameter(0.0, _LENGTH, "What each rank costs whatever its length.")
+    fixed: float = parameter(0.0, _LENGTH, "Cost of each rank independent of its length.")
     missing: float | None = parameter(
         None,
         optional(_LENGTH),
-        "A length to take for documents without a known one, and for ranks beyond the list; without"
-        " it the first are an error, and the second have no length.",
+        "Length to assume for documents without a known one, and for ranks beyond"
+        " the list; without it the former are an error, and the latter have length 0.",
     )
 
 
 @wrapping(
     "EU",
-    summary="Gain a rank that is read: the expected utility of a measure's user model.",
+    summary="Gain per rank read: the expected utility of a measure's user model.",
     formula=r"\sum_r W(r) \, g_r",
 )
 class EU(Expectation):
@@ -141,7 +147,7 @@ class EU(Expectation):
     (0.5, 0.5, 0.666..., 1.0, 0.5)
     """
 
-    tells = "Gain a rank that the user of {} reads."
+    tells = "Gain per rank that the user of {} reads."
 
 
 @wrapping(
@@ -161,13 +167,13 @@ class ETU(Expectation):
     [('run', 1.0)]
     """
 
-    tells = "Gain of the user of {} until the stop."
+    tells = "Gain until the user of {} stops."
     gives = "total"
 
 
 @wrapping(
     "EC",
-    summary="Cost of a rank that is read: the expected cost of a measure's user model.",
+    summary="Cost per rank read: the expected cost of a measure's user model.",
     formula=r"\sum_r W(r) \, c_r",
 )
 class EC(_Cost):
@@ -184,25 +190,25 @@ class EC(_Cost):
     (200.0, 400.0)
     """
 
-    tells = "Cost of a rank that the user of {} reads."
+    tells = "Cost per rank that the user of {} reads."
     gives = "cost"
 
 
 @wrapping(
     "ETC",
-    summary="Cost of all that is read: the expected total cost of a measure's user model.",
+    summary=("Total cost until the user stops: the expected total cost of a measure's user model."),
     formula=r"\sum_r V(r) \, c_r",
 )
 class ETC(_Cost):
     """The sum of V(r) c(r); for the rest see :class:`EC`."""
 
-    tells = "Cost of all that the user of {} reads."
+    tells = "Total cost until the user of {} stops."
     gives = "total_cost"
 
 
 @wrapping(
     "Depth",
-    summary="Ranks that are read until the user stops: the sum of V(r), which is 1 / W(1).",
+    summary="Number of ranks read until the user stops: the sum of V(r), which is 1 / W(1).",
     formula=r"\sum_r V(r) = 1 / W(1)",
     range=(1.0, _INFINITE),
     lower_is_better=True,
@@ -226,7 +232,7 @@ class Depth(Expectation):
 
 @wrapping(
     "Residual",
-    summary="How much more a user could expect: what documents without a judgment may add to EU.",
+    summary="Largest possible increase of EU by documents without a judgment.",
     formula=r"EU[g_r = g_{max} \text{ at ranks without a judgment}] - EU",
     range=(-1.0, 1.0),
     lower_is_better=True,
@@ -246,7 +252,7 @@ class Residual(Expectation):
     (0.75, 0.5)
     """
 
-    tells = "How much EU of {} rises if all without a judgment is as relevant as can be."
+    tells = "Increase of EU of {} if all unjudged documents have the highest gain."
 
     def values(self, judged: JudgedRuns) -> Floats:
         rise = self._expected(judged, best=True).utility - self._expected(judged).utility

@@ -33,7 +33,7 @@ _WEIGHT = number(0, 1e15)
 
 @dataclass(frozen=True)
 class Moves:
-    """How often users move from each rank to each; a row a rank."""
+    """Frequency of moves from each rank to each other one; a row for each rank."""
 
     rows: tuple[tuple[float, ...], ...]
 
@@ -75,8 +75,8 @@ def moves(value: Any) -> str | Moves:
     if isinstance(value, Moves) or (isinstance(value, str) and value in {"global", "local"}):
         return value
     wanted = (
-        "'global', 'local', or a mapping of each rank to how often users go from it to each other,"
-        " above 0, such as {1: {2: 3}, 2: {1: 1}}"
+        "'global', 'local', or a mapping of each rank to the frequency of moves from"
+        " it to each other rank, above 0, such as {1: {2: 3}, 2: {1: 1}}"
     )
     if not isinstance(value, Mapping) or {*value} != {*range(1, len(value) + 1)} or len(value) < 2:
         raise ValueError(wanted)
@@ -100,7 +100,11 @@ _stays = gain_check(
 
 @measure(
     "MP",
-    summary="Precision at the relevant ranks, by how often a user who moves to and fro is there.",
+    aliases=("MarkovPrecision",),
+    summary=(
+        "Precision at the relevant ranks, weighted by the stationary distribution of"
+        " a user who moves between ranks."
+    ),
     formula=r"\sum_{i \in \mathcal{R}} \pi_i \, P@i, \quad"
     r" \pi_i \propto \sum_{j \ne i} w(|i - j|), \quad w(d) = \frac{1}{d + 1}",
     source="Ferrante, Ferro and Maistro (2014)",
@@ -139,13 +143,17 @@ class MarkovPrecision(OfRelevance):
     moves: str | Moves = parameter(
         "global",
         moves,
-        "whether users move anywhere, or to neighbours alone ('local'); or a mapping of each rank"
-        " to how often users go from it to each other one, and to itself for loops",
+        "whether users move anywhere, or to neighbours alone ('local'); or a mapping"
+        " of each rank to the frequency of moves to each other rank, and to itself"
+        " for loops",
     )
     distance: str = parameter(
         "inverse",
         choice("inverse", "log", "none"),
-        "how the chance of a move goes by distance: inversely, to its logarithm, or not at all",
+        (
+            "how the probability of a move depends on the distance: inversely, on its"
+            " logarithm, or not"
+        ),
     )
     loops: bool = parameter(False, flag, "whether users may stay where they are")
     dwell: Gain | None = parameter(
@@ -155,16 +163,18 @@ class MarkovPrecision(OfRelevance):
         " is not named",
     )
     dwell_by: str = parameter(
-        "rank", choice("rank", "grade"), "whether users stay by rank or by grade"
+        "rank", choice("rank", "grade"), "whether dwell times are by rank or by grade"
     )
     recall: bool = parameter(
-        False, flag, "whether to multiply by the share of relevant documents that is retrieved"
+        False,
+        flag,
+        ("whether to multiply by the proportion of relevant documents that are retrieved"),
     )
 
     def require_complete(self) -> None:
         super().require_complete()
         if isinstance(self.moves, Moves) and self.distance != "inverse":
-            raise MeasureError("MP: moves that are given do not go by distance")
+            raise MeasureError("MP: distance cannot be combined with a mapping of moves")
 
     @property
     def beyond_length(self) -> str:

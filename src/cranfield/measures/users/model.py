@@ -1,4 +1,4 @@
-r"""User models: who says how users go on from rank to rank has said it all.
+r"""User models, defined by their continuation from rank to rank.
 
 A model gives the continuation C of a page of rankings. What users can expect follows (Moffat,
 Bailey, Scholer and Thomas 2017; Azzopardi, Thomas and Moffat 2019):
@@ -51,7 +51,7 @@ _WORDS_OF_GRADES = {"graded", "levels", "exponential", "linear"}
 
 
 class UnitGains(Measure):
-    """Measures of gains from 0 to 1: what RBP and its relatives share."""
+    """Base class of measures with gains from 0 to 1, such as RBP."""
 
     rel: int = parameter(1, REL, REL_DOC + " (binary gains)")
     gains: Gain = parameter(
@@ -116,7 +116,7 @@ Costs = Callable[[Page], Floats]
 
 @dataclass(frozen=True)
 class Expected:
-    """What users can expect of each ranking; arrays of shape (topics, systems)."""
+    """Expectations of users for each ranking; arrays of shape (topics, systems)."""
 
     total: Floats  # ETU, the gain until the user stops
     depth: Floats  # ranks read until then
@@ -163,7 +163,7 @@ class UserModel(UnitGains, family="user models"):
 
     @property
     def reads_lengths(self) -> bool:
-        """Whether the model needs the lengths of documents."""
+        """True if the model needs the lengths of documents."""
         return False
 
     @property
@@ -176,11 +176,11 @@ class UserModel(UnitGains, family="user models"):
         return self.ranks(self.cutoff)
 
     def continuation(self, page: Page) -> Floats:
-        """C: the chance to go on from each rank of each ranking, from 0 to 1."""
+        """Return C: the probability of going on from each rank of each ranking, from 0 to 1."""
         raise NotImplementedError
 
     def costs(self, page: Page) -> Floats:
-        """What it costs to read each rank; 1 by default."""
+        """Return the cost of reading each rank; 1 by default."""
         return np.ones(page.gains.shape)
 
     def most(self, judged: JudgedRuns) -> float:
@@ -193,7 +193,7 @@ class UserModel(UnitGains, family="user models"):
     def known(
         self, judged: JudgedRuns, *, depth: int | None = None, best: bool = False
     ) -> Expected:
-        """What users can expect of judged runs, kept with them; parameters as for `expected`."""
+        """Return the expectations of users on judged runs, cached; parameters as for `expected`."""
         key = ("expected", type(self), str(self), depth, best)
         return judged.view(key, lambda: self.expected(judged, depth=depth, best=best))
 
@@ -218,9 +218,7 @@ class UserModel(UnitGains, family="user models"):
         page = page_of(gains, lengths, grades)
         for name, needed in (("grades", self.reads_grades), ("lengths", self.reads_lengths)):
             if needed and getattr(page, name) is None:
-                raise MeasureError(
-                    f"{self} needs the {name} of documents, and none are given: {name}=..."
-                )
+                raise MeasureError(f"{self} needs the {name} of documents, got none; pass {name}=")
         price = self.costs(page)
         self._refuse(int(np.isnan(price).sum()))
         return self._read(replace(page, costs=price))
@@ -233,7 +231,7 @@ class UserModel(UnitGains, family="user models"):
         best: bool = False,
         costs: Costs | None = None,
     ) -> Expected:
-        """What users can expect of judged runs, which are cut off and condensed already.
+        """Return the expectations of users on judged runs that are cut off and condensed.
 
         Parameters
         ----------
@@ -298,24 +296,24 @@ class UserModel(UnitGains, family="user models"):
         self._refuse(unknown)
 
     def ranks(self, depth: int | None) -> int | None:
-        """Return the last rank that is read, if it is asked for at `depth`."""
+        """Return the last rank that is read, given a requested `depth`."""
         return min((one for one in (depth, self.last) if one is not None), default=None)
 
     def _read(self, page: Page) -> Reading:
         going_on = np.asarray(self.continuation(page), dtype=np.float64)
         if going_on.shape != page.gains.shape:
             raise MeasureError(
-                f"{self}: the continuation has shape {going_on.shape}, not {page.gains.shape}"
+                f"{self}: expected a continuation of shape {page.gains.shape}, got {going_on.shape}"
             )
         if not ((going_on >= 0) & (going_on <= 1)).all():
-            raise MeasureError(f"{self}: the continuation has a value that is not from 0 to 1")
+            raise MeasureError(f"{self}: values of the continuation must be from 0 to 1")
         return Reading(page, going_on)
 
     def _refuse(self, unknown: int) -> None:
         if unknown:
             raise MeasureError(
-                f"{self}: {counted(unknown, 'retrieved document')} with no known length; give"
-                " missing=..., a length to take for them"
+                f"{self}: {counted(unknown, 'retrieved document')} without a known"
+                " length; pass missing=, a length to assume for them"
             )
 
 
@@ -323,7 +321,7 @@ class StaticModel(UserModel):
     """A model whose users look at the rank alone, so that no page has to be laid out."""
 
     def seen(self, rank: Any) -> Any:
-        """V: the chance that a rank is read, 1 for the first."""
+        """Return V: the probability that a rank is read, 1 for the first."""
         raise NotImplementedError
 
     def endless(self) -> Any:
@@ -357,7 +355,7 @@ def upto(ranks: int) -> Floats:
 
 
 def going_on(viewed: Callable[[Any], Any], ranks: int) -> Floats:
-    """C of V: the chance to read the next rank, over that to read this one."""
+    """Return C from V: the probability of reading the next rank given that this one is read."""
     seen = np.asarray(viewed(upto(ranks + 1)))
     chance: Floats = np.minimum(seen[1:] / np.maximum(seen[:-1], np.finfo(float).tiny), 1.0)
     return chance

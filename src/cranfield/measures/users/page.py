@@ -20,7 +20,7 @@ _CELLS = 1 << 19
 
 
 def viewed(continuation: Floats) -> Floats:
-    """V of C: the chance that each rank is read, 1 for the first."""
+    """Return V from C: the probability that each rank is read, 1 for the first."""
     seen = np.ones(continuation.shape)
     np.cumprod(continuation[..., :-1], axis=-1, out=seen[..., 1:])
     return seen
@@ -28,7 +28,7 @@ def viewed(continuation: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """What users meet at each rank; the arrays have a row for each ranking, a column for each rank.
+    """Pages of results: arrays with a row for each ranking and a column for each rank.
 
     Attributes
     ----------
@@ -62,20 +62,20 @@ class Page:
 
     @cached_property
     def listed(self) -> NDArray[np.bool_]:
-        """Whether there is a document at each rank."""
+        """Mask of ranks with a document."""
         return np.asarray(self.rank <= self.retrieved)
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """How users read the rankings of a page, and what they can expect of it.
+    """Reading of the rankings of a page: probabilities, costs and expected gains.
 
     Attributes
     ----------
     page
         The rankings.
     continuation
-        C: the chance that a user who reads a rank goes on; shape (rankings, ranks).
+        C: the probability that a user who reads a rank goes on; shape (rankings, ranks).
     """
 
     page: Page
@@ -83,17 +83,17 @@ class Reading:
 
     @cached_property
     def viewed(self) -> Floats:
-        """V: the chance that each rank is read."""
+        """V: the probability that each rank is read."""
         return viewed(self.continuation)
 
     @property
     def weights(self) -> Floats:
-        """W: the share of attention that each rank gets."""
+        """W: the proportion of attention that each rank gets."""
         return np.asarray(self.viewed / self.depth[:, None])
 
     @property
     def last(self) -> Floats:
-        """L: the chance that each rank is the last one read; at the last rank all stop."""
+        """L: the probability that each rank is the last one read; all stop at the last rank."""
         seen = self.viewed
         after = np.zeros(seen.shape)
         after[:, :-1] = seen[:, 1:]
@@ -155,12 +155,14 @@ def page_of(
     """Make a page of gains alone; all relevant documents are taken to be retrieved."""
     worth = _table("gains", gains)
     if not (worth >= 0).all():
-        raise MeasureError("gains has a value that is not at least 0")
+        raise MeasureError("gains must be at least 0")
     long = None if lengths is None else _table("lengths", lengths)
     known = None if grades is None else _table("grades", grades)
     for name, one in (("lengths", long), ("grades", known)):
         if one is not None and one.shape != worth.shape:
-            raise MeasureError(f"{name} of shape {one.shape} do not fit gains of {worth.shape}")
+            raise MeasureError(
+                f"expected {name} of shape {worth.shape}, as gains have, got {one.shape}"
+            )
     retrieved = np.full((worth.shape[0], 1), worth.shape[1])
     relevant = np.count_nonzero(worth, axis=1)[:, None]
     return Page(worth, retrieved, relevant, long, grades=known)
@@ -217,7 +219,7 @@ def _table(name: str, values: Any) -> Floats:
     try:
         table = np.atleast_2d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
-        raise MeasureError(f"{name} is not a table of numbers") from None
+        raise MeasureError(f"{name} must be a table of numbers") from None
     if table.ndim != 2 or table.shape[1] == 0:
-        raise MeasureError(f"{name} is not a table of at least one rank")
+        raise MeasureError(f"{name} must have at least one rank")
     return table

@@ -1,4 +1,4 @@
-r"""Users who stop by chance or once satisfied: RBP, ERR, NERR.
+r"""Users who stop at random or once satisfied: RBP, ERR, NERR.
 
 Who reads a document of gain g is satisfied with a chance s(g), and stops; who is not goes on as the
 rank alone says. With V' for those whom nothing satisfies (Azzopardi, Mackenzie and Moffat 2021),
@@ -47,12 +47,12 @@ from cranfield.measures.users.model import (
 from cranfield.measures.users.page import Page
 
 _P = TRUE_SHARE
-_P_DOC = "persistence: the chance that a user goes on to the next document"
+_P_DOC = "persistence: the probability that a user goes on to the next document"
 
 
 @measure(
     "RBP",
-    summary="Expected gain a document of a user who goes on with probability p.",
+    summary="Expected gain per document of a user who continues with probability p.",
     formula=r"(1 - p) \sum_r g_r \, p^{r-1}",
     source="Moffat and Zobel (2008)",
     scale_note="interval for p = 1/b with a whole number b and gains in at least b - 1 equal steps:"
@@ -96,7 +96,9 @@ class RankBiasedPrecision(StaticModel):
 
 @measure(
     "RBPResidual",
-    summary="How much RBP could still rise: the weight of what is unjudged or not retrieved.",
+    summary=(
+        "Largest possible increase of RBP: the weight of ranks that are unjudged or not retrieved."
+    ),
     formula=r"p^n + (1 - p) \sum_{r \text{ unjudged}} p^{r-1}",
     source="Moffat and Zobel (2008), section 5",
     lower_is_better=True,
@@ -112,7 +114,7 @@ class RankBiasedResidual(Measure):
 
     p: float = parameter(0.8, _P, _P_DOC)
     part: str = parameter(
-        "total", choice("total", "tail", "unjudged"), "which part of the uncertainty"
+        "total", choice("total", "tail", "unjudged"), "part of the uncertainty to report"
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -216,7 +218,7 @@ class NormalisedExpectedReciprocalRank(_ERR):
 
 @measure(
     "iRBU",
-    summary="Expected utility at the rank where a user stops, satisfied: the less, the lower.",
+    summary=("Expected utility at the rank where a user stops, satisfied; it decreases with rank."),
     formula=r"\sum_r p^r R_r \prod_{i<r} (1 - R_i), \quad R_i = \frac{g_i}{g_{max} + 1}",
     source="Sakai and Zeng (2019), from the rank-biased utility of Amigó and others (2018)",
     family="user models",
@@ -231,7 +233,7 @@ class IntentwiseRankBiasedUtility(Measure):
     """
 
     p: float = parameter(
-        0.99, POSITIVE_SHARE, "utility that is left after each document read, of what it was before"
+        0.99, POSITIVE_SHARE, "proportion of the utility that remains after each document read"
     )
     gains: Gain = POSITIVE_GAINS
     max_grade: int | str | None = SCALE_END
@@ -251,13 +253,13 @@ _SOURCE = "Azzopardi and others (2021), equation ({})"
 
 
 class SatisfiedModel(UserModel):
-    """A model whose users look at the rank, and stop with a chance where they gain.
+    """User model whose continuation depends on the rank and on the gain.
 
     Nobody tires of reading, if a subclass does not give V' as `patience`.
     """
 
     def patience(self, rank: Any) -> Any:
-        """V': the chance that a rank is read by users whom nothing satisfies, 1 for the first."""
+        """V': the probability that a rank is read by never satisfied users, 1 for the first."""
         return rank**0
 
     def satisfaction(self, gains: Floats) -> Floats:
@@ -305,7 +307,7 @@ class _AtCutoff(
 
 @measure(
     "NERR8",
-    summary="Gain a document of a user who reads the top k until satisfied.",
+    summary="Gain per document of a user who reads the top k until satisfied.",
     formula=_WEIGHTED + r"1 - g_i \text{ for } i < k, \text{ then } 0",
     source=_SOURCE.format(8),
     elsewhere={"cwl_eval": "EU of NERR-EQ8@k=...", "ir_measures": "NERR8@k"},
@@ -316,7 +318,7 @@ class NERR8(_AtCutoff):
 
 @measure(
     "NERR9",
-    summary="Gain a document of a user who reads the top k until satisfied or tired.",
+    summary="Gain per document of a user who reads the top k until satisfied or tired.",
     formula=_WEIGHTED + r"\frac{i}{i + 1} (1 - g_i) \text{ for } i < k, \text{ then } 0",
     source=_SOURCE.format(9),
     elsewhere={"cwl_eval": "EU of NERR-EQ9@k=...", "ir_measures": "NERR9@k"},
@@ -330,7 +332,7 @@ class NERR9(_AtCutoff):
 
 @measure(
     "NERR10",
-    summary="Gain a document of a user of RBP who stops when satisfied.",
+    summary="Gain per document of a user of RBP who stops when satisfied.",
     formula=_WEIGHTED + r"p \, (1 - g_i)",
     source=_SOURCE.format(10),
     elsewhere={"cwl_eval": "EU of NERR-EQ10@phi=...", "ir_measures": "NERR10(p=...)"},
@@ -339,7 +341,7 @@ class NERR9(_AtCutoff):
 class NERR10(SatisfiedModel):
     """The user of RBP, who may be satisfied."""
 
-    p: float = parameter(0.9, TRUE_SHARE, "chance to go on if not satisfied")
+    p: float = parameter(0.9, TRUE_SHARE, "probability of going on if not satisfied")
 
     def patience(self, rank: Any) -> Any:
         return self.p ** (rank - 1)
@@ -347,7 +349,7 @@ class NERR10(SatisfiedModel):
 
 @measure(
     "NERR11",
-    summary="Gain a document of a user of INSQ who stops when satisfied.",
+    summary="Gain per document of a user of INSQ who stops when satisfied.",
     formula=_WEIGHTED + r"\left( \frac{i + 2T - 1}{i + 2T} \right)^2 (1 - g_i)",
     source=_SOURCE.format(11),
     elsewhere={"cwl_eval": "EU of NERR-EQ11@T=...", "ir_measures": "NERR11(T=...)"},
@@ -356,7 +358,7 @@ class NERR10(SatisfiedModel):
 class NERR11(SatisfiedModel):
     """The user of INSQ, who may be satisfied."""
 
-    T: float = parameter(1.0, WANTED, "gain that the user wants in all")
+    T: float = parameter(1.0, WANTED, "total gain that the user wants")
 
     def patience(self, rank: Any) -> Any:
         return wanted(self.T, rank)

@@ -48,7 +48,7 @@ class LeaveOneOut(Study):
         and `left out systems`, without their first column.
     """
 
-    name: ClassVar[str] = "leave-one-out"
+    name = "leave-one-out"
     reference: ClassVar[str] = "Zobel (1998); Sakai (2013)"
     parts: ClassVar[Sequence[str]] = ("teams", "summary", "rankings", "systems")
     titles: ClassVar[Mapping[str, str]] = {
@@ -287,7 +287,8 @@ def leave_one_out(
         contribute is scored and ranked with the others; it suffers with its team, and protects no
         document of other teams.
     others
-        Judgments of documents that no contributing run has within the depth: `keep` or `drop`.
+        How to treat judgments of documents that no contributing run retrieves within the pool
+        depth: `keep` or `drop`.
     lists
         `raw`: unjudged documents count as not relevant. `condensed`: they are removed, before and
         after. By default both.

@@ -52,7 +52,7 @@ class PoolDepths(Study):
         The tables `pools`, `pool rankings` and `pool systems`.
     """
 
-    name: ClassVar[str] = "pool-depth"
+    name = "pool-depth"
     reference: ClassVar[str] = "Zobel (1998)"
     parts: ClassVar[Sequence[str]] = ("pools", "rankings", "systems")
     titles: ClassVar[Mapping[str, str]] = {
@@ -152,8 +152,8 @@ def pool_depths(
     runs, qrels, measures, compat, policies
         As for :func:`leave_one_out`.
     depths
-        Depths of pools, each 1 or more; by default those of 1, 2, 5, 10, 20, 50 and 100 that are
-        below the depth of the collection's pool, or that depth where it is 1.
+        Pool depths to compare. By default those of 1, 2, 5, 10, 20, 50 and 100 that are below the
+        depth of the collection's pool, or that depth if it is 1.
     contributors
         The runs that make the pools: None for all, names of systems, or `judged`: those whose top
         documents are all judged, down to `pool_depth`, or else the deepest of `depths`.

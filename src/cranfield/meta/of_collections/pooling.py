@@ -110,7 +110,7 @@ class Pooling(Study):
         Remarks on the data.
     """
 
-    name: ClassVar[str] = "pooling"
+    name = "pooling"
     reference: ClassVar[str] = (
         "Zobel (1998); Losada, Parapar and Barreiro (2017); Otero, Parapar and Ferro (2023)"
     )
@@ -297,13 +297,13 @@ def pooling(
     measures, compat, policies
         As for :func:`leave_one_out`.
     methods
-        Methods of judging a pool, such as `depth`, `RRF(k=60)` or `MaxMean`. All are listed by
+        Pooling methods, such as `depth`, `RRF(k=60)` or `MaxMean`. All are listed by
         :func:`cranfield.assess.methods`. A text may hold several, with commas between them.
     budgets
-        Judgments of each topic, 1 or more; a topic with fewer documents has all of them judged. By
-        default those of 5, 10, 20, 50, 100, 200, 300, 500 and 1,000 that are below the number of
-        documents of the largest topic, or 1 where none is.
-        A method with one queue over all topics has as many judgments in all as the others.
+        Budgets to compare: numbers of judgments per topic. If a topic has fewer documents, all of
+        them are judged. By default those of 5, 10, 20, 50, 100, 200, 300, 500 and 1,000 that are
+        below the number of documents of the largest topic, or 1 if there is none. A method with one
+        queue over all topics has as many judgments in all as the others.
     depth
         Ranks of each contributing run that are pooled.
     contributors
@@ -313,19 +313,19 @@ def pooling(
     teams
         As for :func:`cranfield.meta.pools`; without teams each run is left out alone.
     others
-        Judgments of documents that no contributing run has within the depth: `keep` (default) or
-        `drop`. No budget buys them; kept, they are among all judgments that budgets are compared
-        with, and the rows of the whole pool say what lacking them costs. Dropped, all judgments are
-        those of the pool.
+        How to treat judgments of documents that no contributing run retrieves within the pool
+        depth: `keep` (default) or `drop`. No budget buys them; kept, they are among all judgments
+        that budgets are compared with, and the rows of the whole pool say what lacking them costs.
+        Dropped, all judgments are those of the pool.
     lists
         `raw`: unjudged documents count as not relevant. `condensed`: they are removed. Or both.
     test
-        Test of pairs of systems, such as `anova-2` (two-way analysis of variance with Tukey's HSD,
-        which is fast) or `t+holm`.
+        Significance test for pairs of systems, such as `anova-2` (two-way analysis of variance with
+        Tukey's HSD, which is fast) or `t+holm`.
     alpha, resamples, missing
         As for :func:`cranfield.compare`.
     repeats
-        How often methods that draw random numbers are repeated; others are done once.
+        Number of repetitions of randomised methods; other methods run once.
     rel
         Lowest grade that counts as relevant, for methods and counts. Measures have their own.
     seed

@@ -344,14 +344,14 @@ def pools(
     runs, qrels
         As for :func:`cranfield.judge`; or :class:`TracedRuns`, and None.
     teams
-        Table of systems and their teams, which are left out together. By default each system is a
-        team of its own. Other forms are those of :func:`cranfield.meta.teams_of`.
+        Table of systems and their teams; the systems of a team are left out together. By default
+        each system is a team of its own. Other forms are those of :func:`cranfield.meta.teams_of`.
     contributors
         The runs that went into the pool: None for all of them, names of systems, or `judged`: those
         whose top `depth` documents are all judged.
     depth
-        Pooled documents of each ranking. By default it is found: the largest depth at which every
-        document of the contributing runs is judged.
+        Depth of the pool: number of documents that were pooled from each ranking. By default the
+        largest depth at which every document of the contributing runs is judged.
     rel
         Lowest grade that counts as relevant, 1 or more.
     policies

@@ -35,7 +35,7 @@ class Concordance(Study):
         The table.
     """
 
-    name: ClassVar[str] = "concordance"
+    name = "concordance"
     reference: ClassVar[str] = "Sakai (2013)"
     parts: ClassVar[Sequence[str]] = ("pairs",)
     columns: ClassVar[Columns] = {

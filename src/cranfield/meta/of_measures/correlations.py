@@ -169,7 +169,7 @@ class Correlations(Study):
         Options of the coefficient: `ties` for `tau-ap` and `rbo`, and `p` for `rbo`.
     """
 
-    name: ClassVar[str] = "correlations"
+    name = "correlations"
     reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
     parts: ClassVar[Sequence[str]] = ("pairs",)
     columns: ClassVar[Columns] = {
@@ -276,10 +276,10 @@ def correlate(
         Scores by measure, such as an :class:`cranfield.Evaluation`: two measures or more, of the
         same systems on the same topics, in any order; scores as for :func:`cranfield.compare`.
     method
-        How orders of systems are compared. `tau`: Kendall's tau-b. `tau-a`: its version without
-        correction for ties. `tau-ap`: the average of both ways of tau AP. `rbo`: rank-biased
-        overlap, extrapolated. `pearson`: of the scores themselves, which asks for interval scales.
-        `spearman`: of their mid-ranks.
+        Correlation coefficient between the orders of systems. `tau`: Kendall's tau-b. `tau-a`: its
+        version without correction for ties. `tau-ap`: the average of both ways of tau AP. `rbo`:
+        rank-biased overlap, extrapolated. `pearson`: of the scores themselves, which asks for
+        interval scales. `spearman`: of their mid-ranks.
     missing
         `error`; `drop`: leave out topics that lack a score of any system by any measure; `zero`:
         count a missing score as 0.

@@ -19,8 +19,8 @@ from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.registry import Options
 
 
@@ -41,7 +41,7 @@ class DiscriminativePower(Study):
         By measure: what was excluded or imputed, and other remarks.
     """
 
-    name: ClassVar[str] = "discriminative-power"
+    name = "discriminative-power"
     reference: ClassVar[str] = "Sakai (2006a); Sakai (2013)"
     parts: ClassVar[Sequence[str]] = ("summary", "pairs")
     titles: ClassVar[Mapping[str, str]] = {
@@ -183,7 +183,7 @@ def discriminative_power(
         As for :func:`cranfield.compare`, all pairs: by default the randomised Tukey HSD; `test=
         "bootstrap", correction="none"` is the first form of the method.
     resamples
-        Random samples of tests that need them.
+        Number of resamples, for tests that resample.
     seed
         Of the random numbers. All measures get the same: topics are permuted or drawn alike, so
         that measures differ by their scores alone.

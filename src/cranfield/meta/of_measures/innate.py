@@ -37,7 +37,7 @@ class InnateOrders(Study):
         The tables `innate` and `agreement`.
     """
 
-    name: ClassVar[str] = "innate-orders"
+    name = "innate-orders"
     reference: ClassVar[str] = "Moffat and Mackenzie (2024); Ferrante, Ferro and Fuhr (2021)"
     parts: ClassVar[Sequence[str]] = ("pairs", "agreement")
     titles: ClassVar[Mapping[str, str]] = {

@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import quoted
 from cranfield.base.kinds import Flag, check_arguments
-from cranfield.base.shares import clopper_pearson
+from cranfield.base.proportions import clopper_pearson
 from cranfield.base.text import counted
 from cranfield.meta.of_measures.correlations import by_measure, sign_pvalue, signs
 from cranfield.meta.study import Study, attaining, most_and_fewest, percent
@@ -139,7 +139,7 @@ class PredictivePower(Study):
         The tables `preferences`, `assessors` (empty without assessors) and `versus`.
     """
 
-    name: ClassVar[str] = "predictive-power"
+    name = "predictive-power"
     reference: ClassVar[str] = "Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013)"
     parts: ClassVar[Sequence[str]] = ("summary", "by_assessor", "versus")
     columns: ClassVar[Mapping[str, Columns]] = {
@@ -224,7 +224,7 @@ def predictive_power(
         `right`; or tuples in this order. What is preferred is the name of a system, or else
         `first`, `left` or `1`; `second`, `right` or `2`; `tie`, `same`, `equal` or `0`.
     majority
-        Join the preferences for the same two runs, in either order, into that of the majority.
+        Merge the preferences for the same two runs, in either order, into that of the majority.
         Ties are votes for none; as many for the one as for the other is a tie.
     confidence
         Of the intervals, above 0 and below 1.

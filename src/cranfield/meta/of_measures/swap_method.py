@@ -23,8 +23,8 @@ from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_wor
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import as_integers
@@ -54,7 +54,7 @@ class Swaps(Study):
         The table `swaps`, without the measure.
     """
 
-    name: ClassVar[str] = "swaps"
+    name = "swaps"
     reference: ClassVar[str] = "Voorhees and Buckley (2002); Sanderson and Zobel (2005)"
     parts: ClassVar[Sequence[str]] = ("rates", "_differences")
     titles: ClassVar[Mapping[str, str]] = {
@@ -285,14 +285,14 @@ def swap_method(
     scores
         Scores of one measure, as for :func:`cranfield.compare`, complete.
     sizes
-        Numbers of topics in a set; by default all up to half of the topics, or 25 of them, evenly
-        spaced; from 2 where there is a test.
+        Sizes of the topic sets. By default all up to half of the topics, or 25 of these, evenly
+        spaced; from 2 if there is a test.
     repeats
-        Pairs of topic sets of each size. Those of 50 repeats are the first 50 of 1,000.
+        Number of pairs of topic sets for each size. Those of 50 repeats are the first 50 of 1,000.
     bins
-        Where bins of absolute differences begin: from 0, ascending, in units of the measure. By
-        default 0, 0.01, ..., 0.2, 0.25, 0.3, 0.4, 0.5, 0.6 and 0.8, as far as the largest
-        difference on a topic; with another unit than 0.01 where that is above 1 or up to 0.1.
+        Lower ends of the bins of absolute differences, ascending from 0, in the unit of the
+        measure. By default 0, 0.01, ..., 0.2, 0.25, 0.3, 0.4, 0.5, 0.6 and 0.8, up to the largest
+        difference on a topic; rescaled if that is above 1 or at most 0.1.
     replacement
         Draw two sets with replacement, independently of each other, which may then be as large as
         all topics (Sakai 2006a). The sets have topics in common, which lowers the rates.

@@ -13,7 +13,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, check_several
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.shares import clopper_pearson
+from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, names_or_count
 from cranfield.meta.of_tests.fast_tests import (
@@ -135,7 +135,7 @@ class FalseAlarms(Study):
         different, of `pairs`; `undone` is 1 where the test could not be done, and found nothing.
     """
 
-    name: ClassVar[str] = "false-alarms"
+    name = "false-alarms"
     reference: ClassVar[str] = "Ferro and Sanderson (2022)"
     parts: ClassVar[Sequence[str]] = ("summary",)
     columns: ClassVar[Mapping[str, Columns]] = {
@@ -237,7 +237,7 @@ def false_alarms(
     scores, tests, by_shard, systems, alpha, missing, resamples
         As for :func:`split_topics`, which raises the same errors.
     null
-        How systems are made equal: scores `centred`, `simulated` (not with scores by shard) or
+        How to simulate equal systems: scores `centred`, `simulated` (not with scores by shard) or
         `swapped`.
     sizes
         Numbers of topics, by default as many as there are; where scores are swapped they are drawn
@@ -325,7 +325,7 @@ class PowerOfTests(Study):
         be done, and found nothing. Range 0 are pairs whose true means are equal.
     """
 
-    name: ClassVar[str] = "power-of-tests"
+    name = "power-of-tests"
     reference: ClassVar[str] = "Urbano, Lima and Hanjalic (2019b)"
     parts: ClassVar[Sequence[str]] = ("summary", "errors")
     columns: ClassVar[Mapping[str, Columns]] = {
@@ -459,9 +459,9 @@ def power_of_tests(
     scores, tests, by_shard, systems, alpha, missing, resamples
         As for :func:`split_topics`, which raises the same errors.
     population
-        Where the topics come from. `simulated`: from distributions fitted to scores, as
-        :func:`cranfield.significance.fit_simulator` says, with the empirical copula;
-        `resampled`: from the real topics, with replacement, also by shard.
+        Population from which topics are drawn. `simulated`: from distributions fitted to scores, as
+        :func:`cranfield.significance.fit_simulator` says, with the empirical copula; `resampled`:
+        from the real topics, with replacement, also by shard.
     edges
         Ends of the ranges of true differences, above 0 and rising.
     sizes

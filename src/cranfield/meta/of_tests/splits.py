@@ -234,7 +234,7 @@ class SplitStudy(Study):
         these topics, and so found nothing: the summary leaves these repeats out.
     """
 
-    name: ClassVar[str] = "tests"
+    name = "tests"
     reference: ClassVar[str] = "Ferro and Sanderson (2022)"
     parts: ClassVar[Sequence[str]] = ("summary",)
     columns: ClassVar[Mapping[str, Columns]] = {
@@ -452,20 +452,20 @@ def split_topics(
     by_shard
         Scores of the same topics and systems by shard: see :func:`cranfield.evaluate`.
     sizes
-        Numbers of topics in a set, from 2 to half of them. Where the number of topics is odd, half
-        of them may be rounded up, and the second set has one less. By default those of 5, 10, 25,
-        50 and 125 that fit.
+        Sizes of the topic sets, from 2 to half of the topics. Where the number of topics is odd,
+        half of them may be rounded up, and the second set has one less. By default those of 5, 10,
+        25, 50 and 125 that fit.
     repeats
-        How often two sets are drawn of each size.
+        Number of pairs of topic sets to draw for each size.
     seed
         Of the draws, and of tests that draw themselves. The draws of a size and a repeat do not
         depend on the other sizes, on the number of repeats, or on the tests.
     systems
         Only these systems.
     teams
-        Table of systems and their teams: the study is done for each team by itself, too. Other
-        forms are those of :func:`cranfield.meta.teams_of`. Teams of one system have nothing to
-        compare, and are left out.
+        Table of systems and their teams; the study is repeated for each team. Other forms are those
+        of :func:`cranfield.meta.teams_of`. Teams of one system have nothing to compare, and are
+        left out.
     alpha, missing, resamples
         As for :func:`compare`; scores by shard that are missing for all systems are taken as such
         by default.

@@ -21,7 +21,7 @@ from cranfield.meta.of_topics.variance_components import Generalizability
 from cranfield.meta.study import OF_MEASURE, Study, labelled
 from cranfield.meta.study_options import Proportion
 from cranfield.result import Column, Columns
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING
 from cranfield.significance.models.anova import two_way
@@ -92,7 +92,8 @@ def generalizability(
         :class:`Scores` of one measure, or what :func:`cranfield.compare` takes; two systems and
         two topics at least.
     confidence, target
-        Level of the limits, and coefficient whose number of topics is shown; between 0 and 1.
+        Confidence level of the intervals, and reliability for which to compute the number of
+        topics; between 0 and 1.
     missing
         What to do where a system has no score for a topic: `error`, which is the default; `drop`
         leaves such topics out; `zero` counts 0.
@@ -216,7 +217,7 @@ class Extrapolation(Study):
         The variance components behind it; what was excluded, imputed, or taken as 0.
     """
 
-    name: ClassVar[str] = "extrapolation"
+    name = "extrapolation"
     reference: ClassVar[str] = "Brennan (2001); Louis (1984)"
     parts: ClassVar[Sequence[str]] = ("curve",)
     titles: ClassVar[Mapping[str, str]] = {

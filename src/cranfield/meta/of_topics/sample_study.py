@@ -28,7 +28,7 @@ from cranfield.meta.study_options import (
 from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, mid_ranks
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import Ready, as_scores, prepared
 
 BLOCK = 250
@@ -138,7 +138,7 @@ class Stability(Study):
         What was excluded or imputed.
     """
 
-    name: ClassVar[str] = "stability"
+    name = "stability"
     reference: ClassVar[str] = "Hall and Miller (2009)"
     parts: ClassVar[Sequence[str]] = ("by_size", "top", "firsts", "ranks")
     titles: ClassVar[Mapping[str, str]] = {
@@ -335,25 +335,25 @@ def stability(
     scores
         As for :func:`cranfield.meta.of_topics.extrapolation.generalizability`.
     missing
-        How to treat topics without a score of a system: `error` (default), `drop` or `zero`.
+        How to treat topics for which a system has no score: `error` (default), `drop` or `zero`.
     sizes
-        Numbers of topics in a sample, 2 or more; by default tenths of the number of topics.
-        Without replacement they are below the number of topics: the only sample of all topics
-        is the whole, and says nothing.
+        Sizes of the topic samples, 2 or more; by default tenths of the number of topics. Without
+        replacement they are below the number of topics: the only sample of all topics is the whole,
+        and says nothing.
     repeats
-        Number of samples of each size, and of samples for the limits of ranks.
+        Number of samples for each size, and for the confidence intervals of ranks.
     replace
-        Whether a topic may be drawn more than once, which sizes from the number of topics on need.
-        Tests then take a topic drawn twice for two topics, and find a little more than they would
-        on as many different ones.
+        Whether to draw topics with replacement; required for sizes that are not below the number of
+        topics. Tests then take a topic drawn twice for two topics, and find a little more than they
+        would on as many different ones.
     test
-        Test of pairs of systems by their scores, such as `t` or `friedman`, as for
+        Significance test for pairs of systems, such as `t` or `friedman`. The names are those of
         :func:`cranfield.compare`. Analyses of variance with Tukey's HSD are fast; other tests take
         as long as so many calls of `compare`.
     correction, alpha
         As for :func:`cranfield.compare`.
     resamples
-        Random samples of tests that need them.
+        Number of resamples, for tests that resample.
     top
         Numbers of top systems whose set is followed; by default 1, 3, 5 and 10, as far as there
         are more systems than that.

@@ -17,7 +17,7 @@ from cranfield.base.text import counted
 from cranfield.meta.study import OF_MEASURE, Study, labelled, percent
 from cranfield.result import Column, Columns
 from cranfield.significance.models.random_topics import random_topics
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import as_scores, prepared
 
 SIZES = (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500)
@@ -60,7 +60,7 @@ class Generalizability(Study):
         What was excluded, imputed, or taken as 0.
     """
 
-    name: ClassVar[str] = "generalizability"
+    name = "generalizability"
     reference: ClassVar[str] = (
         "Brennan (2001); Bodoff and Li (2007); Feldt (1965);"
         " Arteaga, Jeyaratnam and Franklin (1982)"
@@ -270,7 +270,7 @@ class Facets(Study):
         What was excluded or imputed.
     """
 
-    name: ClassVar[str] = "facets"
+    name = "facets"
     reference: ClassVar[str] = (
         "Brennan (2001); Patterson and Thompson (1971); Culpepper et al. (2022)"
     )

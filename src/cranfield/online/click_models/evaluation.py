@@ -15,7 +15,7 @@ from cranfield.base.kinds import Share, Whole, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_qrels
-from cranfield.evaluation.of_runs import evaluate
+from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.online.click_models.model import (
     Items,
     Model,
@@ -36,7 +36,7 @@ HELD = 2**22
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelEvaluation(Result):
-    r"""Quality of click models on a log; made by :func:`evaluate_models`.
+    r"""Quality of click models on a log; returned by :func:`evaluate_models`.
 
     With :math:`q_r` the probability of the observation at rank r given the clicks above it, and
     :math:`p_r` that of the observation at rank r whatever is clicked above:
@@ -189,7 +189,7 @@ def _listed(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
     check_several("models", models)
     listed = [models] if isinstance(models, ClickModel) else list(models)
     if not listed:
-        raise PolicyError("there is no click model to evaluate")
+        raise PolicyError("expected at least one click model, got none")
     return listed
 
 
@@ -205,15 +205,15 @@ def _laid(models: list[ClickModel], log: QueryLog) -> Iterable[tuple[ClickModel,
 
 def _evaluated(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any], pl.DataFrame]:
     """Return the row of a model in the first table, and its part of the second one."""
-    full = model.model.chances(model.values, pages)
-    observed = log_chances(model, pages, conditional=True)
+    full = model.model.click_probabilities(model.values, pages)
+    observed = log_probabilities(model, pages, conditional=True)
     weight = pages.weight
     number = np.bincount(pages.rank, weight)
     of_pages = np.bincount(pages.pattern, observed) / pages.lengths
     square = np.square(pages.clicks - full)
     likelihood = float(observed @ weight)
     logs = {
-        "perplexity": log_chances(model, pages, conditional=False),
+        "perplexity": log_probabilities(model, pages, conditional=False),
         "conditional perplexity": observed,
     }
     perplexities = {
@@ -235,15 +235,15 @@ def _evaluated(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any], pl.D
     return row, pl.DataFrame({"model": label(model), **by_rank, **perplexities})
 
 
-def log_chances(model: ClickModel, pages: Patterns, *, conditional: bool) -> Floats:
+def log_probabilities(model: ClickModel, pages: Patterns, *, conditional: bool) -> Floats:
     """Return the logarithm of the probability of the observation of each result."""
     if conditional:
-        chance = model.model.conditional(model.values, pages)
+        probability = model.model.conditional(model.values, pages)
     else:
-        full = model.model.chances(model.values, pages)
-        chance = np.where(pages.clicks, full, 1 - full)
+        full = model.model.click_probabilities(model.values, pages)
+        probability = np.where(pages.clicks, full, 1 - full)
     with np.errstate(divide="ignore"):
-        return np.log(chance)
+        return np.log(probability)
 
 
 def area_under_curve(values: Floats, positive: Bools, weights: Floats) -> float:
@@ -252,8 +252,8 @@ def area_under_curve(values: Floats, positive: Bools, weights: Floats) -> float:
     yes = np.bincount(place, weights * positive)
     no = np.bincount(place, weights) - yes
     below = np.cumsum(no) - no
-    both = yes.sum() * no.sum()
-    return float(yes @ (below + no / 2) / both) if both else np.nan
+    pairs = yes.sum() * no.sum()
+    return float(yes @ (below + no / 2) / pairs) if pairs else np.nan
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -262,7 +262,7 @@ class PerplexityGain(Result):
 
     Attributes
     ----------
-    model, over, gain, low, high, queries
+    model, baseline, gain, low, high, queries
         The columns of the table.
     by_rank
         Gain at each rank; shape (ranks,).
@@ -273,7 +273,7 @@ class PerplexityGain(Result):
     name: ClassVar[str] = "gain"
     columns: ClassVar[Columns] = {
         "model": Column("Click model B.", key=True),
-        "over": Column("Click model A.", key=True),
+        "baseline": Column("Click model A.", key=True),
         "gain": Column("(p_A - p_B) / (p_A - 1), of the mean perplexity over ranks."),
         "low": Column(
             "Lower bound of the confidence interval over queries drawn with replacement; NaN for"
@@ -284,7 +284,7 @@ class PerplexityGain(Result):
     }
 
     model: str
-    over: str
+    baseline: str
     gain: float
     low: float
     high: float
@@ -305,12 +305,12 @@ class PerplexityGain(Result):
     def heading(self) -> list[str]:
         why = "one query" if self.queries == 1 else "all queries equal"
         interval = between(self.low, self.high) or f"no interval: {why}"
-        return [f"{self.model} over {self.over}: {number(self.gain)}, {interval}"]
+        return [f"{self.model} over {self.baseline}: {number(self.gain)}, {interval}"]
 
 
 def perplexity_gain(
     model: ClickModel,
-    over: ClickModel,
+    baseline: ClickModel,
     log: QueryLog,
     *,
     qrels: Any = None,
@@ -330,8 +330,8 @@ def perplexity_gain(
     ----------
     model
         The model B.
-    over
-        The model A, which the gain of perplexity is over.
+    baseline
+        The model A, whose perplexity the gain is relative to.
     log, qrels
         As for :func:`evaluate_models`.
     conditional
@@ -360,7 +360,7 @@ def perplexity_gain(
         log = with_grades(log, qrels)
     page, rank = log.results["page"].to_numpy(), log.results["rank"].to_numpy().astype(np.intp)
     codes, queries = _coded(log)
-    pair = list(_laid([over, model], log))
+    pair = list(_laid([baseline, model], log))
     ranks = pair[0][1].ranks
     key = codes[page] * ranks + rank - 1
     shape = (queries, ranks)
@@ -370,8 +370,8 @@ def perplexity_gain(
 
     numbers = summed(None)
     logs = [
-        log_chances(one, pages, conditional=conditional)[pages.results_of(page, rank)]
-        for one, pages in pair
+        log_probabilities(trained, pages, conditional=conditional)[pages.results_of(page, rank)]
+        for trained, pages in pair
     ]
     sums = np.stack([summed(values) for values in logs])
 
@@ -392,30 +392,34 @@ def perplexity_gain(
             drawn.append(gains(times @ sums, times @ numbers)[0])
         tail = (1 - confidence) / 2
         gained = np.concatenate(drawn)
-        # Queries that are all alike do not tell how much others would differ.
+        # Equal queries carry no information on how much others would differ.
         if np.ptp(gained) > 1e-12:
             low, high = np.quantile(gained, [tail, 1 - tail]).tolist()
     gain, options = float(value), (confidence, resamples, seed, conditional)
-    return PerplexityGain(label(model), label(over), gain, low, high, by_rank, queries, *options)
+    return PerplexityGain(
+        label(model), label(baseline), gain, low, high, by_rank, queries, *options
+    )
 
 
 def _coded(log: QueryLog) -> tuple[Indices, int]:
     """Return the number of the query of each page, and the number of queries with results."""
-    asked = log.pages["query"].gather(log.results["page"].unique())
-    places = pl.DataFrame({"query": asked.unique(maintain_order=True)}).with_row_index("place")
-    found = log.pages.select("query").join(places, on="query", how="left", maintain_order="left")
-    return found["place"].fill_null(0).to_numpy().astype(np.intp), places.height
+    page_queries = log.pages["query"].gather(log.results["page"].unique())
+    places = pl.DataFrame({"query": page_queries.unique(maintain_order=True)}).with_row_index(
+        "place"
+    )
+    numbered = log.pages.select("query").join(places, on="query", how="left", maintain_order="left")
+    return numbered["place"].fill_null(0).to_numpy().astype(np.intp), places.height
 
 
 def perplexity_gains(
-    models: Iterable[ClickModel], over: Model, log: QueryLog, **options: Any
+    models: Iterable[ClickModel], baseline: Model, log: QueryLog, **options: Any
 ) -> pl.DataFrame:
-    """Compute the gains of models over the one of them of a kind, a row each.
+    """Compute the gains of models over the one of them of this kind, one row per model.
 
     `options` are those of :func:`perplexity_gain`.
     """
     listed = list(models)
-    [base] = [model for model in listed if model.model == over]
+    [base] = [model for model in listed if model.model == baseline]
     others = [model for model in listed if model is not base]
     return pl.concat(perplexity_gain(one, base, log, **options).to_polars() for one in others)
 
@@ -436,16 +440,16 @@ def predict_relevance(
     qrels
         Judgments, as :func:`cranfield.read_qrels` takes them.
     measures
-        Measures of the documents of each query in order of their estimated relevance.
+        Measures of the ranking of each query's documents by their estimated relevance.
     rel
         Lowest relevant grade, of the area under the curve.
 
     Returns
     -------
     polars.DataFrame
-        A row a model: how many of its documents are `judged`, `AUC`, the chance that a relevant
-        document of any query is estimated higher than one that is judged not relevant (ties one
-        half; NaN where there is none of a kind), and the mean of each measure.
+        A row a model: how many of its documents are `judged`, `AUC`, the probability that a
+        relevant document of any query is estimated higher than one that is judged not relevant
+        (ties one half; NaN where there is none of a kind), and the mean of each measure.
 
     Examples
     --------
@@ -541,15 +545,15 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
     """
     kind = parse_model(model)
     log.require("results", purpose="a click model")
-    asked = log.results.with_columns(query=log.pages["query"].gather(log.results["page"]))
-    places = asked.group_by("query", "doc").agg(
+    results = log.results.with_columns(query=log.pages["query"].gather(log.results["page"]))
+    places = results.group_by("query", "doc").agg(
         first=(pl.col("rank") == 1).any(), below=(pl.col("rank") > 1).any()
     )
     queries = places.filter("first", "below")["query"].unique().sort().to_list()
-    found = [row for query in queries for row in _rates(log, query, kind)]
+    rows = [row for query in queries for row in _rates(log, query, kind)]
     kinds = (pl.String, pl.String, pl.Int64, pl.Float64, pl.Float64)
     schema = dict(zip(RatePrediction.columns, kinds, strict=True))
-    return RatePrediction(pl.DataFrame(found, schema=schema, orient="row"), str(kind))
+    return RatePrediction(pl.DataFrame(rows, schema=schema, orient="row"), str(kind))
 
 
 def _rates(log: QueryLog, query: str, model: Model) -> Iterable[tuple[str, str, int, float, float]]:
@@ -569,7 +573,7 @@ def _rates(log: QueryLog, query: str, model: Model) -> Iterable[tuple[str, str, 
             continue  # It is below itself only, on pages that have it twice.
         tallies, _ = model.fit(replace(pages, weights=weights))
         at = np.array([item])
-        predicted = model.chance(model.values(tallies), 0, at, model.start(1))
+        predicted = model.click_probability(model.values(tallies), 0, at, model.start(1))
         tested = pages.weights[held]
         rate = float(tested @ clicks[held] / tested.sum())
         yield query, items.frame["doc"][item], int(tested.sum()), rate, float(predicted[0])

@@ -109,7 +109,7 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
         query=log.pages["query"].gather(log.results["page"])
     )
     graded = results.join(table, on=["query", "doc"], how="left", maintain_order="left")
-    return replace(log, results=graded.drop("query"), odd=dict(log.odd))
+    return replace(log, results=graded.drop("query"), anomalies=dict(log.anomalies))
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +218,7 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
     if gaps.height:
         name = quoted(log.pages["id"][gaps["page"][0]])
         raise InputError(
-            f"click models need all results of a page by rank from 1; page {name} has gaps",
+            f"click models need results at all ranks from 1; page {name} has gaps",
             source=log.source,
         )
     pages = pages.sort(length, descending=True, maintain_order=True)
@@ -295,7 +295,7 @@ class Model(Spec):
     source: ClassVar[str] = ""
     """The publication that defines it."""
     by: ClassVar[dict[str, str]] = {}
-    """What each parameter depends on: `item`, `rank`, `rank and last click`, `case`, or nothing."""
+    """Variable of each parameter: `item`, `rank`, `rank and last click`, `case`, or nothing."""
     cases: ClassVar[tuple[str, ...]] = ()
     """The cases of a parameter by `case`."""
 
@@ -323,12 +323,18 @@ class Model(Spec):
         """Return the state of users at the first rank, an array with an entry for each page."""
         return np.ones(pages)
 
-    def chance(self, values: Values, rank: int, item: Indices, state: Any) -> Floats:
+    def click_probability(self, values: Values, rank: int, item: Indices, state: Any) -> Floats:
         """Probability of a click at a rank from 0, given the clicks above."""
         raise NotImplementedError
 
     def after(
-        self, values: Values, rank: int, item: Indices, state: Any, chance: Floats, click: Bools
+        self,
+        values: Values,
+        rank: int,
+        item: Indices,
+        state: Any,
+        probability: Floats,
+        click: Bools,
     ) -> Any:
         """Return the state of users at the next rank."""
         return state
@@ -343,22 +349,22 @@ class Model(Spec):
         state = self.start(items[0].size if items else 0)
         for rank, item in enumerate(items):
             state = state[: item.size]
-            chance = self.chance(values, rank, item, state)
-            state = self.after(values, rank, item, state, chance, decide(rank, chance))
+            probability = self.click_probability(values, rank, item, state)
+            state = self.after(values, rank, item, state, probability, decide(rank, probability))
 
     def conditional(self, values: Values, pages: Patterns) -> Floats:
         """Probability of the observation of each result, given the clicks above it."""
-        chances = np.empty(pages.codes.size)
+        probabilities = np.empty(pages.codes.size)
 
-        def decide(rank: int, chance: Floats) -> Bools:
+        def decide(rank: int, probability: Floats) -> Bools:
             at = pages.slices[rank]
-            chances[at] = chance
+            probabilities[at] = probability
             return pages.clicks[at]
 
         self.walk(values, [pages.codes[at] for at in pages.slices], decide)
-        return np.where(pages.clicks, chances, 1 - chances)
+        return np.where(pages.clicks, probabilities, 1 - probabilities)
 
-    def chances(self, values: Values, pages: Patterns) -> Floats:
+    def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
         """Probability of a click on each result, whatever is clicked above it.
 
         By default that does not depend on the clicks above.
@@ -366,14 +372,14 @@ class Model(Spec):
         out = np.empty(pages.codes.size)
         for rank, at in enumerate(pages.slices):
             item = pages.codes[at]
-            out[at] = self.chance(values, rank, item, self.start(item.size))
+            out[at] = self.click_probability(values, rank, item, self.start(item.size))
         return out
 
     def relevance(self, values: Values) -> Floats:
         """Relevance of each item: the product of its parameters; shape (items,)."""
         own = [values[name][:-1] for name, by in self.by.items() if by == "item"]
         if not own:
-            raise self.error(f"{self.name} says nothing of documents")
+            raise self.error(f"{self.name} has no parameter of documents")
         return np.asarray(np.prod(own, axis=0))
 
     def error_of(self, tally: Tally) -> Floats:
@@ -409,7 +415,9 @@ class Climbing(Model):
     """A model with hidden states, fitted by expectation-maximisation."""
 
     iterations: int = parameter(50, integer(1, 10**6), "steps of expectation-maximisation")
-    tolerance: float = parameter(0.0, number(0), "least gain of the objective to go on")
+    tolerance: float = parameter(
+        0.0, number(0), "smallest gain of the objective that continues the iteration"
+    )
 
     def expecting(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         """Return a function from values to expected tallies and the log-likelihood."""
@@ -442,16 +450,14 @@ class Climbing(Model):
 
 MODELS: Registry[type[Model]] = Registry(
     "click model",
-    """
-    models: GCTR=RCM RCTR DCTR PBM CM UBM DCM CCM DBN SDBN
-    """,
+    "models",
     package="cranfield.online.click_models",
     base=Model,
 )
 
 
 def models() -> pl.DataFrame:
-    """List the click models: name, parameters, what they say, source.
+    """List the click models: name, parameters, description, source.
 
     Examples
     --------
@@ -463,7 +469,7 @@ def models() -> pl.DataFrame:
         {
             "learns": lambda kind: ", ".join(kind.by),
             "parameters": parameters_of,
-            "what it says": summary_of,
+            "description": summary_of,
             "source": attrgetter("source"),
         },
     )

@@ -28,12 +28,12 @@ Counts = dict[str, tuple[Floats, Floats]]
 
 
 class Rate(Model):
-    """A click rate of some kind: the chance of a click is that parameter."""
+    """A click rate of some kind: the probability of a click is that parameter."""
 
     def counts(self, pages: Patterns) -> Counts:
         return {"rate": (pages.clicks * pages.weight, pages.weight)}
 
-    def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
+    def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         return np.full(item.size, at_rank(values["rate"], rank))
 
 
@@ -44,6 +44,7 @@ class GCTR(Rate):
     """
 
     name = "GCTR"
+    aliases = ("RCM",)
     source = "Chuklin, Markov and de Rijke (2015)"
     by: ClassVar = {"rate": ""}
 
@@ -69,7 +70,7 @@ class DCTR(Rate):
     source = "Craswell et al. (2008)"
     by: ClassVar = {"rate": "item"}
 
-    def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
+    def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         return values["rate"][item]
 
 
@@ -85,17 +86,17 @@ class Examined(Climbing):
         item, cell = key // cells, key % cells
         clicked = sums(alike, pages.weight * pages.clicks, key.size)
         missed = sums(alike, pages.weight, key.size) - clicked
-        shown = clicked + missed
-        by_item, by_cell = sums(item, shown, items), sums(cell, shown, cells)
+        impressions = clicked + missed
+        by_item, by_cell = sums(item, impressions, items), sums(cell, impressions, cells)
 
         def expect(values: Values) -> tuple[Tallies, float]:
             a, x = values["attractiveness"][item], values["examination"][cell]
-            both = a * x
-            none = 1 - both
+            click = a * x
+            none = 1 - click
             share = missed / np.maximum(none, TINY)
-            hits = sums(item, clicked + share * (a - both), items)
-            seen = sums(cell, clicked + share * (x - both), cells)
-            value = clicked @ np.log(np.maximum(both, TINY))
+            hits = sums(item, clicked + share * (a - click), items)
+            seen = sums(cell, clicked + share * (x - click), cells)
+            value = clicked @ np.log(np.maximum(click, TINY))
             value += missed @ np.log(np.maximum(none, TINY))
             found = {"attractiveness": Tally(hits, by_item), "examination": Tally(seen, by_cell)}
             return found, float(value)
@@ -113,19 +114,19 @@ class PBM(Examined):
     source = "Craswell et al. (2008)"
     by: ClassVar = {"attractiveness": "item", "examination": "rank"}
 
-    def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
+    def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         seen = at_rank(values["examination"], rank)
         return np.asarray(values["attractiveness"][item] * seen)
 
 
 class UBM(Examined):
-    """The user browsing model: examination goes by rank and by the last click above.
+    """The user browsing model: examination depends on the rank and the last click above.
 
     .. math:: P(C_r = 1 \\mid \\text{last click } r') = a_{q d_r} x_{r r'}
 
-    The chance of a click whatever is above is a sum over the last clicks there may be. Ranks beyond
-    the longest trained page have the examination of its last rank, at the same distance from the
-    last click.
+    The probability of a click whatever is above is a sum over the last clicks there may be. Ranks
+    beyond the longest trained page have the examination of its last rank, at the same distance from
+    the last click.
     """
 
     name = "UBM"
@@ -135,7 +136,7 @@ class UBM(Examined):
     def start(self, pages: int) -> Indices:
         return np.full(pages, -1)
 
-    def chance(self, values: Values, rank: int, item: Indices, state: Indices) -> Floats:
+    def click_probability(self, values: Values, rank: int, item: Indices, state: Indices) -> Floats:
         seen = values["examination"]
         # The last trained rank, n, has the last n of its n (n + 1) / 2 values.
         beyond = max(rank + 1 - (isqrt(8 * (seen.size - 1) + 1) - 1) // 2, 0)
@@ -143,19 +144,25 @@ class UBM(Examined):
         return np.asarray(values["attractiveness"][item] * seen[cell(rank - beyond, above)])
 
     def after(
-        self, values: Values, rank: int, item: Indices, state: Indices, chance: Floats, click: Bools
+        self,
+        values: Values,
+        rank: int,
+        item: Indices,
+        state: Indices,
+        probability: Floats,
+        click: Bools,
     ) -> Indices:
         return np.where(click, rank, state)
 
-    def chances(self, values: Values, pages: Patterns) -> Floats:
+    def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
         out = np.empty(pages.codes.size)
-        # The chance that a rank is the last one with a click, none being the first row.
+        # The probability that a rank is the last one with a click, none being the first row.
         last = np.zeros((pages.ranks + 1, len(pages)))
         last[0] = 1.0
         for rank, at in enumerate(pages.slices):
             size = at.stop - at.start
             before = last[: rank + 1, :size]
-            click = before * self.chance(
+            click = before * self.click_probability(
                 values, rank, pages.codes[at], np.arange(-1, rank)[:, np.newaxis]
             )
             before -= click
@@ -169,7 +176,7 @@ Going = tuple[Any, Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Chances of hidden states given all clicks of the page, of each result."""
+    """Probabilities of the hidden states of each result, given all clicks of the page."""
 
     examined: Floats  # Probability that it is examined; 1 where it is clicked
     attracted: Floats
@@ -183,7 +190,7 @@ class Posterior:
 def posterior(pages: Patterns, a: Floats, s: Floats, going: Going) -> Posterior:
     r"""Go down and up each page once.
 
-    With e the chance of examination given the clicks above, z whether nothing is clicked at or
+    With e the probability of examination given the clicks above, z whether nothing is clicked at or
     below, and \(\beta_r = P(c_r, \dots \mid E_r = 1)\), that a result without a click is examined
     has the odds :math:`e(1-a)[t_1\beta_{r+1} + (1-t_1)z_{r+1}]` to :math:`(1-e)z_{r+1}`. Above a
     click all is examined, so beta counts below the lowest one only, and is 1 elsewhere: no product
@@ -199,8 +206,10 @@ def posterior(pages: Patterns, a: Floats, s: Floats, going: Going) -> Posterior:
     for at in pages.slices:
         e = e[: at.stop - at.start]
         examined[at] = e
-        chance = e * a[at]
-        e = np.where(clicks[at], after_click[at], t1 * (e - chance) / np.maximum(1 - chance, TINY))
+        probability = e * a[at]
+        e = np.where(
+            clicks[at], after_click[at], t1 * (e - probability) / np.maximum(1 - probability, TINY)
+        )
     b = np.ones(len(pages))
     for at in reversed(pages.slices):
         here = b[: at.stop - at.start]
@@ -208,8 +217,8 @@ def posterior(pages: Patterns, a: Floats, s: Floats, going: Going) -> Posterior:
         here[:] = np.where(tail[at], (1 - a[at]) * (t1 * here + (1 - t1)), 1.0)
     on1, on2, on3 = t1 * beta, t2 * beta, t3 * beta
     end1, end2, end3 = (1 - t1) * below, (1 - t2) * below, (1 - t3) * below
-    chance = examined * a
-    seen = (examined - chance) * (on1 + end1)
+    probability = examined * a
+    seen = (examined - probability) * (on1 + end1)
     seen = np.where(tail, seen / np.maximum(seen + (1 - examined), TINY), 1.0)
     yes, no = s * (on3 + end3), (1 - s) * (on2 + end2)
     satisfied = np.where(clicks, yes / np.maximum(yes + no, TINY), 0.0)
@@ -226,19 +235,19 @@ def posterior(pages: Patterns, a: Floats, s: Floats, going: Going) -> Posterior:
         attracted=np.where(clicks, 1.0, (1 - seen) * a),
         satisfied=satisfied,
         went_on=went_on,
-        likelihood=np.where(clicks, chance, 1 - chance),
+        likelihood=np.where(clicks, probability, 1 - probability),
     )
 
 
 class Cascade(Model):
-    """Users examine from the top; what is known of them is the chance that they still do."""
+    """Users examine from the top; what is known of them is the probability that they still do."""
 
     def stays(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
-        """Return the chances to go on after no click, and after a click."""
+        """Return the probabilities to go on after no click, and after a click."""
         raise NotImplementedError
 
     def posterior(self, values: Values, pages: Patterns) -> Posterior:
-        """Return the chances of hidden states, given all clicks of each page.
+        """Return the probabilities of hidden states, given all clicks of each page.
 
         By default all go on without a click, and who goes on after a click was not satisfied.
         """
@@ -246,17 +255,23 @@ class Cascade(Model):
         _, clicked = self.stays(values, pages.rank, pages.codes)
         return posterior(pages, a, 1 - np.broadcast_to(clicked, a.shape), (1.0, 1.0, 0.0))
 
-    def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
+    def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         return np.asarray(state * values["attractiveness"][item])
 
     def after(
-        self, values: Values, rank: int, item: Indices, state: Floats, chance: Floats, click: Bools
+        self,
+        values: Values,
+        rank: int,
+        item: Indices,
+        state: Floats,
+        probability: Floats,
+        click: Bools,
     ) -> Floats:
         missed, clicked = self.stays(values, rank, item)
-        still = (state - chance) / np.maximum(1 - chance, TINY)
+        still = (state - probability) / np.maximum(1 - probability, TINY)
         return np.asarray(np.where(click, clicked, still * missed))
 
-    def chances(self, values: Values, pages: Patterns) -> Floats:
+    def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
         out = np.empty(pages.codes.size)
         seen = np.ones(len(pages))
         for rank, at in enumerate(pages.slices):
@@ -285,16 +300,16 @@ class CM(Cascade):
 
     .. math:: P(C_r = 1) = a_{q d_r} \\prod_{j<r} (1 - a_{q d_j})
 
-    A second click is impossible. With a floor, conditional chances are those of PyClick: down to
-    the first click those above, and the floor for whatever is observed below it. These are no
-    chances of anything; they serve to compare with what was computed so.
+    A second click is impossible. With a floor, conditional probabilities are those of PyClick: down
+    to the first click those above, and the floor for whatever is observed below it. These are not
+    probabilities; they serve comparisons with figures computed in this way.
     """
 
     name = "CM"
     source = "Craswell et al. (2008)"
     by: ClassVar = {"attractiveness": "item"}
 
-    floor: float = parameter(0.0, number(0, 1, open_high=True), "of conditional chances")
+    floor: float = parameter(0.0, number(0, 1, open_high=True), "of conditional probabilities")
 
     def stays(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         return 1.0, 0.0
@@ -308,13 +323,13 @@ class CM(Cascade):
     def conditional(self, values: Values, pages: Patterns) -> Floats:
         if not self.floor:
             return super().conditional(values, pages)
-        chances = self.chances(values, pages)
-        observed = np.where(pages.clicks, chances, 1 - chances)
+        probabilities = self.click_probabilities(values, pages)
+        observed = np.where(pages.clicks, probabilities, 1 - probabilities)
         return np.where(pages.last >= 0, self.floor, observed)
 
 
 class DCM(Cascade):
-    """The dependent click model: after a click, users go on with a chance that goes by rank.
+    """The dependent click model: after a click, users go on with a probability by rank.
 
     .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = 1 - C_r + \\lambda_r C_r
 
@@ -356,10 +371,10 @@ class SDBN(Cascade):
 
 
 class Dynamic(Climbing, Cascade):
-    """Users go on with a chance that depends on whether a click satisfied them.
+    """Users go on with a probability that depends on whether a click satisfied them.
 
-    Without a parameter of its own, satisfaction is as likely as attraction. One chance to go on is
-    that of users who are not satisfied.
+    Without a parameter of its own, satisfaction is as likely as attraction. One probability to go
+    on is that of users who are not satisfied.
     """
 
     def satisfaction(self, values: Values) -> Floats:
@@ -430,7 +445,7 @@ class DBN(Dynamic):
 
 
 class CCM(Dynamic):
-    """The click chain model: what attracts satisfies as often, and three chances to go on.
+    """The click chain model: what attracts satisfies as often, and three probabilities to go on.
 
     .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = (1 - C_r)\\tau_1
         + C_r [(1 - a_{q d_r})\\tau_2 + a_{q d_r}\\tau_3]

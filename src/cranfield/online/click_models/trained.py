@@ -23,10 +23,10 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import uniforms
 from cranfield.base.text import counted
+from cranfield.measures.aliases import NO_MEASURES
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 from cranfield.measures.grammar import LONGEST
-from cranfield.measures.other_names import NO_MEASURES
 from cranfield.measures.users.clicks import Chain, Continuing, user_of
 from cranfield.online.click_models.model import (
     Items,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 KINDS = ("utility", "effort")
 
 TIED = ("none", "grade")
-"""What parameters of documents depend on: the query and the document, or the grade."""
+"""Variable of document parameters: the query and the document, or the grade."""
 
 _ATTRACTS = {"clicks": "attractiveness"}
 _SATISFIED = {**_ATTRACTS, "satisfies": "satisfaction"}
@@ -91,7 +91,7 @@ UNSEEN = "unseen"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClickModel(Result):
-    """A click model with its parameters; made by :func:`train`.
+    """A click model with its parameters; returned by :func:`train`.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class ClickModel(Result):
     def parameters(self) -> dict[str, pl.DataFrame]:
         """The parameters by name, a data frame each.
 
-        The first columns say what a value is of: `query` and `doc`, or `grade` (null is unjudged),
+        The first columns are the keys of a value: `query` and `doc`, or `grade` (null is unjudged),
         `rank` from 1, `last` (rank of the last click above, 0 for none) or `after`. Then come the
         `value`, the standard `error` of the posterior Beta distribution (null for a fixed value),
         and `hits` out of `trials`. The errors treat expected counts as counts, so with hidden
@@ -176,17 +176,17 @@ class ClickModel(Result):
         """Return the patterns of the pages of a log, with the items of this model."""
         return patterns_of(log, self.items)
 
-    def chances(self, log: QueryLog) -> pl.DataFrame:
+    def click_probabilities(self, log: QueryLog) -> pl.DataFrame:
         """Compute the probability of a click on each result of a log, whatever is clicked above it.
 
         Returns
         -------
         polars.DataFrame
-            Results as in the log: `page`, `rank`, `doc`, `chance`, and whether a parameter of the
-            result was `unseen` in training, so that it has the mean of the prior.
+            Results as in the log: `page`, `rank`, `doc`, `probability`, and whether a parameter of
+            the result was `unseen` in training, so that it has the mean of the prior.
         """
         pages = self.patterns(log)
-        return self._of_results(log, pages, self.model.chances(self.values, pages))
+        return self._of_results(log, pages, self.model.click_probabilities(self.values, pages))
 
     def conditional(self, log: QueryLog) -> pl.DataFrame:
         """Compute the probability of the observation of each result, given the clicks above it.
@@ -194,16 +194,18 @@ class ClickModel(Result):
         Returns
         -------
         polars.DataFrame
-            As from :meth:`chances`. The product over a page is the probability of its clicks.
+            As from :meth:`click_probabilities`. The product over a page is the probability of its
+            clicks.
         """
         pages = self.patterns(log)
         return self._of_results(log, pages, self.model.conditional(self.values, pages))
 
-    def _of_results(self, log: QueryLog, pages: Patterns, chance: Floats) -> pl.DataFrame:
+    def _of_results(self, log: QueryLog, pages: Patterns, probability: Floats) -> pl.DataFrame:
         rows = log.results.select("page", "rank", "doc")
         place = pages.results_of(rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp))
         return rows.with_columns(
-            pl.Series("chance", chance[place]), pl.Series(UNSEEN, self.unseen(pages)[place])
+            pl.Series("probability", probability[place]),
+            pl.Series(UNSEEN, self.unseen(pages)[place]),
         )
 
     def unseen(self, pages: Patterns) -> Bools:
@@ -250,7 +252,7 @@ class ClickModel(Result):
     def relevance_by_document(self) -> pl.DataFrame:
         """Return the relevance; refuse a model that does not distinguish documents."""
         if self.items.tied is not None:
-            raise PolicyError("a model tied by grade tells no documents of a grade apart")
+            raise PolicyError("parameters tied by grade cannot distinguish documents of one grade")
         return self.relevance()
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -284,13 +286,13 @@ class ClickModel(Result):
             `utility`, the gain that users click on, or `effort`, the expected reciprocal rank
             where a click satisfies, of models that know satisfaction.
         unjudged
-            Whether documents without a judgment keep the chances that they had in the log; by
+            Whether documents without a judgment keep the probabilities that they had in the log; by
             default they are as those of grade 0.
         digits
-            Decimals of the chances, for a shorter text; all of them by default.
+            Decimals of the probabilities, for a shorter text; all of them by default.
         options
             Other parameters of the measure, such as `gains='graded'` or `cutoff=10`. By default the
-            cutoff is the length of the longest page, for models with chances by rank.
+            cutoff is the length of the longest page, for models with probabilities by rank.
 
         Returns
         -------
@@ -300,7 +302,7 @@ class ClickModel(Result):
         Raises
         ------
         PolicyError
-            For parameters by query and document, and models that are no such measure.
+            For parameters by query and document, and models that cannot be such a measure.
 
         Examples
         --------
@@ -313,11 +315,11 @@ class ClickModel(Result):
         check_choice("kind", kind, KINDS)
         name = self.model.name
         if name not in _MEASURES:
-            raise PolicyError(f"{name} is no measure: it does not tell documents apart")
+            raise PolicyError(f"{name} cannot be a measure: it does not distinguish documents")
         measures, parameters = _MEASURES[name]
         measure = measures[KINDS.index(kind)]
         if not measure:
-            why = NO_MEASURES.get(f"rr{name}", "it does not tell whether a click satisfies")
+            why = NO_MEASURES.get(f"rr{name}", "it does not model whether a click satisfies")
             raise PolicyError(f"{name} has no effort: {why}")
         if self.items.tied != "grade":
             raise PolicyError("a measure needs parameters by grade: train(..., tied='grade')")
@@ -334,11 +336,11 @@ class ClickModel(Result):
             options |= _parameter(own, by, frame, ranks)
         if name == "CM":
             options["satisfies"] = dict.fromkeys(options["clicks"], 1.0)
-        made: Measure = REGISTRY[measure](**options)
-        made.require_complete()
-        if len(str(made)) > LONGEST:
-            raise MeasureError(f"{measure} to rank {ranks} is too long a measure; give a cutoff")
-        return made
+        trained_measure: Measure = REGISTRY[measure](**options)
+        trained_measure.require_complete()
+        if len(str(trained_measure)) > LONGEST:
+            raise MeasureError(f"the text of {measure} to rank {ranks} is too long; set a cutoff")
+        return trained_measure
 
     def user_model(self, *, unjudged: bool = False, **options: Any) -> Continuing:
         """Return the users of a model tied by grade as a C/W/L user model.
@@ -358,8 +360,8 @@ class ClickModel(Result):
         Returns
         -------
         Measure
-            `CWL(...)`, inside which `EU`, `ETU`, `EC`, `Depth` and `Residual` tell what users can
-            expect.
+            `CWL(...)`, inside which `EU`, `ETU`, `EC`, `Depth` and `Residual` compute what users
+            can expect.
 
         Raises
         ------
@@ -372,11 +374,11 @@ class ClickModel(Result):
         name = self.model.name
         utility = None if name == "DCTR" else self.measure(unjudged=unjudged)
         if not isinstance(utility, Chain):
-            raise PolicyError(f"{name} has no user model: its users do not go on from rank to rank")
+            raise PolicyError(f"{name} has no user model: its users do not read from rank to rank")
         return user_of(utility, **options)
 
     def user(self) -> ModelUser:
-        """Return a simulated user who clicks as the model says."""
+        """Return a simulated user who clicks by the model."""
         return ModelUser(self)
 
     def simulate(self, lists: Mapping[str, Sequence[Any]], n: int = 1, seed: int = 0) -> QueryLog:
@@ -431,7 +433,7 @@ class ClickModel(Result):
     def clicks(self, codes: Indices, numbers: Floats) -> Bools:
         """Click on pages of items by number, -1 where the list has ended; see :class:`ModelUser`.
 
-        The clicks on a page are drawn from the top, each given those above.
+        The clicks on a page are drawn from the top, each conditional on those above.
         """
         lengths = (codes >= 0).sum(axis=1)
         order = np.argsort(-lengths, kind="stable")
@@ -439,8 +441,8 @@ class ClickModel(Result):
         rows = [order[:count] for count in counts.tolist() if count]
         out = np.zeros(codes.shape, dtype=bool)
 
-        def decide(rank: int, chance: Floats) -> Bools:
-            clicked = numbers[rows[rank], rank] < chance
+        def decide(rank: int, probability: Floats) -> Bools:
+            clicked = numbers[rows[rank], rank] < probability
             out[rows[rank], rank] = clicked
             return np.asarray(clicked)
 
@@ -490,7 +492,9 @@ class ModelUser:
         """
         codes = np.asarray(grades)
         if codes.ndim != 2 or uniforms.shape[0] != codes.shape[0]:
-            raise PolicyError(f"pages are rows of grades, not of shape {quoted(codes.shape)}")
+            raise PolicyError(
+                f"expected grades of shape (pages, ranks), got shape {quoted(codes.shape)}"
+            )
         items = self.trained.items
         known = np.minimum(codes, items.size)
         if items.tied is not None:
@@ -508,15 +512,16 @@ def train(
     ----------
     log
         Pages with all their results and the clicks on them. Several clicks on a result are one, a
-        click on no result is none; pages without results say nothing.
+        click on no result is ignored; pages without results are skipped.
     model
         Such as `DBN`, `DBN(gamma=0.9)` or `PBM(iterations=100)`; :func:`models` lists them.
-        Each parameter is a chance with a Beta prior; `alpha` and `beta` of 2 are what PyClick has.
+        Each parameter is a probability with a Beta prior; `alpha` and `beta` of 2 are what PyClick
+        has.
     tied
         None for parameters of each query and document; `grade` for parameters of each grade of
         relevance, where results without one are a class of their own.
     qrels
-        Judgments to tie by, where the log itself has no grades of results.
+        Judgments with the grades to tie by, for a log without grades of results.
 
     Returns
     -------
@@ -525,7 +530,7 @@ def train(
     Raises
     ------
     InputError
-        For a log that does not tell what was shown, or the grades.
+        For a log without results, or without grades.
     PolicyError
         For a model that there is not, and wrong options.
 
@@ -554,8 +559,8 @@ def train_models(
     models
         Click models, such as `UBM` or `DBN(gamma=0.9)`; :func:`models` lists them.
     tied
-        What the parameters of documents depend on. `none` (default): query and document. `grade`:
-        the grade of relevance, where results without one are a class of their own.
+        How documents share parameters: not at all (`none`, default), or by their grade of relevance
+        (`grade`), where results without a grade are a class of their own.
 
     Examples
     --------
@@ -565,12 +570,12 @@ def train_models(
     [PBM, UBM]
     """
     check_several("models", models)
-    known = [parse_model(one) for one in models]
+    known = [parse_model(text) for text in models]
     check_choice("tied", "none" if tied is None else tied, TIED)
     tied = "grade" if tied == "grade" else None
     if qrels is not None:
         if tied is None:
-            raise PolicyError("judgments are for parameters tied by grade: tied='grade'")
+            raise PolicyError("qrels requires parameters tied by grade: tied='grade'")
         log = with_grades(log, qrels)
     pages = patterns_of(log, Items.of(log, tied))
     number = int(pages.weights.sum())

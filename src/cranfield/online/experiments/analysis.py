@@ -191,56 +191,58 @@ def analyse_experiment(
         :class:`Metric` of them, of numbers or truth values; of a log the text of measures, such as
         `["CTR", "ClickRR"]`.
     unit
-        Column of what was randomised, or `row`; of a log `user` (default), `session` or `query`.
-        By default a row is a unit, and tables whose rows seem to be parts of a unit, or totals of
-        many units, are refused.
+        Column with the unit of randomisation, or `row`; for a log `user` (default), `session` or
+        `query`. By default each row of a table is a unit, and tables whose rows seem to be parts of
+        a unit, or totals of many units, are refused.
     variant
-        Column of the variant, of a table. Rows without one are excluded, and counted.
+        Column with the variant of a unit, in a table. Rows without one are excluded, and counted.
     control
-        Variant that the others are compared with; by default the one called `control`, or else the
-        only one called `baseline`, `old`, `a` or `0`, in any case.
+        Control, the variant to compare the others with; by default the one called `control`, or
+        else the only one called `baseline`, `old`, `a` or `0`, in any case.
     weights
-        Expected proportion of units of each variant; by default equal ones.
+        Expected proportions of units by variant; by default equal.
     srm
         How to treat a sample ratio mismatch: `stop`, without a verdict; or `warn`.
     mixed
-        How to treat units in two variants: `drop`, or `error`.
+        How to treat units that occur in more than one variant: `drop`, or `error`.
     missing
         How to treat missing values of a table: `error`; `drop`, which excludes the unit from that
         metric, also if it has a value in other rows; or `zero`.
     before
         Of a log: the log of the same users before the experiment; its measures are covariates.
     theta
-        Units for the coefficient of a covariate: `pooled` over all, or `within` variants. It
-        requires a covariate.
+        Units from which to estimate the coefficient of a covariate: `pooled` over all, or `within`
+        variants. It requires a covariate.
     lift
-        Method for the confidence interval of lifts: `log`, `linear` or `fieller`.
+        Method for the confidence intervals of relative lifts: `log`, `linear` or `fieller`.
     errors
-        Test of differences. `delta`, Welch's test by the delta method; `permutation` of its
-        statistic, with the interval of the lift by Fieller's method; `auto`, which is `permutation`
-        for fewer than 10 units in a variant, for a variant without variance, and for a metric whose
-        difference has a skewness above :math:`1/\sqrt{355}`, and else `delta`; or `bootstrap` over
-        units, with percentile intervals. Permutations assume that a treatment without effect on the
-        mean has none on the distribution.
+        Significance test of the differences. `delta`, Welch's test by the delta method;
+        `permutation` of its statistic, with the interval of the lift by Fieller's method; `auto`,
+        which is `permutation` for fewer than 10 units in a variant, for a variant without variance,
+        and for a metric whose difference has a skewness above :math:`1/\sqrt{355}`, and else
+        `delta`; or `bootstrap` over units, with percentile intervals. Permutations assume that a
+        treatment without effect on the mean has none on the distribution.
     correction
-        Correction of the p-values of all metrics and variants together: `holm`, `bonferroni`, `bh`,
-        `by`, `none`.
+        Correction for multiple comparisons, over all metrics and variants: `holm`, `bonferroni`,
+        `bh`, `by`, `none`.
     alpha
         Significance level.
     segments
-        Columns whose levels are analysed separately, with a test that effects differ by level.
+        Columns whose levels are analysed separately, with a test whether the effects differ between
+        them.
     time
-        Column of the time of a unit: sample ratios by day, and the order of looks. A unit with
+        Column with the time of a unit, for sample ratios by day and the order of looks. A unit with
         several rows has the time, and the segments, of its earliest one.
     sequential
         Method whose p-values and intervals are valid at every look, such as `CS(tuned=5000)` or
         `mSPRT(tau=0.1)`. Their tau is in the unit of the metric; see :func:`always_valid`.
     looks
-        Numbers of units at which the data are analysed, in order of time; by default at the end.
-        They require `sequential`.
+        Numbers of units after which the data are analysed, in order of time; by default only at the
+        end. They require `sequential`.
     oec
-        Weights of metrics in an overall evaluation criterion: the sum of means by the standard
-        deviation of a unit of the control, with a minus where `down` is good (Roy, 2001).
+        Weights of the metrics in an overall evaluation criterion (OEC). This is the weighted sum of
+        the means, each divided by the standard deviation over units of the control, with a minus
+        where `down` is good (Roy, 2001).
     resamples
         Number of permutations or bootstrap resamples of units.
     draws
@@ -302,7 +304,9 @@ def analyse_experiment(
         )
     else:
         if before is not None:
-            raise PolicyError("before is of a log; in a table a covariate is a column")
+            raise PolicyError(
+                "before requires a log; in a table the covariate is a column of its own"
+            )
         reading |= {"segments": segments, "time": time, "mixed": mixed, "missing": missing}
         units = read_units(data, named, variant=variant, unit=unit, **reading)
     return analyse_units(units, named, options, shares, srm=srm, segments=segments, oec=oec)
@@ -320,13 +324,15 @@ def analyse_units(
 ) -> ExperimentReport:
     """Check the sample ratio, and compare each variant with the control by each metric."""
     if len(units.variants) < 2:
-        raise CranfieldError(f"{units.source}: an experiment has two variants, not one")
+        raise CranfieldError(f"{units.source}: expected at least two variants, got one")
     for name, count in units.counts.items():
         if count < 2:
-            raise CranfieldError(f"variant {quoted(name)} has fewer than two units")
+            raise CranfieldError(
+                f"expected at least two units per variant, got fewer in variant {quoted(name)}"
+            )
     shares = None if weights is None else {name: weights[name] for name in units.variants}
     checks = sample_ratio(units.counts, shares)
-    by_level = _sample_ratios(units, checks.expected_share)
+    by_level = _sample_ratios(units, checks.expected_proportion)
     stopped = srm == "stop" and (checks.alarm or bool((by_level["adjusted_p"] < ALARM).any()))
     by_arm = units.moments()
     arms = {name: arm_means(by_arm, placed, options.theta) for name, placed in units.placed.items()}
@@ -384,10 +390,10 @@ def _table(
     unreliable = ["low", "high", "lift low", "lift high", "p", "adjusted p", "p not worse"]
     table = table.with_columns(pl.Series("adjusted p", corrected))
     table = table.with_columns(pl.col(unreliable) * shown)
-    lower = {name for name, one in metrics.items() if one.good == "down"}
+    lower = {name for name, metric in metrics.items() if metric.good == "down"}
     significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
     is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(lower)
-    # Two-sided limits of alpha are one-sided ones of half of it.
+    # Two-sided intervals at alpha are one-sided ones at half of it.
     is_not_worse = pl.col("p not worse").is_not_nan() & (pl.col("p not worse") <= options.alpha / 2)
     clear = pl.when(is_good).then(pl.lit("better")).otherwise(pl.lit("worse"))
     unclear = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))
@@ -405,7 +411,7 @@ def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
     for test, method in (("bootstrap", "a bootstrap"), ("always valid", "an always-valid method")):
         if test in tests:
             more = f"; {method} is not valid and decides nothing: errors='permutation' is exact"
-    return [f"few units ({listed}): only large differences can be found{more}"]
+    return [f"few units ({listed}): only large differences can be detected{more}"]
 
 
 def _notes_on_constants(
@@ -445,7 +451,7 @@ def _notes_on_skewness(
         worse, better = (upper, lower) if down else (lower, upper)
         treated, control = (units.counts[one] for one in (variant, units.variants[0]))
         distorted = (
-            f"without any effect Welch's test would find it worse in about {worse:.2g} and better"
+            f"without any effect Welch's test would call it worse in about {worse:.2g} and better"
             f" in about {better:.2g} of experiments, not {options.alpha / 2:g} each"
         )
         remedy = "; a permutation test keeps its level" if options.errors == "delta" else ""

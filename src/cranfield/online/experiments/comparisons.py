@@ -19,7 +19,7 @@ from cranfield.base.errors import (
     check_whole,
     quoted,
 )
-from cranfield.base.shares import wilson
+from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online.experiments.estimates import (
     INFERENCE,
@@ -382,7 +382,7 @@ def _looks(looks: Sequence[int] | None, number: int) -> Indices:
     for size in sizes:
         check_whole("a look", size, 1)
     if not sizes or sizes != sorted(set(sizes)):
-        raise PolicyError("looks are ascending numbers of units, one at least")
+        raise PolicyError("looks must be ascending numbers of units, at least one")
     # Units after the last look are analysed at the end.
     return np.unique([*(size for size in sizes if size < number), number]).astype(np.intp)
 
@@ -414,19 +414,23 @@ def overall(
 ) -> ArmMeans:
     """Return the weighted sum of standardised metrics, with covariances from those of columns."""
     if not isinstance(weights, Mapping) or not weights:
-        raise PolicyError("an OEC is weights by metric")
+        raise PolicyError("oec must be a mapping of metrics to weights")
     if OEC in metrics:
-        raise PolicyError(f"a metric cannot be named {OEC} beside an overall criterion")
+        raise PolicyError(f"a metric cannot be named {OEC} if oec is used")
     gradient, factors = np.zeros_like(by_arm.mean), dict[str, float]()
     for name, weight in weights.items():
         if name not in arms:
-            raise PolicyError(f"the OEC weighs {quoted(name)}, which is no metric")
+            raise PolicyError(f"unknown metric {quoted(name)} in oec")
         if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
-            raise PolicyError(f"weight {quoted(weight)} of {quoted(name)} is no number")
+            raise PolicyError(
+                f"oec weight of {quoted(name)} must be a number, got {quoted(weight)}"
+            )
         means = arms[name]
         deviation = float(np.sqrt(means.squared[0] * means.count[0]))
         if not deviation > 0:
-            raise CranfieldError(f"{name} does not vary in the control: it cannot be standardised")
+            raise CranfieldError(
+                f"{name} has no variance in the control and cannot be standardised"
+            )
         factors[name] = weight / deviation * (-1 if metrics[name].good == "down" else 1)
         gradient = gradient + factors[name] * means.gradient
 

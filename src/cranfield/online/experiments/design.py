@@ -103,19 +103,20 @@ class Experiment:
     Parameters
     ----------
     name
-        Name of the experiment, which is the salt of its variants.
+        Name of the experiment, used as the salt of the hash that assigns variants.
     weights
-        Proportion of units by variant; they sum to 1. Or names of variants with equal proportions.
+        Proportions of units by variant, which sum to 1, or names of variants with equal
+        proportions.
     layer
-        Salt of the traffic, shared by experiments that exclude each other; by default one of this
-        experiment alone.
+        Name of the layer (the salt of its hash), shared by experiments that exclude each other; by
+        default one of this experiment alone.
     traffic
         Proportion of the units that are in the experiment, or its part of the layer, such as
         `(0.5, 1)`.
     hash
-        Hash of the units. `md5` (default), or `growthbook-1` or `growthbook-2`, which give the same
-        variants as GrowthBook's SDKs: traffic is then their coverage, or with a layer the part of
-        their namespace.
+        Hash function that assigns units. `md5` (default), or `growthbook-1` or `growthbook-2`,
+        which give the same variants as GrowthBook's SDKs: traffic is then their coverage, or with a
+        layer the part of their namespace.
 
     Raises
     ------
@@ -128,7 +129,7 @@ class Experiment:
     >>> variants = Experiment("exp", ["control", "treatment"]).assign(["u1", "u2"])
     >>> variants.to_list()
     ['control', 'control']
-    >>> Experiment("exp").chances(["u1", "u2"]).round(6).tolist()
+    >>> Experiment("exp").hash_values(["u1", "u2"]).round(6).tolist()
     [0.443771, 0.22146]
     """
 
@@ -140,10 +141,10 @@ class Experiment:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise PolicyError("an experiment has a name")
+            raise PolicyError("name must not be empty")
         if self.layer == self.name:
             raise PolicyError(
-                f"a layer named {quoted(self.name)} as the experiment would decide its variants too"
+                f"layer must differ from the name of the experiment, got {quoted(self.name)}"
             )
         check_choice("hash", self.hash, HASHES)
         object.__setattr__(self, "weights", checked_weights(self.weights))
@@ -151,7 +152,9 @@ class Experiment:
         if self.layer is not None and (start, stop) == (0.0, 1.0):
             raise PolicyError("layer requires traffic, the part of the layer, such as (0, 0.5)")
         if not 0 <= start < stop <= 1:
-            raise PolicyError(f"traffic is a part of 0 to 1, not {start:g} to {stop:g}")
+            raise PolicyError(
+                f"traffic must be an interval within 0 to 1, got {start:g} to {stop:g}"
+            )
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -165,9 +168,11 @@ class Experiment:
             start, stop = self.traffic if isinstance(self.traffic, tuple) else (0.0, self.traffic)
             return float(start), float(stop)
         except (TypeError, ValueError):
-            raise PolicyError(f"traffic is a share, or two, not {quoted(self.traffic)}") from None
+            raise PolicyError(
+                f"traffic must be a proportion or two bounds, got {quoted(self.traffic)}"
+            ) from None
 
-    def chances(self, units: Any) -> Floats:
+    def hash_values(self, units: Any) -> Floats:
         """Return the number from 0 to 1 that decides the variant of each unit."""
         return HASHES[self.hash](self.name, unit_ids(units))
 
@@ -187,7 +192,7 @@ class Experiment:
         Raises
         ------
         CranfieldError
-            For a unit that has no id.
+            For a unit without an id.
         """
         ids = unit_ids(units)
         u = HASHES[self.hash](self.name, ids)
@@ -223,31 +228,33 @@ def checked_weights(weights: Any) -> dict[str, float]:
     elif isinstance(weights, Sequence) and not isinstance(weights, str):
         named = [(name, 1 / len(weights)) for name in weights]
     else:
-        raise PolicyError(f"weights are shares by variant, not {quoted(weights)}")
+        raise PolicyError(f"weights must be proportions by variant, got {quoted(weights)}")
     shares: dict[str, float] = {}
-    for variant, share in named:
+    for variant, weight in named:
         if isinstance(variant, (list, dict, set)):
-            raise PolicyError(f"a variant is a name, not {quoted(variant)}")
+            raise PolicyError(f"a variant must be a name, got {quoted(variant)}")
         # A variant may be a number, as in tables.
         name = str(variant) if isinstance(variant, (int, np.integer)) else variant
         if name in shares:
-            raise PolicyError("a variant is named twice")
-        number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
-        if not (isinstance(name, str) and name and number and 0 < share <= 1):
-            raise PolicyError(f"weight {quoted(share)} of {quoted(name)} is no share above 0")
-        shares[name] = float(share)
+            raise PolicyError("weights must name different variants, got one twice")
+        number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
+        if not (isinstance(name, str) and name and number and 0 < weight <= 1):
+            raise PolicyError(
+                f"weight of {quoted(name)} must be above 0 and at most 1, got {quoted(weight)}"
+            )
+        shares[name] = float(weight)
     if len(shares) < 2:
-        raise PolicyError(f"an experiment has two variants or more, not {len(shares)}")
+        raise PolicyError(f"weights must name at least two variants, got {len(shares)}")
     total = sum(shares.values())
     if abs(total - 1) > 1e-9:
-        raise PolicyError(f"weights sum to 1, not {total:.6g}")
+        raise PolicyError(f"weights must sum to 1, got {total:.6g}")
     return shares
 
 
 def unit_ids(units: Any) -> pl.Series:
     """Return ids of units as text."""
     if isinstance(units, str) or not hasattr(units, "__iter__"):
-        raise PolicyError(f"units are a list of ids, not {quoted(units)}")
+        raise PolicyError(f"units must be a list of ids, got {quoted(units)}")
     cells = units if isinstance(units, pl.Series) else list(units)
     if not len(cells):
         return pl.Series("unit", [], dtype=pl.String)
@@ -297,7 +304,7 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     rows: list[tuple[str, float, int, float]] = []
     assigned = []
     for experiment in experiments:
-        bins = (experiment.chances(ids) * BINS).astype(np.intp).clip(0, BINS - 1)
+        bins = (experiment.hash_values(ids) * BINS).astype(np.intp).clip(0, BINS - 1)
         uniform = np.bincount(bins, minlength=BINS), np.full(BINS, 1 / BINS)
         arms = experiment.assign(ids)
         assigned.append(arms)
@@ -391,7 +398,7 @@ def experiment_size(
     power: float | None = None,
     alpha: float = 0.05,
     alternative: str = "two-sided",
-    share: float = 0.5,
+    treatment_proportion: float = 0.5,
     correlation: float = 0.0,
     daily: float | None = None,
 ) -> ExperimentSize:
@@ -417,10 +424,10 @@ def experiment_size(
     units
         Number of units of both variants together.
     power
-        Power; 0.8 by default, unless lift and units are given.
+        Power; 0.8 by default, unless both lift and units are set.
     alpha, alternative
         Significance level, and `two-sided`, `greater` or `less`, in the direction of the lift.
-    share
+    treatment_proportion
         Proportion of units in the variant other than the control.
     correlation
         Correlation of the covariate with the metric.
@@ -435,7 +442,7 @@ def experiment_size(
     Raises
     ------
     PolicyError
-        Unless two of the three are given, or if an option is out of its range.
+        Unless exactly two of the three are set, or if an option is out of its range.
 
     Examples
     --------
@@ -446,13 +453,13 @@ def experiment_size(
     if power is None and (lift is None or units is None):
         power = 0.8
     if [lift, units, power].count(None) != 1:
-        raise PolicyError("give two of lift, units and power; the third is found")
+        raise PolicyError("expected exactly two of lift, units and power; the third is computed")
     check_positive(mean=abs(mean), deviation=deviation)
     check_share("alpha", alpha)
     check_choice("alternative", alternative, ALTERNATIVES)
-    check_share("share", share)
+    check_share("treatment_proportion", treatment_proportion)
     if not -1 < correlation < 1:
-        raise PolicyError(f"a correlation lies between -1 and 1, not {correlation:g}")
+        raise PolicyError(f"correlation must be between -1 and 1, got {correlation:g}")
     if power is not None:
         check_share("power", power)
     if daily is not None:
@@ -461,7 +468,8 @@ def experiment_size(
 
     def power_of(number: float, lift: float) -> float:
         with np.errstate(over="ignore"):
-            half = number * share * (1 - share) * (lift * mean / left) ** 2 / 2
+            weight = treatment_proportion * (1 - treatment_proportion)
+            half = number * weight * (lift * mean / left) ** 2 / 2
         return float(t_power(np.array(half), np.array(number - 2.0), alpha, alternative))
 
     if units is None:
@@ -469,11 +477,11 @@ def experiment_size(
         check_positive(lift=abs(effect))
         units = _smallest(lambda number: power_of(number, effect) >= target)
     elif not 4 <= units <= LARGEST:
-        raise PolicyError(f"an experiment has from 4 to {LARGEST:,} units, not {units:,}")
+        raise PolicyError(f"units must be from 4 to {LARGEST:,} units, got {units:,}")
     elif lift is None:
         target, number = power or 0.0, units
         if target <= power_of(units, 0.0):
-            raise PolicyError(f"a power of {target:g} is reached without any difference")
+            raise PolicyError(f"power must be above that without any difference, got {target:g}")
         top = left / abs(mean)
         while power_of(units, top) < target:
             top *= 2
@@ -482,7 +490,7 @@ def experiment_size(
     assert lift is not None
     # Whole numbers may be larger than those of a column.
     known = float(mean), float(left), float(lift), power_of(units, lift)
-    sizes = units, round(units * (1 - share))
+    sizes = units, round(units * (1 - treatment_proportion))
     rule = float(2 * 16 * (left / (lift * mean)) ** 2) if lift else np.inf
     days = np.nan if daily is None else float(np.ceil(units / daily))
     return ExperimentSize(*known, *sizes, alpha, alternative, rule, days)
@@ -494,7 +502,7 @@ def _smallest(enough: Callable[[int], bool]) -> int:
     while not enough(high):
         high *= 2
         if high > LARGEST:
-            raise PolicyError(f"it would take more than {LARGEST:,} units")
+            raise PolicyError(f"the required number of units exceeds {LARGEST:,}")
     low = max(4, high // 2)
     while low < high:
         middle = (low + high) // 2

@@ -20,7 +20,7 @@ from cranfield.significance.differences import away, fieller_limits, of_tail, p_
 from cranfield.significance.resampling import as_integers, drawn_counts, rank_of
 
 INFERENCE = ("low", "high", "lift low", "lift high", "p")
-"""What is inferred of a difference: bounds of it and of the lift, and the p-value."""
+"""Inference on a difference: bounds of it and of the lift, and the p-value."""
 
 LIFTS = ("log", "linear", "fieller")
 """Methods for the confidence interval of the lift."""
@@ -91,7 +91,7 @@ class Effects:
         return self._df(self.control_squared, self.other_squared)
 
     def _df(self, control: Floats, other: Floats) -> Floats:
-        # By shares, as squares of variances may be too small for a float.
+        # By proportions, as squares of variances may be too small for a float.
         with np.errstate(divide="ignore", invalid="ignore"):
             share = control / (control + other)
             parts = share**2 / (self.control_count - 1) + (1 - share) ** 2 / (self.other_count - 1)
@@ -116,19 +116,19 @@ class Effects:
         pvalue = np.where(constant, of_tail(tail, alternative), pvalue)
         return np.where(np.isnan(self.error + self.difference), np.nan, pvalue)
 
-    def limits(self, critical: Critical) -> Limits:
+    def interval(self, critical: Critical) -> Limits:
         """Return the interval of the difference; NaN if nothing varies within either variant."""
         with np.errstate(invalid="ignore"):
             half = np.where(self.error == 0, np.nan, critical(self.df) * self.error)
         return self.difference - half, self.difference + half
 
-    def lift_limits(self, critical: Critical, method: str = "log") -> Limits:
+    def lift_interval(self, critical: Critical, method: str = "log") -> Limits:
         r"""Return the confidence interval of the lift.
 
         `log`: of the logarithm of the ratio of means, with squared error
         :math:`v_0/m_0^2 + v_1/m_1^2`; `linear`: of the ratio itself, by the delta method; `fieller`
         holds the ratios that a test does not reject, without end where the control's mean may be
-        0. NaN where the method has no limits, or nothing varies within either variant.
+        0. NaN if the method has no interval, or nothing varies within either variant.
         """
         check_choice("lift", method, LIFTS)
         below, above = self.control, self.other
@@ -151,7 +151,7 @@ class Effects:
 
     def inference(self, critical: Critical, lift: str) -> tuple[Floats, ...]:
         """Return the values of :data:`INFERENCE`."""
-        return (*self.limits(critical), *self.lift_limits(critical, lift), self.pvalue())
+        return (*self.interval(critical), *self.lift_interval(critical, lift), self.pvalue())
 
     def against(self, margin: float | str, good: str) -> Effects:
         """Compare with the mean of the control after the accepted loss (absolute or percent)."""
@@ -291,9 +291,9 @@ def always_valid(
     [0.4716, 0.0]
     """
     chosen = parse_sequential(method)
-    d, s, n = (np.asarray(one, dtype=np.float64) for one in (difference, error, units))
+    d, s, n = (np.asarray(values, dtype=np.float64) for values in (difference, error, units))
     if np.isinf(d).any():
-        raise PolicyError("differences are finite, or NaN where there is none")
+        raise PolicyError("differences must be finite or NaN")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = chosen.ratio(s**2, n, alpha)
         z = np.where(s > 0, d / s, 0.0)
@@ -333,7 +333,8 @@ def resampled_means(
     for k in range(arms):
         own = columns[arm == k]
         # A sum has at most about twice as many terms as units.
-        numbers, units = zip(*(as_integers(one, 2 * len(own) + 64) for one in own.T), strict=True)
+        terms = 2 * len(own) + 64
+        numbers, units = zip(*(as_integers(column, terms) for column in own.T), strict=True)
         integers = np.stack(numbers, axis=1)
         for part, counts in _weights(stream(seed, k), resamples, len(own), weights):
             sums = (counts @ integers) * np.array(units)

@@ -108,8 +108,9 @@ class Metric:
         Column, or two: `revenue`, or `clicks/pages`, the sum of the first over the sum of the
         second. A pair of names where a name has a slash.
     covariate
-        Column, or two, of the same units before the experiment, for variance reduction (CUPED). It
-        has to be known before a unit is exposed: what the experiment can change is no covariate.
+        Pre-experiment values of the same units, for variance reduction (CUPED): a column, or the
+        ratio of two. It has to be known before a unit is exposed: what the experiment can change is
+        no covariate.
     good
         Whether `up` or `down` is better; by default what a measure of a log declares, or else `up`.
     margin
@@ -145,11 +146,14 @@ class Metric:
         return f"Metric({', '.join([repr(self.value), *more])})"
 
 
-def _two(given: Any) -> tuple[str, str]:
-    parts: Any = given.split("/") if isinstance(given, str) else given
-    named = isinstance(parts, (list, tuple)) and all(isinstance(one, str) for one in parts)
-    if not (named and 1 <= len(parts) <= 2 and all(one.strip() for one in parts)):
-        raise PolicyError(f"a metric is a column or two, such as clicks/pages, not {quoted(given)}")
+def _two(value: Any) -> tuple[str, str]:
+    parts: Any = value.split("/") if isinstance(value, str) else value
+    named = isinstance(parts, (list, tuple)) and all(isinstance(part, str) for part in parts)
+    if not (named and 1 <= len(parts) <= 2 and all(part.strip() for part in parts)):
+        raise PolicyError(
+            "a metric must be a column or a ratio of two, such as clicks/pages, got"
+            f" {quoted(value)}"
+        )
     return (parts[0].strip(), parts[1].strip() if len(parts) == 2 else "")
 
 
@@ -166,7 +170,7 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
             for one in listed
         }
     if not isinstance(metrics, Mapping) or not metrics:
-        raise PolicyError("metrics are columns by name, one at least")
+        raise PolicyError("metrics must be columns by name, at least one")
     return {
         str(name): one if isinstance(one, Metric) else Metric(one) for name, one in metrics.items()
     }
@@ -174,7 +178,7 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
 
 @dataclass(frozen=True)
 class Placed:
-    """A metric whose columns are known by their place; -1 where it has no covariate."""
+    """A metric by column numbers; -1 if it has no covariate."""
 
     above: int
     below: int = ONES
@@ -224,7 +228,7 @@ def arm_means(
         else:
             shared = _product(gradient, groups.scatter, slope).sum(axis=-1)
             own = _product(slope, groups.scatter, slope).sum(axis=-1)
-        # A covariate that does not vary says nothing.
+        # A covariate without variance carries no information.
         factor = np.divide(shared, own, out=np.zeros_like(shared), where=own > 0)[..., None]
         middle = centre[..., None]
         value = value - factor * (before - middle)

@@ -16,7 +16,7 @@ from cranfield.base.text import counted, plain
 from cranfield.online.experiments.comparisons import Options
 from cranfield.online.experiments.design import checked_weights, chi_square
 from cranfield.result import Column, Columns, Result, TableResult
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 
 ALARM = 0.0005
@@ -53,8 +53,8 @@ class SampleRatio(TableResult):
         "variant": Column("Variant.", key=True),
         "units": Column("Number of units."),
         "expected": Column("Expected number of units.", decimals=1),
-        "share": Column("Proportion of all units."),
-        "expected share": Column("Expected proportion."),
+        "proportion": Column("Proportion of all units."),
+        "expected proportion": Column("Expected proportion."),
     }
 
     method: str
@@ -72,7 +72,7 @@ class SampleRatio(TableResult):
     def heading(self) -> list[str]:
         rows = self.rows.select("variant", "units").iter_rows()
         parts = " : ".join(f"{plain(name)} {count:,}" for name, count in rows)
-        shares = " : ".join(f"{share:.4g}" for share in self.expected_share)
+        shares = " : ".join(f"{share:.4g}" for share in self.expected_proportion)
         verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "sample ratio as expected"
         return [f"{verdict}: {parts} for {shares}; {self.method} p {self.pvalue:.6g}"]
 
@@ -87,7 +87,7 @@ def sample_ratio(
 
     .. math:: \chi^2 = \sum_j \frac{(n_j - w_j n)^2}{w_j n}
 
-    with one degree of freedom less than variants. A mismatch says that units were lost or added in
+    with one degree of freedom less than variants. A mismatch means that units were lost or added in
     one variant rather than in another, so that they no longer differ by chance alone, and nothing
     that is computed of them can be trusted. The alarm is at p < .0005: who tests each day must not
     cry wolf. Below 1,000 units the test is exact: binomial, and of more than two variants that of
@@ -114,7 +114,7 @@ def sample_ratio(
     PolicyError
         For weights that do not sum to 1, or are not of these variants.
     CranfieldError
-        If there are no units.
+        Without any unit.
 
     Examples
     --------
@@ -125,13 +125,15 @@ def sample_ratio(
     shares = checked_weights(list(counts) if weights is None else weights)
     counts = {str(name): count for name, count in counts.items()}
     if unknown := [name for name in counts if name not in shares]:
-        raise PolicyError(f"there is no weight of {plain(', '.join(map(repr, unknown[:5])))}")
+        raise PolicyError(
+            f"weights must name every variant; missing: {plain(', '.join(map(repr, unknown[:5])))}"
+        )
     for count in counts.values():
         check_whole("the number of units of a variant", count, 0, MOST)
     number = np.array([counts.get(name, 0) for name in shares], dtype=np.intp)
     total = int(number.sum())
     if not total:
-        raise CranfieldError("there are no units")
+        raise CranfieldError("expected at least one unit, got none")
     share = np.fromiter(shares.values(), dtype=np.float64)
     share /= share.sum()
     exact = method == "exact" or (method == "auto" and total < FEW)
@@ -147,7 +149,10 @@ def sample_ratio(
     return SampleRatio(rows, "exact" if exact else "chi-square", statistic, pvalue)
 
 
-STOPPED = "no verdict: units are not spread as they should be, and no result can be trusted"
+STOPPED = (
+    "no verdict: the numbers of units deviate from the planned proportions, so results cannot be"
+    " trusted"
+)
 
 BY = {
     "log": "of the logarithm of the ratio (delta method)",
@@ -208,7 +213,7 @@ class ExperimentReport(Result):
     options
         Options of the analysis; 0 `resamples` where nothing was drawn.
     stopped
-        Whether there is no verdict because of a sample ratio mismatch.
+        Whether a sample ratio mismatch rules out a verdict.
     notes
         Remarks on the data and the tests.
     """
@@ -340,7 +345,7 @@ class ExperimentReport(Result):
             "resamples": self.resamples,
             "seed": self.seed,
             "tests": tests,
-            "lift limits": self.options.lift,
+            "lift interval": self.options.lift,
             "sample ratio p": self.sample_ratio.pvalue,
         }
 

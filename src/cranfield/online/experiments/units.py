@@ -135,10 +135,10 @@ def read_units(
     gaps = {name: number for name in names if (number := frame[name].null_count())}
     for name, number in gaps.items() if missing == "error" else ():
         reason = f"column {quoted(name)} has no value in {counted(number, 'row')}"
-        remedy = "missing='drop' leaves them out of its means, missing='zero' takes 0"
+        remedy = "missing='drop' excludes them from its means, missing='zero' counts them as 0"
         raise InputError(f"{reason}; {remedy}", source=table.source)
     if gaps and missing == "zero":
-        notes.append(f"{counted(sum(gaps.values()), 'missing value')} taken for 0")
+        notes.append(f"{counted(sum(gaps.values()), 'missing value')} counted as 0")
         frame = frame.with_columns(pl.col(names).fill_null(0.0))
     if time is not None:
         # A unit with several rows has the time, and the segments, of its earliest row.
@@ -150,16 +150,16 @@ def read_units(
         frame, mixed_note = _of_one_variant(frame, unit, mixed, table.source)
         notes += more + mixed_note
     if without := frame[variant].null_count():
-        notes.append(f"{counted(without, unit or 'row')} without a variant left out")
+        notes.append(f"{counted(without, unit or 'row')} without a variant excluded")
         frame = frame.filter(pl.col(variant).is_not_null())
     if lost := sum(frame[name].null_count() for name in names):
-        notes.append(f"{counted(lost, 'missing value')} left out of the means of their metrics")
+        notes.append(f"{counted(lost, 'missing value')} excluded from the means of their metrics")
     arms = ordered_variants(frame[variant], control, variants, table.source)
     values, placed = _placed(frame, metrics)
     levels = {name: _levels(frame[name]) for name in segments}
     if time is not None:
         if frame[TIME].null_count():
-            raise InputError(f"column {quoted(time)} has no time in a row", source=table.source)
+            raise InputError(f"column {quoted(time)} has a row without a time", source=table.source)
         if frame[TIME].dtype == pl.String:
             levels.setdefault("day", _levels(frame[TIME].str.slice(0, 10)))
     ids, codes = frame[unit] if unit else None, _codes(frame[variant], arms)
@@ -188,7 +188,7 @@ def check_rows(
     Raises
     ------
     PolicyError
-        If rows are no units, with the column that says so.
+        If rows are not units, naming the column that shows it.
     """
     places = schema.places(columns.names, columns.source)
     below = {places[name] for name in denominators}
@@ -246,7 +246,7 @@ def _check_labels(columns: Columns, variant: int, metrics: set[int]) -> None:
 def _texts(cells: Cells) -> pl.Series:
     if isinstance(cells, pl.Series) and not cells.dtype.is_nested():
         return cells.cast(pl.String, strict=False)
-    return pl.Series([None if absent(one) else str(one) for one in cells], dtype=pl.String)
+    return pl.Series([None if absent(cell) else str(cell) for cell in cells], dtype=pl.String)
 
 
 def _totals(columns: Columns, evidence: str) -> PolicyError:
@@ -284,7 +284,8 @@ def _check_uses(alone: list[str | None], others: list[str | None], variant: str 
     used += [name for name in dict.fromkeys(others) if name is not None and name in {"", variant}]
     if clash := [name for name in used if not name or used.count(name) > 1]:
         raise PolicyError(
-            f"column {quoted(clash[0])} cannot be two of unit, variant, metric, segment and time"
+            f"unit, variant, metric, segment and time must be different columns, got"
+            f" {quoted(clash[0])}"
         )
 
 
@@ -295,8 +296,8 @@ def _in_time(times: pl.Series, source: str) -> pl.Series:
         return number
     if not (dated := times.str.contains(DATED)).all():
         raise InputError(
-            f"time {quoted(times.filter(~dated)[0])} is neither a number nor starts with a"
-            " date such as 2026-03-01",
+            "expected a number or a time that starts with a date such as 2026-03-01, got"
+            f" {quoted(times.filter(~dated)[0])}",
             source=source,
         )
     return times
@@ -322,12 +323,14 @@ def _by_unit(
     )
     if grouped.height < frame.height:
         rows = counted(frame.height, "row")
-        notes.append(f"{rows} are summed by {unit}: {counted(grouped.height, 'unit')}")
+        notes.append(f"{rows} summed by {unit}: {counted(grouped.height, 'unit')}")
     for name in (name for name in labels if name != TIME):
         if number := int(grouped[f"(several) {name}"].sum()):
             row = "earliest" if TIME in labels else "first"
             many = counted(number, "unit")
-            notes.append(f"{many} with several values of {name}: that of the {row} row is used")
+            notes.append(
+                f"{many} with several values of {name}: the value of the {row} row is used"
+            )
     return grouped, notes
 
 
@@ -345,7 +348,7 @@ def _of_one_variant(
     if several.height == units.height:
         reason = f"expected a unit that was randomised, got {unit!r}: all {count}, {example}"
         raise InputError(reason, source=source)
-    return units.filter(pl.col("(variants)") < 2).drop("(variants)"), [f"{count} left out"]
+    return units.filter(pl.col("(variants)") < 2).drop("(variants)"), [f"{count} excluded"]
 
 
 CONTROLS = ("control", "baseline", "old", "a", "0")
@@ -355,11 +358,13 @@ CONTROLS = ("control", "baseline", "old", "a", "0")
 def ordered_variants(
     labels: pl.Series, control: str | None, variants: Sequence[str] | None, source: str
 ) -> tuple[str, ...]:
-    """Return the variants, the control first: the given one, or the one with a usual name."""
+    """Return the variants, the control first: the named one, or the one with a usual name."""
     present = labels.unique().drop_nulls().sort().to_list()
     names = list(variants) if variants is not None else present
     if unknown := [name for name in present if name not in names]:
-        raise CranfieldError(f"{source}: variant {quoted(unknown[0])} has no weight")
+        raise CranfieldError(
+            f"{source}: weights must name every variant; missing: {quoted(unknown[0])}"
+        )
     if not names:
         raise CranfieldError(f"{source}: no unit has a variant")
     known = some_of(names, 9)
@@ -369,11 +374,11 @@ def ordered_variants(
         usual = [name for name in usual if name.casefold() == CONTROLS[0]] or usual
         if len(names) > 1 and len(usual) != 1:
             raise PolicyError(
-                f"the variants are {known}; say which one is the control: control='...'"
+                f"the variants are {known}; set which of them is the control: control='...'"
             )
         control = usual[0] if usual else names[0]
     if control not in names:
-        raise PolicyError(f"there is no variant {quoted(control)}; there are {known}")
+        raise PolicyError(f"unknown variant {quoted(control)}; expected one of: {known}")
     return (control, *(name for name in names if name != control))
 
 
@@ -412,8 +417,8 @@ def _placed(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Floats,
         return order.index(keys[0]), order.index(keys[1])
 
     placed = {}
-    for name, one in metrics.items():
-        above, below, covariate, under = one.parts()
+    for name, metric in metrics.items():
+        above, below, covariate, under = metric.parts()
         more = place(covariate, under) if covariate else (-1, ONES)
         placed[name] = Placed(*place(above, below), *more)
     return np.column_stack(list(columns.values())), placed
@@ -421,15 +426,15 @@ def _placed(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Floats,
 
 def measures_of(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
     """Return the online measures of metrics of a log."""
-    return {name: parse_online_measure(str(one.value)) for name, one in metrics.items()}
+    return {name: parse_online_measure(str(metric.value)) for name, metric in metrics.items()}
 
 
 def directed(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     """Set the direction of metrics by that of their measures."""
-    lower = {name for name, one in measures_of(metrics).items() if one.better == "lower"}
+    lower = {name for name, metric in measures_of(metrics).items() if metric.better == "lower"}
     return {
-        name: replace(one, good=one.good or ("down" if name in lower else "up"))
-        for name, one in metrics.items()
+        name: replace(metric, good=metric.good or ("down" if name in lower else "up"))
+        for name, metric in metrics.items()
     }
 
 
@@ -444,10 +449,12 @@ def units_of_log(
     variants: Sequence[str] | None = None,
 ) -> Units:
     """Sum measures by unit, with those of the log `before` as covariates."""
-    for name, one in metrics.items():
-        if one.covariate is not None:
-            raise PolicyError(f"{name}: a covariate of a log is its measure in the log `before`")
-    texts = {name: str(one) for name, one in measures_of(metrics).items()}
+    for name, metric in metrics.items():
+        if metric.covariate is not None:
+            raise PolicyError(
+                f"{name}: metrics of a log cannot have a covariate; use before= for an earlier log"
+            )
+    texts = {name: str(metric) for name, metric in measures_of(metrics).items()}
     source, notes = "sums by unit", list[str]()
     if isinstance(data, QueryLog):
         source = data.source
@@ -464,10 +471,10 @@ def units_of_log(
 def _assigned(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]]:
     """Return the pages of units in one variant, and notes on the others."""
     log.require("pages", unit, "variant", purpose="an experiment")
-    notes = [f"{number:,} {what}" for what, number in log.odd.items() if number]
+    notes = [f"{number:,} {what}" for what, number in log.anomalies.items() if number]
     known = log.pages.filter(pl.col("variant").is_not_null())
     if without := log.pages.height - known.height:
-        notes.append(f"{counted(without, 'page')} without a variant left out")
+        notes.append(f"{counted(without, 'page')} without a variant excluded")
     by_unit = (
         known.drop_nulls(unit).group_by(unit, maintain_order=True).agg(pl.col("variant").n_unique())
     )
@@ -476,7 +483,7 @@ def _assigned(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]
         count = f"{len(several):,} {unit}s in more than one variant"
         if mixed == "error":
             raise CranfieldError(f"{log.source}: {count}, such as {quoted(several[0])}")
-        notes.append(f"{count} left out")
+        notes.append(f"{count} excluded")
     is_mixed = pl.col(unit).is_in(several.implode()).fill_null(False)
     return log.where(pl.col("variant").is_not_null() & ~is_mixed), notes
 
@@ -499,13 +506,13 @@ def units_of_sums(
             pages, share = counted(part.unassigned, "page"), part.unassigned / part.pages
             messages.append(f"{pages}{when} ({share:.1%}) without a {part.kind} excluded")
     if without := int((~inside).sum()):
-        messages.append(f"{counted(without, sums.kind)} in no one variant left out")
+        messages.append(f"{counted(without, sums.kind)} without a single variant excluded")
     labels = pl.Series([sums.variants[k] for k in sums.variant[inside]], dtype=pl.String)
     ids = pl.Series(sums.units, dtype=pl.String).filter(pl.Series(inside))
     arms = ordered_variants(labels, control, variants, source)
     past = None if before is None else _codes(ids, before.units)
     if past is not None and (new := int((past < 0).sum())):
-        messages.append(f"{counted(new, sums.kind)} without a past")
+        messages.append(f"{counted(new, sums.kind)} without pages before the experiment")
     columns = [np.ones(len(ids))]
 
     def put(totals: Floats, numbers: Floats) -> tuple[int, int]:

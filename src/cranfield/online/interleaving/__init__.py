@@ -1,1 +1,1 @@
-"""Interleaving and multileaving: lists made of several rankings, and which one users prefer."""
+"""Interleaving and multileaving: combined lists of several rankings, and preferences of users."""

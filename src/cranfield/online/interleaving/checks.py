@@ -74,7 +74,7 @@ class CascadeUser:
     Examples
     --------
     >>> user = CascadeUser((0.05, 0.95), (0.2, 0.9))
-    >>> user.chances([[1, 0, 1]]).round(4).tolist()
+    >>> user.click_probabilities([[1, 0, 1]]).round(4).tolist()
     [[0.95, 0.005, 0.076]]
     """
 
@@ -86,13 +86,14 @@ class CascadeUser:
     def __post_init__(self) -> None:
         check_choice("stop", self.after, STOP)
         for what in ("click", "stop"):
-            given = numbers(getattr(self, what), f"the chances of a {what}")
-            if given.ndim != 1 or not given.size or not ((given >= 0) & (given <= 1)).all():
-                raise PolicyError(f"the chances of a {what} by grade lie between 0 and 1")
-            object.__setattr__(self, what, tuple(given.tolist()))
+            probabilities = numbers(getattr(self, what), f"the probabilities of a {what}")
+            inside = (probabilities >= 0) & (probabilities <= 1)
+            if probabilities.ndim != 1 or not probabilities.size or not inside.all():
+                raise PolicyError(f"{what} must have probabilities between 0 and 1, one per grade")
+            object.__setattr__(self, what, tuple(probabilities.tolist()))
         if len(self.click) != len(self.stop):
             raise PolicyError(
-                f"chances of a click are of {len(self.click)} grades, those of stopping of"
+                f"click and stop must have as many grades, got {len(self.click)} and"
                 f" {len(self.stop)}"
             )
 
@@ -110,12 +111,12 @@ class CascadeUser:
         Raises
         ------
         PolicyError
-            For a grade without chances, or too few numbers.
+            For a grade without probabilities, or too few numbers.
         """
         click, stop, shown = self._rows(grades)
         width = 2 * shown.shape[1]
         if uniforms.ndim != 2 or len(uniforms) != len(shown) or uniforms.shape[1] < width:
-            raise PolicyError(f"clicks on {shown.shape[1]} ranks need {width} numbers a page")
+            raise PolicyError(f"expected {width} numbers per page for {shown.shape[1]} ranks")
         clicked = (uniforms[:, 0:width:2] < click) & shown
         stopped = uniforms[:, 1:width:2] < stop
         if self.after == "clicked":
@@ -123,7 +124,7 @@ class CascadeUser:
         clicked[:, 1:] &= ~np.logical_or.accumulate(stopped, axis=1)[:, :-1]
         return clicked
 
-    def chances(self, grades: Any) -> Floats:
+    def click_probabilities(self, grades: Any) -> Floats:
         """Return the probability of a click on each result, shape (pages, ranks)."""
         clicked, stopped, shown = self._rows(grades)
         if self.after == "clicked":
@@ -136,10 +137,10 @@ class CascadeUser:
         """Return the probabilities of a click and of stopping at each result, if it exists."""
         rows = np.asarray(grades)
         if rows.ndim != 2 or rows.dtype.kind not in "iu":
-            raise PolicyError("grades are whole numbers, by page and rank")
+            raise PolicyError("grades must be integers of shape (pages, ranks)")
         if rows.size and rows.max() >= len(self.click):
             raise PolicyError(
-                f"grade {rows.max()} has no chance of a click: the {self.name} user knows grades 0"
+                f"grade {rows.max()} has no click probability: the {self.name} user has grades 0"
                 f" to {len(self.click) - 1}"
             )
         known = np.maximum(rows, 0).astype(np.intp)
@@ -168,7 +169,7 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
     Raises
     ------
     PolicyError
-        For another name or number of grades; :class:`CascadeUser` takes chances of one's own.
+        For another name or number of grades; :class:`CascadeUser` takes custom probabilities.
 
     Notes
     -----
@@ -184,8 +185,8 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
     of_name = PRESETS[name]
     if grades not in of_name:
         raise PolicyError(
-            f"simulated users know 2, 3 or 5 grades, not {quoted(grades)}; CascadeUser takes"
-            " chances of one's own"
+            f"grades must be 2, 3 or 5 grades, got {quoted(grades)}; CascadeUser takes custom"
+            " probabilities"
         )
     return CascadeUser(*of_name[grades], after=stop, name=name)
 
@@ -205,7 +206,7 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bias(Result):
-    """Bias of an interleaving method: outcomes if users click at random; made by :func:`bias`.
+    """Bias of an interleaving method: outcomes if users click at random; returned by :func:`bias`.
 
     Attributes
     ----------
@@ -290,12 +291,12 @@ def bias(
     filled = law.lists >= 0
     ranks = int(filled.sum(axis=1).max())
     if ranks > _LONGEST:
-        raise PolicyError(f"bias is computed of lists of up to {_LONGEST} documents, not {ranks}")
+        raise PolicyError(f"bias requires lists of up to {_LONGEST} documents, got {ranks}")
     pairs = list(combinations(range(rankers), 2))
     if 2**ranks * law.lists.size * (1 + len(pairs)) > _MOST_WORK:
         raise PolicyError(
             f"bias of {counted(2**ranks, 'set')} of clicks on {counted(len(law.lists), 'list')} by"
-            f" {counted(rankers, 'ranker')} takes too long: fewer rankers or a smaller length"
+            f" {counted(rankers, 'ranker')} takes too long; use fewer rankers or a smaller length"
         )
     sets: Bools = (np.arange(2**ranks)[:, None] >> np.arange(ranks) & 1).astype(bool)
     credits = np.zeros((2, rankers))
@@ -323,7 +324,7 @@ def bias(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fidelity(TableResult):
-    """Outcomes if one ranker is certainly better; made by :func:`fidelity`.
+    """Outcomes if one ranker is certainly better; returned by :func:`fidelity`.
 
     A case consists of two orders of the same documents and a set of relevant ones, of which the
     better ranker has none lower and one higher. All relevant documents that are shown are clicked.

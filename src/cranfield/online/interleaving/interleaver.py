@@ -48,7 +48,7 @@ _MOST_DRAWS = 100_000_000
 """Most impressions of one call, which are in memory together."""
 
 
-class Drawn(NamedTuple):
+class DrawnLists(NamedTuple):
     """Lists that were drawn, a row an impression, and their teams: see :class:`Distribution`."""
 
     lists: Indices
@@ -57,7 +57,7 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Interleaver:
-    """Interleaves several rankings of one topic; made by :func:`interleave`.
+    """Interleaves several rankings of one topic; returned by :func:`interleave`.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Interleaver:
     def _lists(self) -> Distribution | Steps:
         return self.method.lists(self.rankings, self.length)
 
-    def draw(self, n: int, seed: int, first: int = 0, jobs: int | None = 1) -> Drawn:
+    def draw(self, n: int, seed: int, first: int = 0, jobs: int | None = 1) -> DrawnLists:
         """Draw the lists of some impressions.
 
         Parameters
@@ -129,7 +129,7 @@ class Interleaver:
 
         return _joined(in_threads(part, self._batches(n), jobs))
 
-    def draw_for(self, keys: Iterable[str], seed: int) -> Drawn:
+    def draw_for(self, keys: Iterable[str], seed: int) -> DrawnLists:
         """Draw a list for each of some impressions by name.
 
         For production systems: the same name, such as a session id, always gets the same list.
@@ -145,7 +145,7 @@ class Interleaver:
         check_whole("seed", seed, 0)
         topic, names = number_of(self.topic), list(keys)
         if not all(isinstance(name, str) for name in names):
-            raise PolicyError("impressions are named by text")
+            raise PolicyError("keys of impressions must be text")
         rows = [stream_of(seed, name, topic).random(self._lists.width) for name in names]
         numbers = np.array(rows).reshape(len(rows), self._lists.width)
         return _joined([self._lists.drawn(numbers[part]) for part in self._batches(len(rows))])
@@ -174,8 +174,8 @@ class Interleaver:
         distribution = self._lists.listed(limit)
         if distribution is None:
             raise PolicyError(
-                f"there are more than {limit:,} lists; a greater limit or a smaller length"
-                " lets them be enumerated, and any number of them can be drawn"
+                f"more than {limit:,} lists are possible; raise limit, lower the length, or draw"
+                " lists instead"
             )
         return distribution
 
@@ -219,7 +219,7 @@ class Interleaver:
         """
         two = tuple(indices(pair, "rankers", len(self.rankers)).tolist())
         if len(two) != 2:
-            raise PolicyError(f"outcomes compare a pair of rankers, not {len(two)}")
+            raise PolicyError(f"pair must be two rankers, got {len(two)}")
         parts = self._parts(lists, clicks, teams)
         outcomes = [self.method.outcomes(self.rankings, *part, two) for part in parts]
         return np.concatenate([np.empty(0), *outcomes])
@@ -232,33 +232,33 @@ class Interleaver:
         clicked = as_array(clicks, "clicks are truth values, a row an impression")
         if clicked.dtype != bool or clicked.shape != shown.shape:
             raise PolicyError(
-                f"clicks are truth values of shape {shown.shape}, as the lists, not"
+                f"clicks must be truth values of shape {shown.shape}, as the lists, got"
                 f" {clicked.dtype} of shape {clicked.shape}"
             )
         if (clicked & (shown < 0)).any():
-            raise PolicyError("a click is on a rank where its list has ended")
+            raise PolicyError("a click is on a rank below the end of its list")
         if teams is None and self.method.by_team:
-            raise PolicyError(f"{self.method} gives credit to teams: they have to be given")
+            raise PolicyError(f"{self.method} requires teams, which are credited")
         owners = np.full_like(shown, NOBODY)
         if teams is not None:
             owners = _codes(teams, "teams", len(self.rankers))
         if owners.shape != shown.shape:
-            raise PolicyError(f"teams are of shape {shown.shape}, as the lists")
+            raise PolicyError(f"teams must have shape {shown.shape}, as the lists")
         for rows in self._batches(len(shown)) if len(shown) else ():
             yield shown[rows], clicked[rows], owners[rows]
 
 
-def _joined(parts: Iterable[tuple[Indices, Indices]]) -> Drawn:
+def _joined(parts: Iterable[tuple[Indices, Indices]]) -> DrawnLists:
     lists, teams = zip(*parts, strict=True)
-    return Drawn(np.concatenate(lists), np.concatenate(teams))
+    return DrawnLists(np.concatenate(lists), np.concatenate(teams))
 
 
 def _codes(values: Any, what: str, size: int) -> Indices:
     array = as_array(values, f"{what} are rows of whole numbers")
     if array.ndim != 2 or array.shape[1] == 0 or (array.size and array.dtype.kind not in "iu"):
-        raise PolicyError(f"{what} are whole numbers of shape (impressions, ranks)")
+        raise PolicyError(f"{what} must be integers of shape (impressions, ranks)")
     if array.size and (array.min() < NOBODY or array.max() >= size):
-        raise PolicyError(f"{what} are whole numbers from -1 to {size - 1}")
+        raise PolicyError(f"{what} must be integers from -1 to {size - 1}")
     return array.astype(np.intp, copy=False)
 
 
@@ -277,10 +277,10 @@ def interleave(
     lists
         Lists of document ids, best first; with names, where they are a mapping. Or runs.
     method
-        Interleaving method, such as `TeamDraft`, `Probabilistic(tau=1)`, `Optimised` or `PPM`; see
-        :func:`interleaving_methods`.
+        Interleaving method, such as `TeamDraft`, `Probabilistic(tau=1)`, `Optimised` or `PPM`. All
+        are listed by :func:`interleaving_methods`.
     length
-        Largest number of documents of a list.
+        Maximum number of documents of a list.
     topic
         Of runs: the topic whose rankings are interleaved. Of lists: a name for it; draws of
         different topics are independent.
@@ -307,18 +307,18 @@ def interleave(
     b a d c 0.25
     """
     if topic is not None and not isinstance(topic, str):
-        raise PolicyError(f"topic is an id, not {quoted(topic)}")
+        raise PolicyError(f"topic must be an id, got {quoted(topic)}")
     if not isinstance(lists, (Mapping, Sequence, np.ndarray)):
-        raise PolicyError(f"rankings are lists of ids, or runs, not {quoted(lists)}")
+        raise PolicyError(f"rankings must be lists of ids, or runs, got {quoted(lists)}")
     runs = [] if isinstance(lists, Mapping) else [one for one in lists if isinstance(one, Run)]
     parsed = checked_method(method, length, len(lists))
     if not runs:
         return Interleaver(parsed, rankings_of(cast("Given", lists)), length, topic or "")
     if len(runs) < len(lists):
-        raise PolicyError("interleave lists of ids, or runs, not both")
+        raise PolicyError("expected lists of ids or runs, got both")
     if topic is None or not any(topic in run.topics for run in runs):
-        said = "is not said" if topic is None else f"{quoted(topic)} is in none of them"
-        raise PolicyError(f"runs are interleaved for a topic, which {said}")
+        problem = "is missing" if topic is None else f"{quoted(topic)} is in none of them"
+        raise PolicyError(f"runs are interleaved for one topic, which {problem}")
     check_names(runs)
     own = {}
     for run in runs:
@@ -330,7 +330,7 @@ def interleave(
 def check_names(runs: Sequence[Run]) -> None:
     """Refuse two runs of one name."""
     if twice := repeated(run.name for run in runs):
-        raise PolicyError(f"two runs are named {quoted(twice[0])}")
+        raise PolicyError(f"runs must have different names, got {quoted(twice[0])} twice")
 
 
 def checked_method(
@@ -340,7 +340,7 @@ def checked_method(
     parsed = parse_interleaving(method)
     check_whole("length", length, 1, LONGEST)
     if parsed.max_rankers is not None and rankers > parsed.max_rankers:
-        raise PolicyError(f"{parsed} takes {parsed.max_rankers} rankings, not {rankers}")
+        raise PolicyError(f"{parsed} takes {parsed.max_rankers} rankings, got {rankers}")
     return parsed
 
 
@@ -362,7 +362,7 @@ _MOST_PAGES = 10_000_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InterleavedRuns(Mapping[str, Interleaver]):
-    """An :class:`Interleaver` for each topic; made by :func:`interleave_runs`.
+    """An :class:`Interleaver` for each topic; returned by :func:`interleave_runs`.
 
     Attributes
     ----------
@@ -393,15 +393,17 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         """Rankings by topic and ranker, best document first, as :func:`preference` takes them."""
         return {
             topic: {
-                ranker: [str(one.docs[k]) for k in order if k >= 0]
-                for ranker, order in zip(one.rankers, one.rankings.orders.tolist(), strict=True)
+                ranker: [str(interleaver.docs[k]) for k in order if k >= 0]
+                for ranker, order in zip(
+                    interleaver.rankers, interleaver.rankings.orders.tolist(), strict=True
+                )
             }
-            for topic, one in self.items()
+            for topic, interleaver in self.items()
         }
 
     def __repr__(self) -> str:
         runs, topics = counted(len(self.rankers), "run"), counted(len(self), "topic")
-        left = f", {counted(len(self.missing), 'topic')} left out" if self.missing else ""
+        left = f", {counted(len(self.missing), 'topic')} excluded" if self.missing else ""
         return f"InterleavedRuns({self.method}: {runs}, {topics}{left})"
 
     def draw(
@@ -418,9 +420,9 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         Parameters
         ----------
         n
-            Number of lists to draw for each topic.
+            Number of interleaved lists to draw for each topic.
         seed
-            Seed of the draws.
+            Seed of the random draws.
         first
             As for :meth:`Interleaver.draw`.
         jobs
@@ -460,7 +462,7 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         table = read_table(pages, _PAGES)
         pages, topics = table.frame["page"], table.frame["query"]
         for row in (~pages.is_first_distinct()).arg_true():
-            raise table.wrong(row, f"page {quoted(pages[row])} twice")
+            raise table.wrong(row, f"page {quoted(pages[row])} occurs twice")
         for row in (~topics.is_in([*self])).arg_true():
             raise table.wrong(row, f"topic {quoted(topics[row])} is not in all runs")
         groups = table.frame.partition_by("query", maintain_order=True)
@@ -473,7 +475,7 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         order = table.frame.select("page").with_row_index("row")
         return drawn.join(order, on="page").sort("row", "rank").drop("row")
 
-    def _frame(self, topic: str, pages: Sequence[str], drawn: Drawn) -> pl.DataFrame:
+    def _frame(self, topic: str, pages: Sequence[str], drawn: DrawnLists) -> pl.DataFrame:
         row, place = np.nonzero(drawn.lists >= 0)
         docs, teams = drawn.lists[row, place], drawn.teams[row, place]
         rankers = pl.Series([*self.rankers, None], dtype=pl.String)

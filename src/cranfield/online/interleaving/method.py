@@ -89,11 +89,11 @@ def rankings_of(lists: Given) -> Rankings:
         rows = [*lists]
         names = [f"ranker {1 + k}" for k in range(len(rows))]
     if len(rows) < 2:
-        raise PolicyError(f"two or more rankings are interleaved, not {len(rows)}")
+        raise PolicyError(f"expected two or more rankings, got {len(rows)}")
     listed = [_ids(row, name) for row, name in zip(rows, names, strict=True)]
     code = {doc: k for k, doc in enumerate(dict.fromkeys(doc for row in listed for doc in row))}
     if not code:
-        raise PolicyError("there is no document in any of the rankings")
+        raise PolicyError("expected documents, got only empty rankings")
     orders = np.full((len(listed), max(map(len, listed))), -1, dtype=np.intp)
     for order, row in zip(orders, listed, strict=True):
         order[: len(row)] = [code[doc] for doc in row]
@@ -102,13 +102,15 @@ def rankings_of(lists: Given) -> Rankings:
 
 def _ids(row: Iterable[Id], name: str) -> list[Id]:
     if isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
-        raise PolicyError(f"{quoted(name)} is no list of document ids: {quoted(row)}")
+        raise PolicyError(f"{quoted(name)} must be a list of document ids, got {quoted(row)}")
     docs = row.tolist() if isinstance(row, np.ndarray) else list(row)
     for doc in docs:
         if not isinstance(doc, (str, int)) or isinstance(doc, bool):
-            raise PolicyError(f"{quoted(name)} has {quoted(doc)}, which is no document id")
+            raise PolicyError(f"{quoted(name)} must have document ids, got {quoted(doc)}")
     if twice := repeated(docs):
-        raise PolicyError(f"{quoted(name)} has the document {quoted(twice[0])} twice")
+        raise PolicyError(
+            f"{quoted(name)} must have different documents, got {quoted(twice[0])} twice"
+        )
     return docs
 
 
@@ -141,12 +143,12 @@ class Distribution:
     Attributes
     ----------
     rankings
-        What is interleaved.
+        The interleaved rankings.
     lists
         Codes of the documents, best first, shape (lists, length); -1 where a list has ended.
     teams
         Index of the ranker that each document was drawn from, of the same shape; -1 where that is
-        nobody, or not said by the method.
+        nobody, or unknown to the method.
     probabilities
         Shape (lists,); they add up to 1.
     imbalance
@@ -167,10 +169,10 @@ class Distribution:
         return len(self.lists)
 
     def __repr__(self) -> str:
-        said = counted(len(self), "list")
+        text = counted(len(self), "list")
         if self.imbalance is not None and self.imbalance.max(initial=0) > 1e-9:
-            said += f", biased by up to {self.imbalance.max():.6g} of credit"
-        return f"Distribution({said})"
+            text += f", biased by up to {self.imbalance.max():.6g} of credit"
+        return f"Distribution({text})"
 
     def _repr_html_(self) -> str:
         return frame_html(self.to_polars(), repr(self), limit=20)
@@ -356,15 +358,7 @@ def divided(above: Floats, below: Floats, otherwise: float) -> Floats:
 
 METHODS: Registry[type[InterleavingMethod]] = Registry(
     "interleaving method",
-    """
-    methods: Balanced=BI
-    methods: TeamDraft=TD=TDI=TDM=TeamDraftMultileaving
-    methods: Probabilistic=PI=PM=ProbabilisticMultileaving
-    methods: Optimised=OI=Optimized
-      OptimisedMultileaving=OM=OptimizedMultileaving
-    methods: SOSM=SampleOnlyScoredMultileaving
-    methods: PairwisePreference=PPM=PairwisePreferenceMultileaving
-    """,
+    "methods",
     package="cranfield.online.interleaving",
     base=InterleavingMethod,
 )
@@ -387,7 +381,7 @@ def parse_interleaving(text: str | InterleavingMethod) -> InterleavingMethod:
 
 
 def interleaving_methods() -> pl.DataFrame:
-    """List the methods of interleaving: name, rankers, parameters, what it does, source.
+    """List the methods of interleaving: name, rankers, parameters, description, source.
 
     Examples
     --------
@@ -399,7 +393,7 @@ def interleaving_methods() -> pl.DataFrame:
         {
             "rankers": lambda kind: str(kind.max_rankers or "2 or more"),
             "parameters": parameters_of,
-            "what it does": summary_of,
+            "description": summary_of,
             "source": attrgetter("source"),
         },
     )

@@ -65,6 +65,7 @@ class Balanced(InterleavingMethod):
     """
 
     name = "Balanced"
+    aliases = ("BI",)
     source = "Joachims (2002); Radlinski, Kurup and Joachims (2008)"
     max_rankers = 2
 
@@ -103,11 +104,12 @@ class TeamDraft(InterleavingMethod):
     """
 
     name = "TeamDraft"
+    aliases: ClassVar[tuple[str, ...]] = ("TD", "TDI", "TDM", "TeamDraftMultileaving")
     source = "Radlinski, Kurup and Joachims (2008); Schuth et al. (2014)"
     common_prefix: str = parameter(
         "teams",
         choice("teams", "nobody"),
-        "'nobody': the common prefix of all rankings is in no team",
+        "'nobody': the common prefix of all rankings belongs to no team",
     )
 
     @property
@@ -136,6 +138,7 @@ class SOSM(TeamDraft):
     """
 
     name = "SOSM"
+    aliases = ("SampleOnlyScoredMultileaving",)
     source = "Brost et al. (2016)"
 
     @property
@@ -215,7 +218,7 @@ def _forward(
     lists, ranks, rankers = probabilities.shape
     if not replace and rankers > _MAX_RANKERS:
         raise PolicyError(
-            f"marginal credit without replacement takes at most {_MAX_RANKERS} rankers"
+            f"marginal credit without replacement requires at most {_MAX_RANKERS} rankers"
         )
     first = np.zeros((lists, 1 + width))
     first[:, 0] = 1
@@ -252,12 +255,13 @@ class Probabilistic(InterleavingMethod):
     """At each rank a random ranker gives a document, drawn by a softmax over its ranks.
 
     P(d) = r(d)^-tau / sum of r^-tau over its documents that are not shown. With marginal scoring a
-    click is shared among the rankers by the probability that they gave the document, given the
+    click is divided among the rankers by the probability that they gave the document, given the
     list. The outcome is the expected sign of the difference of clicks (or the expected difference),
     exactly over all assignments of documents to rankers, without enumerating them.
     """
 
     name = "Probabilistic"
+    aliases = ("PI", "PM", "ProbabilisticMultileaving")
     source = "Hofmann, Whiteson and de Rijke (2011); Schuth et al. (2015)"
     tau: float = parameter(3, number(0, 50), "how steeply probabilities fall with rank")
     replace: bool = parameter(
@@ -300,7 +304,7 @@ class Probabilistic(InterleavingMethod):
         return Steps(rankings, length, options)
 
     def probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
-        """Probability of each shown document, had each ranker given it, of those left at its rank.
+        """Probability that each ranker draws each shown document, from those left at its rank.
 
         Shape (lists, ranks, rankers); NaN where a ranker has nothing left.
         """
@@ -344,6 +348,7 @@ class PairwisePreference(InterleavingMethod):
     """
 
     name = "PairwisePreference"
+    aliases = ("PPM", "PairwisePreferenceMultileaving")
     source = "Oosterhuis and de Rijke (2017)"
     pairs: str = parameter(
         "joachims",
@@ -352,9 +357,7 @@ class PairwisePreference(InterleavingMethod):
         " authors' code",
     )
     outcome: str = parameter("difference", choice("sign", "difference"), "as of others")
-    mean: bool = parameter(
-        False, flag, "whether to divide by the number of pairs, as in the authors' code"
-    )
+    mean: bool = parameter(False, flag, "divide by the number of pairs, as in the authors' code")
 
     def lists(self, rankings: Rankings, length: int) -> Steps:
         best, docs = rankings.best, np.arange(len(rankings.docs))
@@ -435,7 +438,7 @@ def minimised(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
         scaled, left = cost[columns] / scale, matrix[:, columns]
         optimum = linprog(scaled, A_eq=left, b_eq=sums, options=options)
         if not optimum.success:
-            raise CranfieldError(f"no optimum was found: {optimum.message}")
+            raise CranfieldError(f"the optimisation failed: {optimum.message}")
         reduced = scaled - optimum.eqlin.marginals @ left
         on_face = (reduced <= _ZERO) | (optimum.x > _ZERO)
         point, columns = optimum.x[on_face], columns[on_face]
@@ -455,7 +458,7 @@ def _polished(point: Floats, matrix: Floats, sums: Floats) -> Floats:
 
 
 _NO_BIAS = 1e-9
-"""Differences of expected credit up to this are no bias."""
+"""Largest difference of expected credit that counts as unbiased."""
 
 
 class _Optimising(InterleavingMethod):
@@ -565,6 +568,7 @@ class Optimised(_Optimising):
     """
 
     name = "Optimised"
+    aliases = ("OI", "Optimized")
     source = "Radlinski and Craswell (2013)"
     max_rankers: ClassVar[int | None] = 2
     credit: str = parameter(
@@ -593,6 +597,7 @@ class OptimisedMultileaving(_Optimising):
     """
 
     name = "OptimisedMultileaving"
+    aliases = ("OM", "OptimizedMultileaving")
     source = "Schuth et al. (2014); Manabe et al. (2017)"
     credit: str = parameter("inverse", choice("linear", "inverse"), "as of Optimised")
 

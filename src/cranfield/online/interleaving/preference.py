@@ -21,7 +21,7 @@ from cranfield.base.errors import (
     numbers,
     quoted,
 )
-from cranfield.base.shares import clopper_pearson
+from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.online.experiments.estimates import percentiles, two_sided
@@ -58,15 +58,15 @@ class Preference(Result):
         Units with more wins of A than losses, with more losses, and the others.
     expected
         Share of wins among wins and losses of two equal rankers.
-    pvalue, z, unit_limits
+    pvalue, z, unit_interval
         Of the exact sign test by unit, without ties: twice the smaller tail of the binomial
         distribution; wins less those expected, by their standard deviation; the interval of
         `unit_outcome` that belongs to the test (Clopper and Pearson, 1934).
-    outcome_limits, delta_limits, outcome_pvalue, delta_pvalue
+    outcome_interval, delta_interval, outcome_pvalue, delta_pvalue
         Intervals and p-values of `outcome` and `delta`. Where each unit has one impression they are
         those of the sign test, given the number of ties; otherwise percentiles of a bootstrap over
         units. NaN if all resamples are equal.
-    credit, credit_limits, credit_pvalue
+    credit, credit_interval, credit_pvalue
         Mean over units of a unit's mean difference of credit, A minus B, with the interval and
         p-value of Student's t-test. NaN if only counts are known, and no interval if the
         difference is the same in all units.
@@ -98,13 +98,13 @@ class Preference(Result):
     expected: float
     pvalue: float
     z: float
-    unit_limits: Limits
-    outcome_limits: Limits
-    delta_limits: Limits
+    unit_interval: Limits
+    outcome_interval: Limits
+    delta_interval: Limits
     outcome_pvalue: float
     delta_pvalue: float
     credit: float
-    credit_limits: Limits
+    credit_interval: Limits
     credit_pvalue: float
     confidence: float
     resamples: int
@@ -123,7 +123,7 @@ class Preference(Result):
 
     @property
     def outcome(self) -> float:
-        r"""Share of wins of the impressions that are no ties, :math:`w / (w + l)`."""
+        r"""Proportion of wins among the impressions without a tie, :math:`w / (w + l)`."""
         return float(outcome_of(np.array([self.wins, self.losses])))
 
     @property
@@ -144,10 +144,10 @@ class Preference(Result):
     def _frame(self) -> pl.DataFrame:
         exact = "sign test, Clopper-Pearson"
         method = f"bootstrap by {self.unit}" if self.resamples else exact
-        outcome = (self.outcome, *self.outcome_limits, self.outcome_pvalue, method)
-        delta = (self.delta, *self.delta_limits, self.delta_pvalue, method)
-        unit = (self.unit_outcome, *self.unit_limits, self.pvalue, exact)
-        credit = (self.credit, *self.credit_limits, self.credit_pvalue, "t-test")
+        outcome = (self.outcome, *self.outcome_interval, self.outcome_pvalue, method)
+        delta = (self.delta, *self.delta_interval, self.delta_pvalue, method)
+        unit = (self.unit_outcome, *self.unit_interval, self.pvalue, exact)
+        credit = (self.credit, *self.credit_interval, self.credit_pvalue, "t-test")
         rows = [("outcome", "impression", *outcome), ("Delta", "impression", *delta)]
         if self.unit != "impression":
             rows.append(("outcome", self.unit, *unit))
@@ -233,7 +233,7 @@ def preference_of(
     names
         A and B.
     expected
-        Proportion of wins, of wins and losses, that equal rankers would have: other than 1/2 where
+        Expected proportion of wins, among wins and losses, for equal rankers: other than 1/2 where
         the interleaving is known to be biased.
     confidence
         Confidence level of all intervals.
@@ -308,13 +308,15 @@ def preference_by_credits(
     """
     check_several("names", names)
     if not isinstance(unit, str):
-        raise ArgumentError(f"unit is what a unit is called, not {quoted(unit)}")
+        raise ArgumentError(f"unit must be a name, got {quoted(unit)}")
     values = numbers(credits, "credits")
     if values.ndim == 1:
         values = np.stack([values, np.zeros(len(values))], axis=1)
     values = checked_credits(values)
     if values.shape[1] != 2:
-        raise PolicyError("a preference is between two rankers: see preference_matrix_by_credits")
+        raise PolicyError(
+            "expected credits of two rankers; use preference_matrix_by_credits for more"
+        )
     code, kind = unit_codes(units, len(values)), "impression" if units is None else unit
     options = expected, confidence, resamples, seed
     first, second = values.T
@@ -325,7 +327,9 @@ def checked_credits(credits: Any) -> Floats:
     """Return credits as floats, shape (impressions, rankers)."""
     values = numbers(credits, "credits")
     if values.ndim != 2 or values.shape[1] < 2 or np.isinf(values).any():
-        raise PolicyError("credits are finite numbers, a row an impression, a column a ranker")
+        raise PolicyError(
+            "credits must be finite numbers, a row per impression and a column per ranker"
+        )
     return values
 
 
@@ -333,16 +337,17 @@ def unit_codes(units: Any, impressions: int) -> Indices:
     """Number the units of impressions; without units each impression is one."""
     if units is None:
         return np.arange(impressions)
-    wrong = "units are labels, one of each impression"
+    wrong = "units must be labels, one per impression"
     labels = as_array(units, wrong)
     if labels.shape != (impressions,):
         raise PolicyError(
-            f"{counted(impressions, 'impression')}, and units of shape {labels.shape}"
+            f"units must have a label per impression, got shape {labels.shape} for"
+            f" {counted(impressions, 'impression')}"
         )
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)
     except TypeError:
-        raise PolicyError(f"{wrong}, and not of kinds that have no order") from None
+        raise PolicyError(f"{wrong}, of kinds that can be sorted") from None
 
 
 Options = tuple[float, float, int, int]
@@ -392,10 +397,12 @@ def _preference(
     check_share("confidence", confidence)
     pair = tuple(map(str, names))
     if len(pair) != 2 or pair[0] == pair[1]:
-        raise PolicyError(f"names are those of two rankers, not {quoted(names)}")
+        raise PolicyError(f"names must be two rankers, got {quoted(names)}")
     kinds, number = kinds[number > 0], number[number > 0]
     if not number.size:
-        raise CranfieldError("there is no impression to tell rankers apart by")
+        raise CranfieldError(
+            "expected at least one impression, got none: no impression to compare rankers by"
+        )
     wins, losses, ties = map(int, number @ kinds)
     sign = np.sign(kinds[:, 0] - kinds[:, 1])
     ahead, behind, level = (int(number[sign == one].sum()) for one in (1, -1, 0))
@@ -415,8 +422,8 @@ def _preference(
             # The probability that a unit with many impressions is ahead is not known.
             z, pvalue = np.array(np.nan), np.nan
             notes.append(
-                f"an expected proportion other than 0.5 refers to impressions: there is no sign"
-                f" test by {unit}; the bootstrap p-value of the outcome tests it"
+                f"an expected proportion other than 0.5 refers to impressions, so no sign test by"
+                f" {unit} is computed; the bootstrap p-value of the outcome tests it"
             )
         samples = _resampled(kinds, number, resamples, seed)
         outcomes = outcome_of(samples)
@@ -439,7 +446,7 @@ def _preference(
     if expected != 0.5:
         # Equal rankers have a Delta other than 0, which depends on the proportion of ties.
         delta = *delta[:2], np.nan
-    mean, credit_limits, credit_pvalue = _credit_by_t(credit, confidence)
+    mean, credit_interval, credit_pvalue = _credit_by_t(credit, confidence)
     if np.isnan(credit_pvalue) and not np.isnan(mean):
         notes.append(
             "difference of credit equal in all units: no interval can be computed"
@@ -449,13 +456,13 @@ def _preference(
     return Preference(
         *(pair, unit, wins, losses, ties, ahead, behind, level, float(expected), pvalue),
         z=float(z) if decided else 0.0,
-        unit_limits=(low, high),
-        outcome_limits=outcome[:2],
-        delta_limits=delta[:2],
+        unit_interval=(low, high),
+        outcome_interval=outcome[:2],
+        delta_interval=delta[:2],
         outcome_pvalue=outcome[2],
         delta_pvalue=delta[2],
         credit=mean,
-        credit_limits=credit_limits,
+        credit_interval=credit_interval,
         credit_pvalue=credit_pvalue,
         confidence=float(confidence),
         resamples=int(resamples),

@@ -1,1 +1,1 @@
-"""Query logs: reading them, sessions, and what is odd about them."""
+"""Query logs: reading them, sessions, and anomalies."""

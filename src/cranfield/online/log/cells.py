@@ -63,7 +63,7 @@ def records(
         raise InputError(f"expected {what}, one a line, got {form}", source=source)
     if b"\\u" in raw and (lone := _LONE.search(raw)):
         line = raw.count(b"\n", 0, lone.start()) + 1
-        raise InputError("is no valid JSON: half of a surrogate pair", source=source, line=line)
+        raise InputError("is not valid JSON: half of a surrogate pair", source=source, line=line)
     try:
         if types is None:
             # Without reading: a number where another line has true or false is read as text later.
@@ -96,7 +96,7 @@ def _bad_record(raw: bytes, source: str, what: str, types: Types | None) -> Inpu
     parsed, lines = json_lines(decoded(raw, source), source)
     for record, line in zip(parsed, lines, strict=True):
         if not isinstance(record, dict):
-            return InputError("is no object", source=source, line=line)
+            return InputError("is not an object", source=source, line=line)
     texts = raw.split(b"\n")
 
     def fails(line: int) -> bool:
@@ -107,7 +107,7 @@ def _bad_record(raw: bytes, source: str, what: str, types: Types | None) -> Inpu
         return False
 
     line = lines[bisect_left(lines[:-1], True, key=fails)]
-    return InputError(f"is no record of {what}", source=source, line=line)
+    return InputError(f"is not a record of {what}", source=source, line=line)
 
 
 UTC = pl.Datetime("us", "UTC")
@@ -359,12 +359,12 @@ TIMES = Cell(
     dtype=pl.Int64,
     wanted="neither true nor false, nor a whole number up to a million",
 )
-SECONDS = Cell(convert=_real, dtype=pl.Float64, wanted="no number of seconds")
+SECONDS = Cell(convert=_real, dtype=pl.Float64, wanted="not a number of seconds")
 FLAG = Cell(convert=_flag, dtype=pl.Boolean, wanted="neither true nor false")
 TIME = Cell(
     convert=_time,
     dtype=UTC,  # type: ignore[arg-type]
-    wanted="no time (ISO 8601, or a number since 1970)",
+    wanted="not a time (ISO 8601, or a number since 1970)",
     blank=("", "na"),
     formats=_time_of_text,
 )

@@ -57,7 +57,7 @@ def _warn_of(anomalies: Sequence[Anomaly]) -> None:
 
 
 def first_records(
-    table: Table, odd: str, *, drop_doubled: bool = True
+    table: Table, on_anomaly: str, *, drop_doubled: bool = True
 ) -> tuple[Table, list[Anomaly]]:
     """Keep the first record of each page in a table of results, and count the other rows.
 
@@ -81,11 +81,11 @@ def first_records(
     starts = pl.col("again") & ~pl.col("doubled") & ~pl.col("first")
     repeated = frame.select(starts.cast(pl.Int64).cum_sum().over("page") > 0).to_series()
     doubled = frame["doubled"] & ~repeated
-    if odd == "refuse":
+    if on_anomaly == "refuse":
         table.refuse(repeated | doubled, lambda row: _reason(row, key))
     doubled &= drop_doubled
     anomalies = [
-        Anomaly(what, int(rows.sum()), "left out", table.source)
+        Anomaly(what, int(rows.sum()), "excluded", table.source)
         for what, rows in (
             ("results logged twice", doubled),
             ("results of a repeated record of their page", repeated),
@@ -118,7 +118,7 @@ def repeated_rows(frame: pl.DataFrame) -> pl.Series:
 def _reason(row: dict[str, Any], key: str) -> str:
     page = quoted(row["page"])
     if row["doc"] is None:
-        return f"page {page} twice"
+        return f"page {page} occurs twice"
     if key == "rank":
         return f"rank {row['rank']} twice on page {page}"
     return f"document {quoted(row['doc'])} twice on page {page}, whose results have no ranks"
@@ -127,7 +127,7 @@ def _reason(row: dict[str, Any], key: str) -> str:
 FORMS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
 """Formats of logs."""
 
-ODD = ("refuse", "count")
+ON_ANOMALY = ("refuse", "count")
 """How to treat pages that were recorded twice, and clicks before their page."""
 
 
@@ -136,13 +136,13 @@ class Policies:
     """Options of :func:`read_log`, as it explains them."""
 
     format: str
-    odd: str
+    on_anomaly: str
     max_queries: int | None
     click_actions: Sequence[str] | None
 
     def __post_init__(self) -> None:
         check_choice("format", self.format, FORMS)
-        check_choice("odd", self.odd, ODD)
+        check_choice("on_anomaly", self.on_anomaly, ON_ANOMALY)
         if self.max_queries is not None:
             check_whole("max_queries", self.max_queries, 1)
 
@@ -151,12 +151,12 @@ def linked(parts: Parts, policies: Policies) -> QueryLog:
     """Make a log of tables whose pages are named by their ids, and warn of its anomalies."""
     pages, results = parts.pages, parts.results
     clicks = None if parts.clicks is None else _each_click(parts.clicks)
-    frame, again, anomalies = _pages(pages, policies.odd)
+    frame, again, anomalies = _pages(pages, policies.on_anomaly)
     anomalies = [*parts.anomalies, *anomalies]
     place = frame.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     shown = typed(None, RESULTS)
     if results is not None:
-        shown, more = _results(results, place, policies.odd, again)
+        shown, more = _results(results, place, policies.on_anomaly, again)
         anomalies += more
         _check_any("results", results, shown, pages)
     if not shown.is_empty():
@@ -164,7 +164,7 @@ def linked(parts: Parts, policies: Policies) -> QueryLog:
         anomalies.append(Anomaly("pages without results", unshown))
     touched = typed(None, CLICKS)
     if clicks is not None:
-        touched, more = _clicks(clicks, place, frame, shown, policies.odd)
+        touched, more = _clicks(clicks, place, frame, shown, policies.on_anomaly)
         anomalies += more
         _check_any("clicks on results", clicks, touched, pages)
     shown = _filled(shown) if shown.height else shown.select("page", "rank", "doc")
@@ -174,7 +174,7 @@ def linked(parts: Parts, policies: Policies) -> QueryLog:
         _filled(touched),
         pages.source,
         _numbers(anomalies),
-        tells_clicks=clicks is not None,
+        has_clicks=clicks is not None,
     )
     if policies.max_queries is not None:
         log = _without_bots(log, policies.max_queries)
@@ -185,7 +185,7 @@ def linked(parts: Parts, policies: Policies) -> QueryLog:
 def _check_any(what: str, table: Table, rows: pl.DataFrame, pages: Table) -> None:
     """Refuse a table of which no row is on a page of the log, or on a result of one."""
     if table.frame.height and rows.is_empty():
-        page, other = (quoted(one[0]) for one in (pages.frame["id"], table.frame["page"]))
+        page, other = (quoted(frame[0]) for frame in (pages.frame["id"], table.frame["page"]))
         raise InputError(
             f"expected {what} on pages of {pages.source}, such as page {page}, got none; the first"
             f" of {table.frame.height:,} is on page {other}",
@@ -203,14 +203,14 @@ def _filled(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _pages(table: Table, odd: str) -> tuple[pl.DataFrame, bool, list[Anomaly]]:
+def _pages(table: Table, on_anomaly: str) -> tuple[pl.DataFrame, bool, list[Anomaly]]:
     """Return the pages, whether one was recorded twice, and anomalies."""
     frame = typed(table.frame.select(table.names), PAGES)
     again = ~frame["id"].is_first_distinct()
-    if odd == "refuse":
-        table.refuse(again, lambda row: f"page {quoted(row['id'])} twice")
-    twice = "of which the first is kept"
-    anomalies = [Anomaly("pages twice", int(again.sum()), twice, table.source)]
+    if on_anomaly == "refuse":
+        table.refuse(again, lambda row: f"page {quoted(row['id'])} occurs twice")
+    twice = "the first record is kept"
+    anomalies = [Anomaly("pages recorded twice", int(again.sum()), twice, table.source)]
     frame = frame.filter(~again)
     if "user" in frame.columns and "variant" in frame.columns:
         pairs = frame.select("user", "variant").drop_nulls().unique()
@@ -220,7 +220,7 @@ def _pages(table: Table, odd: str) -> tuple[pl.DataFrame, bool, list[Anomaly]]:
     if "time" in frame.columns and stream is not None and not frame["time"].is_sorted():
         back = pl.col("time") < pl.col("time").forward_fill().shift(1).over(stream)
         number = frame.filter(pl.col(stream).is_not_null()).select(back.sum()).item()
-        anomalies.append(Anomaly("pages before the page above them", int(number)))
+        anomalies.append(Anomaly("pages out of chronological order", int(number)))
     return frame, bool(again.any()), anomalies
 
 
@@ -238,24 +238,24 @@ def placed(frame: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
 
 
 def _results(
-    table: Table, place: pl.DataFrame, odd: str, again: bool
+    table: Table, place: pl.DataFrame, on_anomaly: str, again: bool
 ) -> tuple[pl.DataFrame, list[Anomaly]]:
-    """Return results by page and rank; `again` says that a page was recorded twice."""
+    """Return results by page and rank; `again`: whether a page was recorded twice."""
     if "rank" not in table.names and again:
-        reason = "expected ranks, by which repeated records of a page are told apart"
+        reason = "expected ranks, by which repeated records of a page are recognised"
         raise InputError(reason, source=table.source)
-    table, anomalies = first_records(table, odd)
+    table, anomalies = first_records(table, on_anomaly)
     frame = placed(_own_columns(table), place)
     if "rank" not in table.names:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
     lost = frame["page"].null_count()
-    anomalies.append(Anomaly("results of no page", lost, "left out", table.source))
+    anomalies.append(Anomaly("results of no page", lost, "excluded", table.source))
     frame = typed(frame, RESULTS).drop_nulls("page")
     if not _keys(frame).is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
     twice = repeated_rows(frame.select("page", "doc"))
-    anomalies.append(Anomaly("documents twice on a page", int(twice.sum())))
+    anomalies.append(Anomaly("documents repeated on a page", int(twice.sum())))
     return frame, anomalies
 
 
@@ -275,7 +275,7 @@ def _clicks(
     place: pl.DataFrame,
     pages: pl.DataFrame,
     shown: pl.DataFrame,
-    odd: str,
+    on_anomaly: str,
 ) -> tuple[pl.DataFrame, list[Anomaly]]:
     """Return clicks on results, by page and time."""
     source = table.source
@@ -284,20 +284,20 @@ def _clicks(
     nowhere = table.frame["rank"].is_null() & table.frame["doc"].is_null()
     table.refuse(nowhere, lambda row: "a click names neither a rank nor a document")
     frame = _with_dwell(placed(_own_columns(table), place))
-    anomalies = [Anomaly("clicks on no page", frame["page"].null_count(), "left out", source)]
+    anomalies = [Anomaly("clicks on no page", frame["page"].null_count(), "excluded", source)]
     if "time" in frame.columns and "time" in pages.columns:
         early = frame["time"] < pages["time"].gather(frame["page"])
         early = early.fill_null(False)
-        if odd == "refuse":
+        if on_anomaly == "refuse":
             table.refuse(early, lambda row: f"a click before its page {quoted(row['page'])}")
-        unknown = "their times are taken as unknown"
+        unknown = "their times are treated as unknown"
         anomalies.append(Anomaly("clicks before their page", int(early.sum()), unknown, source))
         frame = frame.with_columns(time=pl.when(~early).then(pl.col("time")))
     frame, of_results = _on_results(frame.drop_nulls("page"), shown, source)
     anomalies += of_results
     if "time" in frame.columns:
         twice = repeated_rows(frame) & frame["time"].is_not_null()
-        anomalies.append(Anomaly("clicks logged twice", int(twice.sum()), "left out", source))
+        anomalies.append(Anomaly("clicks logged twice", int(twice.sum()), "excluded", source))
         frame = frame.filter(~twice)
     repeated = frame.height - _keys(frame).n_unique()
     anomalies.append(Anomaly("clicks on a result that was clicked before", repeated))
@@ -310,7 +310,7 @@ def _clicks(
 
 
 def _each_click(table: Table) -> Table:
-    """Make a row of each click, where a column says how often rows were clicked."""
+    """Make a row of each click, if a column counts the clicks of rows."""
     if "clicks" not in table.names:
         return table
     row = pl.int_range(table.frame.height, eager=True).repeat_by(table.frame["clicks"].fill_null(0))
@@ -344,7 +344,7 @@ def _on_results(
             frame = frame.with_columns(pl.lit(None, kind).alias(name))
     if shown.is_empty():
         if not has_ranks or frame["rank"].null_count():
-            reason = "clicks name no rank, and there is no table of results"
+            reason = "clicks without ranks require a table of results"
             raise InputError(reason, source=source)
         return frame, []
     results = shown.select("page", "rank", "doc", row=pl.int_range(pl.len(), dtype=pl.Int64))
@@ -354,10 +354,10 @@ def _on_results(
         row = row.scatter(other.arg_true(), _rows_at(frame.filter(other), results, "doc"))
     moved = int((other & frame["rank"].is_not_null() & row.is_not_null()).sum())
     frame = frame.with_columns(rank=shown["rank"].gather(row), doc=shown["doc"].gather(row))
-    taken = "taken as clicks on the document"
+    taken = "counted as clicks on the document"
     anomalies = [
-        Anomaly("clicks whose rank holds another document", moved, taken, source),
-        Anomaly("clicks on no result", frame["rank"].null_count(), "left out", source),
+        Anomaly("clicks whose rank has another document", moved, taken, source),
+        Anomaly("clicks on no result", frame["rank"].null_count(), "excluded", source),
     ]
     return frame.drop_nulls("rank"), anomalies
 
@@ -370,16 +370,16 @@ def _rows_at(clicks: pl.DataFrame, results: pl.DataFrame, key: str) -> pl.Series
     return clicks.join(first, on=keys, how="left", maintain_order="left")["row"]
 
 
-def _without_bots(log: QueryLog, most: int) -> QueryLog:
+def _without_bots(log: QueryLog, limit: int) -> QueryLog:
     """Drop users, or sessions where there are no users, with too many queries."""
     unit = next((name for name in ("user", "session") if name in log.pages.columns), None)
     if unit is None:
-        raise InputError("max_queries needs the user or the session of pages", source=log.source)
-    many = (pl.len().over(unit) > most) & pl.col(unit).is_not_null()
+        raise InputError("max_queries requires the user or the session of pages", source=log.source)
+    many = (pl.len().over(unit) > limit) & pl.col(unit).is_not_null()
     bots = log.pages.select(many).to_series()
     if not bots.any():
         return log
     if bots.all():
-        raise InputError(f"no {unit} has {counted(most, 'page')} or fewer", source=log.source)
-    what = f"pages of {unit}s with more than {counted(most, 'page')}"
-    return replace(log.where(~bots), odd={**log.odd, what: int(bots.sum())})
+        raise InputError(f"no {unit} has {counted(limit, 'page')} or fewer", source=log.source)
+    what = f"pages of {unit}s with more than {counted(limit, 'page')}"
+    return replace(log.where(~bots), anomalies={**log.anomalies, what: int(bots.sum())})

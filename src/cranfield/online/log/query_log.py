@@ -36,7 +36,7 @@ def _ubi(
     queries = pages.join(hits, left_on="id", right_on="page", how="left", maintain_order="left")
     inside = {"session_id": "session", "variant": "variant", "found": "found", "method": "method"}
     attributes = _renamed(pages, inside)
-    asked = queries.select(
+    records = queries.select(
         *_renamed(pages, {"query_id": "id", "user_query": "query"}),
         *_renamed(pages, {"client_id": "user", "timestamp": "time"}),
         pl.col("doc").fill_null([]).alias("query_response_hit_ids"),
@@ -45,7 +45,7 @@ def _ubi(
     events = [] if plain else [_events(results, "impression", pages)]
     events += [] if clicks is None else [_events(clicks, "click", pages)]
     return {
-        "ubi_queries": asked,
+        "ubi_queries": records,
         **({"ubi_events": pl.concat(events, how="diagonal_relaxed")} if events else {}),
     }
 
@@ -96,7 +96,7 @@ CLICKS = {**_RESULT, "time": UTC, "dwell": pl.Float64, "censored": pl.Boolean}
 
 
 def typed(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the columns that have types here; a table that is unknown has no rows."""
+    """Return the known columns; an unknown table has no rows."""
     if frame is None:
         return pl.DataFrame(schema=_RESULT)
     return frame.select(
@@ -106,8 +106,8 @@ def typed(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.DataFrame:
 
 def counted_things(number: int, what: str) -> str:
     """Write a number with a noun phrase in the plural, such as clicks on no result."""
-    noun, _, rest = what.partition(" ")
-    return f"{counted(number, noun.removesuffix('s'))} {rest}".rstrip()
+    noun, _, remainder = what.partition(" ")
+    return f"{counted(number, noun.removesuffix('s'))} {remainder}".rstrip()
 
 
 NOT_TOLD = {
@@ -121,7 +121,7 @@ _TABLES = ("pages", "results", "clicks")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QueryLog(Plotted):
-    """Pages that users saw, the results on them and the clicks; made by :func:`read_log`.
+    """Pages that users saw, the results on them and the clicks; returned by :func:`read_log`.
 
     Attributes
     ----------
@@ -140,22 +140,22 @@ class QueryLog(Plotted):
         whether the dwell is `censored`, which is at least so long.
     source
         Where it came from, for messages.
-    odd
-        What is odd about it, and how often, such as `{"clicks on no result": 3}`.
-    tells_clicks
-        Whether the source tells of clicks. Where it does not, that nobody clicked is not known
-        either, and what needs clicks is refused.
+    anomalies
+        Number of anomalies by kind, such as `{"clicks on no result": 3}`.
+    has_clicks
+        Whether the source has clicks. If not, it is unknown whether anybody clicked, and measures
+        of clicks are refused.
     """
 
     pages: pl.DataFrame
     results: pl.DataFrame
     clicks: pl.DataFrame
     source: str = "log"
-    odd: dict[str, int] = field(default_factory=dict)
-    tells_clicks: bool = True
+    anomalies: dict[str, int] = field(default_factory=dict)
+    has_clicks: bool = True
 
     def require(self, table: str, *columns: str, purpose: str) -> None:
-        """Refuse a log that does not tell what something needs.
+        """Refuse a log without the required columns.
 
         Raises
         ------
@@ -163,17 +163,17 @@ class QueryLog(Plotted):
             Naming the column, and what it is needed for.
         """
         check_choice("table", table, _TABLES)
-        have = getattr(self, table)
+        frame = getattr(self, table)
         for column in columns:
-            if column not in have.columns:
+            if column not in frame.columns:
                 raise InputError(f"{purpose} needs the {column} of {table}", source=self.source)
-        if table == "results" and have.is_empty():
+        if table == "results" and frame.is_empty():
             raise InputError(f"{purpose} needs {NOT_TOLD[table]}", source=self.source)
-        if table == "clicks" and not self.tells_clicks:
+        if table == "clicks" and not self.has_clicks:
             raise InputError(f"{purpose} needs {NOT_TOLD[table]}", source=self.source)
 
     @cached_property
-    def shown(self) -> pl.DataFrame:
+    def results_with_clicks(self) -> pl.DataFrame:
         """The results, with the number of clicks on each as `clicks`."""
         self.require("clicks", purpose="what was clicked of what was shown")
         number = self.clicks.group_by("page", "rank").agg(pl.len().alias("clicks"))
@@ -182,7 +182,7 @@ class QueryLog(Plotted):
         ).with_columns(pl.col("clicks").fill_null(0))
 
     def where(self, keep: pl.Expr | pl.Series) -> QueryLog:
-        """Return the log of some pages; what was odd about the whole is not counted of a part.
+        """Return the log of some pages; anomalies of the whole log are not counted for a part.
 
         Parameters
         ----------
@@ -205,10 +205,13 @@ class QueryLog(Plotted):
             true = {*map(type, values)} <= {bool, np.bool_, type(None)}
             mask = pl.Series(values, dtype=pl.Boolean if true else pl.Object)
         if mask.dtype not in {pl.Boolean, pl.Null}:
-            raise PolicyError("keep has a truth value for each page, and nothing else")
+            raise PolicyError("keep must be a truth value for each page")
         if mask.len() != self.pages.height:
             number = counted(mask.len(), "truth value")
-            raise PolicyError(f"keep has {number} for {counted(self.pages.height, 'page')}")
+            raise PolicyError(
+                f"keep must be a truth value for each page, got {number} for"
+                f" {counted(self.pages.height, 'page')}"
+            )
         mask = mask.cast(pl.Boolean).fill_null(False)
         row = mask.cast(pl.Int64).cum_sum() - 1
 
@@ -217,7 +220,7 @@ class QueryLog(Plotted):
             return inside.with_columns(page=row.gather(inside["page"]))
 
         parts = (self.pages.filter(mask), of(self.results), of(self.clicks))
-        return QueryLog(*parts, self.source, tells_clicks=self.tells_clicks)
+        return QueryLog(*parts, self.source, has_clicks=self.has_clicks)
 
     def write(self, folder: str | PathLike[str], format: str = "csv") -> None:
         """Write the log into a folder, from which :func:`read_log` reads the same.
@@ -225,12 +228,12 @@ class QueryLog(Plotted):
         Parameters
         ----------
         folder
-            Is made if it is not there. Files in it that have the names of those that are written
+            Created if missing. Files in it that have the names of those that are written
             are replaced, each at once.
         format
             `"csv"`, `"parquet"` or `"jsonl"`: files `pages`, `results` and `clicks`. `"ubi"`: files
-            `ubi_queries.jsonl` and `ubi_events.jsonl` as user behaviour insights has them; what its
-            version 1.3.0 has no place for stands in the attributes of queries and events.
+            `ubi_queries.jsonl` and `ubi_events.jsonl` in the format of User Behavior Insights
+            1.3.0; values without a field there are kept in the attributes of queries and events.
 
         Raises
         ------
@@ -240,7 +243,7 @@ class QueryLog(Plotted):
             When it cannot be written.
         """
         check_choice("format", format, FORMATS)
-        frames = {"clicks": self.clicks} if self.tells_clicks else {}
+        frames = {"clicks": self.clicks} if self.has_clicks else {}
         if self.results.height or format == "ubi":
             frames = {"results": self.results, **frames}
         named = {
@@ -256,7 +259,7 @@ class QueryLog(Plotted):
             target.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             reason = (getattr(error, "strerror", None) or str(error)).lower()
-            raise InputError(f"cannot be made: {reason}", source=str(target)) from error
+            raise InputError(f"cannot be created: {reason}", source=str(target)) from error
         times = [] if format == "parquet" else [pl.col(pl.Datetime).dt.strftime(_TIME)]
         for name, table in tables.items():
             write_table(table.with_columns(times), target / f"{name}.{suffix}", suffix)
@@ -273,9 +276,9 @@ class QueryLog(Plotted):
                 if name in self.pages.columns
             ),
             counted(self.results.height, "result"),
-            counted(self.clicks.height, "click") if self.tells_clicks else "clicks not known",
+            counted(self.clicks.height, "click") if self.has_clicks else "clicks not known",
         ]
-        notes = [counted_things(number, what) for what, number in self.odd.items() if number]
+        notes = [counted_things(number, what) for what, number in self.anomalies.items() if number]
         return f"QueryLog({', '.join(texts)}{'; ' if notes else ''}{', '.join(notes)})"
 
 
@@ -292,7 +295,7 @@ def made_log(
         typed(results, RESULTS),
         typed(clicks, CLICKS),
         source=source,
-        tells_clicks=clicks is not None,
+        has_clicks=clicks is not None,
     )
 
 
@@ -368,12 +371,14 @@ def _seconds(timeout: Any) -> float:
     if isinstance(timeout, timedelta):
         seconds = timeout.total_seconds()
     elif isinstance(timeout, str):
-        found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([smhd])\s*", timeout)
-        seconds = float(found[1]) * _UNITS[found[2]] if found else 0
+        match = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([smhd])\s*", timeout)
+        seconds = float(match[1]) * _UNITS[match[2]] if match else 0
     elif isinstance(timeout, (int, float)) and not isinstance(timeout, bool):
         seconds = float(timeout)
     else:
         seconds = 0
     if not 0 < seconds <= _LONGEST:
-        raise PolicyError(f"timeout {quoted(timeout)} is no time such as 30m, up to a year")
+        raise PolicyError(
+            f"timeout must be a time such as 30m, up to a year, got {quoted(timeout)}"
+        )
     return seconds

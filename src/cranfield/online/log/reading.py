@@ -11,8 +11,8 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError, check_several
 from cranfield.base.kinds import OneOf, Whole
-from cranfield.online.log.forms import parts_of
-from cranfield.online.log.linking import FORMS, ODD, Policies, linked
+from cranfield.online.log.formats import parts_of
+from cranfield.online.log.linking import FORMS, ON_ANOMALY, Policies, linked
 from cranfield.online.log.query_log import QueryLog
 
 
@@ -22,7 +22,7 @@ def read_log(
     clicks: Any = None,
     *,
     format: Annotated[str, OneOf(FORMS)] = "auto",
-    odd: Annotated[str, OneOf(ODD)] = "refuse",
+    on_anomaly: Annotated[str, OneOf(ON_ANOMALY)] = "refuse",
     max_queries: Annotated[int | None, Whole(1)] = None,
     click_actions: Sequence[str] | None = None,
 ) -> QueryLog:
@@ -31,14 +31,14 @@ def read_log(
     A table is a file (CSV, TSV, Parquet, JSON lines), a data frame of any library, a dict of
     columns or a list of dicts; its columns have any of their usual names, however spelt. Blanks
     around ids and names are removed. Times are
-    ISO 8601, in UTC where they do not say, or numbers since 1970: seconds, or thousandths of them
+    ISO 8601, in UTC without a time zone, or numbers since 1970: seconds, or thousandths of them
     and so on, by their size.
 
     Parameters
     ----------
     source
         Table of pages, with `page` and `query`, and perhaps `user`, `session`, `time`, `variant`,
-        `found` and `method`; or a log of another form, by `format`.
+        `found` and `method`; or a log of another format, by `format`.
     results
         Table of results, with `page`, `rank` and `doc`, and perhaps `team`, `propensity` and
         `grade`. Without ranks, results are in order.
@@ -55,22 +55,22 @@ def read_log(
         lines `{sid, qid, time, ranking: [{docid, clicked, team}]}`, as TREC OpenSearch has them.
         `"yandex"`: `session time Q query region doc...` and `session time C doc`, separated by
         tabs. `"pyclick"`: `query TAB doc,doc : clicked , clicked ;`.
-    odd
+    on_anomaly
         How to treat pages that were recorded twice, and clicks before their page. `"refuse"`
         (default) refuses the log; `"count"` counts them, keeps the first record of a page, and
         treats the time of such clicks as unknown.
     max_queries
-        Exclude users, or sessions where no user is known, with more pages than that: robots.
+        Exclude users, or sessions without a known user, with more pages than this, as robots.
     click_actions
-        Names of the UBI actions that are clicks; `click` by default.
+        Names of the UBI actions that count as clicks; `click` by default.
 
     Returns
     -------
     QueryLog
-        With what is odd counted in `odd`. Clicks that are on no result or page, and those that are
-        logged twice with all they have, are left out, with a warning; a dwell of 0 or less is
-        unknown. A log without any result is a warning, except for a table of pages alone that is
-        read with format `"tables"`.
+        With its anomalies counted in `anomalies`. Clicks that are on no result or page, and clicks
+        that are logged twice, equal in all values, are excluded with a warning; a dwell of 0 or
+        less is unknown. A log without any result is a warning, except for a table of pages alone
+        that is read with format `"tables"`.
 
     Raises
     ------
@@ -86,11 +86,11 @@ def read_log(
     >>> log = cf.online.read_log(pages, results, {"page": ["p"], "rank": [2]})
     >>> log
     QueryLog(2 pages, 3 results, 1 click)
-    >>> log.shown.rows()
+    >>> log.results_with_clicks.rows()
     [(0, 1, 'a', 0), (0, 2, 'b', 1), (1, 1, 'c', 0)]
     """
     check_several("click_actions", click_actions)
-    policies = Policies(format, odd, max_queries, click_actions)
+    policies = Policies(format, on_anomaly, max_queries, click_actions)
     return linked(parts_of(source, results, clicks, policies), policies)
 
 
@@ -118,7 +118,7 @@ def read_files(files: Sequence[str], **options: Any) -> QueryLog:
     plain = [file for file, (name, _, _) in zip(files, pairs, strict=True) if name not in named]
     if len(plain) not in ({1} if named else {1, 2, 3}) or len(plain) + len(named) < len(files):
         raise PolicyError(
-            "a log is one file; or PAGES RESULTS CLICKS; or PAGES and results=FILE or clicks=FILE"
+            "expected one file, PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
         )
     if [*plain, *named.values()].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
@@ -140,7 +140,7 @@ def simulated_log() -> QueryLog:
     2009) whose clicks and satisfaction depend on grades. They ask the topics of TREC-COVID, and see
     the top ten of two of its runs, in the `variant` control those of one, in treatment those of a
     better one; for a fifth of the users both are interleaved by team draft, and each result has its
-    `team`. It is made by `studies/make_simulated_log.py`.
+    `team`. It is generated by `studies/make_simulated_log.py`.
 
     Returns
     -------
@@ -164,4 +164,4 @@ def simulated_log() -> QueryLog:
     # Kept in few digits.
     clicks = clicks.with_columns(pl.col("dwell").cast(pl.Float64).round(1))
     log = read_log(nested.drop("results", "clicks"), results, clicks)
-    return QueryLog(log.pages, log.results, log.clicks, "simulated log", log.odd)
+    return QueryLog(log.pages, log.results, log.clicks, "simulated log", log.anomalies)

@@ -14,7 +14,7 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.text import counted
 from cranfield.online.log.cells import COUNTED, SCHEMAS, Cell
-from cranfield.online.log.forms import tables_in
+from cranfield.online.log.formats import tables_in
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns, check_parquet_file, refusing
 from cranfield.sources.parquet import quiet_panics
@@ -80,8 +80,8 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
     """
     if isinstance(pages, (str, PathLike)) and Path(fspath(pages)).is_dir():
         pages, results, clicks = tables_in(Path(fspath(pages)))
-    given = {"pages": pages, "results": results, "clicks": clicks}
-    return {name: _opened(data, name) for name, data in given.items() if data is not None}
+    sources = {"pages": pages, "results": results, "clicks": clicks}
+    return {name: _opened(data, name) for name, data in sources.items() if data is not None}
 
 
 def _opened(data: Any, name: str) -> nw.LazyFrame[Any]:
@@ -120,7 +120,7 @@ def _lazy(path: Any, schema: Schema) -> nw.LazyFrame[Any]:
     source = Source(fspath(path))
     form = FORMAT_OF_SUFFIX.get(Path(source.path).suffix.lower(), "")
     if form not in _SCANS:
-        reason = f"a {schema.kind} is opened from .csv, .tsv and .parquet, not packed"
+        reason = f"a {schema.kind} must be an uncompressed .csv, .tsv or .parquet file"
         raise InputError(reason, source=source.name)
     if form == "parquet":
         check_parquet_file(source.path)
@@ -167,8 +167,8 @@ def _tried(
         missing = pl.lit(False) if name == "rank" else kind.missing_in(name, dtype)
         values[name], unread[name] = value, value.is_null() & ~missing
     tests = lazy.select(test.any().alias(name) for name, test in unread.items())
-    found = tests.collect(engine="streaming").row(0, named=True)
-    wrong = next((name for name, there in found.items() if there), "")
+    failures = tests.collect(engine="streaming").row(0, named=True)
+    wrong = next((name for name, there in failures.items() if there), "")
     return lazy.select(**values), wrong, unread.get(wrong, pl.lit(False))
 
 
@@ -188,7 +188,7 @@ def check_types(lazy: nw.LazyFrame[Any], table: str, columns: Collection[str], s
 
 
 def check_values(lazy: nw.LazyFrame[Any], columns: Collection[str], source: str) -> None:
-    """Refuse missing values of columns that need one, and numbers beyond their limits."""
+    """Refuse missing values of required columns, and numbers out of range."""
     tests = {}
     for name in columns:
         column = nw.col(name)

@@ -17,11 +17,28 @@ from cranfield.collection.qrels import Qrels
 from cranfield.online.measures.measuring import Log
 from cranfield.online.measures.page_table import LogTables, collected, tables_of
 from cranfield.result import Column, Columns, TableResult
+from cranfield.sources.columns import columns_of_mapping, read_table
+from cranfield.sources.schemas import Column as FileColumn
+from cranfield.sources.schemas import Schema
+from cranfield.sources.values import ID, WHOLE
+
+_TOTALS = Schema(
+    "table of totals",
+    (
+        FileColumn("query", ID, "topic"),
+        FileColumn("doc", ID),
+        FileColumn("rank", WHOLE),
+        FileColumn("impressions", WHOLE),
+        FileColumn("clicks", WHOLE),
+    ),
+    mapping=columns_of_mapping("table of totals"),
+    decisive=("status", "weight"),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExpectedClicks(TableResult):
-    """Clicks on documents over those expected at their ranks; made by :func:`coec`.
+    """Clicks on documents over those expected at their ranks; returned by :func:`coec`.
 
     Attributes
     ----------
@@ -35,22 +52,22 @@ class ExpectedClicks(TableResult):
     columns: ClassVar[Columns] = {
         "query": Column("Query.", key=True),
         "doc": Column("Document.", key=True),
-        "shown": Column("Number of pages that show it."),
-        "clicked": Column("Number of these on which it was clicked."),
+        "impressions": Column("Number of pages that show it."),
+        "clicks": Column("Number of these on which it was clicked."),
         "expected": Column("Number of clicks expected at its ranks."),
-        "coec": Column("clicked / expected; null if none is expected."),
+        "coec": Column("clicks / expected; null if none is expected."),
     }
 
     rates: dict[int, float]
 
-    def to_qrels(self, cuts: Sequence[float] = (0.5, 1.0), *, shown: int = 1) -> Qrels:
+    def to_qrels(self, cuts: Sequence[float] = (0.5, 1.0), *, min_impressions: int = 1) -> Qrels:
         """Return judgments by clicks: the grade is the number of cuts that COEC reaches.
 
         Parameters
         ----------
         cuts
             Ascending, above 0.
-        shown
+        min_impressions
             Minimum number of pages that show a document, for it to be judged.
 
         Raises
@@ -58,20 +75,27 @@ class ExpectedClicks(TableResult):
         PolicyError
             For cuts that do not ascend from above 0.
         InputError
-            If no document was shown so often.
+            If no document was shown that often.
         """
         check_several("cuts", cuts)
         limits = numbers(list(cuts), "cuts")
         if not limits.size or not (limits[0] > 0 and (np.diff(limits) > 0).all()):
-            raise PolicyError(f"cuts ascend from above 0, not {list(cuts)}")
-        rows = self.rows.filter((pl.col("shown") >= shown) & pl.col("coec").is_not_null())
+            raise PolicyError(f"cuts must be ascending and above 0, got {list(cuts)}")
+        rows = self.rows.filter(
+            (pl.col("impressions") >= min_impressions) & pl.col("coec").is_not_null()
+        )
         if rows.is_empty():
-            raise InputError(f"no document was shown on {counted(shown, 'page')}")
+            raise InputError(f"no document has {counted(min_impressions, 'impression')} or more")
         grade = np.searchsorted(limits, rows["coec"].to_numpy(), side="right")
         return read_qrels(rows.select(topic="query", doc="doc").with_columns(grade=grade))
 
     def heading(self) -> list[str]:
-        return [f"clicks over expected clicks of {counted(len(self.rows), 'query-document pair')}"]
+        clicks, impressions = (int(self.rows[name].sum()) for name in ("clicks", "impressions"))
+        rate = (
+            f"CTR {clicks / impressions:.4f} ({clicks:,} of {counted(impressions, 'impression')})"
+        )
+        pairs = counted(len(self.rows), "query-document pair")
+        return [f"clicks over expected clicks of {pairs}", rate]
 
 
 def coec(log: Log) -> ExpectedClicks:
@@ -101,18 +125,75 @@ def coec(log: Log) -> ExpectedClicks:
     """
     tables, shown = _shown(log, "COEC")
     number = shown.group_by("query", "doc", "rank").agg(
-        nw.len().alias("shown"), nw.col("clicked").sum().alias("clicked")
+        nw.len().alias("impressions"), nw.col("clicked").sum().alias("clicks")
     )
     # Sums of rates go by rank, so that no engine changes a bit.
     by_rank = collected(number).sort("query", "doc", "rank")
-    rates = tables.rank_rates
-    expected = pl.col("shown") * pl.col("rank").replace_strict(rates, return_dtype=pl.Float64)
+    return _expected_clicks(by_rank, tables.rank_rates)
+
+
+def coec_of_totals(data: Any) -> ExpectedClicks:
+    """Compute clicks over expected clicks from totals of impressions and clicks.
+
+    As :func:`coec`, but a result that is clicked twice on a page counts twice if the table
+    counts it so.
+
+    Parameters
+    ----------
+    data
+        A table with columns `query`, `doc`, `rank`, `impressions` and `clicks`: a file, a data
+        frame, a mapping of columns. Rows of one query, document and rank are summed.
+
+    Raises
+    ------
+    InputError
+        For a missing column, numbers that are not integers, fewer impressions than clicks, or a
+        rank below 1.
+
+    Examples
+    --------
+    >>> totals = {
+    ...     "query": ["socks", "socks", "hats"],
+    ...     "doc": ["a", "b", "c"],
+    ...     "rank": [1, 2, 1],
+    ...     "impressions": [1000, 1000, 500],
+    ...     "clicks": [120, 30, 10],
+    ... }
+    >>> print(coec_of_totals(totals))
+    clicks over expected clicks of 3 query-document pairs
+    CTR 0.0640 (160 of 2,500 impressions)
+    <BLANKLINE>
+    query  doc  impressions  clicks  expected    coec
+    hats   c            500      10   43.3333  0.2308
+    socks  a          1,000     120   86.6667  1.3846
+    socks  b          1,000      30   30.0000  1.0000
+    """
+    table = read_table(data, _TOTALS)
+    table.refuse(table.frame["rank"] < 1, lambda row: f"expected a rank from 1, got {row['rank']}")
+    table.refuse(table.frame["clicks"] < 0, lambda row: f"clicks {row['clicks']} is below 0")
+    table.refuse(
+        table.frame["clicks"] > table.frame["impressions"],
+        lambda row: f"{row['clicks']} clicks of {row['impressions']} impressions",
+    )
+    counts = pl.col("impressions", "clicks").cast(pl.Int64).sum()
+    by_rank = table.frame.group_by("query", "doc", "rank").agg(counts).sort("query", "doc", "rank")
+    totals = by_rank.group_by("rank").agg(pl.col("impressions", "clicks").sum()).sort("rank")
+    rates = {
+        rank: clicks / impressions if impressions else 0.0
+        for rank, impressions, clicks in totals.iter_rows()
+    }
+    return _expected_clicks(by_rank, rates)
+
+
+def _expected_clicks(by_rank: pl.DataFrame, rates: dict[int, float]) -> ExpectedClicks:
+    """Sum clicks, and those expected by the rates, of each query and document."""
+    expected = pl.col("impressions") * pl.col("rank").replace_strict(rates, return_dtype=pl.Float64)
     table = (
         by_rank.with_columns(expected=expected)
         .group_by("query", "doc", maintain_order=True)
-        .agg(pl.col("shown", "clicked").cast(pl.Int64).sum(), pl.col("expected").sum())
+        .agg(pl.col("impressions", "clicks").cast(pl.Int64).sum(), pl.col("expected").sum())
         .with_columns(
-            coec=pl.when(pl.col("expected") > 0).then(pl.col("clicked") / pl.col("expected"))
+            coec=pl.when(pl.col("expected") > 0).then(pl.col("clicks") / pl.col("expected"))
         )
     )
     return ExpectedClicks(table, rates)

@@ -97,7 +97,7 @@ def CTR(
     repeats: str = ONCE,
     cutoff: int | None = CUTOFF,
 ) -> Sums:
-    """Share of the shown results that were clicked (click-through rate)."""
+    """Proportion of the shown results that were clicked (click-through rate)."""
     at = "_at" if ranks == "at" and cutoff is not None else ""
     clicked, shown = _upto(_clicks(repeats) + at, cutoff), _upto(f"shown{at}", cutoff)
     if over == "results":
@@ -107,7 +107,7 @@ def CTR(
 
 @online_measure(r"\frac{1}{|P|} \sum_p [C_p \ne \emptyset]", CHAPELLE, "higher")
 def UCTR(cutoff: int | None = CUTOFF) -> Sums:
-    """Share of the pages with a click."""
+    """Proportion of the pages with a click."""
     return Sums(_is(_upto("clicks", cutoff) > 0))
 
 
@@ -187,7 +187,7 @@ def _down_to_lowest(results: pl.Expr, over: str) -> Sums:
 
 @online_measure(r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{|C_p|}{\max C_p}", CHAPELLE, "higher")
 def PLC(over: str = OVER_PAGES) -> Sums:
-    """Share of the results down to the lowest click that were clicked."""
+    """Proportion of the results down to the lowest click that were clicked."""
     return _down_to_lowest(pl.col("clicked"), over)
 
 
@@ -197,7 +197,7 @@ def PLC(over: str = OVER_PAGES) -> Sums:
     "lower",
 )
 def pSkip(over: str = OVER_PAGES) -> Sums:
-    """Share of the results down to the lowest click that were skipped."""
+    """Proportion of the results down to the lowest click that were skipped."""
     return _down_to_lowest(LOWEST - pl.col("clicked"), over)
 
 
@@ -214,7 +214,7 @@ def _unsure(seconds: float) -> pl.Expr:
 
 
 def _wait(end: pl.Expr, clicks: pl.Expr) -> Sums:
-    """Measure the seconds until a click; censored where there are no such clicks."""
+    """Measure the seconds until a click; censored without such clicks."""
     next_page = _seconds(TIME, pl.col("next_time")).fill_null(0.0)
     return Sums(_seconds(TIME, end), censored=_is(clicks == 0), until=next_page)
 
@@ -284,7 +284,7 @@ def SATClicks(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
 
 @online_measure(r"\frac{|\{c \in C_d : d_c \ge s\}|}{|C_d|}", FOX, "higher", of="click")
 def SATRate(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
-    """Share of the clicks that are satisfied, by their dwell."""
+    """Proportion of the clicks that are satisfied, by their dwell."""
     return _of_clicks(_satisfied(seconds, unknown), seconds, unknown)
 
 
@@ -296,7 +296,7 @@ def DSAT(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
 
 @online_measure(r"\frac{|\{c \in C_d : d_c < s\}|}{|C_d|}", KIM, "lower", of="click")
 def DSATRate(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
-    """Share of the clicks that are dissatisfied, by their dwell."""
+    """Proportion of the clicks that are dissatisfied, by their dwell."""
     return _of_clicks(_dissatisfied(seconds, unknown), seconds, unknown)
 
 
@@ -305,7 +305,7 @@ def DSATRate(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
 
 @online_measure(r"\frac{1}{|P|} \sum_p [C_p = \emptyset]", LOGS, "lower")
 def Abandonment() -> Sums:
-    """Share of the pages without a click."""
+    """Proportion of the pages without a click."""
     return Sums(_is(CLICKS == 0))
 
 
@@ -315,7 +315,7 @@ def ZeroResults(
         "shown", choice("shown", "found"), "which number is 0: of results shown, or `found`"
     ),
 ) -> Sums:
-    """Share of the pages without a result."""
+    """Proportion of the pages without a result."""
     return Sums(_is(pl.col(by) == 0))
 
 
@@ -327,7 +327,7 @@ def ZeroResults(
 def GoodAbandonment(
     label: str = parameter("good", text, "the label of a page that answered without a click"),
 ) -> Sums:
-    """Share of the abandoned pages that are labelled good, of those with a label."""
+    """Proportion of the abandoned pages that are labelled good, of those with a label."""
     return Sums(pl.when(CLICKS == 0).then(_is(pl.col("label") == label)))
 
 
@@ -336,9 +336,9 @@ def GoodAbandonment(
     "a proxy of good abandonment, Li, Huffman and Tokuda (2009)",
 )
 def AbandonedLast() -> Sums:
-    """Share of the pages without a click or a later query in the session.
+    """Proportion of the pages without a click or a later query in the session.
 
-    Such pages may be good abandonment, or users who gave up: this is no more than a proxy.
+    Such pages may be good abandonment, or users who gave up: this is only a proxy.
     """
     return Sums(_is((CLICKS == 0) & LAST))
 
@@ -354,7 +354,7 @@ def Reformulation(
         "any", choice("any", "term"), "any other query, or one that has a `term` in common"
     ),
 ) -> Sums:
-    """Share of the pages after which the session goes on with another query soon."""
+    """Proportion of the pages after which the session goes on with another query soon."""
     query, following = pl.col("query"), pl.col("next_query")
     between = (pl.col("next_time") - TIME).dt.total_microseconds()
     again = (following != query) & (between <= window * SECOND) & (between >= 0)
@@ -400,7 +400,7 @@ def SessionClicks() -> Sums:
     r"\frac{1}{|S|} \sum_s [\exists c \in C_s : d_c \ge s]", FOX, "higher", level="session"
 )
 def SessionSuccess(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
-    """Share of the sessions with a satisfied click."""
+    """Proportion of the sessions with a satisfied click."""
     success = _satisfied(seconds, unknown).sum() > 0
     if unknown == "drop":
         # Without a satisfied click, one of unknown dwell could have been it.
@@ -474,7 +474,8 @@ class AbsenceTime(OnlineMeasure):
     :func:`survival`.
     """
 
-    name, level, of = "AbsenceTime", "user", "absence"
+    name = "AbsenceTime"
+    level, of = "user", "absence"
     formula = r"\frac{1}{|A|} \sum_{s \in A} (t_{s+1,1} - t_{s,\mathit{last}})"
     source = "Dupret and Lalmas (2013)"
     unit, better, lasts = "seconds", "lower", True

@@ -32,7 +32,7 @@ from cranfield.tabular import Table
 
 
 def means_of(totals: Floats, numbers: Floats) -> Floats:
-    """Divide sums by numbers; NaN where there is no value."""
+    """Divide sums by numbers; NaN if there is no value."""
     none = np.full(totals.shape, np.nan)
     return np.asarray(np.divide(totals, numbers, out=none, where=numbers > 0))
 
@@ -47,7 +47,7 @@ class UnitSums:
     Attributes
     ----------
     kind
-        What a unit is: user, session, query or page.
+        Kind of unit: user, session, query or page.
     units
         Their ids, in order of UTF-8 bytes.
     variant
@@ -76,7 +76,7 @@ class UnitSums:
 
     @property
     def means(self) -> Floats:
-        """Mean of each unit, shape (units, measures); NaN where there is no value."""
+        """Mean of each unit, shape (units, measures); NaN if there is no value."""
         return means_of(self.totals, self.numbers)
 
     def to_polars(self) -> pl.DataFrame:
@@ -92,8 +92,8 @@ class UnitSums:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Measured(TableResult):
-    """Values of online measures, by unit; made by :func:`measure`.
+class OnlineMeasurements(TableResult):
+    """Values of online measures, by unit; returned by :func:`measure`.
 
     Each column is also an attribute, of shape (units, measures). The mean of values of which some
     are censored is biased: see :func:`survival`.
@@ -106,7 +106,7 @@ class Measured(TableResult):
         Columns that define the units, such as `("query", "variant")`; empty for the whole log.
     measures
         The measures.
-    outside
+    n_without_unit
         Number of rows that belong to no unit, such as pages without a user; the largest number over
         the measures.
     source
@@ -128,7 +128,7 @@ class Measured(TableResult):
 
     by: tuple[str, ...]
     measures: tuple[OnlineMeasure, ...]
-    outside: int = 0
+    n_without_unit: int = 0
     source: str = "log"
 
     def __getattr__(self, name: str) -> NDArray[Any]:
@@ -149,7 +149,7 @@ class Measured(TableResult):
         parsed = parse_online_measure(measure)
         if parsed not in self.measures:
             known = ", ".join(map(str, self.measures))
-            raise MeasureError(f"{parsed} was not measured; there are {known}")
+            raise MeasureError(f"{parsed} was not measured; expected one of: {known}")
         return np.asarray(self.means[:, self.measures.index(parsed)])
 
     def scores(self, measure: str | OnlineMeasure) -> Scores:
@@ -176,7 +176,7 @@ class Measured(TableResult):
         parsed, own = parse_online_measure(measure), self[measure]
         names = [key for key in self.by if key != "variant"]
         if len(names) != 1:
-            raise PolicyError("scores need values by one unit, such as by=['query', 'variant']")
+            raise PolicyError("scores require values by one unit, such as by=['query', 'variant']")
         units = self.units
         if "variant" not in self.by:
             units = units.with_columns(variant=pl.lit(self.source))
@@ -194,7 +194,7 @@ class Measured(TableResult):
         )
 
     def wide(self) -> pl.DataFrame:
-        """Return a row a unit, with a column a measure; null where there is no value."""
+        """Return a row a unit, with a column a measure; null if there is no value."""
         means = zip(map(str, self.measures), self.means.T, strict=True)
         columns = [pl.Series(name, column).fill_nan(None) for name, column in means]
         return pl.DataFrame([*self.units.get_columns(), *columns])
@@ -204,16 +204,16 @@ class Measured(TableResult):
         """How many values are censored, and how many rows belong to no unit."""
         notes = []
         values, censored = self.values.sum(axis=0), self.censored.sum(axis=0)
-        for one, number, least in zip(self.measures, values, censored, strict=True):
-            if least:
-                share = least / (number + least)
+        for measure, number, n_censored in zip(self.measures, values, censored, strict=True):
+            if n_censored:
+                share = n_censored / (number + n_censored)
                 notes.append(
-                    f"{one}: the mean of {counted(int(number), one.values_of)};"
-                    f" {share:.1%} ({least:,}) are censored"
+                    f"{measure}: the mean of {counted(int(number), measure.values_of)};"
+                    f" {share:.1%} ({n_censored:,}) are censored"
                 )
-        if self.outside:
-            rows = f"{counted(self.outside, 'row')} {'is' if self.outside == 1 else 'are'}"
-            notes.append(f"{rows} of no {' and '.join(self.by)}")
+        if self.n_without_unit:
+            rows = counted(self.n_without_unit, "row")
+            notes.append(f"{rows} without a {' and '.join(self.by)} excluded")
         return notes
 
     def tables(self) -> list[Table]:
@@ -250,30 +250,30 @@ def measure(
     by: str | Sequence[Annotated[str, OneOf(BY)]] | None = None,
     *,
     labels: Any = None,
-) -> Measured:
+) -> OnlineMeasurements:
     """Compute online measures of a log.
 
     Parameters
     ----------
     log
         A query log; or a mapping of `pages`, `results` and `clicks` to tables of any library that
-        narwhals knows, such as lazy frames of polars or relations of DuckDB. Tables share a column
+        narwhals knows, such as lazy frames of polars or relations of DuckDB. Tables have the column
         `page`; pages have a `query`, results and clicks a `rank`, clicks on what was shown only.
         The other columns are those of :class:`QueryLog`. What goes over results and clicks is
         computed where they are, one table at a time, so that they may be larger than memory.
     measures
-        Text forms, such as `CTR@3`; by default all that the log has the columns for.
+        Online measures, such as `CTR@3`; by default all for which the log has the columns.
     by
-        Columns that define the units: `variant`, `user`, `query`, `session` or `page`, or several
-        of them; by default the whole log. A session is of a user, variant or query if all its pages
-        are.
+        Columns by which to group the pages: `variant`, `user`, `query`, `session` or `page`, or
+        several of them; by default the whole log. A session is of a user, variant or query if all
+        its pages are.
     labels
-        Labels of pages, for good abandonment. A mapping from the id of a page, or a table with
-        columns `page` and `label`, in memory or a file.
+        Labels of pages, for measures of good abandonment. A mapping from the id of a page, or a
+        table with columns `page` and `label`, in memory or a file.
 
     Returns
     -------
-    Measured
+    OnlineMeasurements
         The value of each unit and measure, with the numbers of values and of missing ones.
 
     Raises
@@ -305,27 +305,29 @@ def measure(
 
 def _measured(
     tables: LogTables, measures: Sequence[OnlineMeasure], pages: pl.DataFrame, keys: Sequence[str]
-) -> Measured:
+) -> OnlineMeasurements:
     units = pages.select(keys).drop_nulls().unique().sort(keys) if keys else pl.DataFrame()
     size = units.height if keys else 1
     sums = np.zeros((len(SUMS), size, len(measures)))
-    outside = 0
-    for k, one in enumerate(measures):
-        rows = one.rows(pages, keys)
+    n_without_unit = 0
+    for k, measure in enumerate(measures):
+        rows = measure.rows(pages, keys)
         place = _places(rows, units, keys)
         inside = place >= 0
-        outside = max(outside, int((~inside).sum()))
+        n_without_unit = max(n_without_unit, int((~inside).sum()))
         for name, of_units in zip(SUMS, sums[..., k], strict=True):
             of_units[:] = _summed(place[inside], rows[name].to_numpy()[inside], size)
     table = {
         **(units[np.repeat(np.arange(size), len(measures))] if keys else units).to_dict(),
         "measure": pl.Series([*map(str, measures)] * size, dtype=pl.String),
         "value": pl.Series(means_of(*sums[:2]).ravel()).fill_nan(None),
-        "of": pl.Series([one.values_of for one in measures] * size, dtype=pl.String),
+        "of": pl.Series([measure.values_of for measure in measures] * size, dtype=pl.String),
         **{name: part.ravel() for name, part in zip(SUMS[:2], sums[:2], strict=True)},
         **{name: part.ravel() for name, part in zip(SUMS[2:], sums[2:].astype(int), strict=True)},
     }
-    return Measured(pl.DataFrame(table), tuple(keys), tuple(measures), outside, tables.source)
+    return OnlineMeasurements(
+        pl.DataFrame(table), tuple(keys), tuple(measures), n_without_unit, tables.source
+    )
 
 
 def _summed(place: Indices, values: Floats, size: int) -> Floats:
@@ -395,18 +397,20 @@ def ready(
     for key in keys:
         check_choice("by", key, BY)
         if tables.lacks([("pages", key)]):
-            raise InputError(f"values by {key} need the {key} of pages", source=tables.source)
+            raise InputError(f"values by {key} require the {key} of pages", source=tables.source)
         if keys.count(key) > 1:
-            raise PolicyError(f"by names {quoted(key)} twice")
+            raise PolicyError(f"by must name different columns, got {quoted(key)} twice")
     parsed = _parsed(measures, keys, tables, labels is not None)
-    columns = {name for one in parsed for name in one.columns()} | {*keys} - {"page"}
+    columns = {name for measure in parsed for name in measure.columns()} | {*keys} - {"page"}
     if until:
-        more = {name for one in parsed for name in one.columns(until=True)}
+        more = {name for measure in parsed for name in measure.columns(until=True)}
         columns |= {name for name in more if not tables.lacks(needs_of([name]))}
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     if labels is not None:
-        wanted = [vars(one)["label"] for one in parsed if one.name == "GoodAbandonment"]
-        pages = _labelled(pages, labels, wanted, tables.source)
+        label_names = [
+            vars(measure)["label"] for measure in parsed if measure.name == "GoodAbandonment"
+        ]
+        pages = _labelled(pages, labels, label_names, tables.source)
     if "page" in keys and "id" in pages.columns:
         pages = pages.with_columns(page=pl.col("id"))
     return tables, parsed, pages.with_columns(pl.col(keys).cast(pl.String))
@@ -425,20 +429,22 @@ def _parsed(
     listed = [measures] if isinstance(measures, (str, OnlineMeasure)) else list(measures)
     parsed = list(dict.fromkeys(map(parse_online_measure, listed)))
     if not parsed:
-        raise MeasureError("no online measure was given")
+        raise MeasureError("expected at least one online measure, got none")
     for one in parsed:
         if fine := _too_fine(one, keys):
-            raise MeasureError(f"{one} is of {one.level}s, and has no value by {fine}")
+            raise MeasureError(
+                f"{one} is a measure of {one.level}s and cannot be computed by {fine}"
+            )
         if lacking := tables.lacks(one.needs - known):
-            hint = ", which `labels` give" if ("pages", "label") in one.needs else ""
+            hint = ", set by labels=" if ("pages", "label") in one.needs else ""
             raise InputError(f"{one} needs {lacking}{hint}", source=tables.source)
     return parsed
 
 
-def _too_fine(one: OnlineMeasure, keys: Sequence[str]) -> str:
+def _too_fine(measure: OnlineMeasure, keys: Sequence[str]) -> str:
     """Return a unit that is smaller than the rows of the measure; empty if none is."""
     smaller = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
-    return next((key for key in keys if key in smaller[one.level]), "")
+    return next((key for key in keys if key in smaller[measure.level]), "")
 
 
 def _places(rows: pl.DataFrame, units: pl.DataFrame, keys: Sequence[str]) -> Indices:
@@ -450,19 +456,19 @@ def _places(rows: pl.DataFrame, units: pl.DataFrame, keys: Sequence[str]) -> Ind
     return joined["unit"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
 
 
-def _labelled(pages: pl.DataFrame, labels: Any, wanted: Iterable[str], source: str) -> pl.DataFrame:
+def _labelled(pages: pl.DataFrame, labels: Any, names: Iterable[str], source: str) -> pl.DataFrame:
     """Add labels to pages, by their id; each wanted one must be there, in one spelling."""
     table = read_table(labels, LABELS)
     key = "id" if "id" in pages.columns else "page"
     ids = pages.select(page=pl.col(key).cast(pl.String))
     frame = table.frame.select("page", "label")
     for page in frame["page"].filter(frame["page"].is_duplicated()):
-        raise InputError(f"page {quoted(page)} has two labels", source=table.source)
+        raise InputError(f"page {quoted(page)} has several labels", source=table.source)
     for page in frame.join(ids, on="page", how="anti")["page"]:
-        raise InputError(f"{source} has no page {quoted(page)}", source=table.source)
+        raise InputError(f"unknown page {quoted(page)}: it is not in {source}", source=table.source)
     label = ids.join(frame, on="page", how="left", maintain_order="left")["label"]
     known = label.drop_nulls().unique().sort()
-    for name in wanted:
+    for name in names:
         if [one for one in known if one.casefold() == name.casefold()] != [name]:
             has = "pages have several spellings of" if name in known else "no page has"
             reason = f"{has} the label {quoted(name)}; labels: {some_of(map(quoted, known), 6)}"

@@ -16,7 +16,7 @@ from cranfield.base.spec import Registry, Spec, parameters_of, summary_of
 from cranfield.online.measures.page_table import needs_of
 
 SUMS = ("total", "number", "values", "censored", "without")
-"""What the rows of a measure have: two sums, and numbers of values, which add up over rows."""
+"""Columns of the rows of a measure: two sums and numbers of values, additive over rows."""
 
 
 _NONE = pl.lit(0.0)
@@ -75,7 +75,7 @@ class OnlineMeasure(Spec):
 
     @property
     def values_of(self) -> str:
-        """What has values, in the singular."""
+        """Kind of object that has values, in the singular."""
         return self.of or self.level
 
     def sums(self) -> Sums:
@@ -121,8 +121,8 @@ class OnlineMeasure(Spec):
     def columns(self, *, until: bool = False) -> set[str]:
         """Return the columns of pages that its formulas mention; with `until`, also that."""
         sums = self.sums().expressions()
-        mentioned = (one for name, one in sums.items() if until or name != "until")
-        names = {name for one in mentioned for name in one.meta.root_names()}
+        mentioned = (expression for name, expression in sums.items() if until or name != "until")
+        names = {name for expression in mentioned for name in expression.meta.root_names()}
         return names | ({self.level} - {"page"})
 
     @property
@@ -132,7 +132,7 @@ class OnlineMeasure(Spec):
 
     def __matmul__(self, at: Any) -> OnlineMeasure:
         if "cutoff" not in self.parameters:
-            raise MeasureError(f"{self.name} takes no cutoff")
+            raise MeasureError(f"{self.name} cannot have a cutoff")
         return self._with({"cutoff": at})
 
     def __str__(self) -> str:
@@ -167,16 +167,9 @@ def online_measure(
 
 MEASURES: Registry[type[OnlineMeasure]] = Registry(
     "online measure",
-    """
-    formulas: CTR UCTR QCTR COEC
-    formulas: ClickRank ClickRR MaxRR MeanRR MinRR PLC pSkip
-    formulas: TimeToClick TimeToSAT Dwell
-    formulas: SATClicks SATRate DSAT DSATRate
-    formulas: Abandonment ZeroResults GoodAbandonment AbandonedLast Reformulation
-    formulas: QueriesPerSession SessionLength SessionClicks SessionSuccess QueriesToSAT
-    formulas: QueriesPerUser SessionsPerUser ActiveDays QueriesPerActiveDay AbsenceTime
-    """,
+    "formulas",
     package="cranfield.online.measures",
+    decorators="online_measure",
     base=OnlineMeasure,
 )
 
@@ -203,7 +196,7 @@ def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
     if not isinstance(text, str) or not (at := _AT.fullmatch(text)):
         return MEASURES.parse(text)
     if not at[2].isdecimal() or len(at[2]) > 9:
-        raise MeasureError(f"{quoted(text)}: a whole number of ranks stands behind the @")
+        raise MeasureError(f"{quoted(text)}: the cutoff after @ must be an integer")
     return MEASURES.parse(at[1]) @ int(at[2])
 
 
@@ -232,12 +225,12 @@ def catalogue() -> pl.DataFrame:
     )
 
 
-def _needs_in_words(one: OnlineMeasure) -> str:
+def _needs_in_words(measure: OnlineMeasure) -> str:
     """Write what a measure needs besides pages, their queries, and the rank of a row."""
-    said = []
+    parts = []
     for table in ("results", "clicks", "pages"):
-        own = {name for where, name in one.needs if where == table}
+        own = {name for where, name in measure.needs if where == table}
         names = sorted(own - {"page", "rank", "query"})
         if names or (own and table != "pages"):
-            said.append(f"{table} with {' and '.join(names)}" if names else table)
-    return ", ".join(said)
+            parts.append(f"{table} with {' and '.join(names)}" if names else table)
+    return ", ".join(parts)

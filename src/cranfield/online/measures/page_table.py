@@ -66,9 +66,9 @@ class LogTables:
             collected(table.group_by("rank").agg(nw.len().alias("number")))
             for table in (self.table("results"), clicked)
         )
-        both = shown.join(hit, on="rank", how="left", suffix="_clicked").sort("rank")
-        rate = both["number_clicked"].fill_null(0) / both["number"]
-        return dict(zip(both["rank"].to_list(), rate.to_list(), strict=True))
+        counts = shown.join(hit, on="rank", how="left", suffix="_clicked").sort("rank")
+        rate = counts["number_clicked"].fill_null(0) / counts["number"]
+        return dict(zip(counts["rank"].to_list(), rate.to_list(), strict=True))
 
 
 def collected(table: nw.LazyFrame[Any]) -> pl.DataFrame:
@@ -101,20 +101,20 @@ def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
             for frame, name in ((log.pages, "page"), (log.clicks, "order"))
         )
         results = log.results if log.results.height else None
-        log_clicks = clicks if log.tells_clicks else None
+        log_clicks = clicks if log.has_clicks else None
         frames: Mapping[str, Any] = {"pages": pages, "results": results, "clicks": log_clicks}
         source = log.source
     elif isinstance(log, Mapping):
         frames, source = log, "tables"
     else:
-        raise InputError(f"{type(log).__name__} is no log, and no mapping to its tables")
+        raise InputError(f"expected a log or a mapping to its tables, got {type(log).__name__}")
     for name in frames:
         if name not in NEEDED:
-            known = "there are pages, results and clicks"
-            raise InputError(f"no table of a log is called {quoted(name)}; {known}", source=source)
+            known = "expected one of: pages, results, clicks"
+            raise InputError(f"unknown table {quoted(name)} of a log; {known}", source=source)
     tables = {name: _lazy(frames[name], name, source) for name in NEEDED if name in frames}
     if tables.get("pages") is None:
-        raise InputError("a log has pages", source=source)
+        raise InputError("a log must have a table of pages", source=source)
     keys = {}
     for name, table in tables.items() if isinstance(log, Mapping) else ():
         if table is None:
@@ -140,7 +140,9 @@ def _lazy(table: Any, name: str, source: str) -> nw.LazyFrame[Any] | None:
     try:
         lazy: nw.LazyFrame[Any] = nw.from_native(table).lazy()
     except TypeError:
-        raise InputError(f"{name}: {type(table).__name__} is no table", source=source) from None
+        raise InputError(
+            f"{name}: expected a table, got {type(table).__name__}", source=source
+        ) from None
     for column in NEEDED[name]:
         if column not in lazy.collect_schema().names():
             raise InputError(f"{name} have no column {column}", source=source)
@@ -279,7 +281,10 @@ def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
     )
     if (wrong := pages["page"].is_duplicated() | pages["page"].is_null()).any():
         page = pages["page"].filter(wrong)[0]
-        raise InputError(f"page {quoted(page)} is there twice, or none", source=tables.source)
+        raise InputError(
+            f"pages must have different ids, got {quoted(page)} twice or a missing id",
+            source=tables.source,
+        )
     zero = []
     for table, of_table in counts.items():
         by_page = _by_page(tables, table, of_table)

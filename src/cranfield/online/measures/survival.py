@@ -80,7 +80,7 @@ def curve(times: Floats, seen: Bools) -> Curve:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Survival(Result):
-    """Kaplan-Meier estimates of censored times, by group; made by :func:`survival`.
+    """Kaplan-Meier estimates of censored times, by group; returned by :func:`survival`.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Survival(Result):
         Time up to which means are taken.
     correction
         Correction of the p-values.
-    outside
+    n_without_variant
         Number of values of no variant, which are excluded.
     """
 
@@ -129,7 +129,7 @@ class Survival(Result):
     horizon: float
     tests: pl.DataFrame
     correction: str
-    outside: int = 0
+    n_without_variant: int = 0
 
     def frames(self) -> dict[str, pl.DataFrame]:
         tests = {"logrank": self.tests} if self.tests.height else {}
@@ -139,8 +139,8 @@ class Survival(Result):
     def notes(self) -> tuple[str, ...]:
         """Assumptions of the tests, and the number of values without a variant."""
         notes = [INDEPENDENT] if self.tests.height else []
-        if self.outside:
-            notes.append(f"{counted(self.outside, 'value')} of no variant excluded")
+        if self.n_without_variant:
+            notes.append(f"{counted(self.n_without_variant, 'value')} without a variant excluded")
         return tuple(notes)
 
     def heading(self) -> list[str]:
@@ -148,7 +148,7 @@ class Survival(Result):
         return [f"{self.measure}: Kaplan-Meier estimates, means up to {self.horizon:g}{tests}"]
 
 
-INDEPENDENT = "log-rank takes all values for independent; several of a user are not"
+INDEPENDENT = "the log-rank test assumes independent values; several values of one user are not"
 
 
 def survival(
@@ -186,7 +186,7 @@ def survival(
     MeasureError
         For a measure that is not a time.
     InputError
-        For a log that lacks the columns of the measure, or has no value.
+        For a log without the columns of the measure, or without a value.
     PolicyError
         For a horizon that is not above 0, or beyond the longest time of a group.
 
@@ -211,10 +211,10 @@ def survival(
     if by is not None:
         check_choice("by", by, ("variant",))
     keys = () if by is None else (by,)
-    tables, [one], pages = ready(log, measure, keys, until=True)
-    if not one.lasts:
-        raise MeasureError(f"{one} is no time that can be censored")
-    every = _durations(one, tables, pages, keys)
+    tables, [parsed], pages = ready(log, measure, keys, until=True)
+    if not parsed.lasts:
+        raise MeasureError(f"survival requires a measure of time, got {parsed}")
+    every = _durations(parsed, tables, pages, keys)
     rows = every.drop_nulls(keys)
     parts = {tables.source: rows}
     if by is not None:
@@ -224,7 +224,7 @@ def survival(
         known = parts[name].drop_nulls("time")
         samples[name] = known["time"].to_numpy(), known["seen"].to_numpy()
     if not any(times.size for times, _ in samples.values()):
-        raise InputError(f"{one} has no value", source=tables.source)
+        raise InputError(f"{parsed} has no value", source=tables.source)
     curves = {name: curve(*sample) for name, sample in samples.items()}
     upto = _horizon(horizon, curves)
     table = []
@@ -236,9 +236,9 @@ def survival(
         table.append((name, *sizes, *estimates, *of_ended))
     names = [by or "log", *(name for name in Survival.columns["survival"] if name != "*")]
     frame = pl.DataFrame(table, names, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
-    of_groups = str(one), tuple(curves), tuple(curves.values()), frame, upto
-    tests, outside = _tests(samples, correction), every.height - rows.height
-    return Survival(*of_groups, tests, correction, outside)
+    of_groups = str(parsed), tuple(curves), tuple(curves.values()), frame, upto
+    tests, n_without_variant = _tests(samples, correction), every.height - rows.height
+    return Survival(*of_groups, tests, correction, n_without_variant)
 
 
 def survival_tables(
@@ -265,10 +265,10 @@ def survival_tables(
 
 
 def _durations(
-    one: OnlineMeasure, tables: LogTables, pages: pl.DataFrame, keys: Sequence[str]
+    measure: OnlineMeasure, tables: LogTables, pages: pl.DataFrame, keys: Sequence[str]
 ) -> pl.DataFrame:
     """Return how long each value lasts, and whether its end was seen: keys, `time`, `seen`."""
-    if one.of == "click":
+    if measure.of == "click":
         clicks = collected(tables.table("clicks").select("page", "dwell", "censored"))
         clicks = clicks.with_columns(pl.col("page").cast(pages["page"].dtype))
         joined = pages.select("page", *keys).join(clicks, on="page", how="inner")
@@ -276,7 +276,7 @@ def _durations(
     seen = pl.col("values") > 0
     open_ended = pl.when(pl.col("censored") > 0).then("until")
     lasted = pl.when(seen).then("total").otherwise(open_ended)
-    return one.rows(pages, keys).select(*keys, time=lasted.cast(pl.Float64), seen=seen)
+    return measure.rows(pages, keys).select(*keys, time=lasted.cast(pl.Float64), seen=seen)
 
 
 Sample = tuple[Floats, Bools]
@@ -285,14 +285,17 @@ Sample = tuple[Floats, Bools]
 
 def _horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
     if horizon is None:
-        return min(one.last for one in curves.values() if np.isfinite(one.last))
+        return min(estimate.last for estimate in curves.values() if np.isfinite(estimate.last))
     upto = float(numbers(horizon, "horizons").item())
     if not upto > 0:
-        raise PolicyError(f"horizon must be a number above 0, not {horizon!r}")
-    for name, one in curves.items():
-        all_ended = one.survivors.size and one.survivors[-1] == 0
-        if upto > one.last and not all_ended:
-            raise PolicyError(f"horizon {upto:g} lies beyond what was seen of {name}: {one.last:g}")
+        raise PolicyError(f"horizon must be a number above 0, got {horizon!r}")
+    for name, estimate in curves.items():
+        all_ended = estimate.survivors.size and estimate.survivors[-1] == 0
+        if upto > estimate.last and not all_ended:
+            raise PolicyError(
+                f"horizon must be at most the longest time of {name}, {estimate.last:g}, got"
+                f" {upto:g}"
+            )
     return upto
 
 
@@ -302,11 +305,14 @@ def _tests(samples: Mapping[str, Sample], correction: str) -> pl.DataFrame:
 
     rows = []
     for pair in combinations(samples, 2):
-        both = [samples[name] for name in pair]
+        pair_samples = [samples[name] for name in pair]
         statistic = pvalue = float("nan")
-        if all(times.size for times, _ in both) and any(seen.any() for _, seen in both):
+        if all(times.size for times, _ in pair_samples) and any(
+            seen.any() for _, seen in pair_samples
+        ):
             data = [
-                CensoredData(uncensored=times[seen], right=times[~seen]) for times, seen in both
+                CensoredData(uncensored=times[seen], right=times[~seen])
+                for times, seen in pair_samples
             ]
             with np.errstate(invalid="ignore", divide="ignore"):
                 test = logrank(*data)

@@ -40,7 +40,7 @@ ACTIONS = Schema(
     (
         Column("reward", NUMBER),
         optional("propensity", NUMBER),
-        optional("chance", NUMBER),
+        optional("target_probability", NUMBER),
         optional("page", ID, "slate"),
         optional("position", _PLACE, "rank"),
         optional("action", TAG),
@@ -60,7 +60,7 @@ POLICY = Schema(
         optional("query", TAG, "context"),
         optional("position", _PLACE, "rank"),
         Column("action", ID),
-        Column("chance", NUMBER, "chance of an action"),
+        Column("target_probability", NUMBER, "probability of an action"),
     ),
 )
 
@@ -86,7 +86,7 @@ class LoggedActions:
 
     def column(self, name: str, purpose: str) -> Any:
         if name not in self.rows.columns:
-            raise InputError(f"{purpose} needs a column {name}", source=self.source)
+            raise InputError(f"{purpose} requires a column {name}", source=self.source)
         return self.rows[name].to_numpy()
 
 
@@ -96,41 +96,43 @@ def logged_actions(data: Any, policy: Any = None) -> LoggedActions:
     if policy is None:
         return LoggedActions(rows, source, float("nan"), notes)
     if isinstance(policy, Run):
-        chances = ranks_of(policy).with_columns(chance=pl.lit(1.0))
+        probabilities = ranks_of(policy).with_columns(target_probability=pl.lit(1.0))
     else:
-        chances = _of_policy(policy)
-    keys: list[str] = [name for name in chances.columns if name != "chance"]
+        probabilities = _of_policy(policy)
+    keys: list[str] = [name for name in probabilities.columns if name != "target_probability"]
     for name in keys:
         if name not in rows.columns:
-            raise InputError(f"a policy by {name} needs a column {name}", source=source)
+            raise InputError(f"a policy by {name} requires a column {name}", source=source)
     if "position" in keys:
         # A run may go on below what was shown.
-        chances = chances.filter(pl.col("position").is_in(rows["position"].unique().implode()))
-    rows = rows.drop("chance", "anywhere", strict=False)
-    rows = rows.join(chances, on=keys, how="left", maintain_order="left")
+        probabilities = probabilities.filter(
+            pl.col("position").is_in(rows["position"].unique().implode())
+        )
+    rows = rows.drop("target_probability", "anywhere", strict=False)
+    rows = rows.join(probabilities, on=keys, how="left", maintain_order="left")
     if "position" in keys:
         whole = [name for name in keys if name != "position"]
-        everywhere = chances.group_by(whole).agg(anywhere=pl.col("chance").sum())
+        everywhere = probabilities.group_by(whole).agg(anywhere=pl.col("target_probability").sum())
         rows = rows.join(everywhere, on=whole, how="left", maintain_order="left")
     if "query" in keys:
-        known = rows["query"].is_in(chances["query"].unique().implode())
+        known = rows["query"].is_in(probabilities["query"].unique().implode())
         if unknown := rows.filter(~known)["list"].n_unique():
-            notes += (f"{counted(unknown, 'list')} of queries that the policy does not have",)
-    filled = [name for name in ("chance", "anywhere") if name in rows.columns]
+            notes += (f"{counted(unknown, 'list')} of queries without a policy",)
+    filled = [name for name in ("target_probability", "anywhere") if name in rows.columns]
     rows = rows.with_columns(pl.col(filled).fill_null(0.0))
-    if not (rows["chance"] > 0).any():
-        raise CranfieldError(f"{source}: no logged action is one that the policy would take")
-    return LoggedActions(rows, source, _unseen(rows, chances, keys), notes)
+    if not (rows["target_probability"] > 0).any():
+        raise CranfieldError(f"{source}: the policy takes none of the logged actions")
+    return LoggedActions(rows, source, _unseen(rows, probabilities, keys), notes)
 
 
 def _of_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     table = read_table(data, ACTIONS)
     frame = table.frame.select(table.names)
-    _check_chances(table, "propensity", zero=False)
-    _check_chances(table, "chance", zero=True)
+    _check_probabilities(table, "propensity", zero=False)
+    _check_probabilities(table, "target_probability", zero=True)
     by_page, position = "page" in table.names, table.frame["position"]
     if by_page and "position" not in table.names:
-        raise InputError("lists, by page, need a column position", source=table.source)
+        raise InputError("lists (column page) require a column position", source=table.source)
     for row in (position < 0).arg_true():
         raise table.wrong(row, f"position must be at least 0, got {position[row]}")
     if by_page or not position.is_null().all():
@@ -148,14 +150,14 @@ def _of_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
 
 def _of_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     log.require("results", purpose="an off-policy estimate")
-    frame = log.shown.with_columns(reward=(pl.col("clicks") > 0).cast(pl.Float64)).rename(
-        {"rank": "position", "doc": "action"}
-    )
+    frame = log.results_with_clicks.with_columns(
+        reward=(pl.col("clicks") > 0).cast(pl.Float64)
+    ).rename({"rank": "position", "doc": "action"})
     if "propensity" in frame.columns:
         valid = pl.col("propensity").is_between(0, 1, closed="right").fill_null(False)
         for value, doc in frame.filter(~valid).select("propensity", "action").head(1).rows():
             shown = "missing" if value is None else f"{value:g}"
-            reason = f"propensity {shown} does not lie above 0, up to 1"
+            reason = f"propensity must be above 0, up to 1, got {shown}"
             raise InputError(reason, source=log.source, doc=doc)
     known = [name for name in ("query", "user", "session") if name in log.pages.columns]
     frame = frame.with_columns(log.pages[name].gather(frame["page"]) for name in known)
@@ -165,27 +167,29 @@ def _of_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     return frame, log.source, notes
 
 
-def _check_chances(table: Table, name: str, *, zero: bool) -> None:
+def _check_probabilities(table: Table, name: str, *, zero: bool) -> None:
     column = table.frame[name]
     for row in (~column.is_between(0, 1, closed="both" if zero else "right")).arg_true():
         lies = "from 0" if zero else "above 0, up"
-        raise table.wrong(row, f"{name} {column[row]:g} does not lie {lies} to 1")
+        raise table.wrong(row, f"{name} must be {lies} to 1, got {column[row]:g}")
 
 
 def _of_policy(policy: Any) -> pl.DataFrame:
     table = read_table(policy, POLICY)
     frame = table.frame.select(table.names)
-    _check_chances(table, "chance", zero=True)
-    keys = [name for name in table.names if name != "chance"]
+    _check_probabilities(table, "target_probability", zero=True)
+    keys = [name for name in table.names if name != "target_probability"]
     twice = ~frame.select(pl.struct(keys).is_first_distinct()).to_series()
     table.refuse(twice, lambda row: f"action {quoted(row['action'])} is there twice")
     places = [name for name in ("query", "position") if name in keys]
     sums = frame.group_by(places or pl.lit(0).alias("all"), maintain_order=True)
-    total = sums.agg(pl.col("chance").sum())
-    wrong = total.filter((pl.col("chance") - 1).abs() > _SLACK)
+    total = sums.agg(pl.col("target_probability").sum())
+    wrong = total.filter((pl.col("target_probability") - 1).abs() > _SLACK)
     if wrong.height:
         where = "".join(f" of {name} {quoted(wrong[name][0])}" for name in places)
-        raise PolicyError(f"chances{where} sum to {wrong['chance'][0]:g}, not to 1")
+        raise PolicyError(
+            f"probabilities{where} must sum to 1, got {wrong['target_probability'][0]:g}"
+        )
     return frame
 
 
@@ -201,17 +205,17 @@ def ranks_of(run: Run) -> pl.DataFrame:
     )
 
 
-def _unseen(rows: pl.DataFrame, chances: pl.DataFrame, keys: list[str]) -> float:
+def _unseen(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list[str]) -> float:
     """Proportion of the policy's probability on actions that the log never shows there."""
     # All in order, so that sums are the same to the bit each time.
     seen = rows.select(keys).unique(maintain_order=True)
-    seen = seen.join(chances, on=keys, how="left", maintain_order="left")
+    seen = seen.join(probabilities, on=keys, how="left", maintain_order="left")
     places = [name for name in keys if name != "action"]
     if not places:
-        return max(0.0, 1 - float(seen["chance"].sum()))
+        return max(0.0, 1 - float(seen["target_probability"].sum()))
     # The policy may show fewer actions: a run may be shorter than the pages.
-    there = chances.group_by(places).agg(there=pl.col("chance").sum())
-    sums = seen.group_by(places).agg(seen=pl.col("chance").sum())
+    there = probabilities.group_by(places).agg(there=pl.col("target_probability").sum())
+    sums = seen.group_by(places).agg(seen=pl.col("target_probability").sum())
     joined = rows.group_by(places, maintain_order=True).agg(number=pl.len())
     for part in (sums, there):
         joined = joined.join(part, on=places, how="left", maintain_order="left")
@@ -238,8 +242,8 @@ class Weights(NamedTuple):
 
 def weights_of(logged: LoggedActions, depends: str, purpose: str) -> Weights:
     """Divide the probabilities of a policy by those of the log."""
-    chance = logged.column("chance", purpose)
-    each = chance / logged.column("propensity", purpose)
+    probability = logged.column("target_probability", purpose)
+    each = probability / logged.column("propensity", purpose)
     one = np.ones(each.size)
     if depends == "position":
         return Weights(each, one, each)
@@ -257,10 +261,10 @@ def weights_of(logged: LoggedActions, depends: str, purpose: str) -> Weights:
 def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Weights:
     r"""Weigh lists drawn uniformly from m candidates, for rewards that are sums over positions.
 
-    With q(k, a) the chance that the policy shows a at position k, a logged list s of L positions
-    weighs :math:`1_s^\top \Gamma^+ q`, where Gamma is the matrix of second moments of lists. Its
-    eigenvectors are known: with A the sum of q(k, s_k), and B of all chances to show a document of
-    s anywhere,
+    With q(k, a) the probability that the policy shows a at position k, a logged list s of L
+    positions weighs :math:`1_s^\top \Gamma^+ q`, where Gamma is the matrix of second moments of
+    lists. Its eigenvectors are known: with A the sum of q(k, s_k), and B of all probabilities to
+    show a document of s anywhere,
 
     .. math:: 1 + \frac{m(m-1)}{m-L} \left(\frac BL - \frac Lm\right)
         + (m-1)\left(A - \frac BL\right)
@@ -268,15 +272,15 @@ def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Wei
     without the middle term where m = L; and m A - L + 1 where a list may repeat an action.
     """
     rows = logged.rows
-    chance = logged.column("chance", "PI")
+    probability = logged.column("target_probability", "PI")
     code = rows["list"].to_numpy()
     lengths = np.bincount(code)
     length, m = int(lengths[0]), candidates
     if (lengths != length).any():
-        raise InputError("PI needs lists of one length", source=logged.source)
+        raise InputError("PI requires lists of one length", source=logged.source)
     if length > m and not repeats:
-        raise PolicyError(f"lists of {length} positions have at least {length} candidates")
-    here: Floats = np.bincount(code, weights=chance).astype(np.float64)
+        raise PolicyError(f"candidates must be at least the {length} positions of a list")
+    here: Floats = np.bincount(code, weights=probability).astype(np.float64)
     if repeats:
         whole = np.asarray(m * here - length + 1.0)
     else:
@@ -296,7 +300,7 @@ def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Wei
         left = m if repeats else m - place
         if not any((np.abs(propensity * n - 1) < 1e-6).all() for n in (m, left)):
             raise InputError(
-                "PI is for lists drawn uniformly, and propensities are not 1 / candidates",
+                "PI requires uniformly drawn lists, but propensities are not 1 / candidates",
                 source=logged.source,
             )
     return Weights(whole[code], np.ones(code.size), whole)
@@ -349,14 +353,15 @@ def policy_value(
     logged
         A :class:`QueryLog` whose results have a `propensity`, where a reward is whether a result
         was clicked; or a table, a row an action: `reward`, `propensity` in (0, 1], and
-        `chance` under the policy where there is no `policy`; for lists `page` and `position`; for
-        DM and DR `expected`, for DR `predicted`; further `action`, `query`, `user`, `session`.
-        Where rewards depend on more than the position, propensities and chances are of the action
-        given those above it. For a cascade `predicted` is the reward from this position down.
+        `target_probability` under the policy where there is no `policy`; for lists `page` and
+        `position`; for DM and DR `expected`, for DR `predicted`; further `action`, `query`, `user`,
+        `session`. Where rewards depend on more than the position, propensities and probabilities
+        are of the action given those above it. For a cascade `predicted` is the reward from this
+        position down.
     policy
         A run, which shows its documents at their ranks for sure; or a table with `action`,
-        `chance`, and `query` and `position` where chances depend on them: they sum to 1 at each
-        position.
+        `target_probability`, and `query` and `position` where probabilities depend on them: they
+        sum to 1 at each position.
     estimator
         IPS, SNIPS, DM, DR, or PI: the pseudo-inverse, where rewards are sums over positions and
         lists were drawn uniformly.
@@ -368,11 +373,11 @@ def policy_value(
         For PI: among how many actions each list was drawn uniformly, and whether a list could
         repeat one.
     unit
-        What is independent: `list`, or `query`, `session` or `user` if the log has them.
+        Independent unit: `list`, or `query`, `session` or `user` if the log has them.
     confidence
-        Of the limits.
+        Confidence level of the intervals.
     resamples, seed
-        Of the bootstrap over units; by default limits are by Student's t.
+        Samples of the bootstrap over units; by default intervals are by Student's t.
 
     Returns
     -------
@@ -382,14 +387,15 @@ def policy_value(
     Raises
     ------
     InputError
-        For a propensity that is 0 or above 1, chances that are none, or columns that lack.
+        For a propensity that is 0 or above 1, probabilities that are none, or columns that lack.
     PolicyError
-        For an unknown option, and for chances that do not sum to 1.
+        For an unknown option, and for probabilities that do not sum to 1.
 
     Examples
     --------
     >>> import polars as pl
-    >>> rows = {"reward": [1, 0, 0, 1], "propensity": [0.5] * 4, "chance": [0.8, 0.2, 0.2, 0.8]}
+    >>> target = [0.8, 0.2, 0.2, 0.8]
+    >>> rows = {"reward": [1, 0, 0, 1], "propensity": [0.5] * 4, "target_probability": target}
     >>> found = policy_value(pl.DataFrame(rows))
     >>> found.estimate, found.logged, round(found.ess, 2)
     (0.8, 0.5, 2.94)
@@ -399,7 +405,7 @@ def policy_value(
     interval = check_interval(confidence, resamples, seed)
     check_clip(clip)
     if (estimator == "PI") != (candidates is not None):
-        raise PolicyError("PI needs the number of candidates, and no other estimator does")
+        raise PolicyError("PI requires candidates, and no other estimator takes it")
     read = logged_actions(logged, policy)
     code = read.rows["list"].to_numpy()
     lists = int(code[-1]) + 1
@@ -418,7 +424,7 @@ def policy_value(
     if estimator == "SNIPS" and used is not None:
         below = np.bincount(code, weights=used.each) / np.bincount(code).astype(np.float64)
         if not below.any():
-            raise InputError("SNIPS has no weight above 0", source=read.source)
+            raise InputError("SNIPS requires a weight above 0, got none", source=read.source)
     totals = np.stack([np.bincount(code, weights=part) for part in (value, reward)], axis=1)
     unit_code, units = unit_codes(read.rows.filter(read.first), unit, read.source)
     means = two_means(totals, np.stack([below, np.ones(lists)], axis=1), unit_code, units, interval)
@@ -426,11 +432,11 @@ def policy_value(
     summary = None
     if weights is not None:
         summary = WeightSummary.of(weights.drawn, clip)
-        warnings += summary.doubts()
+        warnings += summary.warnings()
     if read.unseen > 0:
         warnings.append(
-            f"{100 * read.unseen:.1f}% of what the policy would show is never shown there:"
-            " it counts as worth nothing"
+            f"{100 * read.unseen:.1f}% of what the policy would show is never shown by the log and"
+            " counts as 0"
         )
     if weights is not None:
         by_row = weights.drawn.size == read.rows.height
@@ -442,7 +448,7 @@ def policy_value(
 
 def check_clip(clip: float | None) -> None:
     if clip is not None and not (float(numbers(clip, "clip")) > 0):
-        raise PolicyError(f"clip is a weight above 0, not {clip!r}")
+        raise PolicyError(f"clip must be a weight above 0, got {clip!r}")
 
 
 def _contributions(
@@ -468,7 +474,7 @@ def unit_codes(lists: pl.DataFrame, unit: str, source: str) -> tuple[Indices, in
     if unit == "list":
         return np.arange(lists.height), lists.height
     if unit not in lists.columns or lists[unit].null_count():
-        raise InputError(f"limits by {unit} need the {unit} of each list", source=source)
+        raise InputError(f"intervals by {unit} require the {unit} of each list", source=source)
     code = lists[unit].rank("dense").to_numpy().astype(np.intp) - 1
     return code, int(code.max()) + 1
 
@@ -482,5 +488,6 @@ def _doubts_on_mean(weights: Floats, code: Indices, units: int) -> list[str]:
         return []
     return [
         f"the mean weight is {mean:.4f}, and more than {FAR:g} standard errors"
-        " off 1: propensities or chances are wrong, or actions of the policy were never shown"
+        " off 1: propensities or target probabilities are wrong, or actions of the policy were"
+        " never shown"
     ]

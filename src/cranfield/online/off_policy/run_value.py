@@ -78,47 +78,50 @@ def harvest(shown: pl.DataFrame) -> Harvest:
     return Harvest(query, rank, other, clicked, not_clicked, pairs.height // 2)
 
 
-def all_pairs(found: Harvest, depth: int) -> tuple[Floats, Floats]:
+def all_pairs(harvested: Harvest, depth: int) -> tuple[Floats, Floats]:
     r"""Estimate examination by rank, relative to rank 1, and errors of the logarithms.
 
-    Clicks at rank k of documents seen at k and k' have chance :math:`x_k r_{kk'}` with r the same
-    at both, and the likelihood of all pairs is maximised (Agarwal et al., 2019, AllPairs). In
+    Clicks at rank k of documents seen at k and k' have probability :math:`x_k r_{kk'}` with r the
+    same at both, and the likelihood of all pairs is maximised (Agarwal et al., 2019, AllPairs). In
     logarithms it is concave: Newton's method. Errors are those of a sandwich over queries. NaN for
     ranks that no pairs link with rank 1, 0 for those without a click in any pair.
     """
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)
-    clicks = np.bincount(found.rank, weights=found.clicked, minlength=depth + 1)
-    seen = np.bincount(found.rank, minlength=depth + 1) > 0
+    clicks = np.bincount(harvested.rank, weights=harvested.clicked, minlength=depth + 1)
+    seen = np.bincount(harvested.rank, minlength=depth + 1) > 0
     value[seen[1:] & (clicks[1:] == 0)] = 0.0
-    linked = _linked(found, clicks > 0, depth)
+    linked = _linked(harvested, clicks > 0, depth)
     value[0], error[0] = 1.0, 0.0
-    used = linked[found.rank] & linked[found.other]
+    used = linked[harvested.rank] & linked[harvested.other]
     if not used.any():
         return value, error
     ranks = np.flatnonzero(linked)
     ranks = ranks[ranks > 1]
-    low, high = np.minimum(found.rank, found.other), np.maximum(found.rank, found.other)
+    low, high = (
+        np.minimum(harvested.rank, harvested.other),
+        np.maximum(harvested.rank, harvested.other),
+    )
     pair = low * (depth + 1) + high
-    of_pair = np.bincount(pair, weights=found.clicked * used, minlength=(depth + 1) ** 2)
+    of_pair = np.bincount(pair, weights=harvested.clicked * used, minlength=(depth + 1) ** 2)
     # A pair without any click says that its documents are never clicked.
     used &= of_pair[pair] > 0
-    kept, column = np.unique(pair[used], return_inverse=True)
-    cell, row = np.unique(pair[used] * (depth + 1) + found.rank[used], return_inverse=True)
-    design = np.zeros((cell.size, ranks.size + kept.size))
+    pairs, column = np.unique(pair[used], return_inverse=True)
+    cell, row = np.unique(pair[used] * (depth + 1) + harvested.rank[used], return_inverse=True)
+    design = np.zeros((cell.size, ranks.size + pairs.size))
     of_rank = np.full(depth + 1, -1)
     of_rank[ranks] = np.arange(ranks.size)
-    place = of_rank[found.rank[used]]
+    place = of_rank[harvested.rank[used]]
     design[row[place >= 0], place[place >= 0]] = 1
     design[row, ranks.size + column] = 1
-    counts = found.clicked[used], found.not_clicked[used]
+    counts = harvested.clicked[used], harvested.not_clicked[used]
     c, n = (np.bincount(row, weights=part).astype(np.float64) for part in counts)
     beta = _newton(design, c, n, ranks.size)
     n = np.maximum(n, SMALLEST[-1])
     odds, slope = _terms(design @ beta)
-    queries = int(found.query.max()) + 1
+    queries = int(harvested.query.max()) + 1
     score = np.zeros((queries, cell.size))
-    excess = found.clicked[used] - found.not_clicked[used] * odds[row]
-    np.add.at(score, (found.query[used], row), excess)
+    excess = harvested.clicked[used] - harvested.not_clicked[used] * odds[row]
+    np.add.at(score, (harvested.query[used], row), excess)
     inverse = np.linalg.pinv(design.T @ (design * (n * slope)[:, None]))
     terms = score @ design @ inverse
     value[ranks - 1] = np.exp(beta[: ranks.size])
@@ -166,12 +169,12 @@ def _maximised(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
     return beta
 
 
-def _linked(found: Harvest, clicked: Bools, depth: int) -> Bools:
+def _linked(harvested: Harvest, clicked: Bools, depth: int) -> Bools:
     """Return the ranks with clicks that pairs link with rank 1, directly or through others."""
     linked = np.zeros(depth + 1, dtype=bool)
     linked[1] = clicked[1]
     for _ in range(depth):
-        linked[found.other[linked[found.rank]]] = True
+        linked[harvested.other[linked[harvested.rank]]] = True
         linked &= clicked
     return linked
 
@@ -182,7 +185,7 @@ METHODS = ("swaps", "AllPairs", "EM")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankPropensities(TableResult):
-    """Probability to examine a rank, relative to rank 1; made by :func:`rank_propensities`.
+    """Probability to examine a rank, relative to rank 1; returned by :func:`rank_propensities`.
 
     Attributes
     ----------
@@ -248,8 +251,8 @@ def rank_propensities(
     depth
         Ranks, from 2.
     confidence
-        Of the limits: by queries as the sample (for `swaps` by Student's t, from a ratio of
-        sums; for `AllPairs` a sandwich), of logarithms. `EM` has none.
+        Confidence level of the intervals: by queries as the sample (for `swaps` by Student's t,
+        from a ratio of sums; for `AllPairs` a sandwich), of logarithms. `EM` has none.
 
     Raises
     ------
@@ -274,9 +277,9 @@ def rank_propensities(
         frame = train(log, "PBM").parameters["examination"].filter(pl.col("rank") <= depth)
         value, error = np.full(depth, np.nan), np.full(depth, np.nan)
         value[frame["rank"].to_numpy() - 1] = frame["value"].to_numpy() / frame["value"][0]
-        notes.append("EM has no limits")
+        notes.append("EM has no confidence intervals")
     else:
-        shown = log.shown.filter(pl.col("rank") <= depth)
+        shown = log.results_with_clicks.filter(pl.col("rank") <= depth)
         shown = shown.with_columns(
             query=log.pages["query"].gather(shown["page"]),
             clicked=(pl.col("clicks") > 0).cast(pl.Float64),
@@ -289,7 +292,7 @@ def rank_propensities(
             value, error = all_pairs(found, depth)
         if not pairs:
             raise InputError(
-                f"nothing was shown at two ranks, as {method} needs", source=log.source
+                f"{method} requires documents shown at several ranks, got none", source=log.source
             )
     same = (error <= SAME) & (np.arange(depth) > 0)
     if same.any():
@@ -301,10 +304,10 @@ def rank_propensities(
         logarithm = np.log(np.where(value > 0, value, np.nan))
         low, high = np.exp(t_limits(logarithm, error, queries - 1, confidence))
     else:
-        notes.append("one query: there are no limits")
+        notes.append("one query: no confidence intervals can be computed")
     if np.isnan(value).any():
         missing = ", ".join(map(str, np.flatnonzero(np.isnan(value)) + 1))
-        notes.append(f"nothing links rank {missing} with rank 1")
+        notes.append(f"rank {missing}: not comparable with rank 1, as no document links them")
     columns = [np.arange(1, depth + 1), value, low, high]
     rows = pl.DataFrame(dict(zip(RankPropensities.columns, columns, strict=True)))
     rows = rows.with_columns(pl.selectors.float().fill_nan(None))
@@ -323,21 +326,23 @@ def _swaps(shown: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
         pl.col("clicked", "below").mean(), times=pl.len()
     )
     swap = ["query", "rank", "one", "two"]
-    both = orders.with_columns(
+    swapped = orders.with_columns(
         orders=pl.len().over(swap), times=pl.col("times").min().over(swap)
     ).filter(pl.col("orders") == 2)
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)
     value[0], error[0] = 1.0, 0.0
-    sums = both.group_by("query", "rank").agg((pl.col("clicked", "below") * pl.col("times")).sum())
+    sums = swapped.group_by("query", "rank").agg(
+        (pl.col("clicked", "below") * pl.col("times")).sum()
+    )
     for (rank,), part in sums.sort("rank", "query").group_by("rank", maintain_order=True):
         clicks = part.select("below", "clicked").to_numpy()
         if clicks[:, 1].any():
             at_rank, at_top = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
-            made = two_means(at_rank, at_top, np.arange(len(clicks)), len(clicks))
-            value[int(rank) - 1] = made.estimate[0]
+            means = two_means(at_rank, at_top, np.arange(len(clicks)), len(clicks))
+            value[int(rank) - 1] = means.estimate[0]
             with np.errstate(divide="ignore", invalid="ignore"):
-                error[int(rank) - 1] = made.standard_error[0] / made.estimate[0]
-    return value, error, both.height // 2
+                error[int(rank) - 1] = means.standard_error[0] / means.estimate[0]
+    return value, error, swapped.height // 2
 
 
 def run_value(
@@ -361,7 +366,7 @@ def run_value(
 
     where w is what a relevant document at the new rank :math:`k_d` adds to the measure. Documents
     that are not on a page add nothing, so that rankers that bring new ones are underestimated: the
-    share of the measure's weight that is on such documents is `unseen`.
+    proportion of the measure's weight on such documents is `unseen`.
 
     Source: Joachims, Swaminathan and Schnabel (2017), equation 5; Wang et al. (2016).
 
@@ -374,8 +379,8 @@ def run_value(
     measure
         One that is a sum over documents, such as DCG@10, P@5 or RBP.
     examination
-        Chance to look at a rank: what :func:`rank_propensities` made, numbers by rank from 1, or a
-        mapping; by default the `propensity` of the log's results.
+        Probability to examine a rank: a result of :func:`rank_propensities`, numbers by rank from
+        1, or a mapping; by default the `propensity` of the log's results.
     clip
         The largest weight 1 / x; larger ones are cut.
     unit, confidence, resamples, seed
@@ -384,16 +389,16 @@ def run_value(
     Returns
     -------
     PolicyValue
-        Of the run, of the pages as they were shown, and of the difference. What
-        :func:`rank_propensities` made is relative to rank 1 and can be above 1; values are then
-        relative too, and only their ratio has a meaning.
+        Of the run, of the pages as they were shown, and of the difference. The
+        result of :func:`rank_propensities` is relative to rank 1 and can be above 1; values are
+        then relative too, and only their ratio has a meaning.
 
     Raises
     ------
     InputError
         For a probability that is 0, or above 1 and not relative to rank 1.
     MeasureError
-        For a measure that is no sum over documents.
+        For a measure that is not a sum over documents.
 
     Examples
     --------
@@ -411,7 +416,7 @@ def run_value(
     check_clip(clip)
     law = parse_measure(measure) if isinstance(measure, str) else measure
     if law.info.inputs or not law.linear:
-        raise MeasureError(f"{law} is no sum over documents, and clicks do not add up to it")
+        raise MeasureError(f"expected a measure that is a sum over documents, got {law}")
     log.require("results", purpose="the value of a run")
     ranks = ranks_of(run).rename({"position": "new", "action": "doc"})
     shown, warnings = _examined(log, examination)
@@ -421,8 +426,8 @@ def run_value(
     of_rank = _worths(law, deepest)
     was, new = (of_rank[shown[name].fill_null(0).to_numpy()] for name in ("rank", "new"))
     clicked = (shown["clicks"] > 0).to_numpy()
-    known = shown["chance"].is_not_null().to_numpy()
-    weight = 1 / shown["chance"].fill_null(1.0).to_numpy()
+    known = shown["probability"].is_not_null().to_numpy()
+    weight = 1 / shown["probability"].fill_null(1.0).to_numpy()
     used = (weight if clip is None else np.minimum(weight, clip)) * (clicked & known)
     page = shown["page"].to_numpy()
     number = log.pages.height
@@ -439,19 +444,19 @@ def run_value(
     unseen = 1 - float(new.sum()) / total if total else float("nan")
     if lacking := could.null_count():
         warnings.append(
-            f"{counted(lacking, 'page')} of queries that the run lacks are worth nothing"
+            f"{counted(lacking, 'page')} of queries without a ranking in the run count as 0"
         )
     if lost := int((clicked & ~known).sum()):
-        warnings.append(f"{counted(lost, 'click')} at ranks of unknown examination left out")
+        warnings.append(f"{counted(lost, 'click')} at ranks of unknown examination excluded")
     if unseen > 1e-9:
         warnings.append(
-            f"{100 * unseen:.1f}% of the weight of {law} is on documents that pages do not show:"
-            " they count as worth nothing"
+            f"{100 * unseen:.1f}% of the weight of {law} is on documents that pages do not show and"
+            " counts as 0"
         )
     warnings += means.notes(units, unit)
     counting = weight[clicked & known & (new > 0)]
     weights = WeightSummary.of(counting, clip) if counting.size else None
-    warnings += weights.doubts() if weights else ["no click counts"]
+    warnings += weights.warnings() if weights else ["no click has a weight above 0"]
     sizes, name = (number, units, unit), f"{law} by IPS of clicks"
     return PolicyValue(name, means, *sizes, weights, unseen, interval, tuple(warnings))
 
@@ -468,12 +473,12 @@ def _worths(law: Measure, deepest: int) -> Floats:
 
 
 def _examined(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]:
-    """Return the shown results with their `chance` of examination, and notes on these."""
+    """Return the shown results with their `probability` of examination, and notes on these."""
     # A relative propensity of 0 means that no pair has a click there: it is unknown.
     relative = isinstance(examination, RankPropensities)
     if examination is None:
         log.require("results", "propensity", purpose="the value of a run without examination")
-        chance = pl.col("propensity")
+        probability = pl.col("propensity")
     else:
         if isinstance(examination, RankPropensities):
             by_rank = dict(examination.rows.select("rank", "propensity").drop_nulls().iter_rows())
@@ -483,26 +488,28 @@ def _examined(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]
             by_rank = dict(enumerate(numbers(examination, "examination").ravel().tolist(), 1))
         whole = all(isinstance(rank, Integral) for rank in by_rank)
         if not whole or not all(isinstance(x, Real) for x in by_rank.values()):
-            raise PolicyError("examination is a number for each rank")
+            raise PolicyError("examination must be a number for each rank")
         known = {
             rank: float(x) for rank, x in by_rank.items() if x > 0 or (x <= 0 and not relative)
         }
-        chance = pl.col("rank").replace_strict(known, default=None, return_dtype=pl.Float64)
-    shown = log.shown.with_columns(chance=chance)
+        probability = pl.col("rank").replace_strict(known, default=None, return_dtype=pl.Float64)
+    shown = log.results_with_clicks.with_columns(probability=probability)
     highest = np.inf if relative else 1
-    bad = shown.filter(~pl.col("chance").is_between(0, highest, closed="right"))
-    for rank, value in bad.head(1).select("rank", "chance").rows():
+    bad = shown.filter(~pl.col("probability").is_between(0, highest, closed="right"))
+    for rank, value in bad.head(1).select("rank", "probability").rows():
         raise InputError(
-            "expected the probability to look at a rank above 0 and at most 1, got"
+            "expected examination probabilities above 0 and at most 1, got"
             f" {value:g} at rank {rank}",
             source=log.source if examination is None else "examination",
         )
     notes = []
-    above = shown.filter(pl.col("chance") > 1).select("rank", "chance").unique().sort("rank")
+    above = (
+        shown.filter(pl.col("probability") > 1).select("rank", "probability").unique().sort("rank")
+    )
     if above.height:
         listed = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in above.rows())
         notes.append(
-            f"users seem to look more than at rank 1: {listed} (relative, by"
+            f"examination is estimated above that of rank 1: {listed} (relative, by"
             f" {examination.method}); see the confidence intervals of these propensities"
         )
     return shown, notes

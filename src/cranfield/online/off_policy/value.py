@@ -146,12 +146,12 @@ class WeightSummary:
         """Summarise weights that are not clipped yet."""
         used = weights if clip is None else np.minimum(weights, clip)
         if not used.size or not np.isfinite(used).all():
-            raise PolicyError("weights are finite numbers, one at least")
+            raise PolicyError("weights must be finite numbers, at least one")
         with np.errstate(over="ignore"):
             total, squares = used.sum(), np.square(used).sum()
             fits = np.isfinite(np.square(total) + squares)
         if not fits:
-            raise PolicyError("weights are so large that their squares have no finite sum")
+            raise PolicyError("weights must have a finite sum of squares")
         size = int(np.ceil(0.01 * used.size))
         top = np.partition(used, -size)[-size:].sum()
         parts = ratio(np.square(total), squares), used.mean(), used.max(), ratio(top, total)
@@ -160,33 +160,33 @@ class WeightSummary:
         return cls(used.size, *map(float, (*parts, clip, (weights > clip).mean())))
 
     def __str__(self) -> str:
-        cut = "" if self.clip is None else f", {100 * self.clipped:.2f}% cut at {self.clip:g}"
+        cut = "" if self.clip is None else f", {100 * self.clipped:.2f}% clipped at {self.clip:g}"
         return (
             f"effective sample size {self.effective:,.1f} of {self.number:,}; weights: mean"
             f" {self.mean:.4f}, largest {self.largest:.4g}, the heaviest hundredth"
             f" {100 * self.heaviest:.1f}% of all{cut}"
         )
 
-    def doubts(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """Return reasons to doubt an estimate by these weights."""
-        doubts = []
+        warnings = []
         if self.effective < FEW:
-            doubts.append(
-                f"effective sample size {self.effective:.1f}: limits are not to be trusted"
+            warnings.append(
+                f"effective sample size {self.effective:.1f}: confidence intervals are unreliable"
             )
         if self.largest > ALONE * self.mean * self.number:
             share = 100 * self.largest / (self.mean * self.number) if self.mean else 0.0
-            doubts.append(f"one weight is {share:.0f}% of all")
+            warnings.append(f"one weight is {share:.0f}% of the sum of weights")
         if self.clipped:
-            doubts.append(
-                f"{100 * self.clipped:.2f}% of weights are cut, which biases the estimate"
+            warnings.append(
+                f"{100 * self.clipped:.2f}% of weights are clipped, which biases the estimate"
             )
-        return doubts
+        return warnings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PolicyValue(Result):
-    """Estimated value of a policy; made by :func:`policy_value` and :func:`run_value`.
+    """Estimated value of a policy; returned by :func:`policy_value` and :func:`run_value`.
 
     Attributes
     ----------

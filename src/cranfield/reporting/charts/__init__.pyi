@@ -2,7 +2,7 @@
 
 # isort: skip_file
 from .of_judgments import confusion_chart as confusion_chart, judges_chart as judges_chart
-from .of_judgments import kin_bias_chart as kin_bias_chart
+from .of_judgments import self_preference_chart as self_preference_chart
 from .of_scales import distribution_chart as distribution_chart
 from .hasse import hasse_chart as hasse_chart
 from .of_scales import spacing_chart as spacing_chart

@@ -44,9 +44,9 @@ def _printed(name: str) -> str:
 def table_of(scores: Any) -> Scores:
     """Take scores that have a row a topic and a column a system."""
     given = as_scores(scores)
-    given.flat("scores by shard have no table to draw")
+    given.flat("scores by shard cannot be drawn; average them over shards first")
     if not given.systems or np.isnan(given.values).all():
-        raise CranfieldError("there are no scores to draw")
+        raise CranfieldError("expected at least one score to draw, got no scores")
     if np.isinf(given.values).any():
         topic, system = np.argwhere(np.isinf(given.values))[0]
         raise CranfieldError(
@@ -57,14 +57,14 @@ def table_of(scores: Any) -> Scores:
 
 
 def chosen(names: Sequence[str], asked: Sequence[str] | str | None) -> list[int]:
-    """Find systems by their names; all of them where none is asked for."""
+    """Find systems by their names; by default all."""
     if asked is None:
         return list(range(len(names)))
     if not isinstance(asked, str) and not isinstance(asked, Sequence):
-        raise PolicyError(f"systems are a list of names, not {quoted(asked)}")
+        raise PolicyError(f"systems must be a list of names, got {quoted(asked)}")
     wanted = [asked] if isinstance(asked, str) else list(dict.fromkeys(asked))
     if not wanted:
-        raise PolicyError("a chart needs a system at least; the list of systems is empty")
+        raise PolicyError("systems must not be empty")
     return [place_of(name, names) for name in wanted]
 
 
@@ -143,11 +143,13 @@ def named(measures: Named) -> dict[str, str | Measure]:
     if isinstance(measures, (str, Measure)):
         return {str(measures): measures}
     if not isinstance(measures, Iterable):
-        raise PolicyError(f"measures are measures or their texts, not {type(measures).__name__}")
+        raise PolicyError(
+            f"measures must be measures or their names, got {type(measures).__name__}"
+        )
     if isinstance(measures, Mapping):
         found = {str(title): one for title, one in measures.items()}
     else:
         found = {str(one): one for one in measures}
     if not found:
-        raise PolicyError("there are no measures to draw")
+        raise PolicyError("expected at least one measure, got no measures")
     return found

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.judges.comparison import JudgeComparison
-from cranfield.assess.judges.kin import KinBias
+from cranfield.assess.judges.self_preference import SelfPreference
 from cranfield.base.arrays import best_first
 from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.text import counted
@@ -154,8 +154,8 @@ def confusion_chart(
     chart = alt.concat(
         *panels,
         columns=COLUMNS,
-        title=headed(title, "Shares of people's grades by grade of the judge, and its pairs."),
-        description=f"{title}: a table of shares for {counted(len(places), 'judge')}.",
+        title=headed(title, "Proportions of people's grades by grade of the judge, and its pairs."),
+        description=f"{title}: a confusion matrix for {counted(len(places), 'judge')}.",
     )
     return themed(chart)
 
@@ -189,14 +189,14 @@ def _panel(own: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart
 
 
 LOOKS = {
-    "favours its kin": (COLOURS[1], "triangle-right"),
+    "favours its family": (COLOURS[1], "triangle-right"),
     "no clear bias": (COLOURS[0], "circle"),
-    "disfavours its kin": (COLOURS[2], "triangle-left"),
+    "disfavours its family": (COLOURS[2], "triangle-left"),
 }
 """Colour and shape of a judge by its simultaneous interval."""
 
 
-def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart:
+def self_preference_chart(found: SelfPreference, measure: str | None = None) -> alt.LayerChart:
     """Draw the self-preference of each judge: how much it favours systems of its own family.
 
     Thick lines are intervals of each judge alone, thin ones simultaneous intervals of all judges,
@@ -206,7 +206,7 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
     Parameters
     ----------
     found
-        A result of :func:`cranfield.assess.kin_bias`.
+        A result of :func:`cranfield.assess.self_preference`.
     measure
         Name of the measure; by default the first.
 
@@ -217,11 +217,12 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
 
     Examples
     --------
-    >>> from cranfield.assess import kin_bias
+    >>> from cranfield.assess import self_preference
     >>> people = {"q1": {"x": 1, "y": 0}, "q2": {"x": 1, "y": 0}, "q3": {"x": 0, "y": 1}}
     >>> machine = {"q1": {"x": 0, "y": 1}, "q2": {"x": 1, "y": 1}, "q3": {"x": 0, "y": 1}}
     >>> runs = {name: {t: {name: 1} for t in people} for name in ("x", "y")}
-    >>> chart = kin_bias_chart(kin_bias(runs, people, {"llm": machine}, {"llm": "y"}, "P@1"))
+    >>> found = self_preference(runs, people, {"llm": machine}, {"llm": "y"}, "P@1")
+    >>> chart = self_preference_chart(found)
     >>> chart.to_dict()["layer"][1]["encoding"]["y"]["scale"]["domain"]
     ['llm']
     """
@@ -237,8 +238,7 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
     columns = ("bias", "low", "high", "low together", "high together")
     frame = (
         found.to_polars()
-        .filter(pl.col("kin bias").is_not_null(), measure=measure)
-        .rename({"kin bias": "bias"})
+        .filter(pl.col("bias").is_not_null(), measure=measure)
         .select(
             pl.col("judge").replace_strict(found.judges, labels(found.judges)),
             *columns,
@@ -253,7 +253,7 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
         "bias",
         "verdict",
         LOOKS,
-        f"kin bias: shift of kin minus shift of others, {measure}",
+        f"bias: shift of the family minus shift of others, {measure}",
         tips("judge:N", *columns, "verdict:N"),
         rules={" together": 1, "": 3},
         size=90,
@@ -264,6 +264,6 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
             f"{100 * found.confidence:g}% t intervals over topics; thin: for {judges} together"
             " (Bonferroni).",
         ),
-        description=f"Kin bias of {judges} by {measure}, with intervals over topics:"
+        description=f"Self-preference bias of {judges} by {measure}, with intervals over topics:"
         f" {number_of_each(frame['verdict'], LOOKS)}.",
     )

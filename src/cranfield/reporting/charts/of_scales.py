@@ -30,7 +30,7 @@ MANY = 2**32
 
 
 def shares_up_to(found: Image) -> pl.DataFrame:
-    """Tell how many runs and values of an image are not above a value.
+    """Return the proportions of runs and values of an image up to each value.
 
     Rows are in order of `value`: the share of `runs` with a lower value (`runs below`), of those up
     to it (`runs`), and its rank as a share of the image (`values`), from 0 to 1. All values if
@@ -38,13 +38,13 @@ def shares_up_to(found: Image) -> pl.DataFrame:
     of all. `runs` is null where runs are too many to be counted and share values.
     """
     if found.at_most is not None:
-        raise PolicyError("all runs are counted; leave at_most out")
+        raise PolicyError("all runs are counted; remove at_most")
     rows = _spread(found)
     value = score_runs(found.measure, rows, grades=found.grades, judgments=found.judgments)
     if found.size > MANY:
         kept = _thinned(value)
         rows, value = rows[kept], value[kept]
-    share = found.share_runs(rows)
+    share = found.relative_ranks(rows)
     # The floats of equal values may differ, but not their ranks. Shares that are not counted are
     # equal for many values near the ends, and there the floats decide.
     order = np.lexsort((value, share))
@@ -115,7 +115,7 @@ def _spread(found: Image) -> Ints:
 STRAIGHT = 1e-10
 """Area below which three points of a unit square stand on a straight line."""
 
-SHARES = {"runs": "share of runs", "values": "share of values"}
+SHARES = {"runs": "proportion of runs", "values": "proportion of values"}
 """What is counted up to a value: runs as in the paper, or values as on its interval scale."""
 
 
@@ -126,7 +126,7 @@ def distribution_chart(
     *,
     judgments: Sequence[int] | int | None = None,
 ) -> alt.ConcatChart:
-    """Draw the values of measures over the share of runs, and of values, that are not above them.
+    """Draw the values of measures over the proportion of runs, and of values, up to them.
 
     The interval-scaled version of a measure is its share of values. So that curve is a straight
     line just when the measure has equal steps; how far it bends away from the grey line is what
@@ -161,7 +161,7 @@ def distribution_chart(
     """
     sizes = list(dict.fromkeys(lengths)) if isinstance(lengths, Iterable) else [lengths]
     if not sizes:
-        raise PolicyError("there are no lengths of runs to draw")
+        raise PolicyError("expected at least one length of runs, got no lengths")
     for size in sizes:
         check_size(size, grades)
     panels = [
@@ -170,8 +170,8 @@ def distribution_chart(
         for length in sizes
     ]
     about = (
-        "Values of measures over the share of all runs, and of all values, up to them; the values"
-        " of an interval scale lie on the straight line."
+        "Values of measures over the proportion of all runs, and of all values, up to them; the"
+        " values of an interval scale lie on the straight line."
     )
     return themed(alt.concat(*panels, columns=len(sizes), description=about))
 
@@ -188,7 +188,7 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
     top = found.measure.info.range[1]
     ends = [min(0.0, low), top if np.isfinite(top) else high]
     y = alt.Y("value:Q").title("value").scale(domain=ends, nice=False).axis(tickCount=5)
-    x = alt.X("share:Q").title("share up to the value").scale(domain=[0, 1], nice=False)
+    x = alt.X("share:Q").title("proportion up to the value").scale(domain=[0, 1], nice=False)
     x = x.axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
     marks = {
         "color": coded(alt.Color, "of", SHARES.values(), COLOURS[:2], title=None),
@@ -208,7 +208,7 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
 def curve(table: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Draw a line through the values: columns `share`, `value`, `order` and `of`.
 
-    Runs that share a value make a level piece; points that nobody would see are left out.
+    Runs that share a value make a level piece; points that cannot be seen are skipped.
     """
     if kind == "runs":
         ends = table.select("value", pl.concat_list("runs below", "runs").alias("share"))
@@ -316,7 +316,7 @@ def spaced_runs(found: Image) -> pl.DataFrame:
         )
     runs = all_runs(found.length, found.grades)
     if found.at_most is not None:
-        raise PolicyError("all runs are drawn; leave at_most out")
+        raise PolicyError("all runs are drawn; remove at_most")
     between = "" if found.grades < 10 else ","
     table = pl.DataFrame(
         {

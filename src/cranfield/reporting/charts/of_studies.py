@@ -122,7 +122,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     4
     """
     if not isinstance(largest, Real) or not 0 < largest <= 1:
-        raise PolicyError(f"the largest p is a number above 0 and up to 1, not {largest!r}")
+        raise PolicyError(f"largest must be a number above 0 and up to 1, got {largest!r}")
     pairs = power.systems * (power.systems - 1) // 2
     curves = power.curves
     # The curve that stays low longest sets the width; each goes on to the first point above.
@@ -371,17 +371,19 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
 
 def _names(studies: Sequence[Stability]) -> list[str]:
     if not studies:
-        raise PolicyError("there is no study to draw")
+        raise PolicyError("expected at least one study, got no study")
     for what in ("topics", "pairs"):
         sizes = sorted({getattr(one, what) for one in studies})
         if len(sizes) > 1:
-            raise PolicyError(f"studies of {sizes[0]:,} and {sizes[-1]:,} {what} have no one chart")
+            raise PolicyError(
+                f"studies of {sizes[0]:,} and {sizes[-1]:,} {what} cannot be drawn in one chart"
+            )
     names = [one.measure or "scores" for one in studies]
     if len(set(names)) < len(names):
         names = [f"{name}, {one.test}" for name, one in zip(names, studies, strict=True)]
     for name in names:
         if names.count(name) > 1:
-            raise PolicyError(f"two studies are both of {name}")
+            raise PolicyError(f"studies must differ in measure or test, got {name} twice")
     return names
 
 
@@ -540,9 +542,9 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     chosen = max(study.cutoffs) if cutoff is None else cutoff
     if chosen not in study.cutoffs:
         lengths = ", ".join(map(str, study.cutoffs))
-        raise PolicyError(f"the study has no length {chosen!r}: {lengths}")
+        raise PolicyError(f"unknown length {chosen!r}; expected one of: {lengths}")
     if study.pairs.is_empty():
-        raise PolicyError("pairs of measures take two measures; the study has one")
+        raise PolicyError("expected a study of at least two measures, got one")
     frame = (
         study.pairs.filter(cutoff=chosen)
         .with_columns(

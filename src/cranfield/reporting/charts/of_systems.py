@@ -188,11 +188,11 @@ def intervals_chart(
             "verdict": verdicts[order].tolist(),
         }
     )
-    differ = "Systems whose intervals do not overlap differ."
+    differ = "Systems whose intervals do not overlap are significantly different."
     if comparison.half_widths is None:
         differ = (
-            f"Lines: limits of the {comparison.difference_from} {names[centre]}, around each"
-            f" {comparison.mean_of}."
+            f"Lines: confidence intervals of the {comparison.difference_from} {names[centre]},"
+            f" around each {comparison.mean_of}."
         )
     says = f"compared with {names[centre]}"
     title = titled(

@@ -61,14 +61,14 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     scores
         Scores of one measure: whatever :func:`cranfield.compare` takes, except by shard.
     first, second
-        Two systems. Topics for which one has no score are left out, and the chart says how many.
+        Two systems. Topics without scores of both are excluded, and the chart states their number.
 
     Raises
     ------
     PolicyError
         For a system that is not there, or one and the same twice.
     CranfieldError
-        When there are no scores, or no topics in common.
+        If there are no scores, or no common topics.
 
     Examples
     --------
@@ -185,7 +185,9 @@ def _two(scores: Any, first: str, second: str) -> _Two:
     given = table_of(scores)
     one, other = place_of(first, given.systems), place_of(second, given.systems)
     if one == other:
-        raise PolicyError(f"{quoted(first)} and {quoted(second)} are one system; name two")
+        raise PolicyError(
+            f"expected two different systems, got {quoted(first)} and {quoted(second)}"
+        )
     pairs = Pairs(given.values, np.array([one]), np.array([other]))
     difference = pairs.differences()[0]
     known = ~np.isnan(difference)
@@ -216,7 +218,7 @@ def _two(scores: Any, first: str, second: str) -> _Two:
         short,
         titled(given.measure, lower_is_better=given.lower_is_better),
         kinds,
-        f"Left out: {counted(missing, 'topic')} without a score of both." if missing else "",
+        f"Excluded: {counted(missing, 'topic')} without scores of both systems." if missing else "",
         given.lower_is_better,
     )
 
@@ -249,7 +251,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     PolicyError
         For a system that is not there.
     CranfieldError
-        When there are no scores, or infinite ones.
+        If there are no scores, or infinite ones.
 
     Examples
     --------
@@ -324,13 +326,13 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     """
     if not isinstance(table, AnovaTable):
         raise PolicyError(
-            "residuals are those of an analysis of variance: cf.compare(scores, test='anova').anova"
+            "expected an analysis of variance, such as cf.compare(scores, test='anova').anova"
         )
     known = ~np.isnan(table.residuals)
     residuals, fitted = table.residuals[known], table.fitted[known]
     number = residuals.size
     if number < 2:
-        raise CranfieldError("a plot of residuals needs two of them at least")
+        raise CranfieldError("expected at least two residuals")
     order = np.argsort(residuals, kind="stable")
     # Blom's approximation to the expected order statistics.
     normal = ndtri((np.arange(1, number + 1) - 0.375) / (number + 0.25))

@@ -8,7 +8,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from cranfield.base.errors import CranfieldError, check_share, check_whole
-from cranfield.base.shares import wilson
+from cranfield.base.proportions import wilson
 from cranfield.base.text import counted, plain
 from cranfield.meta.of_users import Sensitivity
 from cranfield.online.click_models.evaluation import ModelEvaluation
@@ -40,9 +40,9 @@ WIDTH = 480
 def clicks_by_rank_chart(
     log: QueryLog, *, depth: int = 10, confidence: float = 0.95
 ) -> alt.LayerChart:
-    """Draw the share of shown results that are clicked, by rank, and by variant if there is one.
+    """Draw the proportion of shown results that are clicked, by rank and variant.
 
-    Several clicks on a result are one. The bands are Wilson's limits of a share of independent
+    Several clicks on a result are one. The bands are Wilson's confidence intervals for independent
     pages; where users come again, they are somewhat too narrow.
 
     Parameters
@@ -70,7 +70,7 @@ def clicks_by_rank_chart(
     check_whole("depth", depth, 1, 1000)
     check_share("confidence", confidence)
     log.require("results", purpose="a chart of clicks by rank")
-    shown = log.shown.filter(pl.col("rank") <= depth)
+    shown = log.results_with_clicks.filter(pl.col("rank") <= depth)
     variant = pl.lit("all pages")
     if "variant" in log.pages.columns:
         variant = pl.lit(log.pages["variant"].gather(shown["page"]))
@@ -102,9 +102,10 @@ def clicks_by_rank_chart(
         height=280,
         title=headed(
             "Clicks by rank",
-            f"{pages}; bands: {100 * confidence:g}% Wilson limits, as if pages were independent.",
+            f"{pages}; bands: {100 * confidence:g}% Wilson confidence intervals, as if pages were"
+            " independent.",
         ),
-        description=f"Share of clicked results by rank, {pages},"
+        description=f"Proportion of clicked results by rank, {pages},"
         f" {counted(clicked, 'clicked result')}, of {counted(len(called), 'variant')}.",
     )
     return themed(lines)
@@ -175,7 +176,7 @@ LOOKS = {
 def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     """Draw the lift of each metric and variant over the control, with its limits.
 
-    While units are not spread over variants as they should be there is no verdict, and the chart
+    If the sample ratio test fails, there is no verdict, and the chart
     says so: it shows lifts without limits, in grey.
 
     Parameters
@@ -205,7 +206,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     if not frame["lift"].is_not_null().any():
         raise CranfieldError("no metric has a lift: the means of the control are 0")
     ratio = plain(str(report.sample_ratio))
-    said = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% limits"
+    said = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% confidence intervals"
     if not report.stopped and report.correction != "none":
         said += f"; colours after the correction {report.correction}"
     return interval_rows(
@@ -253,7 +254,7 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
         For a metric that it does not have.
     """
     if report.looks is None or report.looks.is_empty():
-        raise CranfieldError("the experiment was looked at once: sequential limits have a chart")
+        raise CranfieldError("the experiment has one look; expected several")
     known = report.looks["metric"].unique(maintain_order=True).to_list()
     metric = first_or("metric", metric, known)
     frame = report.looks.filter(pl.col("metric") == metric)
@@ -268,14 +269,20 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     marks = by_colour("variant", list(called.values()))
     difference = alt.Y("difference:Q", title=f"difference in {plain(metric)}")
     looks = counted(frame["units"].n_unique(), "look")
-    said = STOPPED if report.stopped else f"{report.sequential}: limits hold at all looks together"
+    said = (
+        STOPPED
+        if report.stopped
+        else f"{report.sequential}: confidence intervals valid at all looks"
+    )
     return overlaid(
         zero_line("y"),
         banded(frame, units, difference, marks, tip),
         width=WIDTH,
         height=260,
         title=headed(f"Difference in {plain(metric)} over time", f"{plain(said)}."),
-        description=f"Difference in {plain(metric)} from the control at {looks}, with limits.",
+        description=(
+            f"Difference in {plain(metric)} from the control at {looks}, with confidence intervals."
+        ),
     )
 
 
@@ -293,7 +300,7 @@ def sensitivity_chart(found: Sensitivity) -> alt.ConcatChart:
     Raises
     ------
     CranfieldError
-        If no pair can be told apart by any number of impressions.
+        If no pair becomes significantly different with any number of impressions.
 
     Examples
     --------
@@ -307,7 +314,9 @@ def sensitivity_chart(found: Sensitivity) -> alt.ConcatChart:
     """
     rows = found.pairs.filter(pl.col("needed").is_not_null())
     if rows.is_empty():
-        raise CranfieldError("no pair of systems can be told apart by any number of impressions")
+        raise CranfieldError(
+            "no pair of systems becomes significantly different with any number of impressions"
+        )
     colour = by_colour("method", found.methods)["color"]
     needed = alt.Y("needed:Q").title("impressions needed").scale(type="log")
     panels = []

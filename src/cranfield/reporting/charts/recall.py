@@ -22,7 +22,7 @@ LEVELS = tuple(level / 10 for level in range(11))
 """The eleven standard levels of recall."""
 
 MOST = 7
-"""Systems that stand out where none are asked for: as many as there are colours beside grey."""
+"""Number of highlighted systems by default: one for each colour except grey."""
 
 
 def precision_recall(
@@ -80,7 +80,7 @@ def precision_recall(
     runs = judged.judged if isinstance(judged, Evaluation) else judged
     if not isinstance(runs, JudgedRuns):
         kind = type(judged).__name__
-        raise PolicyError(f"precision and recall need an Evaluation or judged runs, not {kind}")
+        raise PolicyError(f"expected an Evaluation or judged runs, got {kind}")
     levels = _checked(levels)
     columns = chosen(runs.systems, systems)
     row = None if topic is None else place_of(topic, runs.topics, "topic")
@@ -133,16 +133,16 @@ def _checked(levels: Sequence[float]) -> list[float]:
     try:
         numbers = sorted({float(level) for level in levels})
     except (TypeError, ValueError):
-        raise PolicyError(f"levels of recall are numbers, not {quoted(levels)}") from None
+        raise PolicyError(f"levels must be numbers, got {quoted(levels)}") from None
     if len(numbers) < 2 or not all(0 <= level <= 1 for level in numbers):
-        raise PolicyError("a curve needs two levels of recall or more, from 0 to 1")
+        raise PolicyError("levels must be at least two numbers from 0 to 1")
     return numbers
 
 
 def _needed(
     runs: JudgedRuns, columns: Sequence[int], row: int | None, rel: int, *, asked: bool
 ) -> None:
-    """Refuse curves of what is not there; a system that was not asked for is only left out."""
+    """Refuse curves without data; systems that were not requested are only excluded."""
     if row is not None and not runs.recall_base(rel)[row, 0]:
         raise CranfieldError(
             f"topic {quoted(runs.topics[row])} has no relevant documents, and so no recall"
@@ -224,5 +224,5 @@ def _words(
     if len(bright) < len(order):
         lines.append(f"In colour the best {len(bright)} of {len(order)} systems by mean height.")
     if wanted > len(order):
-        lines.append(f"Left out: {counted(wanted - len(order), 'system')} without a ranking.")
+        lines.append(f"Excluded: {counted(wanted - len(order), 'system')} without a ranking.")
     return title, lines

@@ -53,7 +53,7 @@ def save(chart: Any, path: str | PathLike[str], *, scale: float = SCALE) -> None
     Raises
     ------
     PolicyError
-        For another suffix, a scale that is not above 0, or what is no chart.
+        For another suffix, an invalid scale, or an object that is not a chart.
     InputError
         When the file cannot be written.
     MissingDependencyError
@@ -80,7 +80,7 @@ def save(chart: Any, path: str | PathLike[str], *, scale: float = SCALE) -> None
 def format_of(path: Any) -> str:
     """Return what a file is to be written as, by the end of its name."""
     if not isinstance(path, (str, PathLike)):
-        raise PolicyError(f"a file is named by its path, not by {type(path).__name__}")
+        raise PolicyError(f"expected the path of a file, got {type(path).__name__}")
     name = Path(fspath(path)).name
     suffix = Path(name).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
@@ -105,9 +105,9 @@ def rendered(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
     import altair as alt
 
     if not isinstance(chart, alt.TopLevelMixin):
-        raise PolicyError(f"this is no chart of Altair, but {type(chart).__name__}")
+        raise PolicyError(f"expected an Altair chart, got {type(chart).__name__}")
     if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale <= 20:
-        raise PolicyError(f"scale is a number above 0, up to 20, not {quoted(scale)}")
+        raise PolicyError(f"scale must be a number above 0 and up to 20, got {quoted(scale)}")
     if suffix == "json":
         return (chart.to_json(indent=1) + "\n").encode()
     if suffix == "html":

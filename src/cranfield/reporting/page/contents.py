@@ -24,16 +24,16 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
-from cranfield.scales.finding_scales import scale_of
 from cranfield.scales.interval_scaled import Interval, interval
-from cranfield.scales.meaningful import Meaning, differs_by_topic, meaning
+from cranfield.scales.measure_scales import scale_of
+from cranfield.scales.statements import Meaningfulness, differs_by_topic, meaningfulness
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import LINEAR
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.models.assumptions import Assumptions, check_assumptions
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import OF_AGGREGATE, as_scores
 
 LONGEST = 100
@@ -96,7 +96,7 @@ def scaling_of(
         return Scaling(declared, "", unknown, None, None, unknown)
     highest = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
     found, why = _found(measure, highest)
-    scaled: Scaled | str = "left out as asked"
+    scaled: Scaled | str = "not requested"
     if wanted:
         scaled = _scaled(measure, comparison, evaluation, given)
     if not declared:
@@ -127,13 +127,13 @@ def _scaled(
     evaluation: Evaluation | None,
     given: Mapping[str, Any],
 ) -> Scaled | str:
-    """Return what interval scaling changes, or the reason why there is no such version here."""
+    """Return what interval scaling changes, or the reason why the version is not available."""
     if isinstance(measure, Interval):
         return "it is interval-scaled already"
     if comparison is None:
         return "systems are not compared by it"
     if evaluation is None:
-        return "it needs the runs, and there are only their scores"
+        return "it requires the runs, but only scores are available"
     if measure.cutoff is None:
         return "it has no cutoff"
     most = LONGEST if measure.name in ADDITIVE else LONGEST_WALK
@@ -167,7 +167,7 @@ def _scaled(
 COVERAGE = ("Judged", "Unjudged")
 """Measures of the judgments, by which systems are not compared."""
 
-NO_QUALITY = "it tells how much is judged, not how good a ranking is"
+NO_QUALITY = "it measures how much is judged, not the quality of a ranking"
 
 MISSING = ("missing score", "for lack of a score")
 """Phrases of notes on the policy for missing scores."""
@@ -186,7 +186,7 @@ class Part:
     measure: Measure | None
     scores: Scores
     overall: Floats
-    meaning: Meaning | None
+    meaning: Meaningfulness | None
     refused: str
     assumptions: Assumptions | None
     scaling: Scaling
@@ -243,10 +243,10 @@ def collect(results: Any, *, title: str, scales: bool = True, **options: Any) ->
     evaluation = results if isinstance(results, Evaluation) and _of_rankings(results) else None
     found = list(_items(results))
     if not found:
-        raise CranfieldError("there is nothing to report: no scores and no comparisons")
+        raise CranfieldError("nothing to report: expected scores or comparisons")
     made = [one for one in found if isinstance(one, PairwiseComparison)]
     if made and (late := sorted(set(given) - {"jobs"})):
-        raise PolicyError(f"{', '.join(late)}: the comparisons are made; such options are theirs")
+        raise PolicyError(f"{', '.join(late)} cannot be combined with finished comparisons")
     systems = found[0].systems
     for one in found:
         if one.systems != systems:
@@ -271,8 +271,8 @@ def _of_rankings(evaluation: Evaluation) -> bool:
 
 def _items(results: Any) -> Iterable[Scores | PairwiseComparison]:
     """Yield the scores and comparisons in nested results."""
-    kinds = (Scores, PairwiseComparison, Meaning)
-    if isinstance(results, Meaning):
+    kinds = (Scores, PairwiseComparison, Meaningfulness)
+    if isinstance(results, Meaningfulness):
         yield results.comparison
     elif isinstance(results, (Scores, PairwiseComparison)):
         yield results
@@ -286,7 +286,7 @@ def _items(results: Any) -> Iterable[Scores | PairwiseComparison]:
         yield as_scores(results)
     else:
         kind = type(results).__name__
-        raise PolicyError(f"a report takes an evaluation, scores or comparisons, not {kind}")
+        raise PolicyError(f"expected an evaluation, scores or comparisons, got {kind}")
 
 
 def _names(found: Sequence[Scores | PairwiseComparison]) -> list[str]:
@@ -318,7 +318,7 @@ def _part(
         measure=known,
         scores=scores,
         overall=_overall(scores, comparison),
-        meaning=None if comparison is None else meaning(comparison),
+        meaning=None if comparison is None else meaningfulness(comparison),
         refused=refused,
         assumptions=None if comparison is None else _assumptions(comparison),
         scaling=scaling_of(known, comparison, evaluation, given, wanted=scales),
@@ -345,7 +345,7 @@ def _compared(
     if known is not None and known.name in COVERAGE:
         return one, None, NO_QUALITY
     if len(one.systems) < 2:
-        return one, None, "there is one system, and nothing to compare it with"
+        return one, None, "there is only one system"
     try:
         made = compare(one, **given)
     except PolicyError:

@@ -19,17 +19,17 @@ from cranfield.reporting.charts.saving import InScript
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.html import label
 from cranfield.reporting.summary import against, group_letters
-from cranfield.scales.meaningful import Meaning
+from cranfield.scales.statements import Meaningfulness
 from cranfield.scores.averages import Averages
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.differences import ROUNDING
 
 RANKS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 """Ranks at which precision is shown, as far as the runs go."""
 
 
-def packed(values: NDArray[Any]) -> str:
+def encoded(values: NDArray[Any]) -> str:
     """Return an array in base64, as little-endian 64-bit floats in row-major order."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
@@ -61,7 +61,7 @@ def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None
 
 
 def page_data(contents: Contents) -> dict[str, Any]:
-    """Return what the page computes with; arrays are :func:`packed`, and NaN is no score.
+    """Return what the page computes with; arrays are :func:`encoded`, and NaN is no score.
 
     Without `first` and `second` the pairs of a comparison are all, in order.
     """
@@ -75,8 +75,8 @@ def page_data(contents: Contents) -> dict[str, Any]:
         "topicLabels": [label(name) for name in contents.topics],
         "rounding": ROUNDING,
         "start": {"first": first, "second": second},
-        "tau": packed(tau_of(parts)),
-        "ranks": ranks and {"at": ranks[0], "precision": packed(ranks[1])},
+        "tau": encoded(tau_of(parts)),
+        "ranks": ranks and {"at": ranks[0], "precision": encoded(ranks[1])},
         "measures": [_measure(part, contents.topics) for part in parts],
     }
 
@@ -106,11 +106,11 @@ def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
         "label": label(part.name),
         "places": places(part),
         "lowerIsBetter": part.scores.lower_is_better,
-        "overall": packed(part.overall),
+        "overall": encoded(part.overall),
         "overallName": part.overall_name,
-        "scores": packed(scores),
+        "scores": encoded(scores),
         "easiest": [rows[k] for k in easiest],
-        "boxes": packed(boxes.select("low", "q1", "median", "q3", "high").to_numpy().T),
+        "boxes": encoded(boxes.select("low", "q1", "median", "q3", "high").to_numpy().T),
         "absent": sorted({*range(len(topics))} - {*rows}),
         "policy": list(part.policy),
         "refused": part.refused,
@@ -118,7 +118,7 @@ def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _comparison(meaning: Meaning) -> dict[str, Any]:
+def _comparison(meaning: Meaningfulness) -> dict[str, Any]:
     one = meaning.comparison
     every = np.array_equal(np.triu_indices(len(one.systems), 1), (one.first, one.second))
     pairs = {} if every else {"first": one.first.tolist(), "second": one.second.tolist()}
@@ -137,11 +137,11 @@ def _comparison(meaning: Meaning) -> dict[str, Any]:
         "effectName": one.info.effect,
         "places": one.places,
         **pairs,
-        "difference": packed(one.difference),
-        "p": packed(one.adjusted_pvalues),
-        "effect": packed(one.effect),
+        "difference": encoded(one.difference),
+        "p": encoded(one.adjusted_pvalues),
+        "effect": encoded(one.effect),
         **_limits(one),
-        "means": packed(one.means),
+        "means": encoded(one.means),
         "around": _around(one),
         "holds": base64.b64encode(holds).decode(),
         **_against(one),
@@ -156,8 +156,8 @@ def _limits(one: PairwiseComparison) -> dict[str, str]:
     with np.errstate(invalid="ignore"):
         reach = (high - low) / 2
         if np.allclose(one.difference - reach, low, 1e-12, 1e-15):
-            return {"reaches": packed(reach)}
-    return {"low": packed(low), "high": packed(high)}
+            return {"reaches": encoded(reach)}
+    return {"low": encoded(low), "high": encoded(high)}
 
 
 def _around(one: PairwiseComparison) -> dict[str, Any] | None:
@@ -167,7 +167,7 @@ def _around(one: PairwiseComparison) -> dict[str, Any] | None:
     if limits is None:
         return None
     of_best = one.half_widths is None
-    return {"low": packed(limits[0]), "high": packed(limits[1]), "ofBest": of_best}
+    return {"low": encoded(limits[0]), "high": encoded(limits[1]), "ofBest": of_best}
 
 
 def against_baseline(one: PairwiseComparison) -> Floats:
@@ -183,7 +183,7 @@ def _against(one: PairwiseComparison) -> dict[str, Any]:
     if not one.baselines:
         return {"baselines": [], "against": None}
     names = ("difference", "low", "high")
-    ends = {name: packed(end) for name, end in zip(names, against_baseline(one), strict=True)}
+    ends = {name: encoded(end) for name, end in zip(names, against_baseline(one), strict=True)}
     return {
         "baselines": [one.systems.index(name) for name in one.baselines],
         "against": {"verdicts": against(one), **ends},

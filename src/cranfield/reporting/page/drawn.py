@@ -272,7 +272,7 @@ def shortened(name: str, most: int, end: int) -> str:
     return f"{name[: most - 1 - end]}…{name[len(name) - end :]}"
 
 
-def drawn_limits(value: float, low: float, high: float, least: float, most: float) -> Html:
+def drawn_interval(value: float, low: float, high: float, least: float, most: float) -> Html:
     """Draw a value and its interval on an axis from least to most, with a dashed line at 0."""
     width, height = 200.0, 16.0
     x = axis(least, most, 6, width - 6)
@@ -293,7 +293,7 @@ def drawn_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
     columns = ["units", "difference", "low", "high"]
     frame = looks.filter(pl.all_horizontal(pl.col(columns[1:]).is_finite()))
     if frame.is_empty():
-        return el("p", "No look has limits.")
+        return el("p", "No look has a confidence interval.")
     sizes, values, low, high = frame.select(columns).to_numpy().astype(np.float64).T
     width, height = 640.0, 220.0
     left, right, top, bottom = 70.0, width - 10, 10.0, height - 26
@@ -314,5 +314,5 @@ def drawn_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
         *dots(across, up),
         *(words(number(v), left - 8, float(y(v)) + 4, "end") for v in heights),
         *(words(f"{v:,.0f}", float(x(v)), height - 8, side) for v, side in ends),
-        title=f"{title}: difference with limits, by number of {units}",
+        title=f"{title}: difference with confidence intervals, by number of {units}",
     )

@@ -7,7 +7,7 @@ import polars as pl
 
 from cranfield.base.text import counted
 from cranfield.online.experiments.report import ALARM, STOPPED, ExperimentReport
-from cranfield.reporting.page.drawn import drawn_limits, drawn_looks
+from cranfield.reporting.page.drawn import drawn_interval, drawn_looks
 from cranfield.reporting.page.html import (
     Html,
     el,
@@ -18,7 +18,7 @@ from cranfield.reporting.page.html import (
 )
 from cranfield.reporting.page.sections import Inputs, made_with
 from cranfield.reporting.summary import listing
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.tabular import Table, between, from_frame, number
 
 SOURCES = (
@@ -28,7 +28,9 @@ SOURCES = (
 )
 """Sources of every analysis."""
 
-SEQUENTIAL = "Howard et al. (2021); Waudby-Smith et al. (2024): limits that hold at all looks"
+SEQUENTIAL = (
+    "Howard et al. (2021); Waudby-Smith et al. (2024): confidence intervals valid at all looks"
+)
 PERMUTED = "Janssen (1997); Chung and Romano (2013): permutations of a studentised difference"
 
 
@@ -75,7 +77,7 @@ def experiment_page(
         "metrics": ("Metrics", True),
         "looks": ("Over time", looks),
         "segments": ("Segments", segments),
-        "log": ("What was odd", report.notes),
+        "log": ("Anomalies", report.notes),
         "settings": ("Exact settings", True),
     }
     parts = {
@@ -103,8 +105,8 @@ def _answer(report: ExperimentReport, j: int) -> str:
     ]
     undecided = listing(metrics.get("undecided", []), None)
     if not parts:
-        return f"No difference between {name} and {control} is found by {undecided}."
-    others = f"; nothing is found by {undecided}" if undecided else ""
+        return f"No significant difference between {name} and {control} by {undecided}."
+    others = f"; no significant difference by {undecided}" if undecided else ""
     return f"{name} is {' and '.join(parts)} than {control}{others}."
 
 
@@ -136,7 +138,7 @@ def _metrics(report: ExperimentReport) -> Table:
     for row, (lift, low, high) in zip(effects.iter_rows(named=True), lifts.tolist(), strict=True):
         change = [f"{end:+.2%}" if np.isfinite(end) else "" for end in (lift, low, high)]
         verdict = row["verdict"]
-        drawing = drawn_limits(lift, low, high, *ends)
+        drawing = drawn_interval(lift, low, high, *ends)
         rows.append(
             [
                 *(row["metric"], row["variant"], verdict),
@@ -166,7 +168,7 @@ def _looks(report: ExperimentReport, looks: pl.DataFrame) -> list[tuple[Html, Ta
     parts = []
     head = [f"{report.unit}s", "difference", "low", "high", "p, the least so far"]
     for (metric, variant), part in looks.group_by("metric", "variant", maintain_order=True):
-        title = f"{label(str(metric))}, {label(str(variant))} less {label(report.control)}"
+        title = f"{label(str(metric))}, {label(str(variant))} minus {label(report.control)}"
         columns = part.select("units", "difference", "low", "high", "p")
         rows = [
             [f"{units:,}", *map(number, ends), _p(p)] for units, *ends, p in columns.iter_rows()

@@ -116,15 +116,17 @@ def filled(name: str, **values: object) -> Html:
 
 
 def templates(package: str, folder: str) -> Environment:
-    """Return the templates of a package: what they are filled with stays text."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    """Return the templates of a package, beside those of all pages; values stay text."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     def escaped(value: object) -> Markup:
         return value if isinstance(value, Markup) else Markup(text("" if value is None else value))
 
     made = Environment(
-        loader=PackageLoader(package, folder),
+        loader=ChoiceLoader(
+            [PackageLoader(package, folder), PackageLoader("cranfield.reporting.page", "assets")]
+        ),
         autoescape=True,
         finalize=escaped,
         trim_blocks=True,

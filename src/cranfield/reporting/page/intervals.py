@@ -34,7 +34,7 @@ ARROWS = {-1: ("M5-4L0 0l5 4z", "0.5%"), 1: ("M-5-4L0 0l-5 4z", "99.5%")}
 
 
 def answer_figure(part: Part) -> Html | None:
-    """Draw all systems by one measure; there is nothing to draw of a single one."""
+    """Draw all systems by one measure; a single system is not drawn."""
     one, systems = part.comparison, part.scores.systems
     if len(systems) < 2:
         return None
@@ -48,7 +48,7 @@ def answer_figure(part: Part) -> Html | None:
         top = [word == BETTER for word in against(one)]
         what = "Log ratio to" if one.mean_of == "geometric mean" else "Difference from"
         note = (
-            f"{what} {label(one.baselines[0])}, with its {_level(one)} limits"
+            f"{what} {label(one.baselines[0])}, with its {_level(one)} confidence interval"
             f" ({one.interval_of}, {one.interval_kind}). Blue: better than it."
         )
     elif one is not None:
@@ -60,13 +60,13 @@ def answer_figure(part: Part) -> Html | None:
         note = f"Dots: {one.mean_of} of each system."
         if limits is not None:
             band = float(low[best]), float(high[best])
-            note = "Systems whose bars do not overlap differ."
+            note = "Systems whose bars do not overlap are significantly different."
             if one.half_widths is None:
                 note = (
-                    f"Bars: {_level(one)} limits of the {one.difference_from} the best, around its"
-                    f" {one.mean_of} ({one.interval_kind})."
+                    f"Bars: {_level(one)} confidence intervals of the {one.difference_from} the"
+                    f" best, around its {one.mean_of} ({one.interval_kind})."
                 )
-        note += " Blue: not found to differ from the best."
+        note += " Blue: not significantly different from the best."
     words = [_number(value, form) for value in values.tolist()]
     if is_difference := one is not None and bool(one.baselines):
         words[systems.index(one.baselines[0])] = "baseline"
@@ -106,7 +106,8 @@ def two_systems_figure(contents: Contents) -> Html:
     drawings, notes = zip(
         *(_drawn(chart, title, zero=True, whole=True) for chart in charts), strict=True
     )
-    note = f"Lines: {', '.join(sorted({*map(_level, compared)}))} limits. Blue: found to differ."
+    levels = ", ".join(sorted({*map(_level, compared)}))
+    note = f"Lines: {levels} confidence intervals. Blue: significantly different."
     own = "" if has_one_axis else "Each has an axis of its own."
     return _figure(title, joined(*drawings), [note, own, *sorted({*notes})])
 
@@ -184,7 +185,7 @@ def _drawn(
         lie = f"{counted(beyond, 'system')} {'lies' if beyond == 1 else 'lie'}"
         notes.append(f"{lie} beyond the axis, where an arrow points; the numbers are on the right.")
     if np.isinf([low, high]).any():
-        notes.append("A line to the edge of the axis has no finite limit there.")
+        notes.append("A line to the edge of the axis has no finite bound there.")
     if np.isnan(low[np.isfinite(values)]).any():
         notes.append("A dot without a line: an interval would contradict the decision.")
     return drawing, " ".join(notes)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.assess.judges.comparison import JudgeComparison
-from cranfield.assess.judges.kin import KinBias
 from cranfield.assess.judges.rankings import JudgeRankings
+from cranfield.assess.judges.self_preference import SelfPreference
 from cranfield.base.errors import PolicyError, check_several, quoted
 from cranfield.base.files import whole_file
 from cranfield.reporting.page import sections
@@ -21,7 +21,7 @@ from cranfield.reporting.page.data import json_text, page_data
 from cranfield.reporting.page.html import Html, asset, filled, whole_page
 from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
 
-KINDS = (JudgeComparison, JudgeRankings, KinBias)
+KINDS = (JudgeComparison, JudgeRankings, SelfPreference)
 """Results about judges that a page can show."""
 
 
@@ -137,8 +137,8 @@ def report(
         that is fast: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, else 20.
     judges
         Results of :func:`cranfield.assess.compare_judges`,
-        :func:`cranfield.assess.judge_rankings` or :func:`cranfield.assess.kin_bias`, one or a list;
-        they get a section of their own.
+        :func:`cranfield.assess.judge_rankings` or :func:`cranfield.assess.self_preference`, one or
+        a list; they get a section of their own.
     inputs
         Input files, which the page lists with their SHA-256. By default it lists none.
     command

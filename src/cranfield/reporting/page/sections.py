@@ -31,9 +31,9 @@ from cranfield.reporting.summary import (
     shared_lines,
     test_sentence,
 )
-from cranfield.scales.meaningful import MEANINGFUL, Meaning
+from cranfield.scales.statements import MEANINGFUL, Meaningfulness
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.models.assumptions import Assumptions
 from cranfield.sources.archives import is_url, shown
 from cranfield.tabular import Table, as_cell, shown_p
@@ -49,7 +49,7 @@ def numbers(contents: Contents) -> dict[str, int]:
 
 def coverage_lines(contents: Contents) -> list[str]:
     if contents.evaluation is None:
-        return ["These are scores from elsewhere: what is unjudged, missing or tied is not known."]
+        return ["Only scores were given, so unjudged, missing and tied documents are not known."]
     judged, rows = contents.evaluation.judged, contents.evaluation.coverage.systems
     shares = [row.unjudged_10 / max(1, row.retrieved_10) for row in rows]
     worst = int(np.argmax(shares))
@@ -136,7 +136,7 @@ def _best_of(part: Part) -> str:
     return f"Of {of}, the best on {label(part.name)}: {listed(names)} ({shown})."
 
 
-def verdict_sentence(meaning: Meaning) -> str:
+def verdict_sentence(meaning: Meaningfulness) -> str:
     """Return the sentence on whether the comparison is meaningful, and why."""
     word, _, reason = meaning.first_line.partition(": ")
     if meaning.verdict == MEANINGFUL:
@@ -209,7 +209,7 @@ def row_of(part: Part) -> list[str]:
     more = int((one.means == one.means[best]).sum()) - 1
     named = label(one.systems[best]) + (f" and {more:,} more" if more else "")
     pairs = f"{one.count():,} of {len(one):,}"
-    holds = f"{part.meaning.holds:,} of {one.count():,}" if one.count() else "–"
+    holds = f"{part.meaning.n_invariant:,} of {one.count():,}" if one.count() else "–"
     if one.baselines:
         words = summary.against(one)
         top = ", ".join(f"{words.count(word)} {word}" for word in ("better", "worse"))
@@ -333,7 +333,7 @@ def interval_versions(parts: Iterable[Part]) -> Table:
 
 
 _READ = {
-    "duplicates": "which of a document that is twice in one topic is kept",
+    "on_duplicate": "which of the repeated documents of a topic counts",
     "skipped runs": "they could not be read",
 }
 """Explanations of settings of reading."""

@@ -1,4 +1,4 @@
-"""How the value of a measure depends on the grades, in exact numbers.
+"""Exact formulas of the values of measures from the grades by rank.
 
 Write an argument x > 1 as r^k with r not itself a power (its *root*). Then 1/ln x = (1/k) (1/ln r).
 Inverse logarithms of different roots are linearly independent over the rationals if Schanuel's
@@ -125,7 +125,7 @@ def precisions() -> Iterator[int]:
     while bits <= MOST_DIGITS:
         yield bits
         bits *= 4
-    raise PolicyError("two values agree to so many digits that they cannot be told")
+    raise PolicyError("two values agree to so many digits that they cannot be distinguished")
 
 
 def near(combination: Terms, digits: int = 64) -> Fraction:
@@ -177,7 +177,7 @@ class Irrational:
     def __sub__(self, other: Number) -> Fraction | Irrational:
         if isinstance(other, Irrational):
             if other.below != self.below:
-                raise PolicyError("numbers of different divisors are not subtracted exactly")
+                raise PolicyError("numbers with different divisors cannot be subtracted exactly")
             return quotient(minus(self.above, other.above), self.below)
         return quotient(minus(self.above, self.below, Fraction(other)), self.below)
 
@@ -217,7 +217,7 @@ INPUTS = {
 }
 """What `inputs` of a measure stand for."""
 
-HINT = "measures of the grades by rank have one, such as nDCG@10"
+HINT = "use a measure of the grades by rank, such as nDCG@10"
 
 
 def of_documents(measure: Measure) -> Measure:
@@ -231,7 +231,7 @@ def lowest_relevant(measure: Measure) -> int:
 
 
 def beyond_grades(measure: Measure) -> str:
-    """Say what a measure depends on besides the grades of a run; nothing if there is nothing."""
+    """Describe the data besides the grades of a run that a measure depends on; empty if none."""
     if measure.info.beyond_grades:
         return measure.info.beyond_grades
     if measure.info.inputs:
@@ -247,7 +247,7 @@ def beyond_grades(measure: Measure) -> str:
 
 
 def beyond_length(measure: Measure) -> str:
-    """Say what the order of padded rankings depends on besides their grades."""
+    """Describe the data besides the grades that the order of padded rankings depends on."""
     return beyond_grades(measure) or measure.beyond_length
 
 
@@ -256,8 +256,8 @@ def check_grades_decide(measure: Measure) -> None:
     why = beyond_grades(measure)
     if why:
         raise MeasureError(
-            f"{measure} depends on more than the grades by rank: {why}; nothing can be said of its"
-            f" scale, and there is no image; {HINT}"
+            f"{measure} depends on more than the grades by rank ({why}), so its scale"
+            f" and its image are unknown; {HINT}"
         )
 
 
@@ -320,7 +320,7 @@ class Additive:
 
     @property
     def rises(self) -> bool:
-        """Whether a better grade at the first rank never weighs less."""
+        """True if a better grade at the first rank never has a lower weight."""
         return rising(self.coefficients[0])
 
 
@@ -440,7 +440,9 @@ class Setting(NamedTuple):
             raise MeasureError(f"{measure}: its scale depends on the grades of the topic")
         highest = int(measure.max_grade or self.grades)
         if self.grades > highest:
-            raise MeasureError(f"{measure}: grade {self.grades} is above max_grade={highest}")
+            raise MeasureError(
+                f"{measure}: grades must be at most max_grade={highest}, got {self.grades}"
+            )
         return highest
 
     def gains(self, gain: Gain, highest: int | None = None) -> Row:

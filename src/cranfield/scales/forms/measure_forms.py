@@ -51,6 +51,7 @@ from cranfield.measures.users.clicks import Chain, Effort
 from cranfield.measures.users.effort import BPM, INSQ, BPMDynamic, ScaledDCG
 from cranfield.measures.users.expectation import ETU, EU, Expectation
 from cranfield.measures.users.model import LAST, StaticModel, UserModel
+from cranfield.measures.users.standard_models import First, Satisfied, Top
 from cranfield.measures.users.stopping import (
     NERR8,
     NERR9,
@@ -61,7 +62,6 @@ from cranfield.measures.users.stopping import (
     RankBiasedPrecision,
     SatisfiedModel,
 )
-from cranfield.measures.users.users_of_measures import First, Satisfied, Top
 from cranfield.scales.forms.form import (
     ONE,
     ZERO,
@@ -451,8 +451,8 @@ def _satisfied(model: SatisfiedModel, setting: Setting, request: UtilityRequest)
         return None
     if end > MOST_DIGITS_AT and set(seen) != {ONE}:
         raise PolicyError(
-            f"the chances to read {end} ranks have too many digits for an exact image of {model};"
-            f" up to length {MOST_DIGITS_AT} it is feasible"
+            f"the probabilities of reading {end} ranks have too many digits for an"
+            f" exact image of {model}; up to length {MOST_DIGITS_AT} it is feasible"
         )
     # Whoever finds something stops there: V of the rank over the sum of V so far.
     worth = [view / read for view, read in zip(seen, accumulate(seen), strict=True)][:deepest]

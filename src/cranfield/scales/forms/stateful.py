@@ -252,8 +252,8 @@ class Walk:
             total += len(states)
             if runs is None and total > MOST_STATES:
                 raise PolicyError(
-                    f"runs of length {form.length} with {form.grades + 1} grades lead through too"
-                    f" many states; up to length {rank - 1} they may not"
+                    f"runs of length {form.length} with {form.grades + 1} grades have"
+                    f" too many states; up to length {rank - 1} may be feasible"
                 )
             met = np.full(len(states) * width, runs is None)
             if runs is not None:

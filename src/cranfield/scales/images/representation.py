@@ -1,4 +1,4 @@
-"""How an image is held: sums, a table, windows.
+"""Representations of an image: sums, a table, windows.
 
 Sums of parts (`sums.py`) and windows of values (`windows.py`) hold what is too large for a table.
 """
@@ -121,8 +121,8 @@ def count_pairs(
 
 def too_near() -> PolicyError:
     return PolicyError(
-        "too many values of the image lie closer to each other than floats can tell; rank the runs"
-        " themselves with rank_runs, or fewer at a time"
+        "too many values of the image are closer than floats can distinguish; rank"
+        " the runs with rank_runs, or fewer at a time"
     )
 
 
@@ -153,7 +153,7 @@ LARGEST = 2**62
 
 @dataclass(frozen=True)
 class Gaps:
-    """How the values of an image are spaced.
+    """Spacing of the values of an image.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ def check_runs(total: int) -> None:
     """Refuse to count runs that do not fit into 64 bits."""
     if total >= LARGEST:
         raise PolicyError(
-            f"there are about 2^{total.bit_length() - 1} runs, too many to count them by value;"
+            f"about 2^{total.bit_length() - 1} runs are too many to count by value;"
             " use ties='unique'"
         )
 
@@ -229,7 +229,7 @@ class Listed:
         return Gaps(equal, least, most, low, high)
 
     def extreme_gaps(self) -> tuple[bool, float, float]:
-        """Whether all gaps are equal, within the tolerance; the smallest and the largest."""
+        """Return whether all gaps are equal, within the tolerance, and the extreme gaps."""
         steps = np.diff(self.values)
         least, most = float(steps.min()), float(steps.max())
         ends = abs(float(self.values[0])), abs(float(self.values[-1]))

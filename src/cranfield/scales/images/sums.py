@@ -309,10 +309,10 @@ class Sums:
         parts = [part.values for part in self.parts if part.values.size > 1]
         return distribution_of_sums(parts, memory=self.memory, jobs=self.jobs)
 
-    def shares(self, runs: Ints) -> Floats:
+    def relative_ranks(self, runs: Ints) -> Floats:
         """Share of the values up to that of each run, within the error of their distribution."""
         shift = sum(float(part.values[0]) for part in self.parts if part.values.size == 1)
-        return self.distribution.share(self.floats(self.digits(runs)) - shift)
+        return self.distribution.cdf(self.floats(self.digits(runs)) - shift)
 
     def require(self, runs: int, *, by_runs: bool) -> None:
         if by_runs:
@@ -373,8 +373,9 @@ class Sums:
     def _check_lookups(self, outer: int, runs: int) -> None:
         if outer * runs > MOST_LOOKUPS:
             raise PolicyError(
-                f"the image has {self.size:,} values; to rank {counted(runs, 'run')} among them"
-                " exactly would take days. Shorter runs, fewer grades or fewer runs can be"
+                f"the image has {self.size:,} values; ranking {counted(runs, 'run')}"
+                " among them exactly would take days; use shorter runs, fewer grades"
+                " or fewer runs"
             )
 
     def _compare(self, a: Ints, b: Ints) -> Ints:

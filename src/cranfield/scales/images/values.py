@@ -88,17 +88,17 @@ class Image:
 
     @property
     def exact(self) -> bool:
-        """Whether ties are decided exactly, and ranks are counted."""
-        return not self.shares_only and self.tolerance == 0.0
+        """True if ties are decided exactly and ranks are counted."""
+        return not self.is_approximate and self.tolerance == 0.0
 
     @property
     def listed(self) -> bool:
-        """Whether all values stand in a table, so that ranks are looked up."""
+        """True if all values are listed in a table."""
         return isinstance(self._held, Listed)
 
     @property
-    def shares_only(self) -> bool:
-        """Whether there are too many values to count ranks; their shares are known then."""
+    def is_approximate(self) -> bool:
+        """True if relative ranks are approximated, as there are too many values for exact ones."""
         return self._uncounted is not None
 
     @property
@@ -107,19 +107,19 @@ class Image:
 
     @property
     def _counted(self) -> Representation:
-        if self.shares_only:
+        if self.is_approximate:
             raise PolicyError(
-                f"the image has about 2^{self.size.bit_length() - 1} values, too many to count"
-                " ranks in it; share_runs gives shares of it within a stated error, and shorter"
-                " runs or fewer grades have ranks"
+                f"the image has about 2^{self.size.bit_length() - 1} values, too many"
+                " for exact ranks; use relative_ranks for relative ranks within a"
+                " stated error, or shorter runs or fewer grades"
             )
         return self._held
 
     @property
     def error(self) -> float:
-        """Largest possible distance of a share of the image from the true one, which is proved.
+        """Proved bound on the error of relative ranks.
 
-        0 where ranks are counted; elsewhere it takes some seconds to find.
+        0 where ranks are exact; otherwise it takes some seconds to compute.
         """
         return float(self._uncounted.distribution.error) if self._uncounted else 0.0
 
@@ -157,8 +157,8 @@ class Image:
         if self.size > MOST_VALUES:
             size = f"{self.size:,}" if self.size < 2**62 else f"2^{self.size.bit_length() - 1}"
             raise PolicyError(
-                f"the image of {self.measure} has {size} values, too many to list; up to"
-                f" {MOST_VALUES:,} can be"
+                f"the image of {self.measure} has {size} values, too many to list; up"
+                f" to {MOST_VALUES:,} are feasible"
             )
         return self._listing.copy()
 
@@ -229,7 +229,7 @@ class Image:
         scores = numbers(values, "scores")
         flat = scores.ravel()
         if not np.isfinite(flat).all():
-            raise PolicyError(f"{flat[~np.isfinite(flat)][0]} is no score")
+            raise PolicyError(f"scores must be finite, got {flat[~np.isfinite(flat)][0]}")
         if not flat.size:
             return np.zeros(scores.shape, dtype=np.int64)
         unique, where = np.unique(flat, return_inverse=True)
@@ -240,34 +240,35 @@ class Image:
         if (matches == 0).any():
             wrong = float(flat[np.argmax(matches == 0)])
             raise PolicyError(
-                f"{wrong!r} is no value of {self.measure} on runs of length {self.length} with"
-                f" grades 0 to {self.grades}{self._hint()}"
+                f"{wrong!r} is not a value of {self.measure} on runs of length"
+                f" {self.length} with grades 0 to {self.grades}{self._hint()}"
             )
         if (matches > 1).any():
             worst = int(np.argmax(matches))
             raise PolicyError(
                 f"{matches[worst]:,} values of {self.measure} are as close to"
-                f" {float(flat[worst])!r} as floats can tell; rank the runs themselves with"
-                " rank_runs"
+                f" {float(flat[worst])!r} as floats can distinguish; rank the runs"
+                " with rank_runs"
             )
         return ranks.reshape(scores.shape)
 
     def _hint(self) -> str:
-        """What else may be wrong with a score: the recall base of its topic."""
+        """Return a hint about the recall base for a score that is not a value."""
         if not depends_on_recall_base(self.measure):
             return ""
         return (
-            f" on a topic with {counted(len(self.judgments), 'judged document')}; the recall base"
-            " decides, so give the topic's own, such as judgments=3"
+            f" on a topic with {counted(len(self.judgments), 'judged document')};"
+            " values depend on the recall base, so pass that of the topic, such as"
+            " judgments=3"
         )
 
     def require(self, runs: int, ties: str = "unique") -> None:
-        """Refuse so many runs as :meth:`rank_runs` could not rank with these ties, beforehand.
+        """Raise an error if :meth:`rank_runs` could not rank so many runs with these ties.
 
         Raises
         ------
         PolicyError
-            When there are too many values, or runs, for the ranks of so many runs.
+            If there are too many values, or runs.
 
         Examples
         --------
@@ -275,7 +276,7 @@ class Image:
         >>> image("DCG@40").require(5000)
         >>> image("DCG@60").require(1)
         Traceback (most recent call last):
-        cranfield.PolicyError: the image has about 2^60 values, too many to count ranks ...
+        cranfield.PolicyError: the image has about 2^60 values, too many for exact ranks; ...
         """
         _check_ties(ties)
         self._counted.require(runs, by_runs=ties != "unique")
@@ -300,8 +301,8 @@ class Image:
         Raises
         ------
         PolicyError
-            For runs that are too long, grades that are not 0..c, runs with more than `at_most`
-            relevant documents, and sizes that cannot be ranked.
+            If runs are too long, grades are not 0 to c, runs have more than `at_most` relevant
+            documents, or the image is too large.
 
         Examples
         --------
@@ -318,8 +319,8 @@ class Image:
             seen = (rows >= lowest_relevant(self.measure)).sum(axis=1)
             if seen.max() > self.at_most:
                 raise PolicyError(
-                    f"a run has {counted(int(seen.max()), 'relevant document')}; the image is"
-                    f" that of runs with at most {self.at_most}"
+                    f"runs of this image have at most {self.at_most} relevant"
+                    f" documents, got a run with {int(seen.max())}"
                 )
         if ties == "unique":
             return self._counted.ranks(rows)
@@ -328,41 +329,44 @@ class Image:
             return below + 1
         return below + same if ties == "max" else below + (same + 1) / 2
 
-    def share_runs(self, runs: Any) -> Floats:
-        """Return the ranks of runs as shares of the image, from 0 to 1.
+    def relative_ranks(self, runs: Any) -> Floats:
+        """Return the ranks of runs relative to the image, from 0 to 1.
 
-        Where the image is too large to count in, the share of values up to that of the run, within
-        `error`, which is proved (:mod:`cranfield.scales.distribution`). Runs are given as
-        for :meth:`rank_runs`; shape (runs,).
+        If the image is too large for exact ranks: the proportion of values up to that of the run,
+        within the proved bound `error` (:mod:`cranfield.scales.distribution`). Runs have the form
+        of :meth:`rank_runs`; shape (runs,).
 
         Examples
         --------
         >>> from cranfield import image
-        >>> image("RBP(p=0.5)@3").share_runs([[0, 0, 0], [1, 0, 0], [1, 1, 1]]).round(3).tolist()
+        >>> runs = [[0, 0, 0], [1, 0, 0], [1, 1, 1]]
+        >>> image("RBP(p=0.5)@3").relative_ranks(runs).round(3).tolist()
         [0.0, 0.571, 1.0]
         >>> long = image("RBP(p=0.8)@500")
-        >>> long.exact, long.error < 1e-6, long.share_runs([[0], [1], [1] * 500]).round(4).tolist()
-        (False, True, [0.0, 0.0351, 1.0])
+        >>> long.exact, long.error < 1e-6
+        (False, True)
+        >>> long.relative_ranks([[0], [1], [1] * 500]).round(4).tolist()
+        [0.0, 0.0351, 1.0]
         """
         if self._uncounted:
-            return self._uncounted.shares(checked_runs(runs, self.length, self.grades))
-        return self.share(self.rank_runs(runs))
+            return self._uncounted.relative_ranks(checked_runs(runs, self.length, self.grades))
+        return self.normalise_ranks(self.rank_runs(runs))
 
-    def share(self, ranks: ArrayLike) -> Floats:
-        """Return ranks as shares from 0 to 1: (rank - 1) / (size - 1); 0 for a single value.
+    def normalise_ranks(self, ranks: ArrayLike) -> Floats:
+        """Return ranks normalised to 0 to 1: (rank - 1) / (size - 1); 0 for a single value.
 
         Examples
         --------
         >>> from cranfield import image
-        >>> image("P@4").share([1, 2, 5]).tolist()
+        >>> image("P@4").normalise_ranks([1, 2, 5]).tolist()
         [0.0, 0.25, 1.0]
         """
         return np.asarray((numbers(ranks, "ranks") - 1) / max(self.size - 1, 1))
 
     def __repr__(self) -> str:
         # What the error of shares is takes seconds to find.
-        rough = f", values within {self.tolerance:.0e} are one" if self.tolerance else ""
-        how = ", shares only" if self.shares_only else rough
+        rough = f", values within {self.tolerance:.0e} are equal" if self.tolerance else ""
+        how = ", relative ranks only" if self.is_approximate else rough
         limit = "" if self.at_most is None else f", at most {self.at_most} relevant"
         return f"Image({self.measure}, length={self.length}, grades={self.grades}{limit}{how})"
 
@@ -443,7 +447,7 @@ def image(
     check_grades_decide(chosen)
     length = chosen.cutoff if length is None else length
     if length is None:
-        raise PolicyError(f"say how long the runs are: image({str(chosen)!r}, 10)")
+        raise PolicyError(f"length is required, as in image({str(chosen)!r}, 10)")
     check_size(length, grades)
     check_whole("memory", memory, 1)
     if jobs is not None:
@@ -474,8 +478,8 @@ def image_of_topic(
             return of_topic
     longest = int(np.log(most) / np.log(grades + 1) + 1e-9)
     raise PolicyError(
-        f"{measure} has an image for each topic, whose values have to be listed; with"
-        f" {counted(grades + 1, 'grade')} up to about length {longest} they can be"
+        f"{measure} has an image for each topic, whose values must be listed; with"
+        f" {counted(grades + 1, 'grade')} up to about length {longest} is feasible"
     )
 
 
@@ -500,8 +504,8 @@ def held_as(
             alone = shape.stateful()
             if alone is None:
                 raise PolicyError(
-                    f"too many runs of length {shape.length} with {shape.grades + 1} grades tie"
-                    " for their exact image; shorter runs or fewer grades can be"
+                    f"too many runs of length {shape.length} with {shape.grades + 1}"
+                    " grades tie for an exact image; use shorter runs or fewer grades"
                 ) from None
             walked = alone
     assert isinstance(walked, Stateful)
@@ -530,7 +534,9 @@ def _made(
 ) -> Image:
     rel = lowest_relevant(measure)
     if limit is not None and rel < 1:
-        raise PolicyError(f"{measure} counts every document as relevant; leave at_most out")
+        raise PolicyError(
+            f"at_most cannot be combined with {measure}, which counts every document as relevant"
+        )
     exact = form(measure, length, grades, judgments)
     unit, offset = (1.0, 0.0) if exact is None else (exact.unit, exact.offset)
     if exact is None:
@@ -557,9 +563,9 @@ def _enumerated(
         reading = "" if many is None else f", which takes {counted(many, 'rank')} each"
         feasible = f"up to length {longest} it is feasible" if longest else "it is not feasible"
         raise PolicyError(
-            f"the image of {measure} can only be had by scoring every run{reading}, and there are"
-            f" {grades + 1}^{length} runs of length {length} with {counted(grades + 1, 'grade')};"
-            f" {feasible}"
+            f"the image of {measure} requires scoring every run{reading}, and there"
+            f" are {grades + 1}^{length} runs of length {length} with"
+            f" {counted(grades + 1, 'grade')}; {feasible}"
         )
     runs = all_runs(length, grades)
     if limit is not None:

@@ -261,8 +261,8 @@ class Windows:
         pieces = sum((b - a) // WIDEST + 1 for a, b in pairwise(chosen))
         if pieces > MOST_WINDOWS:
             raise PolicyError(
-                f"runs of length {len(self.walk.gains)} lead to values with too many digits for"
-                " an exact image; shorter runs or fewer grades can be"
+                f"runs of length {len(self.walk.gains)} have values with too many"
+                " digits for an exact image; use shorter runs or fewer grades"
             )
         split: list[int] = []
         for a, b in pairwise(chosen):

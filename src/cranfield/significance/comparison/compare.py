@@ -21,7 +21,7 @@ from cranfield.significance.comparison.result import (
     pooled_against_paired,
     sign_flips_of_few,
 )
-from cranfield.significance.corrections.catalogue import (
+from cranfield.significance.corrections.correction import (
     CORRECTIONS,
     RECOMMENDED,
     Correction,
@@ -35,8 +35,8 @@ from cranfield.significance.differences import (
     all_pairs,
     pairs_of,
 )
-from cranfield.significance.pairwise.catalogue import TESTS, TestInfo, default_test, find_test
 from cranfield.significance.pairwise.means import with_exchange_tests
+from cranfield.significance.pairwise.test import TESTS, TestInfo, default_test, find_test
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
     Ready,
@@ -85,23 +85,24 @@ def compare(
         reads; an evaluation of one measure; a mapping of systems to their scores, by topic or as
         lists in order of topics; a data frame, or an array of shape (topics, systems).
     test
-        `sign`, `signed-rank`, `rank-sum`, `t`, `t-unpaired`, `welch`, `randomisation`,
-        `bootstrap`, `bootstrap-shift`, `bootstrap-unpaired`, `anova-1`, `anova-2` (also `anova`),
-        `anova-3`, `random-topics`, `kruskal-wallis`, `friedman`, `bootstrap-anova`. By default
-        two-way ANOVA; for two systems the studentised bootstrap, which is the same test of one
-        pair; and for scores by shard, or by variation of each topic's query, ANOVA with random
-        topics.
+        Significance test, such as `t` or `randomisation`: `sign`, `signed-rank`, `rank-sum`, `t`,
+        `t-unpaired`, `welch`, `randomisation`, `bootstrap`, `bootstrap-shift`,
+        `bootstrap-unpaired`, `anova-1`, `anova-2` (also `anova`), `anova-3`, `random-topics`,
+        `kruskal-wallis`, `friedman`, `bootstrap-anova`. By default two-way ANOVA; for two systems
+        the studentised bootstrap, which is the same test of one pair; and for scores by shard, or
+        by variation of each topic's query, ANOVA with random topics.
     correction
-        For many comparisons: `none`, `tukey`, `bootstrap-tukey`, `randomised-tukey`, `dunnett`,
-        `max-t`, `bootstrap-max-t`, `bonferroni`, `holm`, `bh`, `by`. By default Tukey's HSD
-        bootstrapped over topics for ANOVA on a sample of topics that all systems have in common;
-        else that of the test: Tukey's HSD for other models of all systems, Dunnett's test with a
-        baseline, the randomised Tukey HSD for the randomisation test, bootstrap max-T for the
-        bootstrap, the false discovery rate for bootstrap ANOVA, otherwise Holm's.
+        Correction for multiple comparisons: `none`, `tukey`, `bootstrap-tukey`, `randomised-tukey`,
+        `dunnett`, `max-t`, `bootstrap-max-t`, `bonferroni`, `holm`, `bh`, `by`. By default Tukey's
+        HSD bootstrapped over topics for ANOVA on a sample of topics that all systems have in
+        common; otherwise that of the test: Tukey's HSD for other models of all systems, Dunnett's
+        test with a baseline, the randomised Tukey HSD for the randomisation test, bootstrap max-T
+        for the bootstrap, the false discovery rate for bootstrap ANOVA, otherwise Holm's.
     statistic
-        Statistic of topic scores to compare. `mean`; `sum`; `geometric-mean`, by the mean of
+        Statistic of the topic scores to compare. `mean`; `sum`; `geometric-mean`, by the mean of
         log scores, those below 1e-5 taken as 1e-5; or `median`, by the test `bootstrap-median`. By
-        default that of the measure, such as the geometric mean for GMAP; most measures have means.
+        default that of the measure, such as the geometric mean for GMAP; for most measures the
+        mean.
     alternative
         Alternative hypothesis. `two-sided`, `greater` (a system has higher scores than the
         baseline, or the first of two systems than the second) or `less`. One-sided tests of more
@@ -112,22 +113,21 @@ def compare(
         A system, or several, that the others are compared with, by name or by place from 0; else
         all pairs are compared.
     missing
-        How to treat a topic without a score of a system. `error`; `drop` leaves such topics out;
-        `zero` counts 0; `available` uses what there is, where the test can. By default unpaired
-        tests use what there is, and others raise an error.
+        How to treat topics for which a system has no score. `error`; `drop` excludes such topics;
+        `zero` counts 0; `available` uses the scores that exist, for tests that can. By default
+        unpaired tests use the scores that exist, and other tests raise an error.
     lower_is_better
         Whether lower scores are better; by default the direction of `scores`.
     exact
-        Whether to compute p-values exactly where the test knows how; by default where it is
-        cheap.
+        Whether to compute exact p-values, for tests that can; by default where that is fast.
     exact_n
         Largest number of differences for an exact signed rank test by default.
     resamples
-        Number B of random samples of tests that need them.
+        Number of resamples, for tests that resample.
     seed
-        Seed of random samples.
+        Seed of the random numbers.
     threshold
-        Differences up to it count as none, by the sign test; in the unit of the scores.
+        Largest difference of scores that the sign test treats as a tie.
     jobs
         Threads; it never changes a result.
 

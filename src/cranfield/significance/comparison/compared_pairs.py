@@ -17,23 +17,46 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import PolicyError, check_share, numbers, quoted
 from cranfield.base.scale_types import Scale
+from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets, heading_of
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
     BONFERRONI,
+    PAIR,
     TOGETHER,
     Interval,
     named_pairs,
 )
 from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.pairwise.catalogue import TestInfo, find_test
+from cranfield.significance.pairwise.test import TestInfo, find_test
 from cranfield.significance.prepare import LOG_RATIO
 from cranfield.tabular import shown_p
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+
+PAIRS: Columns = {
+    **PAIR,
+    "difference": Column(
+        "Mean of the first minus that of the second; of geometric means the logarithm of their"
+        " ratio."
+    ),
+    "low": Column(
+        "Lower bound of the confidence interval; NaN where it would contradict the decision."
+    ),
+    "high": Column("Upper bound of that interval."),
+    "statistic": Column("Test statistic, as the test defines it."),
+    "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
+    "p": Column("Adjusted p-value.", pvalue=True),
+    "effect": Column("Effect size, as the test defines it."),
+    "n": Column("Number of observations that count."),
+    "zeros": Column("Number of topics without a difference."),
+    "ties": Column("Number of differences or scores that share their rank."),
+    "significant": Column("Whether the adjusted p-value is at most alpha."),
+}
+"""Columns of :meth:`ComparedPairs.pairs_at`."""
 
 
 def groups_of(different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:

@@ -14,16 +14,21 @@ from cranfield.base.errors import ArgumentError, PolicyError, quoted
 from cranfield.base.scale_types import a_scale
 from cranfield.base.showing import WithProse
 from cranfield.base.text import counted, plain
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Columns, Result
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import place_of
-from cranfield.significance.comparison.compared_pairs import ComparedPairs, OnePair, shortened
+from cranfield.significance.comparison.compared_pairs import (
+    PAIRS,
+    ComparedPairs,
+    OnePair,
+    shortened,
+)
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import heading_of
-from cranfield.significance.corrections.catalogue import CORRECTIONS, RECOMMENDED, Correction
-from cranfield.significance.differences import PAIR, Corrected, Outcome, Pairs
-from cranfield.significance.pairwise.catalogue import TestInfo, find_test
+from cranfield.significance.corrections.correction import CORRECTIONS, RECOMMENDED, Correction
+from cranfield.significance.differences import Corrected, Outcome, Pairs
 from cranfield.significance.pairwise.means import with_exchange_tests
+from cranfield.significance.pairwise.test import TestInfo, find_test
 from cranfield.significance.prepare import clusters_told
 from cranfield.significance.registry import Options
 from cranfield.tabular import Cell, Table, shown_p
@@ -270,25 +275,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     """
 
     name: ClassVar[str] = "pairs"
-    columns: ClassVar[Columns] = {
-        **PAIR,
-        "difference": Column(
-            "Mean of the first minus that of the second; of geometric means the logarithm of their"
-            " ratio."
-        ),
-        "low": Column(
-            "Lower bound of the confidence interval; NaN where it would contradict the decision."
-        ),
-        "high": Column("Upper bound of that interval."),
-        "statistic": Column("Test statistic, as the test defines it."),
-        "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
-        "p": Column("Adjusted p-value.", pvalue=True),
-        "effect": Column("Effect size, as the test defines it."),
-        "n": Column("Number of observations that count."),
-        "zeros": Column("Number of topics without a difference."),
-        "ties": Column("Number of differences or scores that share their rank."),
-        "significant": Column("Whether the adjusted p-value is at most alpha."),
-    }
+    columns: ClassVar[Columns] = PAIRS
 
     @property
     def title(self) -> str:

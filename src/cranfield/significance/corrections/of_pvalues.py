@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, check_choice, numbers
-from cranfield.significance.corrections.catalogue import CORRECTIONS, declared_correction
+from cranfield.significance.corrections.correction import CORRECTIONS, declared_correction
 from cranfield.significance.differences import (
     BONFERRONI,
     Corrected,
@@ -59,7 +59,7 @@ def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     return out
 
 
-@declared_correction("none", bounds="each comparison")
+@declared_correction("none", aliases=("uncorrected",), bounds="each comparison")
 def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""not corrected for many comparisons.
 
@@ -68,7 +68,7 @@ def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     return Corrected(outcome.pvalue)
 
 
-@declared_correction("bonferroni", multiplies=True)
+@declared_correction("bonferroni", aliases=("bonf",), multiplies=True)
 def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""Bonferroni's correction.
 
@@ -92,7 +92,7 @@ def narrowed(interval: Interval, pairs: int, level: Level) -> Limits:
     return interval(1 - (1 - level) / pairs)
 
 
-@declared_correction("holm", multiplies=True)
+@declared_correction("holm", aliases=("holm-bonferroni",), multiplies=True)
 def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""Holm's correction.
 
@@ -104,7 +104,9 @@ def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     return _with_inequality("holm", outcome)
 
 
-@declared_correction("bh", bounds="share of errors")
+@declared_correction(
+    "bh", aliases=("fdr", "fdr-bh", "benjamini-hochberg"), bounds="share of errors"
+)
 def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""false discovery rate of Benjamini and Hochberg.
 
@@ -116,7 +118,7 @@ def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corr
     return _with_coverage_rate("bh", outcome)
 
 
-@declared_correction("by", bounds="share of errors")
+@declared_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), bounds="share of errors")
 def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""false discovery rate of Benjamini and Yekutieli.
 

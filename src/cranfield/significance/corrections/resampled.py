@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
-from cranfield.significance.corrections.catalogue import declared_correction
+from cranfield.significance.corrections.correction import declared_correction
 from cranfield.significance.corrections.of_pvalues import bonferroni
 from cranfield.significance.differences import (
     BLOCK,
@@ -140,6 +140,7 @@ def smallest_pvalue(maxima: Floats) -> float:
 
 @declared_correction(
     "bootstrap-tukey",
+    aliases=("bootstrapped-tukey", "tukey-bootstrap"),
     families=("anova",),
     resamples_topics=True,
     pooled=True,
@@ -231,7 +232,11 @@ class CentredPairs:
 
 
 @declared_correction(
-    "bootstrap-max-t", families=("t", "bootstrap"), resamples_topics=True, random=True
+    "bootstrap-max-t",
+    aliases=("romano-wolf",),
+    families=("t", "bootstrap"),
+    resamples_topics=True,
+    random=True,
 )
 def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""bootstrap max-T of Romano and Wolf.
@@ -305,7 +310,12 @@ def by_steps(
 
 
 @declared_correction(
-    "max-t", families=("t", "randomisation"), paired=True, symmetric=True, random=True
+    "max-t",
+    aliases=("westfall-young", "maxt"),
+    families=("t", "randomisation"),
+    paired=True,
+    symmetric=True,
+    random=True,
 )
 def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""step-down max-T of Westfall and Young.
@@ -360,6 +370,7 @@ PERMUTED = 2**20  # scores that are permuted at a time; it is part of what a see
 
 @declared_correction(
     "randomised-tukey",
+    aliases=("randomized-tukey", "randomised-tukey-hsd", "randomized-tukey-hsd"),
     families=("randomisation",),
     paired=True,
     all_pairs=True,

@@ -17,7 +17,7 @@ from scipy.special import gammaln, log_ndtr, ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError, check_whole, numbers
-from cranfield.significance.corrections.catalogue import declared_correction
+from cranfield.significance.corrections.correction import declared_correction
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
     TOGETHER,
@@ -380,7 +380,12 @@ def _below(t: Floats, comparisons: int, df: float) -> Floats:
 
 
 @declared_correction(
-    "tukey", families=("anova", "ranks"), all_pairs=True, one_variance=True, symbol="q"
+    "tukey",
+    aliases=("hsd", "tukey-hsd"),
+    families=("anova", "ranks"),
+    all_pairs=True,
+    one_variance=True,
+    symbol="q",
 )
 def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""Tukey's HSD.

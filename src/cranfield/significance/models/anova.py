@@ -34,7 +34,7 @@ from cranfield.significance.differences import (
     t_limits,
 )
 from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
-from cranfield.significance.pairwise.catalogue import declared_test
+from cranfield.significance.pairwise.test import declared_test
 from cranfield.significance.registry import Options
 
 FACTORS = ("Topic", "System", "Shard")  # what the axes of scores are, in their order
@@ -298,7 +298,13 @@ OF_ERROR: dict[str, Any] = {
 """What tests whose effect sizes are in units of the error declare alike."""
 
 
-@declared_test("anova-1", fit=one_way_model, paired=False, **(ANOVA | OF_ERROR))
+@declared_test(
+    "anova-1",
+    aliases=("md1", "anova-one-way"),
+    fit=one_way_model,
+    paired=False,
+    **(ANOVA | OF_ERROR),
+)
 def one_way_test(pairs: Pairs, options: Options) -> Outcome:
     r"""One-way ANOVA (MD1).
 
@@ -317,6 +323,7 @@ def one_way_test(pairs: Pairs, options: Options) -> Outcome:
 
 @declared_test(
     "anova-2",
+    aliases=("anova", "md2", "anova-two-way"),
     fit=two_way_model,
     error="two-way ANOVA error",
     additive=True,
@@ -345,7 +352,7 @@ def two_way_test(pairs: Pairs, options: Options) -> Outcome:
     return compared_by(two_way, pairs, options)
 
 
-@declared_test("anova-2f", fit=two_way_model, **BOUND)
+@declared_test("anova-2f", aliases=("md2f",), fit=two_way_model, **BOUND)
 def fake_two_way_test(pairs: Pairs, options: Options) -> Outcome:
     """Fake two-way ANOVA (MD2f).
 
@@ -354,7 +361,7 @@ def fake_two_way_test(pairs: Pairs, options: Options) -> Outcome:
     return any_difference(two_way, pairs, options)
 
 
-@declared_test("anova-3f", fit=three_way_model, shards="needed", **BOUND)
+@declared_test("anova-3f", aliases=("md3f",), fit=three_way_model, shards="needed", **BOUND)
 def fake_three_way_test(pairs: Pairs, options: Options) -> Outcome:
     """Fake three-way ANOVA (MD3f).
 
@@ -378,6 +385,7 @@ class Omnibus:
 
 @declared_test(
     "kruskal-wallis",
+    aliases=("kruskal",),
     family="ranks",
     symbol="z",
     effect_unit="SD of ranks",

@@ -38,7 +38,7 @@ from cranfield.significance.models.anova import (
     two_way_model,
 )
 from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
-from cranfield.significance.pairwise.catalogue import declared_test
+from cranfield.significance.pairwise.test import declared_test
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import (
     DRAWN,
@@ -202,6 +202,7 @@ def random_topics_model(values: Floats) -> Model:
 
 @declared_test(
     "random-topics",
+    aliases=("mixed", "anova-random"),
     fit=random_topics_model,
     error="two-way ANOVA error of topic means over shards",
     one_variance=True,
@@ -232,7 +233,14 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
     return compared_by(random_topics, pairs, options)
 
 
-@declared_test("anova-3", fit=three_way_model, samples_topics=False, shards="needed", **ANOVA)
+@declared_test(
+    "anova-3",
+    aliases=("md3", "anova-three-way"),
+    fit=three_way_model,
+    samples_topics=False,
+    shards="needed",
+    **ANOVA,
+)
 def three_way_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Three-way ANOVA on shards (MD3).
 
@@ -343,6 +351,7 @@ def _components(common: GroupsFit, apart: GroupsFit, systems: int) -> dict[str, 
 
 @declared_test(
     "bootstrap-anova",
+    aliases=("banova",),
     family="bootstrap",
     symbol="",
     model=True,

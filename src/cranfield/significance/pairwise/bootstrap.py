@@ -10,7 +10,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
-from cranfield.significance.corrections.catalogue import declared_correction
+from cranfield.significance.corrections.correction import declared_correction
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     largest_difference,
@@ -30,7 +30,7 @@ from cranfield.significance.differences import (
     away,
     ratio,
 )
-from cranfield.significance.pairwise.catalogue import declared_test
+from cranfield.significance.pairwise.test import declared_test
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import (
     DRAWN,
@@ -49,6 +49,7 @@ from cranfield.significance.resampling import (
 
 @declared_test(
     "bootstrap",
+    aliases=("paired-bootstrap", "bootstrap-paired"),
     family="bootstrap",
     random=True,
     correction="bootstrap-max-t",
@@ -77,7 +78,9 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     return _by_samples(pairs, options, by_error=True)
 
 
-@declared_test("bootstrap-shift", family="bootstrap", symbol="", random=True)
+@declared_test(
+    "bootstrap-shift", aliases=("shift-bootstrap",), family="bootstrap", symbol="", random=True
+)
 def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Paired bootstrap test by shifting.
 
@@ -273,7 +276,14 @@ OF_INTERVAL = 0
 """First step of the path to the random numbers of the interval; those of the test have one step."""
 
 
-@declared_test("bootstrap-unpaired", family="bootstrap", symbol="", paired=False, random=True)
+@declared_test(
+    "bootstrap-unpaired",
+    aliases=("unpaired-bootstrap",),
+    family="bootstrap",
+    symbol="",
+    paired=False,
+    random=True,
+)
 def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Unpaired bootstrap test.
 

@@ -27,7 +27,7 @@ from cranfield.significance.differences import (
     ratio,
     t_limits,
 )
-from cranfield.significance.pairwise.catalogue import TestInfo, declared_test
+from cranfield.significance.pairwise.test import TestInfo, declared_test
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import (
     as_integers,
@@ -110,7 +110,7 @@ def _smallest_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
     return np.asarray(np.where(options.two_sided & (n == m), 2.0, 1.0) / ways)
 
 
-@declared_test("t", family="t")
+@declared_test("t", aliases=("paired-t", "t-paired", "student", "t-test", "ttest"), family="t")
 def t_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Paired t-test.
 
@@ -144,7 +144,7 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-@declared_test("t-unpaired", family="t", paired=False)
+@declared_test("t-unpaired", aliases=("student-unpaired", "two-sample-t"), family="t", paired=False)
 def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Two-sample t-test (Student).
 
@@ -166,7 +166,7 @@ def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
     return _unpaired(pairs, options, pooled=True)
 
 
-@declared_test("welch", family="t", paired=False)
+@declared_test("welch", aliases=("welch-t",), family="t", paired=False)
 def welch_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Welch's t-test.
 
@@ -228,6 +228,7 @@ SUBSETS = 2**26  # means of subsets over all pairs, up to which all are taken: a
 
 @declared_test(
     "randomisation",
+    aliases=("randomization", "permutation", "fisher"),
     family="randomisation",
     symbol="",
     one_variance=True,

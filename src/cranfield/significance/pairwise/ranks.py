@@ -33,7 +33,7 @@ from cranfield.significance.differences import (
     nothing_known,
     of_tail,
 )
-from cranfield.significance.pairwise.catalogue import declared_test
+from cranfield.significance.pairwise.test import declared_test
 from cranfield.significance.registry import Options
 
 NEAR = 1e-7  # chances that differ by less, relatively, are equal but for rounding
@@ -196,7 +196,9 @@ SLACK = 1 + 1e-12  # (1 - level) / 2 is not quite alpha / 2, as floats
 MOST_EXACT = 500  # above it the exact distribution on request is refused: nothing would be gained
 
 
-@declared_test("signed-rank", family="order", symbol="W+")
+@declared_test(
+    "signed-rank", aliases=("wilcoxon", "wilcoxon-signed-rank"), family="order", symbol="W+"
+)
 def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Wilcoxon signed rank test.
 
@@ -456,7 +458,14 @@ MOST_EXACT_RANK_SUM = 200
 """Scores of both systems together, above which the exact distribution is refused."""
 
 
-@declared_test("rank-sum", family="order", symbol="U", scale=Scale.ORDINAL, paired=False)
+@declared_test(
+    "rank-sum",
+    aliases=("mann-whitney", "u-test", "wilcoxon-rank-sum"),
+    family="order",
+    symbol="U",
+    scale=Scale.ORDINAL,
+    paired=False,
+)
 def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Wilcoxon rank sum test (Mann-Whitney U).
 

@@ -19,7 +19,7 @@ from cranfield.scores import Scores
 from cranfield.scores.averages import filled
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.comparison.result import notes_on
-from cranfield.significance.corrections.catalogue import CORRECTIONS, RECOMMENDED
+from cranfield.significance.corrections.correction import CORRECTIONS, RECOMMENDED
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     PooledErrors,
@@ -29,7 +29,7 @@ from cranfield.significance.corrections.resampled import (
     step_down,
 )
 from cranfield.significance.differences import PAIR, Limits, Pairs, named_pairs, pairs_of
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import (
     as_scores,
     baseline_indices,

@@ -14,7 +14,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quo
 from cranfield.base.text import counted, plain, some_of
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.differences import (
     PAIR,
     Level,
@@ -28,7 +28,7 @@ from cranfield.significance.differences import (
     t_limits,
 )
 from cranfield.significance.effects import bias_correction
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
 from cranfield.significance.registry import Options
 from cranfield.significance.several.random_effects import ERRORS, TAU2_BY, Pooled, pool, predict

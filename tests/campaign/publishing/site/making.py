@@ -13,7 +13,7 @@ import polars as pl
 
 import cranfield as cf
 from cranfield.campaign.publishing.bag import write_bag
-from cranfield.campaign.results.sheet import Category, Certainty, OfTopic, Sheet
+from cranfield.campaign.results.sheet import Category, Sheet, SheetComparison, TopicScores
 from cranfield.campaign.rules.task_rules import safe_name
 
 Row = dict[str, Any]
@@ -58,7 +58,7 @@ def make_release(
     runs: list[Row] = []
     for place, k in enumerate(order, 1):
         late = k == len(tags) - 1
-        row: Row = {"place": place, "tag": tags[k], "team": teams[k % len(teams)]}
+        row: Row = {"rank": place, "tag": tags[k], "team": teams[k % len(teams)]}
         row |= {"type": types[k % len(types)], "late": str(late).lower()}
         row |= {name: repr(float(means[name][k])) for name in measures}
         sure: Row = {"groups": "", "low": "", "high": ""}
@@ -131,10 +131,10 @@ def make_sheet(
         measures={measure: float(scores.mean())},
         unjudged={10: 0.1},
         by_topic=tuple(
-            OfTopic(topic, 5, float(one), best=0.9, median=0.4, worst=0.0, place=1)
+            TopicScores(topic, 5, float(one), best=0.9, median=0.4, worst=0.0, rank=1)
             for topic, one in zip(topics, scores, strict=True)
         ),
-        sure=Certainty(place=1, runs=3, letters="a", names=(tag, team)),
+        comparison=SheetComparison(rank=1, runs=3, groups="a", names=(tag, team)),
         category=Category("type", said or "automatic", 3),
         description=said,
         metadata=f"actor:\n  team: {said}\n" if said else "",

@@ -83,14 +83,14 @@ def test_sorting_by_keyboard(browser: Any, site: Path) -> None:
         if page.evaluate("document.activeElement.className") == "sort" and text == "AP":
             page.keyboard.press("Enter")
             break
-    assert {"Campaign", "place", "run"} <= {*reached}
+    assert {"Campaign", "rank", "run"} <= {*reached}
     assert rows(page) == first[::-1]
     assert measure.get_attribute("aria-sort") == "ascending"
     page.get_by_role("button", name="run", exact=True).press("Space")
     assert rows(page) == sorted(first, key=lambda name: (name.casefold(), name.swapcase()))
     assert measure.get_attribute("aria-sort") is None
     assert page.locator("#runs th[aria-sort]").count() == 1
-    page.get_by_role("button", name="place", exact=True).click()
+    page.get_by_role("button", name="rank", exact=True).click()
     assert rows(page) == first
     assert one.complaints == []
     page.close()
@@ -153,7 +153,7 @@ def test_without_scripts(browser: Any, site: Path) -> None:
     assert page.locator(".js-only:visible").count() == 0
     assert page.locator("#runs button").count() == 0
     assert page.locator("#runs th[aria-sort=descending]").inner_text() == "AP"
-    assert "Not separated from it" in page.locator("#board").inner_text()
+    assert "Not significantly different from" in page.locator("#leaderboard").inner_text()
     page.goto((site / "adhoc/topics.html").as_uri())
     assert page.locator("svg.map").is_visible()
     context.close()

@@ -8,7 +8,7 @@ from typing import Any
 
 import cranfield as cf
 from cranfield.campaign.results.sheet import Sheet
-from cranfield.campaign.results.sheet_making import Known, Making, measures_of
+from cranfield.campaign.results.sheet_making import SheetContext, SheetInputs, measures_of
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules
 from cranfield.campaign.store.records import ACCEPTED, Submission
 
@@ -21,9 +21,9 @@ TASK = TaskRules(
 )
 
 
-def known(task: TaskRules = TASK, **more: Any) -> Known:
+def known(task: TaskRules = TASK, **more: Any) -> SheetContext:
     rules = Rules("covid", "TREC-COVID", {task.name: task})
-    return Known(rules, task, judgments="1", **more)
+    return SheetContext(rules, task, judgments="1", **more)
 
 
 def submission(k: int, tag: str, team: str, type: str, **more: Any) -> Submission:
@@ -61,7 +61,7 @@ def submissions() -> tuple[Submission, ...]:
 
 @cache
 def sheets(**options: Any) -> tuple[Sheet, ...]:
-    return Making(evaluation(), submissions(), known()).sheets(**options)
+    return SheetInputs(evaluation(), submissions(), known()).sheets(**options)
 
 
 def sheet_of(tag: str, some: Sequence[Sheet]) -> Sheet:

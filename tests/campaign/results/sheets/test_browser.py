@@ -42,7 +42,7 @@ def test_without_scripts_from_index_to_sheet(browser: Any, folder: Path) -> None
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((folder / "index.html").as_uri())
-    best = min(made.sheets()[:4], key=lambda one: one.sure.place)
+    best = min(made.sheets()[:4], key=lambda one: one.comparison.rank)
     assert page.locator("tbody th a").first.inner_text() == best.tag
     page.locator("tbody th a").first.click()
     assert page.locator("h1").inner_text() == best.tag

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.campaign.results.sheet_making import ALL_RUNS, groups_shown, making_of, value_of
+from cranfield.campaign.results.sheet_making import ALL_RUNS, groups_shown, sheet_inputs, value_of
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import Submission
 from tests.campaign.results.sheets import made
@@ -86,12 +86,12 @@ def test_few_other_teams_are_not_shown(small: Make, tmp_path: Path) -> None:
     held = unpacked(campaign.packet("westlab", tmp_path / "westlab.zip"))
     sheet = json.loads(held["adhoc/runs/tag-westlab-1.json"])
     assert sheet["category"] == {"key": "", "value": "", "runs": 10}
-    assert sheet["sure"]["names"] is None
+    assert sheet["comparison"]["names"] is None
     held = unpacked(campaign.packet("northlab", tmp_path / "northlab.zip"))
     sheet = json.loads(held["adhoc/runs/tag-northlab-1.json"])
     assert sheet["category"] == {"key": "type", "value": "automatic", "runs": 6}
     # To all, the four manual runs are enough.
-    [named] = (one for one in making_of(campaign).sheets() if one.tag == "tag-westlab-1")
+    [named] = (one for one in sheet_inputs(campaign).sheets() if one.tag == "tag-westlab-1")
     assert str(named.category) == "type manual"
 
 
@@ -108,14 +108,14 @@ def test_two_teams_are_shown_nothing_of_each_other(small: Make, tmp_path: Path) 
 
 @pytest.mark.parametrize("team", ["nobody", "us"])
 def test_what_team(small: Make, tmp_path: Path, team: str) -> None:
-    with pytest.raises(cf.PolicyError, match=f"no team '{team}'|'{team}' has no accepted run"):
+    with pytest.raises(cf.PolicyError, match=f"unknown team '{team}'|'{team}' has no accepted run"):
         small().packet(team, tmp_path / "out.zip")
     assert not (tmp_path / "out.zip").exists()
 
 
 def test_names_of_teams_that_are_no_names_of_files(small: Make, tmp_path: Path) -> None:
     campaign = small(("northlab", "con"), ("manual",) * 2)
-    with pytest.raises(cf.PolicyError, match="'con' is no name of a file"):
+    with pytest.raises(cf.PolicyError, match="'con' is not a valid file name"):
         campaign.packets(tmp_path / "every")
     assert not (tmp_path / "every").exists()
 

@@ -37,7 +37,7 @@ def hostile() -> Sheet:
         measures={HOSTILE: 0.5},
         by_topic=rows,
         category=replace(one.category, key=HOSTILE, value=HOSTILE),
-        sure=replace(one.sure, names=(HOSTILE,), letters=HOSTILE, verdict=(HOSTILE,)),
+        comparison=replace(one.comparison, names=(HOSTILE,), groups=HOSTILE, verdict=(HOSTILE,)),
     )
 
 
@@ -77,7 +77,7 @@ def test_each_picture_has_its_numbers_in_a_table() -> None:
     assert "Interpolated precision at levels of recall" in captions
     for row in sheet.by_topic:
         assert f"{row.score:.4f}" in page.shown
-        assert f"{row.place} of {sheet.category.runs if sheet.category else 0}" in page.shown
+        assert f"{row.rank} of {sheet.category.runs if sheet.category else 0}" in page.shown
     # One bar a topic that differs from the median, drawn twice: for wide and narrow screens.
     bars = [str(one.get("d")) for one in page.all("path") if one.get("class") != "grid"]
     apart = sum(row.score != row.median for row in sheet.by_topic)
@@ -86,7 +86,7 @@ def test_each_picture_has_its_numbers_in_a_table() -> None:
 
 def test_what_is_not_there_is_not_shown() -> None:
     bare = tuple(
-        replace(row, best=None, median=None, worst=None, place=None, score=None)
+        replace(row, best=None, median=None, worst=None, rank=None, score=None)
         for row in made.sheets()[0].by_topic
     )
     sheet = replace(
@@ -94,13 +94,15 @@ def test_what_is_not_there_is_not_shown() -> None:
         category=None,
         median_precision=(),
         by_topic=bare,
-        sure=replace(made.sheets()[0].sure, names=None, refused="there is no other run"),
+        comparison=replace(
+            made.sheets()[0].comparison, names=None, not_compared="there is only one run"
+        ),
         precision_at_recall=(None,) * 11,
         r_precision=None,
     )
     page = Page(sheet_page(sheet))
     assert "too few other runs" in page.shown
-    assert "Runs are not compared: there is no other run." in page.shown
+    assert "Runs are not compared: there is only one run." in page.shown
     assert "differences" not in [one.get("id") for one in page.all("section")]
     assert "nan" not in page.shown.lower()
     assert "nan" not in sheet.to_text().lower()
@@ -117,17 +119,17 @@ def test_text_and_page_say_the_same(sheet: Sheet) -> None:
     for value in (sheet.average_precision, *sheet.precision_at_recall, *sheet.measures.values()):
         assert f"{value:.4f}" in page
         assert f"{value:.4f}" in text
-    for line in sheet.sure.verdict:
+    for line in sheet.comparison.verdict:
         assert line in page
         assert line in text
-    for name in sheet.sure.names or ():
+    for name in sheet.comparison.names or ():
         assert name in page
         assert name in text
 
 
 def test_hidden_others_are_not_named() -> None:
     for sheet in made.sheets(others="hidden"):
-        assert sheet.sure.names is None
+        assert sheet.comparison.names is None
         shown = sheet_page(sheet) + sheet.to_text() + sheet.to_json()
         for run in made.submissions():
             if run.tag != sheet.tag and run.tag not in sheet.tag and len(run.tag) > 5:
@@ -153,7 +155,7 @@ def test_any_name_is_text_in_an_overview() -> None:
     import numpy as np
 
     import cranfield as cf
-    from cranfield.campaign.results.overview import board_table, overview_of, overview_page
+    from cranfield.campaign.results.overview import leaderboard_table, overview_of, overview_page
 
     topics = [f"{HOSTILE}{k}" for k in range(4)]
     qrels = {topic: {"d0": 1, "d1": 1} for topic in topics}
@@ -169,4 +171,4 @@ def test_any_name_is_text_in_an_overview() -> None:
     assert page.all("script") == []
     assert [str(one["src"])[:26] for one in page.all("img")] == ["data:image/svg+xml;base64,"]
     assert "\x1b" not in page.html
-    assert r"\textless{}img" in board_table(found).to_latex(caption=True, long=True)
+    assert r"\textless{}img" in leaderboard_table(found).to_latex(caption=True, long=True)

@@ -11,21 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.campaign.results.sheet import Category, Certainty, OfTopic, Sheet
-from cranfield.campaign.results.sheet_making import Making, measures_of
+from cranfield.campaign.results.sheet import Category, Sheet, SheetComparison, TopicScores
+from cranfield.campaign.results.sheet_making import SheetInputs, measures_of
 from tests.campaign.results.sheets import made
 
 texts = st.text(max_size=20)
 shares = st.none() | st.floats(allow_nan=False, allow_infinity=False)
-topics = st.builds(OfTopic, texts, st.integers(0, 9), shares, shares, shares, shares, st.none())
+topics = st.builds(TopicScores, texts, st.integers(0, 9), shares, shares, shares, shares, st.none())
 sures = st.builds(
-    Certainty,
-    place=st.integers(1, 9),
+    SheetComparison,
+    rank=st.integers(1, 9),
     runs=st.integers(1, 9),
-    letters=texts,
+    groups=texts,
     names=st.none() | st.lists(texts, max_size=3).map(tuple),
     verdict=st.lists(texts, max_size=3).map(tuple),
-    refused=texts,
+    not_compared=texts,
 )
 
 
@@ -36,7 +36,7 @@ sures = st.builds(
     unjudged=st.dictionaries(st.integers(1, 1000), shares, max_size=2),
     measures=st.dictionaries(texts, shares, max_size=3),
     by_topic=st.lists(topics, max_size=3).map(tuple),
-    sure=sures,
+    comparison=sures,
     category=st.none() | st.builds(Category, texts, texts, st.integers(1, 9)),
 )
 def test_json_comes_back_whole(**values: object) -> None:
@@ -47,7 +47,7 @@ def test_json_comes_back_whole(**values: object) -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"form": "x"}', '{"form": "cranfield sheet 1"}'])
 def test_other_json_is_refused_in_a_line(text: str) -> None:
-    with pytest.raises(cf.InputError, match=r"^a\.json: is no") as error:
+    with pytest.raises(cf.InputError, match=r"^a\.json: is not") as error:
         Sheet.from_json(text, "a.json")
     assert "\n" not in str(error.value)
 
@@ -66,12 +66,12 @@ def test_values_are_those_of_a_naive_computation() -> None:
         assert (row.best, row.worst) == (group[0], group[-1])
         assert row.median == group[-(-len(group) // 2) - 1]
         assert row.score == values[sheet.tag]
-        assert row.place == 1 + sum(value > values[sheet.tag] for value in group)
+        assert row.rank == 1 + sum(value > values[sheet.tag] for value in group)
     assert [row.topic for row in sheet.by_topic] == [str(k) for k in range(1, 51)]
     assert sheet.average_precision == ev["AP"].overall()[5]
     assert sheet.measures["nDCG@20"] == pytest.approx(np.mean([r.score for r in sheet.by_topic]))
     means = ev["nDCG@20"].overall()
-    assert sheet.sure.place == 1 + int((means > means[5]).sum())
+    assert sheet.comparison.rank == 1 + int((means > means[5]).sum())
 
 
 def test_what_is_sure_is_what_compare_finds() -> None:
@@ -80,12 +80,12 @@ def test_what_is_sure_is_what_compare_finds() -> None:
     groups = comparison.groups()
     p = comparison.pvalue_matrix
     for k, tag in enumerate(ev.systems):
-        sure = made.sheet_of(tag, made.sheets()).sure
+        sure = made.sheet_of(tag, made.sheets()).comparison
         apart = {ev.systems[j] for j in np.flatnonzero(p[k] <= 0.05)}
         assert sure.names is not None
         assert {*sure.names} == {*ev.systems} - apart - {tag}
         assert sure.better + sure.worse == len(apart)
-        assert len(sure.names) == sure.alike
+        assert len(sure.names) == sure.not_separated
         assert [one for one in groups if one in sure.names] == [*sure.names]
         better = sum(comparison.means[ev.systems.index(one)] > comparison.means[k] for one in apart)
         assert sure.better == better
@@ -109,25 +109,12 @@ def test_levels_of_recall_are_rounded_as_the_rules_of_judging_say(compat: Any) -
     task = replace(made.TASK, judging={} if compat is None else {"compat": compat})
     runs = covid.runs[:3]
     ev = cf.evaluate(runs, covid.qrels, measures_of(task), compat=compat)
-    sheets = Making(ev, made.submissions()[:3], made.known(task)).sheets()
+    sheets = SheetInputs(ev, made.submissions()[:3], made.known(task)).sheets()
     levels = cf.evaluate(runs, covid.qrels, ["iprec_at_recall"], compat=compat)
     for k, tag in enumerate(ev.systems):
         sheet = made.sheet_of(tag, sheets)
         expected = [float(one.overall()[k]) for one in levels.values()]
         assert list(sheet.precision_at_recall) == expected
-
-
-def test_levels_of_recall_are_those_of_trec_eval_9() -> None:
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    rng = np.random.default_rng(7)
-    docs = [f"d{k}" for k in range(120)]
-    run = {f"q{n}": dict(zip(docs, rng.random(120).tolist(), strict=True)) for n in range(1, 61)}
-    qrels = {f"q{n}": {doc: int(k < n) for k, doc in enumerate(docs)} for n in range(1, 61)}
-    found = pytrec_eval.RelevanceEvaluator(qrels, {"iprec_at_recall"}).evaluate(run)
-    ev = cf.evaluate(run, qrels, "iprec_at_recall", compat="trec_eval-9")
-    for k, scores in enumerate(ev.values()):
-        expected = [found[topic][f"iprec_at_recall_{k / 10:.2f}"] for topic in ev.topics]
-        assert scores.values[:, 0].tolist() == expected
 
 
 def test_unjudged_documents_are_counted_as_coverage_counts_them() -> None:

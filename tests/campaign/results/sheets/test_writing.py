@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.campaign.opened import Opened
+from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.results.sheet import Sheet
-from cranfield.campaign.results.sheet_making import making_of
+from cranfield.campaign.results.sheet_making import sheet_inputs
 from tests.campaign.results.made import handed_in, judged
 from tests.campaign.results.sheets.conftest import Make
 from tests.reporting.page.reading import Page
@@ -34,7 +34,9 @@ def test_sheets_of_runs_that_are_gone_are_not_left_behind(small: Make, tmp_path:
     campaign = small()
     campaign.sheets(None, tmp_path / "sheets")
     (tmp_path / "sheets/runs/gone.html").write_text("")
-    with pytest.raises(cf.PolicyError, match=r"has 'gone\.html', which is of no run"):
+    with pytest.raises(
+        cf.PolicyError, match=r"contains 'gone\.html', which belongs to no current run"
+    ):
         campaign.sheets(None, tmp_path / "sheets")
 
 
@@ -42,7 +44,7 @@ def test_what_sheets_need(small: Make, tmp_path: Path) -> None:
     campaign = small()
     with pytest.raises(cf.PolicyError, match="unknown others 'all'; expected one of"):
         campaign.sheets(None, tmp_path / "sheets", others="all")
-    with pytest.raises(cf.PolicyError, match="no version '7'"):
+    with pytest.raises(cf.PolicyError, match="unknown version '7'"):
         campaign.sheets(None, tmp_path / "sheets", judgments="7")
     assert not (tmp_path / "sheets").exists()
 
@@ -65,20 +67,20 @@ def test_one_run_is_compared_with_none(small: Make, tmp_path: Path) -> None:
     campaign.sheets(None, tmp_path / "sheets")
     sheet = Sheet.from_json((tmp_path / "sheets/runs/alone.json").read_text())
     assert sheet.category is None
-    assert sheet.sure.refused == "there is no other run"
+    assert sheet.comparison.not_compared == "there is only one run"
     assert (sheet.retrieved, sheet.topics) == (2, 6)
 
 
 def test_low_scores_that_are_good(small: Make) -> None:
-    from cranfield.campaign.results.sheet_making import making_of
+    from cranfield.campaign.results.sheet_making import sheet_inputs
 
     campaign = small()
     scores = campaign.score(measures=["Unjudged@5"])["Unjudged@5"]
     means = scores.mean()
-    for sheet in making_of(campaign, measure="Unjudged@5").sheets():
+    for sheet in sheet_inputs(campaign, measure="Unjudged@5").sheets():
         assert sheet.lower_is_better
         k = scores.systems.index(sheet.tag)
-        assert sheet.sure.place == 1 + int((means < means[k]).sum())
+        assert sheet.comparison.rank == 1 + int((means < means[k]).sum())
         for row in sheet.by_topic:
             assert row.best is not None
             assert row.worst is not None
@@ -89,12 +91,18 @@ def test_overview(small: Make, tmp_path: Path) -> None:
     campaign = small()
     made = campaign.overview(None, tmp_path / "over", forms=["svg", "png"])
     names = {path.relative_to(tmp_path / "over").as_posix() for path in made}
-    assert {"index.html", "board.csv", "board.parquet", "board.tex", "topics.csv"} <= names
+    assert {
+        "index.html",
+        "leaderboard.csv",
+        "leaderboard.parquet",
+        "leaderboard.tex",
+        "topics.csv",
+    } <= names
     assert {"report.html", "charts/scores.svg", "charts/topics.png"} <= names
     assert all(path.is_file() for path in made)
     scores = campaign.score()
-    board = pl.read_csv(tmp_path / "over/board.csv")
-    assert board.equals(pl.read_parquet(tmp_path / "over/board.parquet").cast(board.schema))
+    board = pl.read_csv(tmp_path / "over/leaderboard.csv")
+    assert board.equals(pl.read_parquet(tmp_path / "over/leaderboard.parquet").cast(board.schema))
     means = dict(zip(scores.systems, scores["nDCG@5"].overall().tolist(), strict=True))
     assert dict(zip(board["tag"], board["nDCG@5"], strict=True)) == pytest.approx(means)
     assert board["nDCG@5"].is_sorted(descending=True)
@@ -109,7 +117,7 @@ def test_overview(small: Make, tmp_path: Path) -> None:
     assert all(str(one["src"]).startswith("data:") and one["alt"] for one in page.all("img"))
     best = max(means, key=lambda tag: means[tag])
     assert f"<strong>{means[best]:.4f}</strong>" in page.html
-    latex = (tmp_path / "over/board.tex").read_text()
+    latex = (tmp_path / "over/leaderboard.tex").read_text()
     assert rf"\textbf{{{means[best]:.4f}}}" in latex
     assert len(re.findall(r"tag-\w+-\d", latex)) == 10
 
@@ -143,4 +151,4 @@ def test_who_was_pooled_is_said_only_where_it_is_known(small: Make) -> None:
 
 
 def of(campaign: cf.campaign.Campaign) -> tuple[Sheet, ...]:
-    return making_of(Opened(campaign.folder)).sheets()
+    return sheet_inputs(OpenedCampaign(campaign.folder)).sheets()

@@ -1,4 +1,4 @@
-"""What all pages of the site share: names of their files, style and script."""
+"""Common parts of all pages of the site: file names, style and script."""
 
 from __future__ import annotations
 

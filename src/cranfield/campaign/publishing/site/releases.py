@@ -73,7 +73,7 @@ class Released:
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
     def table(self, name: str) -> pl.DataFrame:
-        """Read a table as text: a tag `01` is no number."""
+        """Read a table as text, so that a tag `01` stays text."""
         path = self.path(f"{name}.csv")
         if not path.is_file():
             return pl.DataFrame()
@@ -101,7 +101,7 @@ def read_releases(folder: Path) -> tuple[Released, ...]:
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
     made = [one for path in paths if (one := _released(path)) is not None]
     if not made:
-        raise InputError("there are no releases", source=str(folder))
+        raise InputError("no release found", source=str(folder))
     return tuple(sorted(made, key=lambda one: (one.task, -one.number)))
 
 
@@ -138,18 +138,18 @@ def entered(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[Released, .
     """
     known = {one.id: one for one in records}
     if not records:
-        raise InputError("there are no releases", source=str(folder))
+        raise InputError("no release found", source=str(folder))
     there = [one for one in read_releases(folder) if one.id in known]
     if missing := [name for name in known if name not in {one.id for one in there}]:
         raise InputError("is missing", source=str(folder / missing[0]))
     found = []
     for one in there:
         if one.manifest != known[one.id].manifest:
-            raise InputError("is not the release that was made", source=str(one.folder))
+            raise InputError("differs from the recorded release", source=str(one.folder))
         retraction = known[one.id].retraction
         note = one.folder.with_name(f"{one.id}.retracted.json")
         if retraction is not None and file_sha256(note) != retraction:
-            raise InputError("is not the note that was made", source=str(note))
+            raise InputError("differs from the recorded note", source=str(note))
         # A note without a record is of a retraction that a kill stopped.
         found.append(one if retraction is not None else replace(one, retracted=None))
     return tuple(found)
@@ -169,21 +169,21 @@ MOST_KINDS = 12
 
 
 @dataclass(frozen=True)
-class Board:
-    """A release with its board: one row a run, in the order of the first measure."""
+class TaskLeaderboard:
+    """A release with its leaderboard: one row a run, in the order of the first measure."""
 
     release: Released
 
     @cached_property
     def rows(self) -> tuple[Mapping[str, str], ...]:
-        """The rows of the board, with what is said of each run beside it."""
+        """The rows of the leaderboard, joined with the table of runs."""
         runs = {row["tag"]: row for row in self.release.table("runs").iter_rows(named=True)}
-        board = self.release.table("leaderboard").iter_rows(named=True)
-        return tuple({**runs.get(row["tag"], {}), **row} for row in board)
+        leaderboard = self.release.table("leaderboard").iter_rows(named=True)
+        return tuple({**runs.get(row["tag"], {}), **row} for row in leaderboard)
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
-        """The runs in the order of the board."""
+        """The runs in the order of the leaderboard."""
         return tuple(row["tag"] for row in self.rows)
 
     @cached_property
@@ -207,16 +207,16 @@ class Board:
 
     @cached_property
     def part(self) -> Part | None:
-        """What is found by the first measure; None where runs were not compared."""
+        """The comparison by the first measure; None if runs were not compared."""
         scores = self.release.scores.get(self.measure)
-        if scores is None or not self.letters:
+        if scores is None or not self.groups:
             return None
-        # As the board of the release was made.
+        # As the leaderboard of the release was made.
         return collect(compared(scores), title=self.release.title, scales=False).parts[0]
 
     @cached_property
     def answer(self) -> list[str]:
-        """What is found by the first measure, in sentences."""
+        """The comparison by the first measure, in sentences."""
         return answer(self.part) if self.part else []
 
     @cached_property
@@ -242,17 +242,17 @@ class Board:
         return json.dumps([row.get(name, "") for name in self.kinds])
 
     def has(self, column: str, value: str) -> bool:
-        """Tell whether a row has a value in a column."""
+        """Return True if any row has a value in a column."""
         return any(row.get(column) == value for row in self.rows)
 
     @cached_property
-    def letters(self) -> dict[str, str]:
-        """Groups that are not separated, by run."""
+    def groups(self) -> dict[str, str]:
+        """Letters of each run; runs that share a letter are not significantly different."""
         return {row["tag"]: shortened(row["groups"]) for row in self.rows if row.get("groups")}
 
     @cached_property
-    def limits(self) -> tuple[dict[str, tuple[float, float]], tuple[float, float] | None]:
-        """Return the limits of each run, and those of the first, which run through all rows."""
+    def intervals(self) -> tuple[dict[str, tuple[float, float]], tuple[float, float] | None]:
+        """Return the confidence interval of each run, and that of the first, drawn in all rows."""
         by_run = {}
         for row in self.rows:
             low, high = decimal(row.get("low")), decimal(row.get("high"))
@@ -262,13 +262,13 @@ class Board:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """The lowest and the highest limit of all runs."""
-        bounds = [end for pair in self.limits[0].values() for end in pair]
+        """The lowest and the highest bound of all runs."""
+        bounds = [end for pair in self.intervals[0].values() for end in pair]
         return min(bounds, default=0.0), max(bounds, default=1.0)
 
     @cached_property
     def pooled(self) -> bool:
-        """Whether any run is known to have been pooled; else nothing is said of the others."""
+        """Whether any run is marked as pooled; otherwise no run is marked as unpooled."""
         return self.has("pooled", "true")
 
     @property
@@ -277,6 +277,6 @@ class Board:
 
     @property
     def not_separated(self) -> tuple[str, ...]:
-        """Runs that are not found to differ from the first, which is the first of them."""
+        """Runs that are not significantly different from the first, which comes first."""
         one = self.part.comparison if self.part else None
         return one.top_group if one else ()

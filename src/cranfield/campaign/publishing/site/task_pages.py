@@ -12,8 +12,8 @@ from cranfield.base.arrays import Floats
 from cranfield.base.arrays import best as best_of
 from cranfield.base.text import counted
 from cranfield.campaign.publishing.site.pages import Links, page
-from cranfield.campaign.publishing.site.releases import Board
-from cranfield.campaign.results.sheet import Sheet, place_sentence
+from cranfield.campaign.publishing.site.releases import TaskLeaderboard
+from cranfield.campaign.results.sheet import Sheet, rank_sentence
 from cranfield.campaign.results.sheet_files import sheet_body
 from cranfield.reporting.page.html import label
 from cranfield.scores import Scores
@@ -22,7 +22,7 @@ SHADES = 9
 """Steps of the map, from the worst to the best score."""
 
 ACROSS, NARROW, WIDE, HIGH = 940, 7, 18, 12
-"""Room for the columns of the map, limits of their widths, and the height of its rows."""
+"""Room for the columns of the map, bounds of their widths, and the height of its rows."""
 
 LEFT, TOP, KEY = 90, 22, 34
 """Room of the map for labels and for its key."""
@@ -34,34 +34,41 @@ LONGEST_NAME = 14
 """Characters of a topic that the map shows."""
 
 
-def task_pages(board: Board, folder: str, links: Links) -> Iterator[tuple[str, bytes]]:
+def task_pages(
+    leaderboard: TaskLeaderboard, folder: str, links: Links
+) -> Iterator[tuple[str, bytes]]:
     """Yield path and bytes of all pages of a task."""
-    title, lead = label(board.release.title), lead_of(board)
-    measures = [name for name in board.release.measures if board.rows and name in board.rows[0]]
+    title, lead = label(leaderboard.release.title), lead_of(leaderboard)
+    measures = [
+        name
+        for name in leaderboard.release.measures
+        if leaderboard.rows and name in leaderboard.rows[0]
+    ]
     yield page(
-        *("board.html", f"{folder}/index.html", title, links),
+        *("leaderboard.html", f"{folder}/index.html", title, links),
         sortable=True,
         lead=lead,
-        board=board,
+        leaderboard=leaderboard,
         measures=measures,
-        unjudged=any("unjudged@10" in row for row in board.rows),
+        unjudged=any("unjudged@10" in row for row in leaderboard.rows),
     )
-    topics = topics_of(board)
+    topics = topics_of(leaderboard)
     values = [one[name] for one in topics for name in ("best", "median", "worst")]
     finite = [value for value in values if math.isfinite(value)]
     yield page(
         *("topics.html", f"{folder}/topics.html", f"{title}: topics", links),
         sortable=True,
         lead=lead,
-        board=board,
+        leaderboard=leaderboard,
         topics=topics,
         ends=(min(finite, default=0.0), max(finite, default=1.0)),
-        map=map_of(board, [one["name"] for one in topics]),
+        map=map_of(leaderboard, [one["name"] for one in topics]),
     )
-    for tag, name in board.pages.items():
-        if (source := board.sheet(tag)) is not None:
+    for tag, name in leaderboard.pages.items():
+        if (source := leaderboard.sheet(tag)) is not None:
             sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
-            about = f"{board.release.title}, release {board.release.id}. {place_sentence(sheet)}."
+            release = leaderboard.release
+            about = f"{release.title}, release {release.id}. {rank_sentence(sheet)}."
             yield page(
                 *("site.html", f"{folder}/{name}.html", label(tag), links),
                 lead=label(about),
@@ -69,12 +76,12 @@ def task_pages(board: Board, folder: str, links: Links) -> Iterator[tuple[str, b
             )
 
 
-def lead_of(board: Board) -> str:
-    """Return what a task is made of: runs, teams, topics, judgments, release."""
-    release = board.release
-    teams = len({row["team"] for row in board.rows if row.get("team")})
-    counts = [counted(len(board.rows), "run"), counted(teams, "team") if teams else ""]
-    if scores := release.scores.get(board.measure):
+def lead_of(leaderboard: TaskLeaderboard) -> str:
+    """Return the sizes of a task: runs, teams, topics, judgments, release."""
+    release = leaderboard.release
+    teams = len({row["team"] for row in leaderboard.rows if row.get("team")})
+    counts = [counted(len(leaderboard.rows), "run"), counted(teams, "team") if teams else ""]
+    if scores := release.scores.get(leaderboard.measure):
         counts.append(counted(len(scores.topics), "topic"))
     if release.about.get("judgments"):
         counts.append(f"judgments {label(str(release.about['judgments']))}")
@@ -82,20 +89,20 @@ def lead_of(board: Board) -> str:
     return ", ".join(filter(None, counts))
 
 
-def topics_of(board: Board) -> list[dict[str, Any]]:
+def topics_of(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
     """Return best, median and worst of each topic, the easiest first by its median."""
-    scores = board.release.scores.get(board.measure)
+    scores = leaderboard.release.scores.get(leaderboard.measure)
     topics = [
         {"name": row["topic"], **{one: float(row[one]) for one in ("best", "median", "worst")}}
-        | leading(board, scores, row["topic"])
-        for row in board.release.table("topic-statistics").iter_rows(named=True)
-        if row["measure"] == board.measure and row["group"] == "all"
+        | leading(leaderboard, scores, row["topic"])
+        for row in leaderboard.release.table("topic-statistics").iter_rows(named=True)
+        if row["measure"] == leaderboard.measure and row["group"] == "all"
     ]
-    sign = 1 if board.part is not None and board.part.scores.lower_is_better else -1
+    sign = 1 if leaderboard.part is not None and leaderboard.part.scores.lower_is_better else -1
     return sorted(topics, key=lambda one: (sign * one["median"], sign * one["best"], one["name"]))
 
 
-def leading(board: Board, scores: Scores | None, topic: str) -> dict[str, Any]:
+def leading(leaderboard: TaskLeaderboard, scores: Scores | None, topic: str) -> dict[str, Any]:
     """Return the runs with the best score of a topic, or a text instead."""
     if scores is None or topic not in scores.topics:
         return {"text": "", "leading": []}
@@ -104,17 +111,17 @@ def leading(board: Board, scores: Scores | None, topic: str) -> dict[str, Any]:
         return {"text": "–", "leading": []}
     leads = best_of(row, scores.lower_is_better)
     if (leads | np.isnan(row)).all() and row.size > 1:
-        return {"text": "all runs alike", "leading": []}
+        return {"text": "all runs equal", "leading": []}
     tags = {scores.systems[k] for k in np.flatnonzero(leads)}
-    return {"text": "", "leading": [tag for tag in board.tags if tag in tags]}
+    return {"text": "", "leading": [tag for tag in leaderboard.tags if tag in tags]}
 
 
-def map_of(board: Board, topics: Sequence[str]) -> dict[str, Any] | None:
-    """Return what is drawn of scores as shades, a row a topic and a column a run."""
-    scores = board.release.scores.get(board.measure)
+def map_of(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any] | None:
+    """Return the map of scores as shades, one row per topic and one column per run."""
+    scores = leaderboard.release.scores.get(leaderboard.measure)
     if scores is None or not topics:
         return None
-    values = scores_in_order(board, scores, topics)
+    values = scores_in_order(leaderboard, scores, topics)
     if values.size == 0 or values.size > MOST_CELLS or not np.isfinite(values).any():
         return {"too_large": MOST_CELLS}
     least, most = float(np.nanmin(values)), float(np.nanmax(values))
@@ -157,11 +164,11 @@ def map_of(board: Board, topics: Sequence[str]) -> dict[str, Any] | None:
     }
 
 
-def scores_in_order(board: Board, scores: Scores, topics: Sequence[str]) -> Floats:
-    """Return scores by topics, and by runs in the order of the board; NaN if there is none."""
+def scores_in_order(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequence[str]) -> Floats:
+    """Return scores by topics, and by runs in the order of the leaderboard; NaN if missing."""
     columns = {tag: k for k, tag in enumerate(scores.systems)}
     rows = {topic: k for k, topic in enumerate(scores.topics)}
-    shown = np.array([columns[tag] for tag in board.tags if tag in columns], int)
+    shown = np.array([columns[tag] for tag in leaderboard.tags if tag in columns], int)
     places = np.array([rows.get(topic, -1) for topic in topics])
     values: Floats = scores.values[np.ix_(places, shown)]
     values[places < 0] = np.nan

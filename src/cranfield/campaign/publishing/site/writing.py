@@ -13,14 +13,14 @@ from pathlib import Path
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import bibtex, counted
-from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.opened import OpenedCampaign, PathName
 from cranfield.campaign.pages import link
 from cranfield.campaign.publishing.bag import validate
 from cranfield.campaign.publishing.site.pages import Links, file_names, page
 from cranfield.campaign.publishing.site.releases import (
     TABLES,
-    Board,
     Released,
+    TaskLeaderboard,
     entered,
     newest,
     not_entered,
@@ -53,10 +53,10 @@ def _full(title: str, release: Released) -> str:
     return release.title if release.title.startswith(title) else f"{title}: {release.title}"
 
 
-SAID = (
-    "A record beats every run of the task that was handed in on an earlier day; of a day the best"
-    " run counts, and an equal score is no record. Tasks have topics and judgments of their own:"
-    " scores of two of them are not compared."
+RECORDS = (
+    "A record is a run that beats all runs of the task that were submitted on earlier days; of each"
+    " day only the best run counts, and an equal score is not a record. Scores of different tasks"
+    " are not compared, because their topics and judgments differ."
 )
 
 MARK = ".cranfield-site"
@@ -69,10 +69,10 @@ TAKEN = ("data", "index", "history")
 """Names that no task's folder has."""
 
 
-def write_site(opened: Opened, folder: PathName) -> tuple[Path, ...]:
+def write_site(opened: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
     """Write the static site of a campaign's releases.
 
-    The registry is asked for one thing: which releases there are, and their hashes.
+    From the registry only the list of releases with their hashes is read.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def write_site(opened: Opened, folder: PathName) -> tuple[Path, ...]:
     PolicyError
         If the folder is something else, or lies in the campaign's own.
     InputError
-        If there are no releases, or one is damaged or missing, or cannot be read.
+        If no release exists, or one is damaged, missing or unreadable.
     """
     records = opened.registry.releases()
     return write_site_of(opened.folder / RELEASES, folder, private=opened.folder, records=records)
@@ -120,7 +120,7 @@ def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...],
     owner = place.parent if place.name == RELEASES else place
     if (owner / REGISTRY).exists():
         check_folder(folder if owner == place else owner)
-        opened = Opened(folder if owner == place else owner)
+        opened = OpenedCampaign(folder if owner == place else owner)
         files = write_site(opened, site)
         return files, not_entered(owner / RELEASES, opened.registry.releases())
     releases = folder / RELEASES
@@ -144,7 +144,7 @@ def write_site_of(
     made: dict[str, bytes] = {}
     for path, content in site_files(releases, records):
         if path.casefold() in {one.casefold() for one in made}:
-            raise InputError(f"two pages would be called {quoted(path)}", source=str(releases))
+            raise InputError(f"two pages have the same path {quoted(path)}", source=str(releases))
         made[path] = content
     made[MARK] = "".join(f"{path}\n" for path in sorted(made)).encode()
     try:
@@ -165,7 +165,7 @@ def site_files(
         if problems := validate(release.folder):
             raise InputError(f"is damaged: {problems[0]}", source=str(release.folder))
     folders = file_names([one.task for one in current], TAKEN)
-    boards = {folders[one.task]: Board(one) for one in current}
+    leaderboards = {folders[one.task]: TaskLeaderboard(one) for one in current}
     copies: list[tuple[str, str]] = []
     for release in current:
         for name in TABLES:
@@ -179,43 +179,52 @@ def site_files(
     title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
     standing = sum(one.retracted is None for one in releases)
     yield page(
-        *("front.html", "index.html", title, _links("") if boards else ()),
-        lead=f"{counted(len(boards), 'task')}, {counted(standing, 'release')}",
-        boards=boards,
+        *("front.html", "index.html", title, _links("") if leaderboards else ()),
+        lead=f"{counted(len(leaderboards), 'task')}, {counted(standing, 'release')}",
+        leaderboards=leaderboards,
         releases=releases,
         copies=copies,
         citations=[_bibtex(title, one) for one in current],
     )
-    if boards:
-        yield page("history.html", "history.html", "Records", _links(""), lead=SAID, boards=boards)
-    for task, board in boards.items():
-        yield from task_pages(board, task, _links("../", task, board))
+    if leaderboards:
+        yield page(
+            "history.html",
+            "history.html",
+            "Records",
+            _links(""),
+            lead=RECORDS,
+            leaderboards=leaderboards,
+        )
+    for task, leaderboard in leaderboards.items():
+        yield from task_pages(leaderboard, task, _links("../", task, leaderboard))
 
 
-def _links(start: str, task: str | None = None, board: Board | None = None) -> Links:
+def _links(
+    start: str, task: str | None = None, leaderboard: TaskLeaderboard | None = None
+) -> Links:
     listed = [(word, link(name, start=start)) for word, name in MAIN.items()]
-    if task is not None and board is not None:
-        listed.append((label(board.release.title), link(task, "index.html", start=start)))
+    if task is not None and leaderboard is not None:
+        listed.append((label(leaderboard.release.title), link(task, "index.html", start=start)))
         listed.append(("Topics", link(task, "topics.html", start=start)))
     return listed
 
 
 def _check(target: Path, named: Path, private: Path | None) -> None:
-    """Refuse to put anything in the place of what is not a site of ours."""
+    """Refuse to replace anything but a site of ours."""
     if private is not None and target.is_relative_to(private.resolve()):
         raise PolicyError(f"{quoted(str(named))} lies in the campaign's folder, which is private")
     if not os.path.lexists(target):
         if not target.parent.is_dir():
-            raise InputError("there is no folder to write it to", source=str(named.parent))
+            raise InputError("the parent folder does not exist", source=str(named.parent))
         return
     if not target.is_dir():
-        raise PolicyError(f"{quoted(str(named))} is a file, and a site is a folder")
+        raise PolicyError(f"{quoted(str(named))} is a file, expected a folder")
     found = {path.relative_to(target).as_posix() for path in target.rglob("*") if not _folder(path)}
     mark = target / MARK
     ours = {MARK, *mark.read_text("utf-8").splitlines()} if mark.is_file() else set()
     if strange := sorted(found - ours):
         raise PolicyError(
-            f"{quoted(str(named))} holds {quoted(strange[0])}, which is not of a site:"
+            f"{quoted(str(named))} contains {quoted(strange[0])}, which does not belong to a site;"
             " nothing was changed"
         )
 

@@ -41,7 +41,7 @@ addPicture({
     }));
     const end = grid.y + high * order.length;
     const parts = Object.entries(paths).map(([verdict, d]) => drawn("path", { d, class: `is-${verdict}` }));
-    const keys = [["better", "row better"], ["worse", "row worse"], ["same", "not found to differ"]];
+    const keys = [["better", "row better"], ["worse", "row worse"], ["same", "not significantly different"]];
     const wide = width - room > 280;
     keys.forEach(([verdict, said], k) => {
       const x = wide ? grid.x + [0, 82, 156][k] : 0;
@@ -51,14 +51,14 @@ addPicture({
     const { comparison } = measure;
     return {
       width, height: end + (wide ? 28 : 58), grid, parts: [...parts, ...rowNames(order, grid, room - 8)],
-      title: `${measure.label}: which systems differ`,
+      title: `${measure.label}: significant differences between systems`,
       note: `${comparison.title}${comparison.correction ? `, ${comparison.correction}` : ""}, alpha ${comparison.alpha}. Rows and columns from the best mean on.`,
       hints: unnamed(grid),
       at: (c, r) => {
         const [a, b] = [order[r], order[c]];
         if (a === b) return { tip: [data.systemLabels[a]], systems: [a] };
         const pair = pairOf(comparison, a, b);
-        const said = { better: "is better than", worse: "is worse than", same: "is not found to differ from", none: "is not compared with" };
+        const said = { better: "is significantly better than", worse: "is significantly worse than", same: "is not significantly different from", none: "is not compared with" };
         const tip = [data.systemLabels[a], said[verdictOf(measure, a, b)], data.systemLabels[b]];
         if (pair) tip.push(`difference ${fixed(pair.difference, comparison.places)}, p ${shownP(pair.p)}`);
         return { tip, systems: [a, b], choose: () => chooseBoth(a, b) };

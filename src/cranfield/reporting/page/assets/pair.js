@@ -103,7 +103,7 @@ function factsOf(measure, pair, topics) {
     const sure = `${+(100 * (1 - comparison.alpha)).toFixed(4)}%`;
     facts.push([`${comparison.differenceName}${hint}`, fixed(pair.difference, comparison.places)]);
     facts.push([
-      `${sure} limits, ${comparison.intervalKind}`,
+      `${sure} confidence interval, ${comparison.intervalKind}`,
       limitsOf(pair, comparison.places),
     ]);
     const side = comparison.alternative === "two-sided" ? "p" : `p, ${comparison.alternative}${pair.mirrored ? ", second against first" : ""}`;

@@ -58,7 +58,7 @@ function systemAt(k, system) {
   const limits = comparison?.against ?? comparison?.around;
   const tips = [data.systemLabels[system], `${label}: ${fixed(value, places)}`];
   if (limits && !Number.isNaN(array(limits, "low")[system])) {
-    tips.push(`limits ${fixed(array(limits, "low")[system], places)} to ${fixed(array(limits, "high")[system], places)}`);
+    tips.push(`interval ${fixed(array(limits, "low")[system], places)} to ${fixed(array(limits, "high")[system], places)}`);
   }
   if (comparison?.letters) tips.push(`groups ${comparison.letters[system]}`);
   return { tip: tips, systems: [system], choose: (first) => choosePair(system, first) };
@@ -69,6 +69,6 @@ function measureAt(k) {
   const { label, comparison } = data.measures[k];
   const pair = pairOf(comparison, first, second);
   const limits = limitsOf(pair, comparison.places);
-  const tips = [label, `difference ${fixed(pair.difference, comparison.places)}`, `limits ${limits}`, `p ${shownP(pair.p)}`];
+  const tips = [label, `difference ${fixed(pair.difference, comparison.places)}`, `interval ${limits}`, `p ${shownP(pair.p)}`];
   return { tip: tips, systems: [], choose: () => chooseMeasureTo(k) };
 }

@@ -1,0 +1,268 @@
+"""Self-preference of LLM judges: bias towards the systems of their own family."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtr, stdtrit
+
+from cranfield.assess.judges.rankings import by_all, ranks_of
+from cranfield.assess.judges.reading import combinations
+from cranfield.base.arrays import Bools, to_order
+from cranfield.base.errors import PolicyError, check_share, quoted
+from cranfield.base.text import counted, some_of
+from cranfield.result import Column, Columns, TableResult, readable
+from cranfield.sources import schemas
+from cranfield.sources.columns import read_table
+from cranfield.sources.schemas import FRAMES, Schema
+from cranfield.sources.values import ID
+from cranfield.tabular import Table
+
+_FAMILIES = Schema(
+    "table of families",
+    (schemas.Column("name", ID, "judge"), schemas.Column("family", ID)),
+    called="the families",
+    formats=FRAMES,
+    otherwise="csv",
+    tuples=("name", "family"),
+)
+
+
+def same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
+    """Return True for the other systems of each judge's family; shape (judges, systems)."""
+    known = _read_families(families)
+    family = {name: known.get(name, {name}) for name in (*judges, *systems)}
+    return np.array(
+        [
+            [judge != system and not family[judge].isdisjoint(family[system]) for system in systems]
+            for judge in judges
+        ]
+    )
+
+
+def _read_families(families: Any) -> dict[str, set[str]]:
+    pairs: list[tuple[Any, Any]] = []
+    if isinstance(families, Mapping):
+        for name, entry in families.items():
+            several = isinstance(entry, Iterable) and not isinstance(entry, str)
+            pairs += [(name, family) for family in (entry if several else [entry])]
+    else:
+        pairs = read_table(families, _FAMILIES).frame.rows()
+    known: dict[str, set[str]] = {}
+    for name, family in pairs:
+        if not isinstance(family, (str, int)):
+            raise PolicyError(f"family of {quoted(name)} must be a name, got {quoted(family)}")
+        known.setdefault(str(name), set()).add(str(family))
+    return known
+
+
+SAME = 1e-12
+"""Largest range of values that are equal but for rounding."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SelfPreference(TableResult):
+    """Self-preference bias of judges, from :func:`self_preference`.
+
+    Attributes
+    ----------
+    rows
+        The table, a row for each measure and judge.
+    measures, judges, systems
+        Their names.
+    confidence
+        Confidence level of the intervals.
+    notes
+        Judges without an estimate, estimates without an interval, and how labels were read.
+    """
+
+    name: ClassVar[str] = "self-preference"
+    columns: ClassVar[Columns] = {
+        "measure": Column("Measure.", key=True, read=False),
+        "judge": Column("Judge.", key=True),
+        "family": Column("Number of systems of the judge's family, without the judge itself."),
+        "topics": Column("Number of topics on which the judge has labels and all systems scores."),
+        "shift of family": Column("Mean score by the judge minus that by people, of its family."),
+        "shift of others": Column("The same for all other systems."),
+        "bias": Column(
+            "Difference of the shifts; above 0 if the judge favours its family; null without one."
+        ),
+        "low": Column("Lower bound of its t interval over topics; null if all topics are equal."),
+        "high": Column("Upper bound of that interval."),
+        "low together": Column("Lower bound of its simultaneous interval (Bonferroni) for judges."),
+        "high together": Column("Upper bound of that interval."),
+        "p": Column(
+            "p-value of the two-sided t-test that the bias is 0, uncorrected.", pvalue=True
+        ),
+        "own rank by people": Column("Rank by people of the judge's own system; null without one."),
+        "own rank by itself": Column("Rank of that system by the judge itself."),
+    }
+
+    measures: tuple[str, ...]
+    judges: tuple[str, ...]
+    systems: tuple[str, ...]
+    confidence: float
+    notes: tuple[str, ...] = ()
+
+    def tables(self) -> list[Table]:
+        """Return a table for reading for each measure."""
+        level = f"{100 * self.confidence:g}%"
+        judges = self.rows.filter(measure=self.measures[0])["bias"].count()
+        notes = [
+            "bias: mean over topics of the shift of the judge's family minus the shift of all other"
+            " systems; shift: score by the judge minus score by people; the judge's own run counts"
+            " in neither group",
+            f"low, high: {level} t interval over topics; together: simultaneous for"
+            f" {counted(judges, 'judge')} (Bonferroni)",
+        ]
+        return [
+            replace(readable(part, f"Self-preference bias: {name}", self.columns), notes=notes)
+            for (name,), part in self.rows.group_by(["measure"], maintain_order=True)
+        ]
+
+    def heading(self) -> list[str]:
+        """Return one line: the number of judges and systems, and the measures."""
+        sizes = f"{counted(len(self.judges), 'judge')}, {counted(len(self.systems), 'system')}"
+        return [f"{sizes}: {some_of(self.measures, 5)}"]
+
+
+def self_preference(
+    runs: Any,
+    human: Any,
+    judges: Any,
+    families: Any,
+    measures: Any = "nDCG@10",
+    *,
+    scale: Any = None,
+    cut: bool = False,
+    confidence: float = 0.95,
+    **options: Any,
+) -> SelfPreference:
+    r"""Estimate how much judges favour systems of their own family, such as the same model.
+
+    .. math::
+        b_j = \frac{1}{T} \sum_t \left( \operatorname{mean}_{s \in K_j} \Delta_{jst}
+            - \operatorname{mean}_{s \notin K_j} \Delta_{jst} \right), \qquad
+        \Delta_{jst} = M_j(s, t) - M_{people}(s, t)
+
+    with :math:`K_j` the systems of the judge's family. A judge that is equally generous to all
+    systems has no bias; nor has one whose family is also better by people.
+
+    Parameters
+    ----------
+    runs
+        Runs in any form that :func:`cranfield.read_runs` reads, or :func:`judges_as_runs`, so that
+        the judges are systems. A system with the name of the judge counts in neither group.
+    human, judges, scale, cut
+        As for :func:`compare_judges`.
+    families
+        A mapping `{name: family}`, or of names to several families, with judges and systems as
+        names; a data frame, or the path of a CSV or TSV file, with a column of names (`name`,
+        `judge`, `system`, `run`, ...) and one of families (`family`, `team`, `group`, ...). A name
+        without an entry is a family of its own, so that `{judge: [system, ...]}`, or a table with
+        the columns `judge` and `system`, does as well.
+    measures
+        Measures or their text forms.
+    confidence
+        Confidence level of the intervals.
+    options
+        As for :func:`cranfield.judge`.
+
+    Returns
+    -------
+    SelfPreference
+        Its table has a row per measure and judge.
+
+    Raises
+    ------
+    InputError, MeasureError, PolicyError
+        For unreadable input and unknown names, and if no judge has both systems of its family and
+        other systems.
+
+    Notes
+    -----
+    Topics are a random sample and systems are fixed: the interval is for the same systems on other
+    topics, and assumes that the differences of topics are normally distributed.
+
+    Examples
+    --------
+    >>> people = {"q1": {"x": 1, "y": 0}, "q2": {"x": 1, "y": 0}, "q3": {"x": 0, "y": 1}}
+    >>> machine = {"q1": {"x": 0, "y": 1}, "q2": {"x": 1, "y": 1}, "q3": {"x": 0, "y": 1}}
+    >>> topics = ("q1", "q2", "q3")
+    >>> runs = {"plain": {t: {"x": 1} for t in topics}, "rag": {t: {"y": 1} for t in topics}}
+    >>> bias = self_preference(runs, people, {"llm": machine}, {"llm": ["rag"]}, "P@1")
+    >>> bias.to_polars().select("judge", "family", "bias").rows()
+    [('llm', 1, 1.0)]
+    """
+    check_share("confidence", confidence)
+    scored = by_all(runs, human, judges, measures, scale=scale, cut=cut, **options)
+    names = tuple(judge.name for judge in scored.panel.judges)
+    family = same_family(names, scored.systems, families)
+    own = np.array([[name == system for system in scored.systems] for name in names])
+    others = ~(family | own)
+    known = family.any(axis=1) & others.any(axis=1)
+    if not known.any():
+        raise PolicyError("expected a judge with systems of its family and other systems, got none")
+    notes = [*scored.panel.notes]
+    if not known.all():
+        without = some_of((names[k] for k in np.flatnonzero(~known)), 5)
+        notes.append(f"no systems of the family, or no others, for: {without}")
+    shape = scored.judges.shape[:2]
+    topics, by_people, by_judge = np.zeros((3, *shape), dtype=np.int64)
+    of_family, of_others, error = np.full((3, *shape), np.nan)
+    for m, k in np.ndindex(*shape):
+        people, judge = scored.complete(m, k)
+        topics[m, k] = size = len(people)
+        if own[k].any() and size:
+            by_people[m, k], by_judge[m, k] = (
+                ranks_of(to_order(values.mean(axis=0)))[own[k]][0] for values in (people, judge)
+            )
+        if known[k] and size:
+            shift = judge - people
+            first, second = (shift[:, group].mean(axis=1) for group in (family[k], others[k]))
+            of_family[m, k], of_others[m, k] = first.mean(), second.mean()
+            if size > 1 and np.ptp(first - second) > SAME:
+                error[m, k] = (first - second).std(ddof=1) / np.sqrt(size)
+    bias = of_family - of_others
+    if (same := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
+        where = counted(int(same.sum()), "value")
+        notes.append(f"{where} of the bias equal in all topics: no interval can be computed")
+    freedom = np.maximum(topics - 1, 1)
+    together = 1 - (1 - confidence) / int(known.sum())
+    half, half_together = (
+        stdtrit(freedom, (1 + level) / 2) * error for level in (confidence, together)
+    )
+    values = {
+        "family": np.broadcast_to(family.sum(axis=1), shape),
+        "topics": topics,
+        "shift of family": of_family,
+        "shift of others": of_others,
+        "bias": bias,
+        "low": bias - half,
+        "high": bias + half,
+        "low together": bias - half_together,
+        "high together": bias + half_together,
+        "p": 2 * stdtr(freedom, -np.abs(bias) / error),
+    }
+    ranks = {"own rank by people": by_people, "own rank by itself": by_judge}
+    if by_judge.any():
+        values |= ranks
+    measure_names = tuple(map(str, scored.measures))
+    table = pl.DataFrame({name: column.ravel() for name, column in values.items()})
+    return SelfPreference(
+        rows=combinations(measure=measure_names, judge=names)
+        .hstack(table)
+        .with_columns(
+            pl.selectors.float().fill_nan(None),
+            pl.selectors.by_name(*ranks, require_all=False).replace(0, None),
+        ),
+        measures=measure_names,
+        judges=names,
+        systems=scored.systems,
+        confidence=confidence,
+        notes=tuple(notes),
+    )

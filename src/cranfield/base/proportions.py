@@ -1,0 +1,42 @@
+"""Confidence intervals of a proportion."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import betaincinv
+
+from cranfield.base.arrays import Floats, Ints
+
+
+def wilson(proportion: Floats, size: Floats, quantile: Floats | float) -> tuple[Floats, Floats]:
+    """Return Wilson's (1927) confidence interval of a proportion of `size` trials; NaN without any.
+
+    `quantile` is that of the confidence level, of the normal distribution or of Student's t.
+
+    >>> low, high = wilson(np.array([0.3]), np.array([100]), 1.959964)
+    >>> low.round(4).tolist(), high.round(4).tolist()
+    ([0.2189], [0.3958])
+    """
+    square = quantile**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre = (proportion + square / (2 * size)) / (1 + square / size)
+        spread = np.sqrt(proportion * (1 - proportion) / size + square / (4 * size**2))
+        half = quantile / (1 + square / size) * spread
+        return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+
+
+def clopper_pearson(successes: Ints, trials: Ints, confidence: float) -> tuple[Floats, Floats]:
+    """Return the exact interval of a proportion (Clopper and Pearson, 1934); NaN without trials.
+
+    It excludes a proportion if and only if twice the smaller binomial tail under that proportion
+    is less than 1 - confidence.
+
+    >>> low, high = clopper_pearson(np.array([60, 5]), np.array([100, 5]), 0.95)
+    >>> low.round(4).tolist(), high.round(4).tolist()
+    ([0.4972, 0.4782], [0.6967, 1.0])
+    """
+    k, n = (np.asarray(count, dtype=np.float64) for count in (successes, trials))
+    tail = (1 - confidence) / 2
+    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail), 0.0)
+    high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail), 1.0)
+    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)

@@ -1,0 +1,338 @@
+"""Evaluate runs or sessions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+
+from cranfield.base.errors import PolicyError, check_whole
+from cranfield.collection.judged.each_run import Progress
+from cranfield.collection.judged.judging import judge
+from cranfield.collection.policies import Compat, Negative, Ties, Topics, Unjudged
+from cranfield.evaluation.evaluation import Evaluation, score
+from cranfield.measures import parse_measures
+from cranfield.measures.base import Measure
+from cranfield.sessions.log import concatenated
+from cranfield.sessions.reading import read_sessions
+
+if TYPE_CHECKING:
+    from cranfield.collection.shards import Sharding
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class OfRankings(TypedDict, total=False):
+    """Options of :func:`cranfield.judge` for rankings."""
+
+    ties: Ties | None
+    unjudged: Unjudged | None
+    negative: Negative | None
+    max_grade: int | None
+    lengths: Any
+    groups: Any
+    intents: Any
+    aspects: Mapping[str, Any] | None
+    jobs: int | None
+    backend: str | None
+    progress: Progress | None
+
+
+class OfSessions(OfRankings, total=False):
+    """Options of judging for sessions, which have their own topics and depth."""
+
+    compat: Compat | None
+
+
+class Judging(OfRankings, total=False):
+    """Options of :func:`cranfield.judge`, except `compat`."""
+
+    topics: Topics | None
+    depth: int | None
+    topics_with_grade: int | None
+    system: str | None
+    columns: Mapping[str, str] | None
+    on_duplicate: str
+    on_bad_run: str
+    grades: Mapping[Any, int] | Sequence[float] | None
+    exclude: Any
+
+
+class Sharded(Judging, total=False):
+    """The same, with shards of a given partition."""
+
+    unmapped: str
+    rel: int | None
+
+
+class Seeded(Sharded, total=False):
+    """The same, with random shards."""
+
+    seed: int
+
+
+_KNOWN = inspect.signature(judge).parameters
+_OF_SHARDS = {"unmapped": "error", "rel": None, "seed": 0}
+
+
+def with_options(options: type[Any]) -> Callable[[Function], Function]:
+    """Return a decorator that lists options in the signature of a function, with their defaults."""
+    # In the order of the parameters of `judge`, those of shards last.
+    order = [*_KNOWN, *_OF_SHARDS]
+
+    def decorate(function: Function) -> Function:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        others = [
+            _KNOWN.get(name)
+            or inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=_OF_SHARDS[name],
+                annotation=options.__annotations__[name].__forward_arg__,
+            )
+            for name in sorted(options.__annotations__, key=order.index)
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *others])  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+MOST_SAMPLINGS = 100
+"""Maximum number of partitions; each has judged runs of its own, 24 bytes a judged document."""
+
+
+@with_options(Seeded)
+def evaluate(
+    runs: Any,
+    qrels: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    *more: Any,
+    compat: Compat | None = None,
+    shards: Any = None,
+    **options: Unpack[Seeded],
+) -> Evaluation:
+    r"""Score runs against judgments, on the whole collection or on each shard of it.
+
+    On a shard, runs and judgments are restricted to its documents. Rankings keep their order;
+    ranks, cutoffs and recall bases are those of the shard. The highest grade is that of the whole
+    collection.
+
+    A topic without a relevant document in a shard has no score there, for any system: NaN, which
+    :func:`cranfield.compare` takes with `missing="available"` (gaps in the design), `"zero"` or
+    `"drop"` (only topics with scores in all shards). A system that retrieved nothing relevant in
+    a shard has the score that the measure defines, which is 0 for most.
+
+    Source of shards: Voorhees, Samarov and Soboroff (2017), Using replicates in information
+    retrieval evaluation; Ferro and Sanderson (2019), Improving the accuracy of system performance
+    estimation by using shards; Ferro and Sanderson (2022), How do you test a test?, sections 3.1
+    and 4, who take three random shards.
+
+    Parameters
+    ----------
+    runs
+        Whatever :func:`cranfield.read_runs` takes: paths, globs, folders, dicts, data frames.
+    qrels
+        Whatever :func:`cranfield.read_qrels` takes.
+    measures
+        Measures or their text forms, several in a list; names of trec_eval are understood.
+    more
+        Not used: pass several measures as a list.
+    compat
+        Another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`, `ndeval`, `gdeval`,
+        `ntcireval`, `cwl`; names of measures mean those of that program.
+    shards
+        None, or a number of random shards (:func:`cranfield.random_shards`), a partition, or
+        whatever :func:`cranfield.read_shards` takes: a dict
+        `{document: shard}`, a data frame, a file.
+    options
+        As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`,
+        `max_grade`, `topics_with_grade`, `exclude`, `lengths`, `groups`, `intents`, `aspects`,
+        `system`, `columns`, `on_duplicate`, `on_bad_run`, `grades`, `jobs`, `backend`, `progress`.
+        With
+        shards, the depth is that of the whole
+        ranking, a system that lacks a topic in its run lacks it in all shards, and `lengths`,
+        `groups`, `intents`, `aspects`, `grades` and `exclude` are refused. Only with shards:
+
+        `seed` of random shards, 0 by default.
+
+        `unmapped`: how to treat documents that the partition lacks: `error` (default), or `drop`,
+        which excludes them from every shard and reports their number.
+
+        `rel`: lowest relevant grade, by which topics without a relevant document are found; by
+        default each measure's own `rel`, and 1 for a measure without.
+
+    Returns
+    -------
+    Evaluation
+        A mapping of measures to :class:`Scores`, by topic, system, and perhaps shard. The
+        `settings` of scores by shard have the partition and the number of topics and shards without
+        a score.
+
+    Raises
+    ------
+    MeasureError, InputError, PolicyError
+        For unknown names, before anything is computed; for unreadable input.
+    CranfieldError
+        If a shard has no relevant document of any topic.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> ev = cf.evaluate({"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "c": 2}}, ["P@2", "nDCG"])
+    >>> ev.by_system().rows()
+    [('run', 0.5, 0.7601...)]
+    """
+    if more:
+        listed = ", ".join(repr(str(one)) for one in (measures, *more) if _is_measure(one))
+        raise PolicyError(
+            f"pass several measures as a list: cf.evaluate(runs, qrels, [{listed}])"
+            if all(map(_is_measure, (measures, *more)))
+            else "cf.evaluate takes 3 positional arguments (runs, qrels, measures); name the others"
+        )
+    parsed = parse_measures(measures, compat=compat)
+    judging: dict[str, Any] = {**options}
+    if shards is None:
+        for name in ("unmapped", "rel", "seed"):
+            if name in judging:
+                of_measure = "; as a parameter of a measure write 'AP(rel=2)'" * (name == "rel")
+                raise PolicyError(f"{name} requires shards=...{of_measure}")
+        return score(judge(runs, qrels, compat=compat, **judging), parsed, compat=compat)
+    from cranfield.collection.shards import as_sharding
+
+    sharding = as_sharding(shards, judging.pop("seed", 0))
+    [evaluation] = _by_shard(runs, qrels, parsed, [sharding], compat=compat, **judging)
+    return evaluation
+
+
+def _is_measure(value: Any) -> bool:
+    return isinstance(value, (str, Measure))
+
+
+@with_options(Sharded)
+def score_samplings(
+    runs: Any,
+    qrels: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    shards: int = 3,
+    samplings: int = 5,
+    seed: int = 0,
+    compat: Compat | None = None,
+    **options: Unpack[Sharded],
+) -> tuple[Evaluation, ...]:
+    """Score runs on several random partitions of the collection, reading each run once.
+
+    Parameters
+    ----------
+    runs, qrels, measures, seed
+        As for :func:`cranfield.evaluate`.
+    shards
+        Number of shards of each partition.
+    samplings
+        Number of partitions, from 1 to 100. The first is that of `evaluate`, and none depends on
+        their number.
+    options
+        As for :func:`cranfield.evaluate`: `rel`, `compat`, and policies that allow shards.
+
+    Returns
+    -------
+    tuple of Evaluation
+        One for each partition; all have the same `whole`.
+
+    Examples
+    --------
+    >>> run = {"q": {f"d{k}": 9 - k for k in range(9)}}
+    >>> qrels = {"q": {f"d{k}": 1 for k in range(0, 9, 2)}}
+    >>> several = score_samplings(run, qrels, "RR", shards=2, samplings=3)
+    >>> [ev["RR"].values.ravel().tolist() for ev in several]
+    [[1.0, 1.0], [1.0, 1.0], [0.25, 1.0]]
+    """
+    from cranfield.collection.shards import random_shards
+
+    check_whole("samplings", samplings, 1, MOST_SAMPLINGS)
+    partitions = [random_shards(shards, seed, k) for k in range(int(samplings))]
+    parsed = parse_measures(measures, compat=compat)
+    return _by_shard(runs, qrels, parsed, partitions, compat=compat, **options)
+
+
+def _by_shard(
+    runs: Any,
+    qrels: Any,
+    measures: Sequence[Measure],
+    shardings: Sequence[Sharding],
+    *,
+    compat: str | None = None,
+    **options: Any,
+) -> tuple[Evaluation, ...]:
+    from cranfield.collection.shards import judge_shards
+
+    if options.get("rel") is not None:
+        check_whole("rel", options["rel"], 0)
+    for name in ("lengths", "groups", "intents", "aspects", "grades", "exclude"):
+        if options.pop(name, None) is not None:
+            raise PolicyError(f"{name} cannot be combined with shards")
+    judged, sharded = judge_shards(
+        runs, qrels, shardings, measures=measures, compat=compat, **options
+    )
+    whole = score(judged, measures, compat=compat)
+    by_shard = (score(one, measures, compat=compat) for one in sharded)
+    return tuple(replace(one, on_all=whole) for one in by_shard)
+
+
+@with_options(OfSessions)
+def evaluate_sessions(
+    sessions: Any,
+    qrels: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    topics: Any = None,
+    clicks: Any = None,
+    depth: int | None = None,
+    duplicates: str = "first",
+    until_click: bool = False,
+    **policies: Unpack[OfSessions],
+) -> Evaluation:
+    """Score sessions of several queries.
+
+    Parameters
+    ----------
+    sessions
+        Whatever :func:`read_sessions` takes.
+    qrels
+        Judgments by topic; whatever :func:`cranfield.read_qrels` takes.
+    measures
+        Measures or their text forms: `sDCG`, `nsDCG`, `ClickU`, and any measure of a ranking, which
+        scores the concatenated lists.
+    topics, clicks
+        As for :func:`read_sessions`.
+    depth, duplicates, until_click
+        How lists are concatenated, as for :func:`concatenated`. `ClickU` uses clicks alone.
+    policies
+        As for :func:`cranfield.judge`: `negative`, `unjudged`, `max_grade`, `lengths` (of
+        documents, in characters), ..., except `topics`.
+
+    Returns
+    -------
+    Evaluation
+        A mapping of measures to :class:`Scores`, whose topics are the sessions with a judged topic.
+        A session without results of a system scores as an empty ranking.
+
+    Examples
+    --------
+    >>> rows = {"session": ["s", "s"], "query": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}
+    >>> seen = {"session": ["s"], "query": [2], "rank": [1]}
+    >>> ev = evaluate_sessions(
+    ...     rows, {"t": {"b": 1}}, ["nsDCG", "RR", "ClickU(length=4000)"],
+    ...     topics={"s": "t"}, clicks=seen,
+    ... )
+    >>> [round(float(scores.values[0, 0]), 4) for scores in ev.values()]
+    [0.5435, 0.5, 0.4962]
+    """
+    parsed = parse_measures(measures)
+    read = read_sessions(sessions, clicks=clicks, topics=topics)
+    lists = concatenated(read, depth=depth, duplicates=duplicates, until_click=until_click)
+    return score(lists.judged(qrels, **policies), parsed)

@@ -1,0 +1,435 @@
+"""Names of measures in papers or other programs, read as text forms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from math import isfinite, sqrt
+
+from cranfield.base.errors import MeasureError, quoted
+from cranfield.base.spec import short
+from cranfield.measures.base import Measure
+
+Forms = tuple[tuple[str, str], ...]
+"""Patterns of names, and the text form of what matches."""
+
+_SHARP = "#♯"
+_REST = r"(?P<rest>(?:\(.*\))?(?:@[\d.]+)?)"
+"""Parameters and a cutoff."""
+
+_SIMILARITY = r"(?:cosine|cos_sim|dot|dot_score|euclidean|manhattan|maxsim)[-_]"
+"""What sentence-transformers puts before its names; its MAP is divided by min(k, RB)."""
+
+_PAPERS: Forms = (
+    (rf"(D|DIN)[{_SHARP}]-(?P<inner>.+)", r"Sharp(\1(\g<inner>))"),
+    (r"(D|DIN)-(?P<inner>.+)", r"\1(\g<inner>)"),
+    (r"EC-(?P<inner>.+)", r"Classes(\g<inner>)"),
+    (rf"P\+Q[{_SHARP}]{_REST}", r"Sharp(PQ\g<rest>)"),
+    (rf"P\+Q{_REST}", r"PQ\g<rest>"),
+    (rf"(?:alpha|α)-(n?DCG){_REST}", r"alpha_\1\g<rest>"),
+    (rf"(?P<n>n?)ERR-IA{_REST}", r"\g<n>ERR_IA\g<rest>"),
+    (r"(?:M?AP)-IA", r"AP_IA"),
+    (r"(?P<inner>\w+)-IA(?P<at>@\d+)?", r"IA(\g<inner>\g<at>)"),
+    (r"IA-(?P<inner>.+)", r"IA(\g<inner>)"),
+    (rf"(?:I-rec|strec){_REST}", r"StRecall\g<rest>"),
+    (rf"Q-measure{_REST}", r"Q\g<rest>"),
+    (rf"U-measure{_REST}", r"U\g<rest>"),
+    (rf"([ROP])-measure{_REST}", r"\1Measure\g<rest>"),
+    (rf"(?:P\+|P-plus){_REST}", r"PPlus\g<rest>"),
+    (r"NCUgu,(?P<u>P|BR)", r"NCU(stopping='graded', utility='\g<u>')"),
+    (r"NCUrb,(?P<u>P|BR)", r"NCU(utility='\g<u>')"),
+    (r"SetP\(relative=True\)(?P<at>@\d+)?", r"SetRelP\g<at>"),
+    (r"SetP\(rel=(?P<rel>\d+),\s*relative=True\)", r"SetRelP(rel=\g<rel>)"),
+    (r"NumRet\((?P<rel>rel=\d+)\)", r"NumRelRet(\g<rel>)"),
+    (r"(?:b|B)pref_(?P<form>[RN])", r"Bpref(form='\g<form>')"),
+    (rf"R-prec(?:ision)?{_REST}", r"Rprec\g<rest>"),
+    (rf"hit-rate{_REST}", r"Success\g<rest>"),
+    (r"(?P<name>[a-z_]+?)_at_0*(?P<k>[1-9]\d*)", r"\g<name>@\g<k>"),
+    (r"(?P<name>[a-z_]{3,}?)_(?:cut_)?0*(?P<k>[1-9]\d*)", r"\g<name>@\g<k>"),
+    (r"(?P<name>[a-z_]+)-l(?P<rel>\d+)", r"\g<name>(rel=\g<rel>)"),
+    (r"(?P<name>[a-z_]+)@(?P<k>\d+)-l(?P<rel>\d+)", r"\g<name>(rel=\g<rel>)@\g<k>"),
+    (r"(?P<name>[A-Za-z]\w*)['\u2032](?P<at>@\d+)?", r"\g<name>(judged_only=True)\g<at>"),
+    (rf"{_SIMILARITY}map@(?P<k>\d+)", r"AP(denominator='min')@\g<k>"),
+    (rf"{_SIMILARITY}accuracy@(?P<k>\d+)", r"Success@\g<k>"),
+    (rf"{_SIMILARITY}(?P<name>ndcg|mrr|precision|recall)@(?P<k>\d+)", r"\g<name>@\g<k>"),
+)
+
+_ALIKE = {
+    "RR": "recip_rank reciprocal_rank mean_reciprocal_rank",
+    "AP": "average_precision mean_average_precision",
+    "Rprec": "r_precision",
+    "RelP": "r_cap recall_cap capped_recall",
+    "Success": "hit hit_rate hr hit_ratio hitratio",
+    "AP11": "11pt_avg",
+}
+
+TOOLS: dict[str, tuple[str, dict[str, str]]] = {
+    **{name: (measure, {}) for measure, names in _ALIKE.items() for name in names.split()},
+    "ndcg_burges": ("nDCG", {"gains": "exponential"}),
+    "dcg_burges": ("DCG", {"gains": "exponential"}),
+}
+"""Names of other programs in lower case that stand for one measure, whatever the cutoff."""
+
+_AT = r"@0*(?P<k>[1-9]\d*)"
+_K = (5, 10, 20)
+_P = r"(?:\((?P<p>.*)\))?"
+_LINEAR = "gains='linear'"
+
+_X = r"(?P<x>\d+(?:\.\d+)?)"
+
+_PROGRAMS: dict[str, Forms] = {
+    "ndeval": (
+        (rf"(?P<n>n?)ERR-IA{_AT}", r"\g<n>ERR_IA@\g<k>"),
+        (rf"alpha-(?P<n>n?)DCG{_AT}", r"alpha_\g<n>DCG@\g<k>"),
+        (r"(?P<n>n?)NRBP", r"\g<n>NRBP"),
+        (r"MAP-IA", r"AP_IA"),
+        (rf"P-IA{_AT}", r"P_IA@\g<k>"),
+        (rf"strec{_AT}", r"StRecall@\g<k>"),
+    ),
+    "gdeval": (
+        (rf"ndcg{_AT}", r"nDCG(gains='exponential')@\g<k>"),
+        (rf"err{_AT}", r"ERR(max_grade=4)@\g<k>"),
+    ),
+    "ntcireval": (
+        (r"Q-measure", r"Q"),
+        (r"(?P<name>[OP])-measure", r"\g<name>Measure"),
+        (r"P-plus", r"PPlus"),
+        (r"NCUgu,(?P<u>P|BR)", r"NCU(stopping='graded', utility='\g<u>')"),
+        (r"NCUrb,(?P<u>P|BR)", r"NCU(utility='\g<u>')"),
+        (r"RBP", r"RBP(gains='graded', p=0.95)"),
+        (rf"RBP{_AT}", r"RBP(gains='graded', p=0.95)@\g<k>"),
+        (r"(?P<name>n?ERR)", rf"\g<name>({_LINEAR})"),
+        (rf"(?P<name>n?ERR){_AT}", rf"\g<name>({_LINEAR})@\g<k>"),
+        (rf"AP{_AT}", r"AP(denominator='min')@\g<k>"),
+        (rf"nDCG{_AT}", r"nDCG(discount='max(1,log2(rank))')@\g<k>"),
+        (rf"MSnDCG{_AT}", r"nDCG@\g<k>"),
+        (rf"Hit{_AT}", r"Success@\g<k>"),
+        (rf"(?P<name>Q|P|EBR){_AT}", r"\g<name>@\g<k>"),
+        (r"I-rec@n", r"StRecall(upto='intents')"),
+        (rf"I-rec{_AT}", r"StRecall@\g<k>"),
+    ),
+    "cwl": (
+        (rf"(?P<name>P){_AT}", r"EU(P@\g<k>)"),
+        (r"(?P<name>RR|AP)", r"EU(\g<name>)"),
+        (rf"RBP@{_X}", r"EU(RBP(p=\g<x>), depth=1000)"),
+        (rf"NDCG-k{_AT}", r"EU(SDCG@\g<k>)"),
+        (rf"(?P<name>INST|INSQ)-T={_X}", r"EU(\g<name>(T=\g<x>, depth=1000))"),
+        (r"NERR-EQ(?P<name>[89])@k=(?P<k>\d+)", r"EU(NERR\g<name>@\g<k>)"),
+        (rf"NERR-EQ10@phi={_X}", r"EU(NERR10(p=\g<x>))"),
+        (rf"NERR-EQ11@T={_X}", r"EU(NERR11(T=\g<x>))"),
+        (rf"BPM-Static-T={_X}-K=(?P<k>[\d.]+)", r"EU(BPM(T=\g<x>, K=\g<k>))"),
+        (
+            rf"BPM-Dynamic-T={_X}-K=(?P<k>[\d.]+)-hb=(?P<hb>[\d.]+)-hc=[\d.]+",
+            r"EU(BPMDynamic(T=\g<x>, K=\g<k>, hb=\g<hb>, hc=0))",
+        ),
+        (rf"TBG-H@{_X}", r"EU(TBG(h=\g<x>))"),
+        (rf"U-L@{_X}", r"EU(U(L=\g<x>))"),
+    ),
+}
+
+_IR_MEASURES: Forms = (
+    (rf"ERR{_P}@(?P<k>\d+)", r"ERR(max_grade=4,\g<p>)@\g<k>"),
+    (rf"(INST|INSQ){_P}", r"EU(\1(\g<p>),depth=1000)"),
+    (rf"(RBP){_P}", r"EU(\1(\g<p>),depth=1000)"),
+    (rf"(SDCG|NERR8|NERR9|NERR10|NERR11){_P}(?P<at>@\d+)?", r"EU(\1(\g<p>)\g<at>)"),
+    (rf"BPM{_P}@(?P<k>\d+)", r"EU(BPM(\g<p>, K=\g<k>))"),
+)
+
+_ALL = {
+    "ndeval": (
+        *(f"{name}@{k}" for name in ("ERR-IA", "nERR-IA", "alpha-DCG", "alpha-nDCG") for k in _K),
+        *("NRBP", "nNRBP", "MAP-IA"),
+        *(f"{name}@{k}" for name in ("P-IA", "strec") for k in _K),
+    ),
+    "gdeval": ("ndcg@20", "err@20"),
+    "ntcireval": (
+        *("RR", "O-measure", "P-measure", "P-plus", "AP", "Q-measure"),
+        *("NCUgu,P", "NCUgu,BR", "NCUrb,P", "NCUrb,BR", "RBP", "ERR", "EBR"),
+        *("AP@1000", "Q@1000", "nDCG@1000", "MSnDCG@1000", "P@1000", "RBP@1000"),
+        *("ERR@1000", "nERR@1000", "EBR@1000", "Hit@1000"),
+    ),
+    "cwl": (
+        *("P@1", "P@5", "P@10", "P@20", "RBP@0.2", "RBP@0.4", "RBP@0.6", "RBP@0.8", "RBP@0.9"),
+        *("NDCG-k@5", "NDCG-k@10", "NDCG-k@20", "RR", "AP", "INST-T=1", "INST-T=2", "INST-T=3"),
+        *("INSQ-T=1", "INSQ-T=2", "INSQ-T=3", "BPM-Static-T=1-K=1000"),
+    ),
+}
+
+
+_NO_EFFORT = "the {} model does not model satisfaction; {} is its utility"
+
+_SET_F = (
+    "SetF is F of the retrieved set; with a cutoff, such as SetF@10, its precision"
+    " is over the documents retrieved, not over the cutoff"
+)
+
+_F_NAMES = ("f", "f1", "f_measure", "f_score", "f1_score", "fscore", "fmeasure")
+_ACCURACY = "Success@k is whether a relevant document is among the first k"
+_RANK = "RR is the reciprocal of the rank of the first relevant document"
+
+NO_MEASURES = {
+    "rrUBM": _NO_EFFORT.format("user browsing", "uUBM"),
+    "rrPBM": _NO_EFFORT.format("position-based", "uPBM"),
+    "hits": "NumRelRet@k is the number of relevant documents, Success@k whether there is one",
+    **dict.fromkeys(("accuracy", "acc"), _ACCURACY),
+    **dict.fromkeys(("mean_rank", "meanrank", "mr", "medr", "median_rank"), _RANK),
+    **dict.fromkeys(("c", "completeness"), "R@k is 1 if all relevant documents are in the top k"),
+    "ncg": "gR@k is the gain of the top k over that of all judged documents, nDCG@k discounts it",
+    "cg": "gP@k is the gain of the top k over the most it could be, DCG@k discounts it",
+    "rouge": (
+        "RougeN, RougeL, RougeLsum, RougeS and RougeSU score summaries against reference texts"
+        " (`cranfield answers --references`, evaluate_answers)"
+    ),
+    "hole": "Unjudged@k is the proportion of documents without a judgment for their topic",
+    **dict.fromkeys(_F_NAMES, _SET_F),
+    **{
+        program: f"with compat={program!r} it stands for all measures that {program} prints"
+        for program in _ALL
+    },
+}
+"""Names that one could expect, and why they are no measures; those of programs in lower case."""
+
+
+def from_paper(text: str) -> str:
+    """Rewrite a name of a paper; any other text comes back as it is."""
+    return _rewritten(_PAPERS, text, re.IGNORECASE)
+
+
+def from_ir_measures(text: str) -> str:
+    """Rewrite the text of a measure of ir_measures where the same text is another measure here."""
+    found = re.fullmatch(r"SetF\((?P<before>.*)beta=(?P<beta>[\d.]+)(?P<after>.*)\)", text)
+    if found:
+        # What it calls beta weighs recall, as trec_eval's parameter does: the square of beta.
+        return f"SetF({found['before']}beta={sqrt(float(found['beta']))}{found['after']})"
+    text = re.sub(r"\bmax_rel=(\d+)", r"gains='graded',max_grade=\1", text)
+    return _rewritten(_IR_MEASURES, text)
+
+
+def program_names(program: str | None, text: str) -> list[str]:
+    """Rewrite the names of a program; the program's own name stands for all that it prints.
+
+    `program` is `ndeval`, `gdeval`, `ntcireval` or `cwl`; any other changes nothing, and neither
+    does a text that is none of the program's names.
+    """
+    if program not in _PROGRAMS:
+        return [text]
+    text = text.strip()
+    names = _ALL[program] if text == program else (text,)
+    return [_rewritten(_PROGRAMS[program], name) for name in names]
+
+
+_TO_TOP = {"RBP", "ERR", "nERR", "EBR"}
+"""Measures of NTCIREVAL that depend on the highest gain."""
+
+_GAINED = {"Q", "OMeasure", "PMeasure", "PPlus", "NCU", "nDCG", *_TO_TOP}
+"""Measures of NTCIREVAL that depend on gains."""
+
+
+def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]:
+    """Split `NAME -g 1:2:3`, as `ntcir_eval compute` takes it, into the name and the gains.
+
+    Examples
+    --------
+    >>> split_gains("ntcireval", "ERR@0010 -g 1:2:3")
+    ('ERR@0010', (1.0, 2.0, 3.0))
+    """
+    found = re.fullmatch(r"\s*(?P<name>[^\s()]+)\s+-g\s+(?P<gains>\S+)\s*", text)
+    if program != "ntcireval" or not found:
+        return text, ()
+    try:
+        gains = tuple(float(one) for one in found["gains"].split(":"))
+    except ValueError:
+        gains = ()
+    if not (gains and all(0 < one <= 1e15 for one in gains)):
+        raise MeasureError(
+            "-g must be the gains of grades 1, 2, ..., numbers above 0 with colons between them,"
+            f" got {quoted(found['gains'])}"
+        )
+    return found["name"], gains
+
+
+def with_gains(one: Measure, gains: tuple[float, ...]) -> Measure:
+    """Give a measure of NTCIREVAL the gains of grades 1, 2, ... and the highest grade."""
+    if one.name not in _GAINED:
+        return one
+    linear = gains == tuple(range(1, len(gains) + 1))
+    if not linear:
+        whole = max(gains) if one.name == "RBP" else 1.0
+        one = one(gains={grade: gain / whole for grade, gain in enumerate(gains, 1)})
+    if one.name in _TO_TOP and (linear or one.name != "RBP"):
+        one = one(max_grade=len(gains))
+    return one
+
+
+def in_any_case(program: str | None, text: str) -> str:
+    """Rewrite a name of a program whatever its case; any other text comes back as it is."""
+    return _rewritten(_PROGRAMS.get(program or "", ()), text, re.IGNORECASE)
+
+
+def _rewritten(forms: Forms, text: str, flags: int = 0) -> str:
+    for pattern, form in forms:
+        if found := re.fullmatch(pattern, text, flags):
+            return found.expand(form)
+    return text
+
+
+CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
+_LEVELS = tuple(f"{i / 10:.2f}" for i in range(11))
+_MULTIPLES = tuple(f"{i / 5:.2f}" for i in range(1, 11))
+
+_SINGLE = """
+    num_q=NumQ num_ret=NumRet num_rel=NumRel num_rel_ret=NumRelRet map=AP gm_map=GMAP Rprec=Rprec
+    bpref=Bpref recip_rank=RR infAP=infAP gm_bpref=GMBpref utility=Utility 11pt_avg=AP11 binG=binG
+    G=G ndcg=nDCG dcg=DCG ndcg_rel=nDCGrel Rndcg=RnDCG set_P=SetP set_relative_P=SetRelP
+    set_recall=SetR set_map=SetAP set_F=SetF num_nonrel_judged_ret=NumNonrelRet
+"""
+
+SINGLE: dict[str, str] = {
+    **dict(pair.split("=") for pair in _SINGLE.split()),
+    "rbp": "RBP(gains='graded', p=0.9)",
+    "rbp_resid": "RBPResidual(p=0.9)",
+}
+"""Names without a parameter."""
+
+Family = tuple[tuple[str, ...], Callable[[str], float], str]
+
+FAMILIES: dict[str, Family] = {
+    "iprec_at_recall": (_LEVELS, float, "IPrec@{}"),
+    "P": (CUTOFFS, int, "P@{}"),
+    "recall": (CUTOFFS, int, "R@{}"),
+    "Rprec_mult": (_MULTIPLES, float, "Rprec(multiple={})"),
+    "ndcg_cut": (CUTOFFS, int, "nDCG@{}"),
+    "map_cut": (CUTOFFS, int, "AP@{}"),
+    "relative_P": (CUTOFFS, int, "RelP@{}"),
+    "success": (("1", "5", "10"), int, "Success@{}"),
+    "unj": (("5", "10", "20"), int, "Unjudged@{}"),
+}
+"""Names with a list of cutoffs: the cutoffs when none is given, their type, and the text form."""
+
+_COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret")
+_NEW_IN_10 = ("rbp", "rbp_resid", "unj")
+_ALL_TREC = """
+    map gm_map Rprec bpref recip_rank iprec_at_recall P recall infAP gm_bpref Rprec_mult utility
+    11pt_avg binG G ndcg ndcg_rel Rndcg ndcg_cut map_cut relative_P success set_P set_relative_P
+    set_recall set_map set_F num_nonrel_judged_ret
+"""
+_SET = "utility set_P set_relative_P set_recall set_map set_F"
+_OFFICIAL = "map gm_map Rprec bpref recip_rank iprec_at_recall P"
+
+NICKNAMES: dict[str, tuple[str, ...]] = {
+    "all_trec": (*_COUNTS, *_ALL_TREC.split()),
+    "official": (*_COUNTS, *_OFFICIAL.split()),
+    "set": (*_COUNTS, *_SET.split()),
+}
+"""Names that stand for many measures."""
+
+
+def trec_texts(text: str, compat: str | None = None) -> list[str] | None:
+    """Read a name of trec_eval, such as `map`, `P_10`, `P.5,10` or `all_trec`; None for others.
+
+    The preset `trec_eval-10` adds the measures of version 10 to `all_trec`.
+    """
+    if text in NICKNAMES:
+        names = NICKNAMES[text]
+        if text == "all_trec" and compat == "trec_eval-10":
+            names += _NEW_IN_10
+        return [one for name in names for one in trec_texts(name) or []]
+    if text in SINGLE:
+        return [SINGLE[text]]
+    try:
+        return _with_parameters(text)
+    except MeasureError:
+        raise
+    except (ValueError, OverflowError):
+        raise MeasureError(f"parameters of {quoted(text)} must be numbers") from None
+
+
+def _with_parameters(text: str) -> list[str] | None:
+    if text in FAMILIES:
+        cutoffs, number, form = FAMILIES[text]
+        return [form.format(number(at)) for at in cutoffs]
+    found = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)[_.]([-+0-9.,=]+)", text)
+    if not found:
+        return None
+    name, rest = found[1], found[2]
+    if name in FAMILIES:
+        _, number, form = FAMILIES[name]
+        return [form.format(number(at)) for at in rest.split(",")]
+    if name == "set_F":
+        # trec_eval weighs recall by its parameter, the F-measure by the square of beta.
+        return [f"SetF(beta={sqrt(float(rest))})"]
+    if name == "utility":
+        a, b, c, d = (float(part) for part in rest.split(","))
+        return [f"Utility(a={a}, b={b}, c={c}, d={d})"]
+    if name in {"ndcg", "ndcg_rel", "Rndcg", "G"} and "=" in rest:
+        pairs = (pair.split("=") for pair in rest.split(","))
+        gains = {int(grade): float(gain) for grade, gain in pairs}
+        return [f"{SINGLE[name]}(gains={gains})"]
+    if name == "rbp" and re.fullmatch("0*[1-9][0-9]*", rest):
+        # With grades, ranx takes the grade itself as gain, and scores may be above 1.
+        raise MeasureError(
+            f"{quoted(text)} is a name of ranx: RBP(p=0.{rest}) is the same for grades 0 and 1"
+        )
+    if name == "rbp":
+        p = float(rest.removeprefix("="))
+        return [f"RBP(gains='graded', p={p})"] if isfinite(p) else None
+    return None
+
+
+def in_its_case(text: str) -> str:
+    """Write a name of trec_eval with a number as trec_eval does: `ndcg_cut_10` for `NDCG_CUT_10`.
+
+    A name without a number comes back as it is, since measures are called so too.
+    """
+    found = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)([_.][-+0-9.,=]+)", text)
+    known = [] if not found else [one for one in FAMILIES if one.lower() == found[1].lower()]
+    return f"{known[0]}{found[2]}" if found and len(known) == 1 else text
+
+
+def rounded(one: Measure, compat: str | None) -> Measure:
+    if compat and one.name in _LEVELLED:
+        return one(rounding="trec_eval-10" if compat == "trec_eval-10" else "trec_eval-9")
+    return one
+
+
+_LEVELLED = ("IPrec", "AP11")
+_NAME_OF = {form: name for name, form in SINGLE.items()}
+
+
+def trec_name(one: Measure, rel: int = 1) -> str:
+    """Name a measure as trec_eval prints it; its own text form where trec_eval has no name.
+
+    `rel` is the lowest relevant grade that all measures were asked for (trec_eval's -l), which is
+    not part of a name.
+    """
+    plain = one
+    if rel != 1 and hasattr(one, "rel"):
+        if one.rel != rel:
+            return one.label
+        plain = one(rel=1)
+    if plain.name in _LEVELLED:
+        plain = plain(rounding="up")
+    return _NAME_OF.get(str(plain)) or _name_with_parameters(plain) or str(one)
+
+
+def _name_with_parameters(plain: Measure) -> str | None:
+    known = vars(plain)
+    if plain.name == "IPrec" and known["recall"] is not None:
+        same, name = plain(recall=None), f"iprec_at_recall_{known['recall']:.2f}"
+    elif plain.name == "Rprec" and known["multiple"] is not None:
+        same, name = plain(multiple=None), f"Rprec_mult_{known['multiple']:.2f}"
+    elif plain.name == "Utility":
+        prices = ",".join(short(known[price]) for price in "abcd")
+        same, name = plain(a=1, b=-1, c=0, d=0), f"utility_{prices}"
+    elif plain.name == "SetF":
+        same, name = plain(beta=1), f"set_F_{known['beta'] ** 2:g}"
+    elif plain.cutoff is not None:
+        families = {form.format(7): name for name, (_, _, form) in FAMILIES.items() if "@" in form}
+        found = families.get(str(plain(cutoff=7)))
+        return found and f"{found}_{plain.cutoff}"
+    elif isinstance(gains := getattr(known.get("gains"), "kind", None), tuple):
+        found = _NAME_OF.get(str(plain(gains="linear")))
+        return found and f"{found}_" + ",".join(f"{grade}={short(gain)}" for grade, gain in gains)
+    else:
+        return None
+    return name if str(same) == same.name else None

@@ -1,0 +1,143 @@
+r"""User models of P, RR, AP and ERR, which are older than their user models.
+
+=======  ==========================================================  ==============================
+measure  continuation                                                 EU of it is
+=======  ==========================================================  ==============================
+P@k      1 up to rank k - 1, then 0                                   P@k
+RR       1 until something relevant is found, then 0                  RR
+AP       :math:`\sum_{j>i} g_j/j \,/\, \sum_{j \ge i} g_j/j`          AP over the retrieved relevant
+ERR      :math:`1 - R_i`                                              not ERR (see below)
+=======  ==========================================================  ==============================
+
+The user of AP (Moffat, Thomas and Scholer 2013) is to stop among all relevant documents with equal
+chances. Who would stop at one that is not retrieved never meets it. The weights that are left are
+brought to a sum of 1, as in cwl_eval, so that EU is AP by RB / (relevant documents retrieved).
+
+ERR is no expected utility: it is the mean of 1/i over the rank i at which the user is satisfied
+(Azzopardi, Mackenzie and Moffat 2021). What is expected of its user is that of NERR8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import MeasureError
+from cranfield.base.spec import parameter
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.measures.base import Info, Measure
+from cranfield.measures.gains import GAINS_DOC, MAX_GRADE, Gain, highest_of, no_loss
+from cranfield.measures.grammar import parse_measure
+from cranfield.measures.ranked.average_precision import AveragePrecision
+from cranfield.measures.ranked.precision import Precision, ReciprocalRank
+from cranfield.measures.users.model import LAST, Expected, StaticModel, UserModel
+from cranfield.measures.users.page import Page
+from cranfield.measures.users.stopping import ExpectedReciprocalRank, SatisfiedModel, satisfying
+
+
+class Top(StaticModel):
+    """All of the top k are read, and nothing else."""
+
+    info = Info("P", at_wanted="required")
+
+    @property
+    def last(self) -> int | None:
+        return self.cutoff
+
+    def seen(self, rank: Any) -> Any:
+        return rank**0
+
+
+class First(SatisfiedModel):
+    """Whoever finds something stops."""
+
+    info = Info("RR")
+
+    def satisfaction(self, gains: Floats) -> Floats:
+        return np.where(gains != 0, 1.0, 0.0)
+
+
+class Recaller(UserModel):
+    """The user of AP."""
+
+    info = Info("AP")
+
+    def continuation(self, page: Page) -> Floats:
+        ahead = np.cumsum((page.gains / page.rank)[:, ::-1], axis=1)[:, ::-1]
+        after = np.zeros(ahead.shape)
+        after[:, :-1] = ahead[:, 1:]
+        return ratio(after, ahead)
+
+    def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
+        """The sums of V and V g, turned round."""
+        end = end or LAST
+        if best:
+            parts = [_recalled(page) for page in self.laid_out(judged, end, best=True)]
+            flat = np.concatenate([*parts, np.empty((3, 0))], axis=1)
+            gain, whole, total = flat.reshape(3, *judged.shape[::-1]).transpose(0, 2, 1)
+        else:
+            rows = self.gaining(judged)
+            rows = rows.where(rows.rank <= end)
+            share = rows.gains / rows.rank
+            gain, whole = rows.total(rows.gains), rows.total(share)
+            total = rows.total(share * rows.cumulated)
+        # Where nothing is to be found all stop at once.
+        depth = np.where(whole > 0, ratio(gain, whole), 1.0)
+        return Expected(ratio(total, whole), depth, depth)
+
+
+def _recalled(page: Page) -> Floats:
+    """Return sums of g, of g / r and of cg g / r; shape (3, rankings)."""
+    share = page.gains / page.rank
+    total = np.einsum("ij,ij->i", share, np.cumsum(page.gains, axis=1))
+    return np.stack([page.gains.sum(axis=1), share.sum(axis=1), total])
+
+
+class Satisfied(SatisfiedModel):
+    """User of ERR, whose gain is the probability of being satisfied."""
+
+    info = Info("ERR")
+    gains: Gain = parameter(Gain("exponential"), no_loss, GAINS_DOC)
+    max_grade: int | None = MAX_GRADE
+
+    def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        return np.asarray(satisfying(self.gains.of(rows.grade), self._highest(judged)))
+
+    def most(self, judged: JudgedRuns) -> float:
+        highest = self._highest(judged)
+        return float(satisfying(highest, highest))
+
+    def _highest(self, judged: JudgedRuns) -> float:
+        top = highest_of(judged, self.max_grade, str(self))
+        return float(self.gains.of(np.arange(top + 1)).max())
+
+
+def _satisfied(measure: ExpectedReciprocalRank) -> Satisfied:
+    if isinstance(measure.max_grade, str):
+        raise MeasureError(f"{measure}: its user model requires one scale of grades for all topics")
+    return Satisfied(gains=measure.gains, max_grade=measure.max_grade)
+
+
+_MODELS: dict[type[Measure], Callable[[Any], UserModel]] = {
+    Precision: lambda measure: Top(rel=measure.rel, cutoff=measure.cutoff),
+    ReciprocalRank: lambda measure: First(rel=measure.rel),
+    AveragePrecision: lambda measure: Recaller(rel=measure.rel),
+    ExpectedReciprocalRank: _satisfied,
+}
+"""What makes the user model of measures that are none themselves."""
+
+
+def user_model(measure: Measure | str) -> UserModel:
+    """Return the user model of a measure, or of its text."""
+    if isinstance(measure, str):
+        measure = parse_measure(measure)
+    if isinstance(measure, UserModel):
+        return measure
+    for kind in type(measure).__mro__:
+        if kind in _MODELS:
+            return _MODELS[kind](measure)
+    raise MeasureError(f"{measure} has no user model")

@@ -1,0 +1,201 @@
+"""Simulated A/A tests: the same units, assigned to two variants again and again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.stats import kstest
+
+from cranfield.base.arrays import Bools, Floats, row_slices
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    check_choice,
+    check_share,
+    check_whole,
+    warn,
+)
+from cranfield.base.proportions import wilson
+from cranfield.base.text import counted
+from cranfield.online.experiments.design import by_md5, checked_weights, chi_square
+from cranfield.online.experiments.estimates import Effects
+from cranfield.online.experiments.metrics import THETAS, Moments, arm_means, read_metrics
+from cranfield.online.experiments.units import Units, measures_of, read_units, units_of_sums
+from cranfield.online.log.query_log import QueryLog
+from cranfield.online.measures.measuring import UnitSums, sums_by_unit
+from cranfield.result import Column, Columns, Result
+from cranfield.significance.differences import t_quantile
+
+AT_A_TIME = 2**21
+"""Pairs of a simulated test and a unit that are in memory at a time."""
+
+SRM = "(sample ratio)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AATests(Result):
+    """P-values of tests in simulated A/A tests.
+
+    Attributes
+    ----------
+    source, unit, units
+        Source of the data, kind of unit, and number of units.
+    names
+        The metrics, and the sample ratio.
+    pvalues
+        Shape (names, tests).
+    alpha, salt
+        Significance level, and the prefix of the salts.
+    """
+
+    name: ClassVar[str] = "aa-tests"
+    columns: ClassVar[Columns] = {
+        "test": Column("Metric, or the sample ratio.", key=True),
+        "tests": Column("Number of simulated A/A tests."),
+        "rejected": Column("Proportion of them in which the test rejects."),
+        "low": Column("Lower bound of its 0.95 confidence interval (Wilson)."),
+        "high": Column("Upper bound of that interval."),
+        "uniform p": Column(
+            "p-value of the Kolmogorov-Smirnov test that p-values are uniform; NaN if they take"
+            " only a few values, as of counts of some hundred units.",
+            pvalue=True,
+        ),
+    }
+
+    source: str
+    unit: str
+    units: int
+    names: tuple[str, ...]
+    pvalues: Floats
+    alpha: float
+    salt: str
+
+    def _frame(self) -> pl.DataFrame:
+        share = (self.pvalues <= self.alpha).mean(axis=1)
+        number = self.pvalues.shape[1]
+        low, high = wilson(share, np.full(share.shape, number), t_quantile(0.95, np.inf))
+        uniform = [
+            float(kstest(row, "uniform").pvalue) if np.unique(row).size > number / 2 else np.nan
+            for row in self.pvalues
+        ]
+        columns = [[*self.names], [number] * len(share), share, low, high, uniform]
+        return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
+
+    def heading(self) -> list[str]:
+        tests = counted(self.pvalues.shape[1], "simulated A/A test")
+        return [f"{tests} on {counted(self.units, self.unit)}, alpha {self.alpha:g}"]
+
+
+def simulate_aa_tests(
+    data: Any,
+    metrics: Any,
+    *,
+    unit: str | None = None,
+    n_tests: int = 1000,
+    weights: Any = None,
+    theta: str = "pooled",
+    missing: str = "error",
+    alpha: float = 0.05,
+    salt: str = "replay",
+) -> AATests:
+    """Simulate A/A tests, to check whether tests keep their level.
+
+    Units keep what they did, whichever variant they had; their variants are hashed anew with the
+    salts `replay-0`, `replay-1` and so on. The null hypothesis is true, so p-values of a valid test
+    are uniform: it rejects in a proportion alpha of the simulated tests. The tests are Welch's. One
+    that rejects more often treats dependent units as independent, or has too few units for the
+    skewness of the metric and an unequal split.
+
+    Parameters
+    ----------
+    data, metrics, unit, theta, missing
+        As for :func:`analyse_experiment`; no variant is needed.
+    n_tests
+        Number of simulated A/A tests.
+    weights
+        Proportions of the two variants; by default equal ones.
+    alpha
+        Significance level.
+    salt
+        Prefix of the salts.
+
+    Returns
+    -------
+    AATests
+        P-values, of the sample ratio too.
+
+    Raises
+    ------
+    PolicyError, InputError, CranfieldError
+        As :func:`analyse_experiment`.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> found = simulate_aa_tests(cf.online.simulated_log(), "CTR", n_tests=100)
+    >>> found.names, found.pvalues.shape
+    (('CTR', '(sample ratio)'), (2, 100))
+    """
+    check_whole("n_tests", n_tests, 1, 10**6)
+    check_choice("theta", theta, THETAS)
+    check_share("alpha", alpha)
+    variants = ("control", "treatment") if weights is None else weights
+    shares = np.array([*checked_weights(variants).values()])
+    if shares.size != 2:
+        raise PolicyError(f"weights must name two variants, got {shares.size}")
+    units = _units(data, metrics, unit, missing)
+    number = len(units.arm)
+    if number < 4:
+        raise CranfieldError(f"simulated A/A tests need at least 4 units, got {number}")
+    ids = units.ids
+    if ids is None:
+        ids = pl.Series(np.arange(number)).cast(pl.String)
+    columns = units.columns
+    middle = columns.mean(axis=0)
+    apart = columns - middle
+    first, second = np.triu_indices(columns.shape[1])
+    products = apart[:, first] * apart[:, second]
+    pvalues = np.empty((len(units.placed) + 1, n_tests))
+    for part in row_slices(n_tests, number, AT_A_TIME):
+        probabilities = [by_md5(f"{salt}-{k}", ids) for k in range(part.start, part.stop)]
+        other = np.stack(probabilities) >= shares[0]
+        moments = moments_of_two(apart, products, middle, other)
+        for k, metric in enumerate(units.placed.values()):
+            pvalues[k, part] = Effects.of(arm_means(moments, metric, theta), 0, 1).pvalue()
+        pvalues[-1, part] = chi_square(moments.count, shares)[1]
+    names = (*units.placed, SRM)
+    return AATests(units.source, units.kind, number, names, pvalues, alpha, salt)
+
+
+def _units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
+    named = read_metrics(metrics)
+    if not isinstance(data, (QueryLog, UnitSums)):
+        return read_units(data, named, variant=None, unit=unit, variants=("all",), missing=missing)
+    texts = {name: str(measure) for name, measure in measures_of(named).items()}
+    if isinstance(data, QueryLog):
+        data = sums_by_unit(data, texts.values(), unit=unit or "user")
+    sums: UnitSums = data
+    together = replace(sums, variant=np.zeros(len(sums.units), dtype=np.intp), variants=("all",))
+    units = units_of_sums(together, texts, variants=("all",))
+    for note in units.notes:
+        warn(f"{units.source}: {note}")
+    return units
+
+
+def moments_of_two(apart: Floats, products: Floats, middle: Floats, other: Bools) -> Moments:
+    """Return moments of both variants of each test, shape (tests, 2), by sums around a middle.
+
+    Assigned at random, both means are near the middle, so that nothing cancels.
+    """
+    inside = np.stack([~other, other], axis=1).astype(np.float64)
+    count, sums = inside.sum(axis=-1), inside @ products
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = (inside @ apart) / count[..., None]
+    first, second = np.triu_indices(middle.size)
+    scatter = np.empty((*count.shape, middle.size, middle.size))
+    scatter[..., first, second] = scatter[..., second, first] = sums
+    scatter -= count[..., None, None] * mean[..., :, None] * mean[..., None, :]
+    return Moments(count, mean + middle, scatter)

@@ -1,0 +1,419 @@
+"""Preferences of users of a log, and the number of impressions that a test needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import polars as pl
+from scipy.special import bdtr, ndtri
+
+from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.errors import (
+    InputError,
+    PolicyError,
+    check_choice,
+    check_several,
+    check_share,
+    quoted,
+)
+from cranfield.base.kinds import OneOf, Share, Whole
+from cranfield.base.text import counted
+from cranfield.online.interleaving.interleaver import interleave
+from cranfield.online.interleaving.preference import Preference, preference_between
+from cranfield.online.interleaving.preference_matrix import PreferenceMatrix, matrix_from
+from cranfield.online.log.query_log import QueryLog
+from cranfield.significance.corrections.of_pvalues import LAWS
+
+SATISFIED = 30.0
+"""Seconds of dwell from which a click counts as satisfied."""
+
+UNITS = ("user", "session", "query", "impression")
+"""Units that may be counted and resampled."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogCredits:
+    """Credits of the interleaved pages of a log."""
+
+    rankers: tuple[str, ...]  # In order of UTF-8 bytes
+    values: Floats  # Shape (pages, rankers); NaN where a ranker took no part
+    pages: Indices  # Row of each page in the log
+    notes: tuple[str, ...]  # Excluded pages and clicks
+
+    def of(self, name: str) -> Floats:
+        if name not in self.rankers:
+            known = ", ".join(self.rankers)
+            raise PolicyError(f"unknown ranker {quoted(name)}; expected one of: {known}")
+        return self.values[:, self.rankers.index(name)]
+
+
+def _pair(names: Sequence[str]) -> tuple[str, str]:
+    if len(names) != 2:
+        raise PolicyError(f"names must be two rankers, got {quoted(', '.join(names))}")
+    return names[0], names[1]
+
+
+def with_weights(log: QueryLog, clicks: str, shown: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Return results with the `weight` of their clicks, and notes.
+
+    Clicked results have weight 1 (`all`), or only the `first` or `last` one of a page by time, or
+    those with a dwell of at least 30 seconds (`sat`); else the value of a column of clicks. A
+    result that was clicked again has the weight of its best click, one without clicks 0.
+    """
+    log.require("clicks", purpose="a preference")
+    rows = log.clicks.filter(pl.col("rank").is_not_null())
+    rows = rows.join(shown, on="page", how="semi", maintain_order="left")
+    notes: list[str] = []
+    weight: pl.Expr = pl.lit(1.0)
+    if clicks in ("first", "last"):
+        # Clicks stand in order of time; without times in that of the source.
+        rows = rows.unique("page", keep=clicks, maintain_order=True)  # type: ignore[arg-type]
+    elif clicks == "sat":
+        log.require("clicks", "dwell", purpose="satisfied clicks")
+        weight = (pl.col("dwell") >= SATISFIED).fill_null(False).cast(pl.Float64)
+        if unknown := rows["dwell"].null_count():
+            notes.append(f"{counted(unknown, 'click')} of unknown dwell treated as not satisfied")
+    elif clicks != "all":
+        numeric = [name for name, kind in rows.schema.items() if kind.is_numeric()]
+        check_choice("clicks", clicks, ["all", "first", "last", "sat", *numeric[2:]])
+        weight = pl.col(clicks).cast(pl.Float64).fill_null(0.0)
+        if unknown := rows[clicks].null_count():
+            notes.append(f"{counted(unknown, 'click')} without {clicks} counted as 0")
+    best = rows.group_by("page", "rank").agg(weight.max().alias("weight"))
+    weighted = shown.join(best, on=["page", "rank"], how="left", maintain_order="left")
+    return weighted.with_columns(pl.col("weight").fill_null(0.0)), notes
+
+
+def teams_of(log: QueryLog) -> tuple[str, ...]:
+    """Return the teams of a log, in order of UTF-8 bytes."""
+    if "method" not in log.pages.columns:
+        log.require("results", "team", purpose="a preference")
+    known = "team" in log.results.columns
+    names = log.results["team"].drop_nulls().unique() if known else pl.Series(dtype=pl.String)
+    if names.is_empty():
+        raise InputError(
+            "no result has a team; methods other than team draft require the interleaved lists or"
+            " runs",
+            source=log.source,
+        )
+    return tuple(sorted(names, key=str.encode))
+
+
+def interleaved_pages(log: QueryLog) -> Bools:
+    """Return which pages are interleaved: those with a method or a team; all if none has either."""
+    known = np.zeros(log.pages.height, dtype=bool)
+    if "method" in log.pages.columns:
+        known |= log.pages["method"].is_not_null().to_numpy()
+    if "team" in log.results.columns:
+        known[log.results.drop_nulls("team")["page"]] = True
+    return known if known.any() else ~known
+
+
+def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
+    """Give each ranker the clicks on the results of its team.
+
+    Of two rankers both take part in every interleaved page, with credit 0 where they own nothing
+    (Radlinski et al., 2008: the team with more clicks wins the impression). Of more, a ranker takes
+    part where it owns a result, as other pages may have interleaved other rankers.
+    """
+    names = teams_of(log)
+    owned, notes = with_weights(log, clicks, log.results.drop_nulls("team"))
+    each = owned.group_by("page", "team", maintain_order=True).agg(pl.col("weight").sum())
+    each = each.with_columns(pl.col("team").replace_strict(names, range(len(names))))
+    pages = np.flatnonzero(interleaved_pages(log))
+    values = np.full((len(pages), len(names)), 0.0 if len(names) == 2 else np.nan)
+    row = np.searchsorted(pages, each["page"].to_numpy())
+    values[row, each["team"].to_numpy()] = each["weight"].to_numpy()
+    if without := log.pages.height - len(pages):
+        notes.append(f"{counted(without, 'page')} without teams excluded")
+    if "method" in log.pages.columns:
+        method = log.pages["method"].drop_nulls()
+        other = method.filter(~method.str.starts_with("TeamDraft")).unique().sort()
+        if len(other):
+            notes.append(
+                f"clicks are credited by team, but pages were interleaved by {', '.join(other)};"
+                " that method requires the interleaved lists or runs"
+            )
+    return LogCredits(names, values, pages, tuple(notes))
+
+
+def units_of(
+    log: QueryLog, credits: LogCredits, unit: str | None
+) -> tuple[str, Indices, list[str]]:
+    """Return the kind of unit, the number of the unit of each page, and all notes."""
+    chosen, notes = log.pages[credits.pages], list(credits.notes)
+    for name in ("user", "session") if unit is None else ():
+        known = chosen[name].drop_nulls() if name in chosen.columns else pl.Series()
+        if known.n_unique() < len(known):
+            raise PolicyError(
+                f"{name}s have several pages ({counted(known.n_unique(), name)},"
+                f" {counted(len(known), 'page')}), so pages are not independent: set unit={name!r},"
+                " or unit='impression' to treat pages as independent"
+            )
+    unit = unit or "impression"
+    check_choice("unit", unit, UNITS)
+    if unit == "impression":
+        return unit, np.arange(chosen.height), notes
+    log.require("pages", unit, purpose=f"a preference by {unit}")
+    code = chosen[unit].rank("dense").to_numpy() - 1.0
+    if alone := int(np.isnan(code).sum()):
+        code[np.isnan(code)] = chosen[unit].n_unique() + np.arange(alone)
+        notes.append(
+            f"{counted(alone, 'page')} without {unit}, each treated as a {unit} of its own"
+        )
+    return unit, code.astype(np.intp), notes
+
+
+EXACT = 2000
+"""Number of decisive impressions up to which the power is computed exactly."""
+
+
+def impressions_needed(
+    outcome: float, decided: float = 1.0, *, power: float = 0.8, alpha: float = 0.05
+) -> float:
+    r"""Return the number of impressions that the two-sided sign test needs to detect a preference.
+
+    Parameters
+    ----------
+    outcome
+        Proportion of wins among the impressions that are not ties, from 0 to 1.
+    decided
+        Proportion of impressions that are not ties, above 0, at most 1.
+    power
+        Probability to detect the preference.
+    alpha
+        Significance level.
+
+    Returns
+    -------
+    float
+        Number of impressions, on average over the number of ties; infinite for an outcome of 1/2.
+
+    Notes
+    -----
+    The smallest number n of impressions without ties from which on the exact test has the power, by
+    the binomial distribution; above 2,000 that of its normal approximation,
+
+    .. math:: n = \left( \frac{z_{1-\alpha/2} / 2 + z_{power} \sqrt{p (1 - p)}}{p - 1/2} \right)^2
+
+    divided by the proportion of impressions that are not ties.
+
+    Examples
+    --------
+    >>> impressions_needed(0.6), impressions_needed(0.6, decided=0.5), impressions_needed(1.0)
+    (210.0, 420.0, 6.0)
+    """
+    check_share("power", power)
+    check_share("alpha", alpha)
+    if not (0 <= outcome <= 1 and 0 < decided <= 1):
+        raise PolicyError(
+            f"outcome and decided must be between 0 and 1, got {outcome:g} and {decided:g}"
+        )
+    share = max(outcome, 1 - outcome)
+    if share == 0.5:
+        return np.inf
+    sides = ndtri(1 - alpha / 2) / 2 + ndtri(power) * np.sqrt(share * (1 - share))
+    about = (sides / (share - 0.5)) ** 2
+    if about <= EXACT:
+        number = np.arange(1, int(2 * about) + 100)
+        about = float(np.flatnonzero(_power(number, share, alpha) < power).max(initial=-1)) + 2
+    with np.errstate(over="ignore"):
+        return float(np.ceil(np.ceil(about) / decided))
+
+
+def _power(number: Indices, share: float, alpha: float) -> Floats:
+    """Return the power of the exact test by number of impressions without ties."""
+    # The largest number of losses with which the test rejects: the probability of that number or
+    # fewer is at most alpha / 2.
+    near = np.floor(number / 2 + ndtri(alpha / 2) * np.sqrt(number) / 2)
+    count = near + np.arange(-3, 4)[:, None]
+    small = (count >= 0) & (bdtr(np.maximum(count, 0), number, 0.5) <= alpha / 2 * (1 + 1e-12))
+    largest = np.where(small, count, -1.0).max(axis=0)
+    known = np.maximum(largest, 0)
+    rejected = bdtr(known, number, 1 - share) + bdtr(known, number, share)
+    return np.asarray(np.where(largest >= 0, rejected, 0.0))
+
+
+Lists = Mapping[str, Mapping[str, Sequence[str]]]
+"""By query, and by ranker: documents, the best first."""
+
+CLICKS = ("all", "first", "last", "sat")
+"""Clicks that methods can take into account; their weight is up to the method."""
+
+
+def outcomes_by_method(
+    log: QueryLog, lists: Lists, method: str | None, clicks: str, names: Sequence[str] | None
+) -> LogCredits:
+    """Compare two rankers on each page by its own method, or by one method.
+
+    Values are credits, for methods that credit teams; for others the outcome, and 0 for the second
+    ranker.
+    """
+    log.require("results", "doc", purpose="a preference by a method")
+    check_choice("clicks of a method", clicks, CLICKS)
+    if method is None:
+        log.require("pages", "method", purpose="a preference by the method of each page")
+    pages = log.pages.select("query", method="method" if method is None else pl.lit(method))
+    pages = pages.with_columns(page=pl.int_range(pl.len(), dtype=pl.Int64))
+    pages = pages.filter(pl.Series(interleaved_pages(log)))
+    used = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
+    if used.is_empty():
+        raise InputError("no page has both interleaved lists and a method", source=log.source)
+    shown = log.results.join(used, on="page", how="inner", maintain_order="left")
+    shown, notes = with_weights(log, clicks, shown)
+    if "team" not in shown.columns:
+        shown = shown.with_columns(team=pl.lit(None, pl.String))
+    pair = _pair(names or sorted({name for of in lists.values() for name in of}, key=str.encode))
+    values = np.zeros((log.pages.height, 2))
+    for (query, of), rows in shown.group_by("query", "method", maintain_order=True):
+        if missing := [name for name in pair if name not in lists[query]]:
+            raise PolicyError(
+                f"lists must have every ranker; {quoted(missing[0])} is missing for the query"
+                f" {quoted(query)}"
+            )
+        two = {name: lists[query][name] for name in pair}
+        page, credits = _of_query(rows, two, str(of), log.source)
+        values[page] = credits
+    # A page without results has no clicks: a tie.
+    numbers = used["page"].to_numpy()
+    if without := log.pages.height - len(numbers):
+        notes.append(f"{counted(without, 'page')} without interleaved lists or a method excluded")
+    return LogCredits(pair, values[numbers], numbers, tuple(notes))
+
+
+def _of_query(
+    rows: pl.DataFrame, lists: Mapping[str, Sequence[str]], method: str, source: str
+) -> tuple[Floats, Floats]:
+    """Return pages of a query, and credits or outcomes, shape (pages, 2)."""
+    length = int(rows["rank"].max())  # type: ignore[arg-type]
+    interleaver = interleave(lists, method, length)
+    code = {doc: k for k, doc in enumerate(interleaver.docs)}
+    known = rows["doc"].replace_strict(code, default=-1, return_dtype=pl.Int64).to_numpy()
+    if (known < 0).any():
+        doc = rows["doc"][int(np.argmax(known < 0))]
+        raise InputError("a page shows a document that is in no ranking", source=source, doc=doc)
+    page, place = np.unique(rows["page"].to_numpy(), return_inverse=True)
+    cells = place, rows["rank"].to_numpy() - 1
+    teams = {name: k for k, name in enumerate(interleaver.rankers)}
+    codes, owners = np.full((2, len(page), length), -1, dtype=np.intp)
+    codes[cells] = known
+    owners[cells] = rows["team"].replace_strict(teams, default=-1, return_dtype=pl.Int64)
+    clicked = np.zeros(codes.shape, dtype=bool)
+    clicked[cells] = rows["weight"] > 0
+    if interleaver.method.by_team:
+        return page, interleaver.credits(codes, clicked, owners)
+    outcomes = interleaver.outcomes(codes, clicked, owners)
+    return page, np.stack([outcomes, np.zeros_like(outcomes)], axis=1)
+
+
+def preference(
+    log: QueryLog,
+    unit: Annotated[str | None, OneOf(UNITS)] = None,
+    *,
+    names: Sequence[str] | None = None,
+    clicks: str = "all",
+    lists: Lists | None = None,
+    method: str | None = None,
+    expected: Annotated[float, Share()] = 0.5,
+    confidence: Annotated[float, Share()] = 0.95,
+    resamples: Annotated[int, Whole(1)] = 10_000,
+    seed: Annotated[int, Whole(0)] = 0,
+) -> Preference:
+    """Test which of two rankers the users of a log prefer.
+
+    The results of interleaved pages have their `team`, the ranker that put them there. In each page
+    the ranker with more credit wins, which is the sum of the weights of clicks on its results.
+
+    Parameters
+    ----------
+    log
+        With teams of results.
+    unit
+        Independent unit, for the test and the bootstrap: `user`, `session`, `query` or
+        `impression`. It must be named if users or sessions come again.
+    names
+        The rankers A and B; by default the two teams of the log, in order.
+    clicks
+        Clicks that count: all, the `first` or `last` of a page, `sat` (a dwell time of at least 30
+        seconds), or a column of clicks with their weights.
+    lists
+        Documents by query and ranker, best first: pages are compared by the method that interleaved
+        them. By default they are compared by teams, which is right for team draft.
+    method
+        With lists: a method by its text form, such as `Probabilistic`; by default that of each
+        page.
+    expected, confidence
+        As for :func:`preference_of`.
+    resamples, seed
+        As for :func:`preference_by_credits`.
+
+    Raises
+    ------
+    PolicyError
+        Without a unit where users come again; for more than two rankers without names.
+    InputError
+        For a log that lacks teams, or other required columns.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> found = cf.online.preference(cf.online.simulated_log(), unit="user")
+    >>> found.names, found.wins, found.losses, found.ties
+    (('control', 'treatment'), 211, 281, 216)
+    """
+    check_several("names", names)
+    if lists is not None:
+        credits = outcomes_by_method(log, lists, method, clicks, names)
+    elif method is not None:
+        raise PolicyError("method requires the interleaved lists")
+    else:
+        credits = team_credits(log, clicks)
+    kind, code, notes = units_of(log, credits, unit)
+    pair = _pair(credits.rankers if names is None else names)
+    options = expected, confidence, resamples, seed
+    first, second = map(credits.of, pair)
+    return preference_between(first, second, code, pair, kind, notes, options)
+
+
+def preference_matrix(
+    log: QueryLog,
+    unit: str | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    clicks: str = "all",
+    correction: Annotated[str, OneOf(tuple(LAWS))] = "holm",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> PreferenceMatrix:
+    """Test which of several rankers the users of a log prefer, pair by pair.
+
+    A pair is compared by the pages in which both own a result.
+
+    Parameters
+    ----------
+    log, unit, clicks
+        As for :func:`preference`.
+    names
+        Rankers to compare; by default all teams of the log.
+    correction, confidence, resamples, seed
+        As for :func:`preference_matrix_by_credits`.
+
+    Raises
+    ------
+    PolicyError, InputError
+        As for :func:`preference`, and for rankers that are never in one page.
+    """
+    check_several("names", names)
+    check_choice("correction", correction, LAWS)
+    credits = team_credits(log, clicks)
+    kind, code, notes = units_of(log, credits, unit)
+    rankers = tuple(credits.rankers if names is None else names)
+    if len(rankers) < 2:
+        raise PolicyError("names must be two rankers or more")
+    values = np.stack([credits.of(name) for name in rankers], axis=1)
+    options = 0.5, confidence, resamples, seed
+    return matrix_from(values, code, rankers, kind, notes, correction, options)

@@ -1,0 +1,246 @@
+"""Preferences among several rankers: all pairs with correction, and cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.errors import PolicyError, check_several, quoted
+from cranfield.base.text import counted
+from cranfield.online.interleaving.preference import (
+    Options,
+    Preference,
+    checked_credits,
+    preference_between,
+    unit_codes,
+)
+from cranfield.result import Column, Columns, Result
+from cranfield.significance.corrections.of_pvalues import adjusted
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PreferenceMatrix(Result):
+    """Preferences between all pairs of several rankers.
+
+    Attributes
+    ----------
+    rankers
+        Their names.
+    pairs
+        The preference of each pair, in order (1, 2), (1, 3), …, (2, 3), ….
+    pvalues
+        Of the sign tests of the pairs, corrected, in the same order.
+    correction
+        Name of the correction.
+    notes
+        Remarks on the data.
+    """
+
+    name: ClassVar[str] = "pairs"
+    columns: ClassVar[Columns] = {
+        "first": Column("First ranker of the pair.", key=True),
+        "second": Column("Second ranker of the pair.", key=True),
+        "wins": Column("Number of impressions in which the first has more credit."),
+        "losses": Column("Number of impressions in which the second has more credit."),
+        "ties": Column("Number of the other impressions."),
+        "outcome": Column("wins / (wins + losses); null if there are only ties."),
+        "Delta": Column("(wins + ties / 2) / (wins + losses + ties) - 1/2."),
+        "low": Column("Lower bound of the confidence interval of Delta, without correction."),
+        "high": Column("Upper bound of that interval."),
+        "Delta p": Column("p-value that belongs to it, without correction.", pvalue=True),
+        "p": Column("p-value of the sign test, without correction.", pvalue=True),
+        "corrected p": Column("p-value of the sign test after the correction.", pvalue=True),
+    }
+
+    rankers: tuple[str, ...]
+    pairs: tuple[Preference, ...]
+    pvalues: Floats
+    correction: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def delta(self) -> Floats:
+        """The `delta` of each ranker, by row, against each other one, by column."""
+        upper = self._matrix([pair.delta for pair in self.pairs])
+        return upper - upper.T
+
+    @property
+    def significant(self) -> Bools:
+        """Whether corrected p-values are at most 1 less the confidence, in a matrix as `delta`."""
+        level = 1 - self.pairs[0].confidence
+        upper = self._matrix(self.pvalues <= level + 1e-12) > 0
+        return upper | upper.T
+
+    def _matrix(self, values: ArrayLike) -> Floats:
+        """Return values of pairs above the diagonal of a matrix."""
+        upper = np.zeros((len(self.rankers),) * 2)
+        upper[np.triu_indices(len(self.rankers), 1)] = values
+        return upper
+
+    def cycles(self, *, significant: bool = False) -> list[tuple[str, ...]]:
+        """Return cycles: each ranker is preferred to the next one, and the last to the first.
+
+        Preferences of users need not be transitive. A shortest cycle is returned for each group of
+        rankers that can be reached from each other; without cycles there is an order of rankers.
+
+        Parameters
+        ----------
+        significant
+            Whether only significant preferences count.
+        """
+        preferred = self.delta > 0
+        if significant:
+            preferred &= self.significant
+        graph = csr_array(preferred)
+        number, part = connected_components(graph, connection="strong")
+        groups = (np.flatnonzero(part == k) for k in range(number))
+        cycles = [_shortest_cycle(preferred, group) for group in groups if len(group) > 1]
+        return [tuple(self.rankers[k] for k in cycle) for cycle in sorted(cycles)]
+
+    def error(self, reference: Mapping[str, float] | Sequence[str]) -> float:
+        r"""Return the proportion of ordered pairs whose preference has not the sign of a reference.
+
+        .. math:: E_{bin} = \frac{1}{|R| (|R| - 1)} \sum_{i \ne j}
+            [\mathrm{sgn}\, \hat P_{ij} \ne \mathrm{sgn}\, P_{ij}]
+
+        (Schuth et al., 2014).
+
+        Parameters
+        ----------
+        reference
+            A score of each ranker, such as its nDCG, the higher the better; or the rankers in
+            order, the best first.
+        """
+        check_several("reference", reference)
+        if not isinstance(reference, Mapping):
+            reference = {name: -k for k, name in enumerate(reference)}
+        missing = [name for name in self.rankers if name not in reference]
+        if missing:
+            raise PolicyError(f"reference must have every ranker; missing: {quoted(missing[0])}")
+        scores = np.array([reference[name] for name in self.rankers], dtype=float)
+        if np.isnan(scores).any():
+            raise PolicyError("scores of reference must be numbers, got NaN")
+        wrong = np.sign(self.delta) != np.sign(scores[:, None] - scores)
+        size = len(self.rankers)
+        return float(wrong.sum() / (size * (size - 1)))
+
+    def _frame(self) -> pl.DataFrame:
+        rows = [
+            (
+                *(*pair.names, pair.wins, pair.losses, pair.ties, pair.outcome),
+                *(pair.delta, *pair.delta_interval, pair.delta_pvalue, pair.pvalue, corrected),
+            )
+            for pair, corrected in zip(self.pairs, self.pvalues, strict=True)
+        ]
+        frame = pl.DataFrame(rows, schema=list(self.columns), orient="row")
+        return frame.with_columns(pl.selectors.float().fill_nan(None))
+
+    def note_lines(self) -> list[str]:
+        cycles = [f"note: a cycle: {' > '.join([*cycle, cycle[0]])}" for cycle in self.cycles()]
+        return [*cycles, *super().note_lines()]
+
+    def heading(self) -> list[str]:
+        unit = self.pairs[0].unit
+        return [
+            f"{counted(len(self.rankers), 'ranker')},"
+            f" {counted(len(self.pairs), 'pair')} by {unit}, {self.correction}"
+        ]
+
+
+def _shortest_cycle(preferred: Bools, group: Indices) -> list[int]:
+    """Return a shortest cycle among rankers that can be reached from each other."""
+    inside = preferred[np.ix_(group, group)]
+    graph, best = csr_array(inside), list(range(len(group) + 1))
+    for start in range(len(group)):
+        reached, before = breadth_first_order(graph, start)
+        # The first one reached from which the start is preferred closes the shortest cycle.
+        last = next(int(k) for k in reached if inside[k, start])
+        path = [last]
+        while path[-1] != start:
+            path.append(int(before[path[-1]]))
+        if len(path) < len(best):
+            best = path[::-1]
+    return [int(group[k]) for k in best]
+
+
+def preference_matrix_by_credits(
+    credits: Any,
+    units: Any = None,
+    *,
+    unit: str = "unit",
+    names: Sequence[str] | None = None,
+    correction: str = "holm",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> PreferenceMatrix:
+    """Test the preferences between all pairs of rankers from their credits by impression.
+
+    Parameters
+    ----------
+    credits
+        Shape (impressions, rankers), such as the `credits` of a multileaver; NaN where a ranker
+        took no part.
+    units, unit, confidence, resamples, seed
+        As for :func:`preference_by_credits`. Intervals are those of each pair alone.
+    names
+        Names of the rankers; by default numbers from 1.
+    correction
+        Correction for multiple comparisons, over all pairs of rankers: `none`, `bonferroni`,
+        `holm`, `bh` or `by`.
+
+    Raises
+    ------
+    PolicyError
+        For credits of another shape or type.
+
+    Examples
+    --------
+    >>> found = preference_matrix_by_credits([[2, 1, 0]] * 9 + [[0, 1, 2]], names=["a", "b", "c"])
+    >>> found.delta.tolist()
+    [[0.0, 0.4, 0.4], [-0.4, 0.0, 0.4], [-0.4, -0.4, 0.0]]
+    >>> found.cycles(), found.error(["a", "c", "b"])
+    ([], 0.3333333333333333)
+    """
+    check_several("names", names)
+    values = checked_credits(credits)
+    code, kind = unit_codes(units, len(values)), "impression" if units is None else unit
+    rankers = range(1, values.shape[1] + 1) if names is None else names
+    options = 0.5, confidence, resamples, seed
+    return matrix_from(values, code, rankers, kind, (), correction, options)
+
+
+def matrix_from(
+    credits: Floats,
+    code: Indices,
+    rankers: Sequence[object],
+    unit: str,
+    notes: Sequence[str],
+    correction: str,
+    options: Options,
+) -> PreferenceMatrix:
+    """Compare each pair of rankers by their credits and the units of impressions."""
+    names = tuple(map(str, rankers))
+    if len(names) != credits.shape[1] or len(set(names)) != len(names):
+        raise PolicyError(
+            f"names must be {credits.shape[1]} different rankers, got {quoted(rankers)}"
+        )
+    pairs = []
+    for (first, own), (second, other) in combinations(zip(names, credits.T, strict=True), 2):
+        if np.isnan(own - other).all():
+            raise PolicyError(
+                f"no impression has credits of both {quoted(first)} and {quoted(second)}"
+            )
+        pair = first, second
+        pairs.append(preference_between(own, other, code, pair, unit, (), options))
+    pvalues = adjusted(np.array([pair.pvalue for pair in pairs]), correction)
+    return PreferenceMatrix(names, tuple(pairs), pvalues, correction, tuple(notes))

@@ -1,0 +1,579 @@
+"""On which scale is a measure?
+
+Additive measures are decided against the total orders by the steps between neighbours, of which
+there are few kinds. For its own order any measure that rewards swaps and replacements can be
+decided at the bottom of the partial order: below all other runs are the empty one, and those with
+one document at the last ranks.
+
+Where there are too many runs to look at all, by proofs, and by witnesses among few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice, pairwise
+from math import gcd, lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Ints
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.scale_types import Scale
+from cranfield.measures.base import Measure
+from cranfield.scales.admissible import admitted_statistics, admitted_tests
+from cranfield.scales.forms.exact_values import TOLERANCE, Values, exact_values, values_of
+from cranfield.scales.forms.form import (
+    Additive,
+    Form,
+    Irrational,
+    Number,
+    beyond_length,
+    check_grades_decide,
+)
+from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.stateful import TooManySumsError, split
+from cranfield.scales.images.sums import Sums
+from cranfield.scales.images.values import Image, image
+from cranfield.scales.orders import rbto, sbto
+from cranfield.scales.runs import (
+    all_runs,
+    as_measure,
+    check_base,
+    check_size,
+    depends_on_recall_base,
+)
+from cranfield.scales.verdicts import (
+    LISTED,
+    Run,
+    RunSet,
+    ScaleReport,
+    TopicsReport,
+    Verdict,
+    Witness,
+    completed,
+    run_set,
+)
+
+BLOCK = 512
+"""Steps that are looked at together."""
+
+Step = tuple[Run, Run]
+
+
+def rank_based_steps(length: int, top: int) -> Iterator[Step]:
+    """Neighbours in the rank-based total order, a pair for each difference that these can have.
+
+    The next run is that with the first possible grade from the end raised by one and all behind it
+    from c to 0; what is before is the same and cancels out.
+    """
+    for k in reversed(range(length)):
+        behind = length - 1 - k
+        for grade in range(top):
+            yield (*[0] * k, grade, *[top] * behind), (*[0] * k, grade + 1, *[0] * behind)
+
+
+def set_based_steps(length: int, top: int) -> Iterator[Step]:
+    """Neighbours in the set-based total order, as needed for a measure of equal weights.
+
+    The next set is that with one of its m documents of the lowest grade g raised by one, and the
+    others of grade g, all lower places, from g to 0.
+    """
+    yield (0,) * length, (1, *[0] * (length - 1))
+    for grade in range(1, top):
+        for others in range(length):
+            # What stands before is the same in both, here of the highest grade.
+            same = (top,) * (length - 1 - others)
+            yield (*same, *[grade] * (others + 1)), (*same, grade + 1, *[0] * others)
+
+
+def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason: str) -> Verdict:
+    """Decide a total order from all differences of neighbours."""
+    waiting = iter(steps)
+    first: tuple[Step, Any] | None = None
+    uneven: tuple[Run, ...] = ()
+    while block := list(islice(waiting, BLOCK)):
+        values = values_of(form, np.array(block).reshape(2 * len(block), -1))
+        lower, upper = values.place.reshape(-1, 2).T
+        wrong = np.flatnonzero(sign * (upper - lower) <= 0)
+        if wrong.size:
+            at = int(wrong[0])
+            kind = "inverted" if upper[at] != lower[at] else "tied"
+            return Verdict(order, None, True, _witness_of_form(kind, block[at], form), reason)
+        gained = values.keys[upper] - values.keys[lower]
+        # Keys of all blocks are over the same denominator, that of the form.
+        first = first or (block[0], gained[0])
+        differs = np.flatnonzero((gained != first[1]).any(axis=1))
+        if differs.size and not uneven:
+            uneven = (*first[0], *block[int(differs[0])])
+    if uneven:
+        return Verdict(order, Scale.ORDINAL, True, _witness_of_form("gaps", uneven, form), reason)
+    return Verdict(order, Scale.INTERVAL, True, None, reason)
+
+
+def prove_rank_based(order: str, form: Form, sign: int) -> Verdict:
+    steps = rank_based_steps(form.shape.length, form.shape.grades)
+    return judge_steps(order, steps, form, sign, "from all steps between neighbours")
+
+
+def prove_set_based(order: str, form: Form, sign: int) -> Verdict:
+    length, top = form.shape.length, form.shape.grades
+    assert isinstance(form.shape, Additive)
+    gained = [_gained(form, rank) for rank in range(length)]
+    for k, grade in np.ndindex(length, top + 1):
+        if gained[k][grade] != gained[0][grade]:
+            runs = ((grade, *[0] * (length - 1)), (*[0] * k, grade, *[0] * (length - k - 1)))
+            return Verdict(order, None, True, _witness_of_form("distinguished", runs, form))
+    steps = set_based_steps(length, top)
+    return judge_steps(order, steps, form, sign, "from all steps between neighbours")
+
+
+def _gained(form: Form, rank: int) -> list[tuple[Fraction, Fraction] | None]:
+    """What each grade gains over grade 0 at a rank: its coefficient and base; None for nothing."""
+    assert isinstance(form.shape, Additive)
+    if not form.below:
+        return [None] * (form.shape.grades + 1)
+    row, base = form.shape.coefficients[rank], form.shape.bases[rank]
+    return [(one - row[0], base) if one != row[0] else None for one in row]
+
+
+def bottom_runs(length: int, grades: int) -> Ints:
+    """The empty run, and those with one document, of any grade, at either of the last two ranks."""
+    rows = np.zeros((1 + grades * min(length, 2), length), dtype=np.int64)
+    levels = np.arange(1, grades + 1)
+    rows[levels, -1] = levels
+    if length > 1:
+        rows[levels + grades, -2] = levels
+    return rows
+
+
+def uneven_bottom(values: Values, runs: Ints, sign: int) -> Witness | None:
+    """Two unequal steps among the lowest values of a monotone measure, if it has such.
+
+    Let h be the lowest grade that is worth anything. All runs with more than the last rank are at
+    or above that with one h at the last rank but one, so that no others have values below its
+    value; those below it are neighbours.
+    """
+    grades = (len(runs) - 1) // 2
+    place = values.place if sign > 0 else values.size - 1 - values.place
+    worth = np.flatnonzero(place[1 : grades + 1] > place[0])
+    if not worth.size:
+        return None
+    known, first = np.unique(place[: grades + 1], return_index=True)
+    bound = 1 + grades + int(worth[0])
+    lowest = [int(at) for at in first[known < place[bound]]] + [bound]
+    if len(lowest) < 3:
+        return None
+    found = [values.value(int(values.place[at])) for at in lowest]
+    if (chosen := unequal_steps(found)) is None:
+        return None
+    return _witness("gaps", values, runs, [lowest[place] for place in chosen])
+
+
+def unequal_steps(values: Sequence[Any], slack: float = 0.0) -> tuple[int, int, int, int] | None:
+    """Return places of the first step between neighbours and of one that differs from it."""
+    steps = [abs(upper - lower) for lower, upper in pairwise(values)]
+    other = (i for i, step in enumerate(steps) if step != steps[0] and abs(step - steps[0]) > slack)
+    place = next(other, None)
+    return None if place is None else (0, 1, place, place + 1)
+
+
+def evenly_spaced(form: Form) -> bool | None:
+    """Whether an additive measure's values are equally spaced; None if too many runs tie to say."""
+    shape = form.shape
+    assert isinstance(shape, Additive)
+    if not form.below or _contiguous(shape):
+        return True
+    try:
+        # No grade is relevant: how many documents are so does not matter here.
+        return Sums(split(shape, shape.grades + 1), None, 2**30, None).gaps().equispaced
+    except TooManySumsError:
+        return None
+
+
+def _contiguous(shape: Additive) -> bool:
+    """Whether each rank fills the holes between the values of another, so that none is left.
+
+    If the ranks so far have all multiples of a unit from 0 to T, one more rank leaves no hole if no
+    two neighbouring weights of it are more than T + 1 units apart.
+    """
+    if shape.stateful() is None:
+        return False  # weights of several bases have no common unit
+    weights = [sorted(set(row)) for row in shape.coefficients]
+    steps = [[b - a for a, b in pairwise(row)] for row in weights]
+    below = lcm(*(step.denominator for row in steps for step in row))
+    whole = [[int(step * below) for step in row] for row in steps if row]
+    unit = gcd(*(step for row in whole for step in row))
+    total = 0
+    for row in sorted(whole, key=max):
+        if max(row) > total + unit:
+            return False
+        total += sum(row)
+    return True
+
+
+def _witness_of_form(kind: str, runs: tuple[Run, ...], form: Form) -> Witness:
+    rows = np.array(runs)
+    return _witness(kind, values_of(form, rows), rows, range(len(runs)))
+
+
+OWN = "its own order"
+SET_BASED = "set-based total order"
+RANK_BASED = "rank-based total order"
+
+
+def own_verdict(values: Values, runs: Ints) -> Verdict:
+    """Judge a measure for its own order: whether its values are equally spaced."""
+    place = values.uneven()
+    if place is None:
+        return Verdict(OWN, Scale.INTERVAL)
+    return Verdict(OWN, Scale.ORDINAL, True, _gaps(values, runs, place))
+
+
+def against(order: str, ranks: NDArray[Any], values: Values, runs: Ints, sign: int) -> Verdict:
+    """Judge a measure for a weak order of runs, given as the rank of each in it."""
+    place = values.place if sign > 0 else values.size - 1 - values.place
+    classes = np.unique(ranks, return_inverse=True)[1].ravel()
+    by_class = np.lexsort((place, classes))
+    ordered, sorted_place = classes[by_class], place[by_class]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    ends = np.append(starts[1:], len(ordered)) - 1
+    # Within a class the values ascend, so that its least stands first and its greatest last.
+    low, high = sorted_place[starts], sorted_place[ends]
+    before = np.maximum.accumulate(high)
+    for kind, broken in (
+        ("inverted", np.flatnonzero(before[:-1] > low[1:])),
+        ("distinguished", np.flatnonzero(high > low)),
+        ("tied", np.flatnonzero(before[:-1] == low[1:])),
+    ):
+        if broken.size:
+            at = int(broken[0])
+            if kind == "distinguished":
+                pair = by_class[[starts[at], ends[at]]]
+            else:
+                greatest = int(np.argmax(high[: at + 1] == before[at]))
+                pair = by_class[[ends[greatest], starts[at + 1]]]
+            return Verdict(order, None, True, _witness(kind, values, runs, pair))
+    uneven = values.uneven()
+    if uneven is None:
+        return Verdict(order, Scale.INTERVAL)
+    return Verdict(order, Scale.ORDINAL, True, _gaps(values, runs, uneven))
+
+
+def against_total_orders(asked: RunSet, values: Values, runs: Ints) -> list[Verdict]:
+    """Judge a measure for the set-based and for the rank-based total order."""
+    orders = ((SET_BASED, sbto), (RANK_BASED, rbto))
+    return [
+        against(order, ranks(runs, asked.grades), values, runs, asked.sign)
+        for order, ranks in orders
+    ]
+
+
+def _gaps(values: Values, runs: Ints, place: int) -> Witness:
+    """Runs that show that the first gap and the one after `place` are not equal."""
+    pairs = [int(np.argmax(values.place == p)) for p in (0, 1, place, place + 1)]
+    return _witness("gaps", values, runs, pairs)
+
+
+def _witness(kind: str, values: Values, runs: Ints, chosen: Any) -> Witness:
+    found: tuple[Number, ...] = tuple(values.value(int(values.place[i])) for i in chosen)
+    return Witness(kind, tuple(tuple(map(int, runs[i])) for i in chosen), found)
+
+
+SEARCHED = 2**10
+"""Runs among which a witness is looked for when there are too many to look at all."""
+
+
+def searched_verdicts(asked: RunSet, exact: Form | None) -> list[Verdict]:
+    """Decide what can be decided: for its own order, the set-based and the rank-based one.
+
+    An additive measure, where any run can be, is decided by the steps between neighbours; against
+    others a witness is looked for.
+    """
+    own = _own(asked)
+    if asked.stated is not None or exact is None or not isinstance(exact.shape, Additive):
+        return [own, *_witnesses(asked)]
+    if not own.decided and (even := evenly_spaced(exact)) is not None:
+        scale = Scale.INTERVAL if even else Scale.ORDINAL
+        own = Verdict(OWN, scale, True, None, "from its weights and gains")
+    return [
+        own,
+        prove_set_based(SET_BASED, exact, asked.sign),
+        prove_rank_based(RANK_BASED, exact, asked.sign),
+    ]
+
+
+def _own(asked: RunSet) -> Verdict:
+    """Look at the ranks that count only, and there at all runs or at the bottom of their order."""
+    measure, length, grades = asked.measure, asked.length, asked.grades
+    depth = length if measure.cutoff is None else min(length, measure.cutoff)
+    if asked.can_be_listed(depth):
+        runs = asked.listed(depth)
+        return own_verdict(asked.values(runs), runs)
+    if measure.info.monotone and _rising(asked) and depth > 1 and not asked.graded:
+        runs = np.pad(bottom_runs(depth, grades), ((0, 0), (0, length - depth)))
+        witness = uneven_bottom(asked.values(runs), runs, asked.sign)
+        if witness is not None:
+            return Verdict(OWN, Scale.ORDINAL, True, witness, "its lowest values")
+    return Verdict(OWN, Scale.ORDINAL, False, None, _reach(grades))
+
+
+def _witnesses(asked: RunSet) -> list[Verdict]:
+    """Look for witnesses against the total orders among short runs padded with grade 0."""
+    short = min(asked.length, int(np.log(SEARCHED) / np.log(asked.grades + 1) + 1e-9))
+    runs = asked.listed(max(short, 1))
+    verdicts = against_total_orders(asked, asked.values(runs), runs)
+    reach = _reach(asked.grades)
+    return [
+        one if one.scale is None else Verdict(one.order, None, False, None, reach)
+        for one in verdicts
+    ]
+
+
+def _rising(asked: RunSet) -> bool:
+    """Whether a better grade is never worse for a measure with gains."""
+    gains = getattr(asked.measure, "gains", None)
+    if gains is None or gains.kind in {"binary", "graded"}:
+        return True
+    exact = form(asked.measure, 2, asked.grades)
+    return exact is not None and exact.shape.rises
+
+
+def _reach(grades: int) -> str:
+    longest = int(np.log(LISTED) / np.log(grades + 1) + 1e-9)
+    return f"all runs are enumerated up to N = {longest}"
+
+
+def scale_of(
+    measure: Measure | str,
+    length: int | None = None,
+    grades: int = 1,
+    *,
+    judgments: Sequence[int] | int | None = None,
+) -> ScaleReport:
+    """Find the scale that a measure is on, and runs that show why it is not on a higher one.
+
+    Parameters
+    ----------
+    measure
+        The measure, or its text. One that needs a cutoff and has none gets the length.
+    length
+        Length of the runs; by default the measure's cutoff.
+    grades
+        Highest grade of the scale from 0; 1 is binary.
+    judgments
+        The topic's documents: their grades, or the number of relevant ones. Only runs that can be
+        retrieved from them are looked at, and they are the set whose neighbours are compared. By
+        default N documents of the highest grade are judged and every run can be.
+
+    Returns
+    -------
+    ScaleReport
+        For the measure's own order it is interval when its values are equally spaced (Ferrante,
+        Ferro and Fuhr, 2021, sections 2.2.3 and 3.2), else ordinal. For a total order it is
+        ordinal when it orders all pairs of runs in the same way, and interval when it is also a
+        positive affine function of the rank in that order (Ferrante, Ferro and Pontarollo, 2019,
+        sections 2, 4 and 5).
+
+    Raises
+    ------
+    PolicyError
+        Without a length, or with a length, a grade or a recall base below 1 or out of reach.
+    MeasureError
+        For a measure that cannot score such runs.
+
+    Notes
+    -----
+    All runs are looked at while there are up to 2^18 of them. Beyond that additive measures (P, R,
+    F, gP, gR, RBP, DCG, nDCG) are decided by the steps between neighbours, other known ones by the
+    bottom of the partial order and by witnesses; what is still open is said to be so.
+
+    Examples
+    --------
+    >>> from cranfield.measures import AP, RBP
+    >>> print(scale_of(RBP(p=0.5), 3).rank_based)
+    rank-based total order: interval
+    >>> print(scale_of(AP, 4).own)
+    its own order: ordinal; not interval: the step from 0 to 1/16, for (0, 0, 0, 0) and
+    (0, 0, 0, 1), is 1/16; the step from 1/16 to 1/12, for (0, 0, 0, 1) and (0, 0, 1, 0), is 1/48
+    """
+    asked = run_set(measure, length, grades, judgments)
+    about = (asked.measure.label, asked.length, asked.grades, asked.stated)
+    if asked.can_be_listed(asked.length):
+        runs = asked.listed(asked.length)
+        values = asked.values(runs)
+        set_based, rank_based = against_total_orders(asked, values, runs)
+        own, count, exact = own_verdict(values, runs), len(runs), values.exact
+    else:
+        form = asked.form()
+        own, set_based, rank_based = searched_verdicts(asked, form)
+        count, exact = asked.count(), form is not None
+    return ScaleReport(*about, count, own, set_based, rank_based, exact)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaleFacts:
+    """Scale, image and admitted statistics of a measure.
+
+    There is no image where it is beyond reach, and `refused` says why. With `by_topic` values
+    depend on the recall base, so that each topic has a scale of its own. If scores of runs of other
+    lengths depend on more than grades, `beyond_length` says on what: image and scale hold for runs
+    of exactly this length, and there is no interval-scaled version of the measure.
+    """
+
+    report: ScaleReport
+    image: Image | None
+    refused: str
+    by_topic: bool
+    beyond_length: str
+    statistics: list[str]
+    tests: list[str]
+
+    @property
+    def scale(self) -> Scale:
+        """The scale for the measure's own order, on one topic."""
+        return self.report.scale
+
+
+def about_scale(
+    measure: Measure | str,
+    length: int | None = None,
+    grades: int = 1,
+    *,
+    judgments: int | None = None,
+) -> ScaleFacts:
+    """Find the image and the scale of a measure; of an image beyond reach the reason why."""
+    measure = as_measure(measure, length)
+    report = scale_of(measure, length, grades, judgments=judgments)
+    found, refused = None, ""
+    try:
+        found = image(measure, length, grades, judgments=judgments, at_most=judgments)
+        _ = found.size
+    except CranfieldError as error:
+        found, refused = None, str(error)
+    return ScaleFacts(
+        report,
+        found,
+        refused,
+        depends_on_recall_base(measure),
+        beyond_length(measure),
+        admitted_statistics(report.scale),
+        admitted_tests(report.scale),
+    )
+
+
+MOST_TOPICS = 2_500
+"""Pairs of a length and a recall base."""
+
+Example = tuple[Run, int]
+"""A run and the recall base of its topic."""
+
+
+def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -> TopicsReport:
+    r"""Find the scale of a measure over runs of all lengths and topics of all recall bases.
+
+    .. math:: S[N, K] = \bigcup_{1 \le n \le N,\ 1 \le RB \le K} S_{n, RB}
+
+    where :math:`S_{n, RB}` are the runs of length n on topics with RB relevant documents, of which
+    they have at most RB. Relevance is binary.
+
+    Parameters
+    ----------
+    measure
+        The measure, or its text. One that needs a cutoff and has none gets the length of each run,
+        so that P is the precision of the retrieved set.
+    longest, largest_base
+        The longest run, N, and the largest recall base, K.
+
+    Returns
+    -------
+    TopicsReport
+        Interval if the values over the whole set are equally spaced, else ordinal, with a witness.
+
+    Raises
+    ------
+    PolicyError
+        For N or K below 1, for N K above 2,500, or too many runs to look at all.
+
+    Notes
+    -----
+    Values are compared exactly, but for those of measures whose divisor is another irrational
+    number on each topic, such as nDCG, whose ideal DCG depends on the recall base. Of such
+    quotients of sums of logarithms it is not known when two are equal; they are floats, and those
+    within 2^-40 of the largest count as equal. `exact` tells which it is, and so does the text.
+
+    Source: Ferrante, Ferro and Fuhr (2021), section 3.4. Precision is interval for N up to 2 only,
+    recall for K up to 2 only, and F1 for N = K = 1 only. Where that section's summary names S[2, 2]
+    as the only set on which precision and recall are interval without being affine to each other,
+    S[1, 2] and S[2, 1] are such sets too.
+
+    Examples
+    --------
+    >>> from cranfield.measures import P
+    >>> print(scale_over_topics(P, 2, 2))
+    P on S[2, 2]: interval, with 3 values
+    >>> print(scale_over_topics(P, 3, 1))
+    P on S[3, 1]: ordinal, with 4 values; not interval: the step from 0 to 1/3, for [0, 1, 1] and
+    [1, 3, 1], is 1/3; the step from 1/3 to 1/2, for [1, 3, 1] and [1, 2, 1], is 1/6
+    """
+    check_size(longest, 1)
+    check_base(largest_base)
+    deepest = as_measure(measure, longest)
+    check_grades_decide(deepest)
+    if longest * largest_base > MOST_TOPICS:
+        raise PolicyError(
+            f"S[{longest}, {largest_base}] has {longest * largest_base:,} pairs of a length and a"
+            f" recall base; up to {MOST_TOPICS:,} are feasible"
+        )
+    counted = deepest.info.counts and (deepest.cutoff or longest) >= longest
+    if not counted and 2 ** (longest + 1) * largest_base > LISTED:
+        raise PolicyError(
+            f"S[{longest}, {largest_base}] has too many runs to enumerate; for"
+            f" {measure} up to {LISTED:,} are feasible"
+        )
+    values: dict[Any, Example] = {}
+    exact = True
+    for length in range(1, longest + 1):
+        whole = completed(as_measure(measure, length), length)
+        for base in range(1, largest_base + 1):
+            runs = _runs(length, base, counted=counted)
+            found = exact_values(whole, runs, 1, base)
+            exact &= found.exact and found.factor == 1.0
+            places, first = np.unique(found.place, return_index=True)
+            for place, at in zip(places.tolist(), first.tolist(), strict=True):
+                example = (tuple(map(int, runs[at])), base)
+                values.setdefault(found.value(place), example)
+    divisors = {one.below for one in values if isinstance(one, Irrational)}
+    if len(divisors) > 1:
+        # Of sums of logarithms over different ideal ones it is not known when they are equal.
+        exact = False
+        # Of values that are the same float the first example stays.
+        values = {float(value): values[value] for value in reversed(values)}
+    ordered = sorted(values)
+    slack = 0.0 if exact else TOLERANCE * max(abs(float(one)) for one in ordered)
+    if not exact:
+        apart = [0]
+        for place, value in enumerate(ordered):
+            if value - ordered[apart[-1]] > slack:
+                apart.append(place)
+        ordered = [ordered[place] for place in apart]
+    witness = None
+    if (steps := unequal_steps(ordered, 4 * slack)) is not None:
+        chosen = [ordered[place] for place in steps]
+        shown = [values[value] for value in chosen]
+        labels = tuple(f"[{sum(run)}, {len(run)}, {base}]" for run, base in shown)
+        witness = Witness("gaps", tuple(run for run, _ in shown), tuple(chosen), labels)
+    scale = Scale.INTERVAL if witness is None else Scale.ORDINAL
+    return TopicsReport(str(measure), longest, largest_base, scale, tuple(ordered), witness, exact)
+
+
+def _runs(length: int, base: int, *, counted: bool) -> Ints:
+    """Runs of a length with at most so many relevant documents, or one of each number of them."""
+    if counted:
+        found = np.arange(min(length, base) + 1)
+        return np.asarray((np.arange(length) < found[:, None]).astype(np.int64))
+    runs = all_runs(length)
+    return np.asarray(runs[runs.sum(axis=1) <= base])

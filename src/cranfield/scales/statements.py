@@ -1,0 +1,459 @@
+"""Meaningfulness of the statements of a comparison: they hold on every admissible scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, as_array, check_several
+from cranfield.base.scale_types import Scale, a_scale
+from cranfield.base.text import plain
+from cranfield.measures import parse_measure
+from cranfield.measures.base import Measure
+from cranfield.scales.admissible import Dominance, dominance
+from cranfield.scales.interval_scaled import Interval
+from cranfield.scales.runs import depends_on_topic
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.pairwise.test import TESTS
+from cranfield.tabular import text_table
+
+POWERS = (0.1, 0.5, 2.0, 10.0)
+"""Exponents that are tried: the lower draw high scores together, the higher low ones."""
+
+
+def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] = POWERS) -> Bools:
+    r"""Return which decisions of a test stay the same with powers of the scores.
+
+    Parameters
+    ----------
+    comparison
+        What :func:`cranfield.compare` returns.
+    powers
+        Exponents p above 0. Each score x becomes
+
+        .. math:: x^p, \quad \text{or } (x - \min x)^p \text{ where some score is below 0},
+
+        which is an increasing transformation, and so admitted by an ordinal scale.
+
+    Returns
+    -------
+    array
+        Shape (powers, pairs): True if the decision on the pair is the same, and in the same
+        direction; False also if the test cannot be done with such scores.
+
+    Raises
+    ------
+    PolicyError
+        If `comparison` is not a comparison, or a power is not above 0.
+
+    Notes
+    -----
+    Means that keep their order (:func:`dominance`) need not stay significantly different: the
+    t-test and the analysis of variance divide by a spread that depends on the spacing of the
+    scores. Tests that use only the order of scores decide the same under every increasing
+    transformation of all scores, and nothing is computed for them. For other tests the powers are
+    examples: a decision that is the same for some powers may still change under another
+    transformation. Randomised tests use the same random numbers again.
+
+    Source: the definition of a meaningful statement in Ferrante, Ferro and Fuhr (2021), section
+    2.4; the powers are our choice.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> a = [0.1, 0.2, 0.3, 0.4, 0.9, 0.5, 0.7]
+    >>> found = cf.compare({"a": a, "b": [x - 0.05 for x in a]}, test="t")
+    >>> found.is_significant().tolist(), invariant_decisions(found, [1, 2, 10])[:, 0].tolist()
+    ([True], [True, True, False])
+    """
+    check_several("powers", powers)
+    if not isinstance(comparison, PairwiseComparison):
+        kind = type(comparison).__name__
+        raise PolicyError(f"invariant_decisions: expected the result of compare(), got {kind}")
+    wrong = "powers must be numbers above 0, such as [0.5, 2]"
+    exponents = np.atleast_1d(as_array(powers, wrong))
+    if exponents.dtype.kind not in "iuf" or exponents.ndim != 1 or not (exponents > 0).all():
+        raise PolicyError(wrong)
+    if comparison.info.scale <= Scale.ORDINAL:
+        return np.ones((exponents.size, len(comparison)), dtype=np.bool_)
+    before = _decided(comparison)
+    values = comparison.scores.values
+    shifted = values - min(np.nanmin(values, initial=0.0), 0.0)
+    # A unit is no matter, and large scores have no large powers.
+    unit = np.nanmax(shifted, initial=0.0) or 1.0
+    again = [_again(comparison, (shifted / unit) ** power) for power in exponents.tolist()]
+    return np.array([one == before for one in again]).reshape(exponents.size, len(comparison))
+
+
+def _decided(comparison: PairwiseComparison) -> Floats:
+    """1 or -1 for a pair that differs, by the higher one, and 0 for others."""
+    sign = np.where(comparison.is_significant(), np.sign(comparison.difference), 0.0)
+    # Different without a difference of means is a decision, too.
+    return np.asarray(np.where(comparison.is_significant() & (sign == 0), 2.0, sign))
+
+
+def _again(comparison: PairwiseComparison, values: Floats) -> Floats:
+    try:
+        found = compare(
+            replace(comparison.scores, values=values),
+            test=comparison.test,
+            correction=comparison.correction,
+            baseline=comparison.baselines or None,
+            missing="available" if np.isnan(values).any() else None,
+            **comparison.options,
+        )
+    except CranfieldError:
+        return np.full(len(comparison), np.nan)
+    return _decided(found)
+
+
+MEANINGFUL = "meaningful"
+NOT_INVARIANT = "not invariant"
+UNKNOWN = "unknown"
+
+SOON = 2_000_000
+"""Random samples times pairs that are drawn again for a line of text; some 0.1 s a power."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Meaningfulness:
+    """The meaningfulness of the statements of a comparison.
+
+    Attributes
+    ----------
+    comparison
+        The comparison.
+    required_scale, scale
+        The scale that the test, or a statement on means, requires, and the scale that the measure
+        declares; None if unknown.
+    depends_on_topic
+        Whether the scale depends on the recall base, so that each topic has its own scale.
+    depends_on_size
+        Whether it is an interval scale for retrieved sets of one size only, as SetP is.
+    verdict
+        `meaningful`: the statement keeps its truth under every transformation that the scale
+        admits; `not invariant`: some admissible transformation may change it; `unknown`.
+    dominance
+        For each pair, whether the order of means survives every increasing transformation, which
+        is the freedom that an ordinal scale leaves.
+    """
+
+    comparison: PairwiseComparison
+    required_scale: Scale
+    scale: Scale | None
+    depends_on_topic: bool
+    depends_on_size: bool
+    verdict: str
+    dominance: Dominance
+
+    @property
+    def declared_by_user(self) -> bool:
+        """True if the user declared the scale, instead of the measure."""
+        return self.comparison.scores.scale_source == "user"
+
+    @property
+    def n_invariant(self) -> int:
+        """Number of significant pairs whose order survives every increasing transformation."""
+        return int((self.comparison.is_significant() & self.dominance.holds).sum())
+
+    @cached_property
+    def still_significant(self) -> Mapping[float, Bools]:
+        """Masks by power p: pairs that are significant, and also with scores x^p in the same order.
+
+        See :func:`cranfield.scales.invariant_decisions`, which is slow for randomised tests, as
+        they are repeated for each power.
+        """
+        star = self.comparison.is_significant()
+        return dict(zip(POWERS, invariant_decisions(self.comparison) & star, strict=True))
+
+    @property
+    def first_line(self) -> str:
+        """The verdict and its reason."""
+        name = plain(self.comparison.measure) or "the measure"
+        test = self.comparison.info.title
+        if self.scale is None:
+            return (
+                f"unknown: {test} needs {a_scale(self.required_scale)}, but the scale of {name} is"
+                " unknown"
+            )
+        if self.verdict == MEANINGFUL:
+            declared = "declared by the user to be " if self.declared_by_user else ""
+            return (
+                f"meaningful: {test} needs {a_scale(self.required_scale)}; {name} is {declared}"
+                f"{a_scale(self.scale)}"
+            )
+        if self.scale >= self.required_scale and self.depends_on_size and not self.depends_on_topic:
+            return (
+                f"not invariant: {name} is {a_scale(self.scale)} for retrieved sets of"
+                f" one size only, but {test} combines scores of all sizes"
+            )
+        if self.scale >= self.required_scale:
+            return (
+                f"not invariant: {name} depends on the recall base, so each topic has"
+                f" its own scale, but {test} combines them"
+            )
+        return (
+            f"not invariant: {test} needs {a_scale(self.required_scale)}, but {name} is"
+            f" declared {self.scale}; its results may depend on the spacing of the scale"
+        )
+
+    def lines(self) -> list[str]:
+        """Return the verdict, and the statements that need no assumption on the scale."""
+        lines, found = [self.first_line], self.comparison.count()
+        if found and self.verdict != MEANINGFUL:
+            lines.append(order_kept(found, self.n_invariant))
+            lines.append(self._sensitivity())
+            if example := self._example():
+                lines.append(example)
+        return lines
+
+    def _sensitivity(self) -> str:
+        """Report for how many pairs the test still rejects when scores are transformed."""
+        comparison, count = self.comparison, self.comparison.count()
+        if self.required_scale <= Scale.ORDINAL:
+            return (
+                "the decisions of the test are the same under every increasing"
+                " transformation of all scores, as it depends only on their order"
+            )
+        random = comparison.info.random or CORRECTIONS[comparison.correction].random
+        if random and comparison.options["resamples"] * len(comparison) > SOON:
+            return (
+                "sensitivity: decisions with transformed scores need many random samples; call"
+                " invariant_decisions() to compute them"
+            )
+        start = "sensitivity: with scores x^p the test still rejects"
+        if count == 1:
+            powers: dict[bool, list[str]] = {True: [], False: []}
+            for power, significant in self.still_significant.items():
+                powers[bool(significant.any())].append(f"{power:g}")
+            rejects, does_not = (f"for p = {', '.join(some)}" for some in powers.values())
+            if not powers[True]:
+                return f"sensitivity: with scores x^p the test does not reject this pair {does_not}"
+            return f"{start} this pair {rejects}" + (f", not {does_not}" if powers[False] else "")
+        counts = [
+            f"{kept.sum():,} (p = {power:g})" for power, kept in self.still_significant.items()
+        ]
+        every = np.logical_and.reduce(list(self.still_significant.values())).sum()
+        return f"{start} {', '.join(counts)} of these {count:,} pairs, and {every:,} for all four p"
+
+    def _example(self) -> str:
+        """Show the largest difference that a transformation reverses.
+
+        The better system comes first; where lower is better, scores count up to the threshold.
+        """
+        one = self.comparison
+        turned = np.flatnonzero(one.is_significant() & self.dominance.reversed)
+        if not turned.size:
+            return ""
+        # The order of means, which is not that of mean ranks where a test goes by these.
+        means = one.scores.grand_mean()
+        apart = means[one.first] - means[one.second]
+        k = int(turned[np.argmax(np.abs(apart[turned]))])
+        low, (of_first, of_second) = one.scores.lower_is_better, self._good
+        pair = [(one.first[k], of_first[k]), (one.second[k], of_second[k])]
+        if (-apart[k] if low else apart[k]) < 0:
+            pair.reverse()
+        a, b = (plain(one.systems[system]) for system, _ in pair)
+        scored = [int(self._scored[system]) for system, _ in pair]
+        on, numbers = "on more topics", [str(number) for _, number in pair]
+        if scored[0] != scored[1]:
+            on = "on a larger proportion of topics"
+            numbers = [
+                f"{number} of {n_topics}" for number, n_topics in zip(numbers, scored, strict=True)
+            ]
+        return (
+            f"for example: {a} has the {'lower, better' if low else 'higher'} mean, but {b} has"
+            f" scores {'up to' if low else 'above'} {self.dominance.threshold[k]:.4g} {on}"
+            f" ({numbers[1]}, {a}: {numbers[0]})"
+        )
+
+    @cached_property
+    def _scored(self) -> Indices:
+        """Topics on which each system has a score."""
+        one = self.comparison
+        values = one.scores.values.reshape(len(one.scores.topics), len(one.systems), -1)
+        return np.asarray((~np.isnan(values)).any(axis=2).sum(axis=0), dtype=np.intp)
+
+    @property
+    def _good(self) -> tuple[Indices, Indices]:
+        """Topics on which both systems of each pair are on the good side of the threshold."""
+        one, above = self.comparison, self.dominance
+        if not one.scores.lower_is_better:
+            return above.above_first, above.above_second
+        first, second = self._scored[one.first], self._scored[one.second]
+        return first - above.above_first, second - above.above_second
+
+    def alternatives(self) -> list[str]:
+        """Return the names of tests that the scale of the measure admits, on the same topics."""
+        if self.scale is None:
+            return []
+        paired = self.comparison.info.paired
+        most = Scale.ORDINAL if self.depends_on_size else self.scale
+        return [
+            name
+            for name, test in TESTS.items()
+            if test.info.scale <= most
+            and test.info.paired == paired
+            and (test.info.within_topics or not self.depends_on_topic)
+            and not (test.info.bound or test.info.shards == "needed")
+        ]
+
+    def require(self) -> None:
+        """Raise a PolicyError unless the comparison is meaningful."""
+        if self.verdict == MEANINGFUL:
+            return
+        name = plain(self.comparison.measure) or "the measure"
+        cures = []
+        if tests := self.alternatives():
+            cures.append(f"take {' or '.join(tests)}")
+        uneven = self.scale is None or self.scale < Scale.INTERVAL
+        measure = measure_of(self.comparison.measure)
+        if uneven and not self.depends_on_topic and _can_be_scaled(measure):
+            cures.append(f"or the interval-scaled interval({name}), with a cutoff")
+        raise PolicyError("; ".join([self.first_line, *([", ".join(cures)] if cures else [])]))
+
+    def to_text(self, limit: int = 20) -> str:
+        """Write the verdict and the significant pairs, first those whose order may be reversed."""
+        one = self.comparison
+        star = one.is_significant()
+        order = np.argsort(self.dominance.holds[star], kind="stable")
+        chosen = np.flatnonzero(star)[order][:limit]
+        found, good = self.dominance, self._good
+
+        def row(k: int) -> list[str]:
+            turned = bool(found.reversed[k])
+            return [
+                one.systems[one.first[k]],
+                one.systems[one.second[k]],
+                f"{one.difference[k]:.4f}",
+                "reversed" if turned else "invariant",
+                f"{found.threshold[k]:.4g}" if turned else "",
+                *(str(of_side[k]) if turned else "" for of_side in good),
+            ]
+
+        rows = [row(k) for k in chosen]
+        bar = f"by scores {'up to' if one.scores.lower_is_better else 'above'}"
+        head = ["first", "second", "difference", "order of means", bar, "first", "second"]
+        parts = ["\n".join(self.lines())]
+        if rows:
+            parts.append(text_table(head, rows, left=(0, 1, 3)))
+        if int(star.sum()) > len(rows):
+            parts[-1] += f"\n… {int(star.sum()) - len(rows):,} more"
+        return "\n\n".join(parts)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"Meaningfulness({self.first_line})"
+
+
+def order_kept(
+    found: int, holds: int, singular: str = "significant pair", plural: str = "significant pairs"
+) -> str:
+    """Report how many significant pairs keep their order of means on any scale."""
+    if found == 1:
+        start = f"the {singular} {'keeps' if holds else 'does not keep'} its order"
+    else:
+        start = f"{holds:,} of {found:,} {plural} keep their order"
+    return (
+        f"{start} of means under every increasing transformation of the scores (stochastic"
+        " dominance)"
+    )
+
+
+def measure_of(name: str) -> Measure | None:
+    """Return the measure of a comparison by its name; None if it is unknown."""
+    try:
+        return parse_measure(name)
+    except MeasureError:
+        return None
+
+
+def _can_be_scaled(measure: Measure | None) -> bool:
+    try:
+        return measure is not None and bool(Interval(measure))
+    except MeasureError:
+        return False
+
+
+def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
+    """Report whether the statements of a comparison are meaningful.
+
+    A statement is meaningful when it stays true, or false, under every transformation that the
+    scale of its numbers admits (Ferrante, Ferro and Fuhr 2021, section 2.4). The scale that the
+    test requires is compared with the scale that the measure declares. Independent of that debate,
+    the result has for each pair whether the order of the means survives every increasing
+    transformation of the scores, which is the case exactly when the scores of the better system
+    are stochastically dominant.
+
+    Parameters
+    ----------
+    comparison
+        What :func:`cranfield.compare` returns.
+
+    Raises
+    ------
+    PolicyError
+        If `comparison` is not the result of :func:`cranfield.compare`.
+
+    Notes
+    -----
+    SetP, SetF, SetE and most utilities are interval scales for retrieved sets of one size only,
+    and scores do not include the sizes: statements that require more than an order are not
+    invariant for them. Neither this nor the recall base matters for a scale declared by the user,
+    see :meth:`cranfield.Scores.with_scale`.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> ev = cf.evaluate(covid.runs[:4], covid.qrels, ["nDCG@20", "interval(RR@5)"])
+    >>> meaningfulness(cf.compare(ev["nDCG@20"])).verdict
+    'not invariant'
+    >>> meaningfulness(cf.compare(ev["nDCG@20"], test="friedman")).verdict
+    'meaningful'
+    >>> meaningfulness(cf.compare(ev["interval(RR@5)"])).verdict
+    'meaningful'
+    """
+    if not isinstance(comparison, PairwiseComparison):
+        raise PolicyError(
+            f"meaningfulness: expected the result of compare(), got {type(comparison).__name__}"
+        )
+    needs = comparison.info.scale
+    has = comparison.measure_scale
+    measure = measure_of(comparison.measure)
+    if has is None and measure is not None:
+        has = measure.scale
+    by_user = comparison.scores.scale_source == "user"
+    by_topic = not by_user and measure is not None and differs_by_topic(measure)
+    by_size = not by_user and measure is not None and measure.needs_one_size
+    apart = by_topic and not comparison.info.within_topics
+    verdict = MEANINGFUL
+    if has is None:
+        verdict = UNKNOWN
+    elif has < needs or apart or (by_size and needs > Scale.ORDINAL):
+        verdict = NOT_INVARIANT
+    found = dominance(comparison.scores, comparison.first, comparison.second)
+    return Meaningfulness(comparison, needs, has, by_topic, by_size, verdict, found)
+
+
+def differs_by_topic(measure: Measure) -> bool:
+    """Return True if the scale depends on the recall base or the ideal ranking of the topic."""
+    # Ranks are the same on all topics; what they are ranks of is not. Risk is a difference.
+    while isinstance(measure, Interval) or measure.info.family == "risk":
+        if getattr(measure, "feasible", False):
+            # Ranks among the runs that a topic has enough relevant documents for.
+            return True
+        measure = getattr(measure, "inner")  # noqa: B009
+    try:
+        return depends_on_topic(measure)
+    except CranfieldError:
+        # What it needs besides judgments, such as intents and lengths, each topic has its own.
+        return True

@@ -1,0 +1,224 @@
+"""The tests: what each is, and where it stands.
+
+A new test is a function that takes pairs and options, declared where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cranfield.base.errors import PolicyError
+from cranfield.base.scale_types import Scale
+from cranfield.base.spec import Registry
+from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.registry import Options, described
+
+if TYPE_CHECKING:
+    from cranfield.base.arrays import Floats
+    from cranfield.significance.differences import Model, Outcome, Pairs
+
+Compared = Callable[["Pairs", Options], "Outcome"]
+Fit = Callable[["Floats"], "Model"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestInfo:
+    """What a test is.
+
+    Attributes
+    ----------
+    name, aliases
+        Its name, and other names that are understood.
+    title
+        What people call it.
+    family
+        Tests of one kind: `order`, `t`, `randomisation`, `bootstrap`, `anova`, `ranks`; a `bound`
+        is no test, but what a test can find at most.
+    asks
+        The question that it answers.
+    null
+        What it assumes until shown otherwise: its null hypothesis.
+    assumes
+        What it takes for granted.
+    when
+        When to use it, and when not.
+    formula
+        The statistic, in LaTeX.
+    statistic, effect
+        What the columns of those names hold.
+    effect_unit
+        The standard deviation that the effect is in units of, where that depends on all systems.
+    symbol
+        Short for the statistic, over its column; empty where that is a difference of means.
+    interval
+        What the confidence limits are limits of.
+    source
+        Where the definition stands.
+    convention
+        Where programs differ: what is done here.
+    scale
+        The scale that scores must be on for its answer to be meaningful.
+    paired
+        Whether it compares scores of the same topics.
+    model
+        Whether it looks at all systems together before it looks at pairs.
+    error
+        The name of the error that all pairs share, for headings.
+    fits
+        Whether its model can be fitted without a table.
+    additive
+        Whether the model is the sum of an effect of the topic and one of the system.
+    one_variance
+        Whether pairs that vary more than others, on the same topics, are called different too
+        often by corrections that measure all pairs by one error.
+    within_topics
+        Whether it compares scores of one topic only, and by their order.
+    always_exact
+        Whether p-values are exact, however many topics there are.
+    threshold
+        Whether differences up to a threshold can count as none.
+    random
+        Whether it draws random numbers.
+    samples_topics
+        Whether topics are a sample of all topics; else what it says holds for these only.
+    shards
+        Whether scores by shard are `needed`, `taken`, or neither.
+    correction, baseline_correction
+        The correction by default, for all pairs and with one baseline.
+    default_for
+        The scores that it is the default test for.
+    of_two, of_pairs
+        What to say when two systems are compared, and when pairs of more than two are.
+    """
+
+    __test__ = False  # not for pytest
+
+    name: str
+    title: str
+    aliases: tuple[str, ...] = ()
+    source: str = ""
+    family: str
+    asks: str
+    null: str
+    assumes: str
+    when: str
+    formula: str
+    statistic: str
+    symbol: str = "t"
+    effect: str
+    effect_unit: str = ""
+    interval: str
+    convention: str = ""
+    scale: Scale = Scale.INTERVAL
+    paired: bool = True
+    model: bool = False
+    error: str = ""
+    fits: bool = False
+    additive: bool = False
+    one_variance: bool = False
+    within_topics: bool = False
+    always_exact: bool = False
+    threshold: bool = False
+    random: bool = False
+    samples_topics: bool = True
+    shards: str = ""
+    correction: str = "holm"
+    baseline_correction: str = "holm"
+    default_for: str = ""
+    of_two: str = ""
+    of_pairs: str = ""
+
+    @property
+    def corrections(self) -> tuple[str, ...]:
+        """Corrections for many comparisons that go with it, the default first."""
+        # Of unpaired tests, and of those that ask for these topics only, topics are no sample.
+        resampled = self.paired and self.samples_topics
+        fitting = [
+            one
+            for one in CORRECTIONS.values()
+            if one.goes_with(self.family, paired=self.paired, resampled=resampled)
+        ]
+        own_first = sorted(fitting, key=lambda one: one.families is None)
+        return tuple(dict.fromkeys((self.correction, *(one.name for one in own_first))))
+
+    def supported(self, correction: str) -> str:
+        """Return the name of a correction, by any of its names, if the test supports it."""
+        name = CORRECTIONS.find(correction)
+        if name not in self.corrections:
+            raise PolicyError(
+                f"correction {name!r} cannot be combined with test {self.name!r}; use"
+                f" {', '.join(self.corrections)}"
+            )
+        return name
+
+    @property
+    def effect_name(self) -> str:
+        """The heading of the column of effect sizes."""
+        return f"effect ({self.effect_unit})" if self.effect_unit else "effect"
+
+    @property
+    def bound(self) -> bool:
+        """Whether it calls any difference significant: no test, but what tests find at most."""
+        return self.family == "bound"
+
+
+@dataclass(frozen=True)
+class Test:
+    """What a test is, the function that compares pairs, and the one that fits its model."""
+
+    __test__ = False  # not for pytest
+
+    info: TestInfo
+    run: Compared
+    fit: Fit
+
+
+TESTS: Registry[Test] = Registry(
+    "test",
+    """
+    pairwise.ranks pairwise.means pairwise.bootstrap models.random_topics models.anova
+    """,
+    package="cranfield.significance",
+    decorators="declared_test",
+)
+"""Tests by name."""
+
+BOUNDS = ("anova-2f", "anova-3f")
+"""Names of those that are no tests, but bounds of what tests can find."""
+
+DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "random-topics"}
+"""Which test is the default, by the scores."""
+
+
+def declared_test(
+    name: str, *, fit: Fit | None = None, **declared: Any
+) -> Callable[[Compared], Compared]:
+    """Enter a function among the tests, with the function that fits its model, if any."""
+
+    def without_model(scores: Floats) -> Model:
+        raise PolicyError(f"the test {name} has no model of all scores")
+
+    def enter(function: Compared) -> Compared:
+        info = TestInfo(
+            name=name,
+            default_for=next((scores for scores, test in DEFAULTS.items() if test == name), ""),
+            fits=fit is not None,
+            **(declared | described(function)),
+        )
+        TESTS[name] = Test(info, function, fit or without_model)
+        return function
+
+    return enter
+
+
+def find_test(name: Any) -> Test:
+    """Find a test by any of its names; a PolicyError suggests the nearest ones if it has none."""
+    return TESTS.named(name)
+
+
+def default_test(systems: int, by_shard: bool) -> Test:
+    """Return the test that is taken of scores when none is named."""
+    scores = "shards" if by_shard else "two systems" if systems == 2 else "many systems"
+    return TESTS[DEFAULTS[scores]]

@@ -1,0 +1,99 @@
+"""Runs are withdrawn and purged: where their state allows it, and never in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cranfield.base.errors import PolicyError
+from cranfield.campaign import Campaign
+from cranfield.campaign.store import records
+
+News = Callable[..., Campaign]
+Write = Callable[..., Path]
+
+
+def test_withdrawn_and_purged(news: News, write: Write) -> None:
+    opened = news()
+    run = opened.submit(write(), team="padua").submission
+    kept = records.path(opened.folder, run.object)
+    with pytest.raises(PolicyError, match="run 'bm25' has no bytes to remove; withdraw it first"):
+        opened.purge("bm25", "private")
+    gone = opened.withdraw("BM25", "a bug")
+    assert (gone.state, gone.reason) == ("withdrawn", "a bug")
+    assert kept.exists()
+    with pytest.raises(
+        PolicyError, match="no accepted run has the tag 'bm25'; .* is already withdrawn"
+    ):
+        opened.withdraw("bm25", "again")
+    purged = opened.purge("bm25", "names in it")
+    assert (purged.state, purged.kept, purged.object) == ("withdrawn", False, run.object)
+    assert not kept.exists()
+    with pytest.raises(PolicyError, match="run 'bm25' has no bytes to remove$"):
+        opened.purge("bm25", "again")
+    told = [(one.action, one.subject) for one in opened.registry.events()][-2:]
+    assert told == [("withdraw", "BM25"), ("purge", "bm25")]
+    assert "names in it" in opened.registry.events()[-1].details
+    assert opened.verify().ok
+
+
+def test_what_became_of_a_run_is_not_what_became_of_another_teams(news: News, write: Write) -> None:
+    opened = news()
+    opened.submit(write(), team="padua")
+    opened.withdraw("bm25", "a bug")
+    assert not opened.submit(write(docs="aa"), team="delft").accepted
+    with pytest.raises(PolicyError, match="that of team 'padua' is already withdrawn"):
+        opened.withdraw("bm25", "again")
+    assert not opened.submit(write("dense", "aa"), team="delft").accepted
+    with pytest.raises(PolicyError, match="'dense'; submissions with this tag were refused"):
+        opened.withdraw("dense", "again")
+
+
+def test_bytes_that_another_run_needs_stay(news: News, write: Write) -> None:
+    """The same bytes, withdrawn by one team and then another team's."""
+    opened = news()
+    run = opened.submit(write(), team="padua").submission
+    opened.withdraw("bm25", "a bug")
+    other = opened.submit(write(), team="delft").submission
+    assert other.object == run.object
+    assert opened.purge("bm25", "private").team == "padua"
+    assert records.path(opened.folder, run.object).exists()
+    opened.withdraw("bm25", "a bug")
+    assert opened.purge("bm25", "private").team == "delft"
+    assert not records.path(opened.folder, run.object).exists()
+    assert opened.verify().ok
+
+
+def test_bytes_that_are_judgments_too_stay(news: News, write: Write) -> None:
+    from cranfield.campaign.store.records import Judgments
+
+    opened = news()
+    run = opened.submit(write(), team="padua").submission
+    with opened.registry.change("judgments", "1") as tx:
+        tx.insert(Judgments("adhoc", "1", run.object, 2, run.received))
+    opened.withdraw("bm25", "a bug")
+    opened.purge("bm25", "private")
+    assert records.path(opened.folder, run.object).exists()
+
+
+def test_a_replaced_run_is_purged_beside_its_replacement(news: News, write: Write) -> None:
+    opened = news()
+    old = opened.submit(write("a", "ab"), team="padua").submission
+    new = opened.submit(write("a", "ba"), team="padua", replaces="a").submission
+    assert opened.purge("a", "names in it").id == old.id
+    assert not records.path(opened.folder, old.object).exists()
+    assert records.path(opened.folder, new.object).exists()
+    with pytest.raises(PolicyError, match="withdraw it first"):
+        opened.purge("a", "names in it")
+
+
+@pytest.mark.parametrize("reason", ["", "  ", "a\x1b[31mb"])
+def test_reasons_are_for_people(news: News, write: Write, reason: str) -> None:
+    opened = news()
+    opened.submit(write(), team="padua")
+    for take_back in (opened.withdraw, opened.purge):
+        with pytest.raises(PolicyError, match="reason"):
+            take_back("bm25", reason)
+    assert len(opened.submissions()) == 1

@@ -1,0 +1,136 @@
+"""What is wrong with a file of scores is said in one line that names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cranfield.base.errors import InputError
+from tests.evaluation.scorefiles.files import read
+
+REFUSED = [
+    # Tables
+    ("s.csv", "", "is empty"),
+    ("s.csv", "topic,a\n", ":1: has a header, but no scores"),
+    ("s.csv", "topic,a\nq1,x\n", r":2: score 'x' is not a finite number \(topic 'q1'\)"),
+    ("s.csv", "topic,a\n\nq1,inf\n", r":3: score 'inf' is not a finite number"),
+    ("s.csv", "topic,a\nq1,1,2\n", ":2: 3 columns where the header has 2, separated by commas"),
+    ("s.csv", "topic,a,a\nq1,1,2\n", "duplicate column 'a'"),
+    ("s.csv", "topic,a\nq1,1\nq1,2\n", "two rows for one topic .topic 'q1'"),
+    ("s.csv", "topic\nq1\n", "has no column of scores"),
+    ("s.csv", "topic,system,score\nq,a,1\nq,a,2\n", ":3: system 'a' has two scores .topic 'q'"),
+    ("s.csv", "qid,query_id,a\n1,2,.5\n", "has two columns for the topic: 'qid' and 'query_id'"),
+    ("s.csv", "topic,run,tag,score\n1,a,b,1\n", "has two columns for the system: 'run' and 'tag'"),
+    (
+        "s.csv",
+        "system,AP\na,.5\n",
+        "has a column of systems, 'system', but no column of topics; scores by",
+    ),
+    (
+        "s.csv",
+        "measure,a,b\nAP,.5,1\n",
+        "has a column of measures, 'measure', but no column of topics; scores by",
+    ),
+    (
+        "s.csv",
+        "prompt,a\n401,.5\n402,1\n",
+        "the first column, 'prompt', has a different integer in each row; rename",
+    ),
+    ("s.csv", "prompt,a\n401,.5\nq2,1\n", "'prompt', has numbers and text"),
+    (
+        "s.csv",
+        "topic,score,rank\n1,.5,1\n",
+        "has scores in 'score', but no column of systems; the role of column",
+    ),
+    ("s.csv", "topic,system\n1,a\n", "has no column of scores"),
+    ("s.csv", "topic,a,\n1,.5,.7\n2,.5,.7\n", "column 3 has no name"),
+    ("s.csv", "topic,system,score\n,a,1\n", ":2: has no topic"),
+    ("s.csv", "topic,system,score\n1, ,1\n", ":2: has no system"),
+    ("s.csv", "topic,AP,AP\n1,1,1\n", "duplicate column 'AP'"),
+    ("s.csv", "topic,system,AP,AP\n1,a,1,1\n", "duplicate column 'AP'"),
+    ("s.csv", "topic,system,score,n,n\n1,a,1,1,1\n", "duplicate column 'n'"),
+    ("s.csv", "topic,shard,a\n1,x,1\n1,x,2\n", ":3: two rows for one topic"),
+    ("s.csv", "topic,system,shard,score\n1,a,x,1\n1,a,x,2\n", "two scores in shard 'x'"),
+    (
+        "s.csv",
+        'topic,a\nq1,"1,5"\n',
+        r":2: score '1,5' has a decimal comma; use a decimal point \(topic 'q1'\)",
+    ),
+    (
+        "s.csv",
+        "topic;a\nq1;0.5\nq2;1,234\n",
+        r":3: score '1,234' has a decimal comma; use a decimal point \(topic 'q2'\)",
+    ),
+    ("s.csv", "topic;a\nq1;1.000,5\n", ":2: score '1.000,5' is not a finite number"),
+    ("s.csv", "topic;a\nq1;1;2\n", ":2: 3 columns where the header has 2, separated by semicolons"),
+    ("s.csv", "topic;b,c\nq1;1\n", ":2: 1 columns where the header has 2, separated by commas"),
+    # Nothing but missing scores
+    ("s.csv", "topic,a,b\nq1,,\nq2,NA,-\n", "has no scores: all cells are empty"),
+    ("s.csv", "topic,system,score\nq1,a,nan\n", "has no scores: all cells are empty"),
+    ("s.eval", "map\tq1\tnan\n", "has no scores: all cells are empty"),
+    ("s.json", '[{"topic": "q1", "a": null}]', "has no scores: all cells are empty"),
+    # Lines of trec_eval
+    ("s.eval", "map 1 x\n", ":1: score 'x'"),
+    (
+        "s.eval",
+        "map 1 .5\nmap 2\n",
+        r":2: expected 3 columns \(measure, topic and value, as trec_eval -q or",
+    ),
+    ("s.eval", "map 1 .5\nmap 1 .5\n", ":2: system .s. has two scores .topic .1."),
+    ("s.eval", "map all .5\n", "no scores by topic; trec_eval prints them with -q"),
+    ("s.eval", "runid all x\n", "no scores by topic"),
+    (
+        "s.txt",
+        "AP\t0.5\nRR\t1\n",
+        r":1: expected 3 columns \(measure, topic and value, as trec_eval -q or",
+    ),
+    ("s.txt", "runid\tall\ta\nmap\tall\t1\nrunid\tall\tb\n", "no scores by topic"),
+    ("s.txt", "map\t\t.5\n", ":1: has no topic"),
+    # JSON
+    ("s.json", '{"a": {"q1": 1, "q1": 2}}', "'q1' is twice in one object"),
+    ("s.json", '{"a": {"q1": 1}, "a": {"q1": 2}}', "'a' is twice in one object"),
+    (
+        "s.json",
+        '{"a": 1, "b": 2}',
+        r"system 'a' has '1' \(int\) instead of \{topic: score\} or a list of scores",
+    ),
+    (
+        "s.json",
+        '{"a": [1, 2], "b": null}',
+        r"system 'b' has null instead of \{topic: score\} or a list of scores",
+    ),
+    (
+        "s.json",
+        '{"a": "12"}',
+        r"system 'a' has '12' \(str\) instead of \{topic: score\} or a list of scores",
+    ),
+    (
+        "s.json",
+        '{"a": {"q1": {"AP": 1}, "q2": 1}}',
+        r"system 'a' has '1' \(int\) instead of \{measure: score\} \(topic 'q2'\)",
+    ),
+    (
+        "s.json",
+        '{"q1": {"map": 1, "P_5": 0}}',
+        "several measures: map, P_5; choose one, as in measure='map'",
+    ),
+    ("s.json", '{"a": {"q1": 1e999}}', "score 'inf' is not a finite number"),
+    ("s.json", '{"a": {"q1": Infinity}}', "score 'inf' is not a finite number"),
+    ("s.json", f'{{"a": {{"q1": 1{"0" * 400}}}}}', "is not a finite number"),
+    ("s.json", '{"a": {"q1": [1]}}', r"score '\[1\]' is not a finite number"),
+    ("s.json", '{"a": {" ": 1}}', "has no topic"),
+    ("s.json", '{"topic": {"0": "q1"}, "a": {"0": 1}}', "when its values are columns"),
+    ("s.json", '{"topic": ["q1", "q2"], "a": [1]}', "columns are of different lengths"),
+    ("s.json", '[{"topic": "q1", "a": 1}, 7]', "row 2: expected a record as in the first row"),
+    ("s.json", '{"a":\n {"q1": }}', ":2: is no valid JSON: Expecting value"),
+    ("s.json", '{"a": {}}', "has no scores by topic"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), REFUSED)
+def test_wrong_files(name: str, text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read(text, tmp_path, name)
+    assert str(tmp_path / name) in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,68 @@
+"""What cannot be trained, or used as a measure, is refused with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldError
+from cranfield.online.log.query_log import QueryLog, made_log
+from tests.online.click_models.pages import log_of, random_pages
+from tests.online.click_models.test_as_measures import some_log, trained
+
+LOG = log_of(random_pages(8, 30))
+GAPS = QueryLog(LOG.pages, LOG.results.filter(pl.col("rank") != 2), LOG.clicks)
+RISING = made_log(
+    pl.DataFrame({"id": ["a"], "query": ["q"]}),
+    pl.DataFrame({"page": [0, 0], "rank": [1, 2], "doc": ["x", "y"], "grade": [1, 1]}),
+    pl.DataFrame({"page": [0], "rank": [2], "doc": ["y"]}),
+)
+
+train = cf.online.train
+
+REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
+    "models": [
+        (partial(train, LOG, text), words)
+        for text, words in (
+            ("DBN(gamma=1.5)", "gamma"),
+            ("PBM(alpha=0.5)", "alpha"),
+            ("PBM(beta=1e308)", "beta"),
+            ("DBN(gamma=0.5, gamma=0.6)", "gamma is given twice"),
+            ("XYZ", "unknown click model"),
+            ("UBM(iterations=0)", "iterations"),
+        )
+    ],
+    "logs": [
+        (lambda: train(LOG, "DBN", tied="doc"), "tied"),
+        (lambda: train(LOG, "DBN", tied="grade"), "grade"),
+        (lambda: train(LOG.where(pl.lit(False)), "DBN"), "results|shown"),
+        (lambda: train(GAPS, "DBN"), "has gaps"),
+        (lambda: train(LOG, "DBN", qrels={"q0": {"d1": 1}}), "tied by grade"),
+        (lambda: train(LOG, "GCTR").relevance(), "documents"),
+        (lambda: train(LOG, "RCTR").relevance(), "documents"),
+        (lambda: trained("SDBN").as_qrels(), "grade"),
+    ],
+    "measures": [
+        (lambda: train(some_log(), "DBN").measure(), "parameters by grade"),
+        (lambda: train(some_log(), "DBN").user_model(), "parameters by grade"),
+        (lambda: trained("GCTR").measure(), "documents"),
+        (lambda: trained("UBM").measure("effort"), "a click satisfies"),
+        (lambda: trained("PBM").measure("effort"), "a click satisfies"),
+        (lambda: trained("DBN").measure("cost"), "kind"),
+        (lambda: trained("UBM").user_model(), "from rank to rank"),
+        (lambda: trained("DCM").user_model(), "by grade and rank together"),
+        (lambda: train(RISING, "PBM", tied="grade").user_model(), "rank 2 is examined more often"),
+    ],
+}
+
+
+@pytest.mark.parametrize("topic", REFUSALS)
+def test_refused_in_one_line(topic: str) -> None:
+    for call, words in REFUSALS[topic]:
+        with pytest.raises(CranfieldError, match=words) as error:
+            call()
+        assert "\n" not in str(error.value)

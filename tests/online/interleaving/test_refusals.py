@@ -1,0 +1,134 @@
+"""Wrong rankings, clicks, users and questions of interleaving are refused in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cranfield import online
+from cranfield.base.errors import CranfieldError
+from cranfield.online import CascadeUser, interleave, preference_by_credits, preference_of
+from cranfield.online.log.query_log import made_log
+from tests.online.interleaving.enumeration import made
+from tests.online.interleaving.test_preference_of_log import small_log
+
+DRAFT = made("abcd", "dcba", method="TeamDraft")
+LISTS, TEAMS = DRAFT.draw(2, seed=1)
+NONE = np.zeros((2, 4), dtype=bool)
+LOG = small_log()
+TEAMLESS = made_log(LOG.pages, LOG.results.with_columns(team=pl.lit(None, pl.String)))
+NOTHING = cast(Any, [None])
+
+user = online.simulated_user
+preference = partial(online.preference, LOG)
+
+REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
+    "rankings": [
+        (lambda: interleave([["a"]]), "two or more rankings"),
+        (lambda: interleave(cast(Any, 7)), "lists of ids, or runs, got '7'"),
+        (lambda: interleave([[], []]), "only empty rankings"),
+        (lambda: interleave([["a"], ["a", "a"]]), "'ranker 2' .* 'a' twice"),
+        (lambda: interleave(["abc", "cab"]), "'abc'"),
+        (lambda: interleave([["a"], NOTHING]), "document id"),
+        (lambda: interleave([["a"], ["b"], ["c"]], "Balanced"), "takes 2 rankings, got 3"),
+        (lambda: interleave([["a"], ["b"]], "TeamDrafd"), "did you mean"),
+        (lambda: interleave([["a"], ["b"]], "TeamDraft(tau=1)"), "no parameter 'tau'"),
+        (lambda: interleave([["a"], ["b"]], length=0), "length must be"),
+        (lambda: made("abcd", "dcba", method="TDM").distribution(limit=3), "more than 3 lists"),
+    ],
+    "runs": [
+        (
+            lambda: online.interleave_runs({"A": {"q1": {"a": 1.0}}, "B": {"q2": {"a": 1.0}}}),
+            "no topic in common",
+        ),
+        (lambda: online.interleave_runs({"A": {"q1": {"a": 1.0}}}), "two or more rankings"),
+    ],
+    "clicks on lists": [
+        (lambda: DRAFT.credits(LISTS, NONE, None), "teams"),
+        (lambda: DRAFT.credits(LISTS, NONE[:1], TEAMS), "truth values of shape"),
+        (lambda: DRAFT.credits(LISTS + 4, NONE, TEAMS), "from -1 to 3"),
+        (lambda: DRAFT.credits(LISTS, NONE, TEAMS + 2), "teams must be integers from -1 to 1"),
+        (lambda: DRAFT.credits(np.full_like(LISTS, -1), ~NONE, TEAMS), "end of its list"),
+        (lambda: DRAFT.credits(LISTS[0], NONE[0], TEAMS[0]), "of shape .impressions, ranks."),
+    ],
+    "checks": [
+        (lambda: online.fidelity(docs=6), "docs must be an integer from 2 to 5"),
+        (
+            lambda: online.bias([list(range(13)), list(range(13))], "Balanced", 20),
+            "up to 12 documents, got 13",
+        ),
+        (
+            lambda: online.bias([list(range(k, 12 + k)) for k in range(4)], "TeamDraft", 12),
+            "4,096 sets of clicks on 13,824 lists by 4 rankers",
+        ),
+        (
+            lambda: online.bias([list("abcd"), list("dcba")], "PI", limit=10),
+            "more than 10 lists",
+        ),
+        *[
+            (partial(online.impressions_needed, *numbers, **options), words)
+            for numbers, options, words in (
+                ((1.1,), {}, "between 0 and 1"),
+                ((0.6, 0.0), {}, "0"),
+                ((np.nan,), {}, "between 0 and 1"),
+                ((0.6,), {"power": 1}, "power"),
+                ((0.6,), {"alpha": 0}, "alpha"),
+            )
+        ],
+    ],
+    "users": [
+        (lambda: user("keen"), "unknown user 'keen'; expected one of: perfect"),
+        (lambda: user("perfect", 4), "2, 3 or 5 grades"),
+        (lambda: user("perfect", stop="never"), "unknown stop 'never'"),
+        (lambda: CascadeUser((0.1, 1.1), (0, 0)), "between 0 and 1"),
+        (lambda: CascadeUser((0.1, float("nan")), (0, 0)), "between 0 and 1"),
+        (lambda: CascadeUser((), ()), "between 0 and 1"),
+        (lambda: CascadeUser((0.1,), (0, 0)), "1 and 2"),
+        (lambda: user("random").clicks([[2]], np.zeros((1, 2))), "grade 2"),
+        (lambda: user("random").clicks([[1]], np.zeros((1, 1))), "2 numbers per page"),
+        (lambda: user("random").click_probabilities([[0.5]]), "integers"),
+    ],
+    "counts": [
+        (lambda: preference_of(-1, 0), "wins must be an integer"),
+        (lambda: preference_of(0, 0), "no impression"),
+        (lambda: preference_of(1, 0, expected=1), "expected must be a number between 0 and 1"),
+        (lambda: preference_of(1, 0, names=("a", "a")), "two rankers"),
+        (lambda: preference_of(1, 0, names=cast(Any, ("a",))), "two rankers"),
+        (lambda: preference_of(1, 0, confidence=95), "confidence must be"),
+    ],
+    "credits": [
+        (lambda: preference_by_credits([[1], [2]]), "column"),
+        (lambda: preference_by_credits([[1, 2, 3]]), "two rankers"),
+        (lambda: preference_by_credits([[1, np.inf]]), "finite"),
+        (lambda: preference_by_credits([[1, np.nan]]), "no impression"),
+        (lambda: preference_by_credits(np.empty((0, 2))), "no impression"),
+        (lambda: preference_by_credits([["a", "b"]]), "numbers"),
+        (lambda: preference_by_credits([[1, 2]], ["a", "b"]), "1 impression"),
+        (lambda: preference_by_credits([[1, 2], [2, 1]], ["a", {}]), "kinds"),
+        (lambda: preference_by_credits([1, -1], ["a", "a"], resamples=0), "resamples must be"),
+    ],
+    "logs": [
+        (lambda: preference("shop"), "unknown unit 'shop'"),
+        (lambda: preference("user"), "needs the user of pages"),
+        (lambda: preference(names=("a", "c")), "ranker 'c'"),
+        (lambda: preference(names=cast(Any, ("a",))), "two rankers"),
+        (lambda: preference(clicks="some"), "unknown clicks 'some'"),
+        (lambda: preference(clicks="rank"), "unknown clicks 'rank'"),
+        (lambda: online.preference(made_log(LOG.pages)), "needs the team of results"),
+        (lambda: online.preference(TEAMLESS), "no result has a team"),
+        (lambda: online.preference_matrix(LOG, names=("a",)), "two rankers or more"),
+    ],
+}
+
+
+@pytest.mark.parametrize("topic", REFUSALS)
+def test_refused_in_one_line(topic: str) -> None:
+    for call, words in REFUSALS[topic]:
+        with pytest.raises(CranfieldError, match=words) as error:
+            call()
+        assert "\n" not in str(error.value)

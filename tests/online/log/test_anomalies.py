@@ -1,0 +1,172 @@
+"""What is odd about logs: counted, left out or refused; and a reading by loops."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldWarning, InputError
+
+PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"], "time": [100, 200]}
+RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
+
+
+def log_of(*given: Any, **options: Any) -> cf.online.QueryLog:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CranfieldWarning)
+        return cf.online.read_log(*given, **options)
+
+
+def test_what_is_left_out_is_told_of_the_file_in_which_it_is(tmp_path: Path) -> None:
+    tables = {
+        "pages.csv": "page,query\np,cats\n",
+        "results.csv": "page,rank,doc\np,1,a\nx,1,a\n",
+        "clicks.csv": "page,rank\np,9\nx,1\np,1\n",
+    }
+    for name, rows in tables.items():
+        (tmp_path / name).write_text(rows)
+    with pytest.warns(CranfieldWarning) as caught:
+        cf.online.read_log(*(tmp_path / name for name in tables))
+    said = [str(one.message).removeprefix(f"{tmp_path}/") for one in caught]
+    assert sorted(said) == [
+        "clicks.csv: 1 click on no page, excluded",
+        "clicks.csv: 1 click on no result, excluded",
+        "results.csv: 1 result of no page, excluded",
+    ]
+
+
+def test_pages_twice() -> None:
+    pages = {"page": ["p", "p"], "query": ["cats", "dogs"]}
+    with pytest.raises(InputError, match="table of pages: page 'p' occurs twice"):
+        cf.online.read_log(pages, RESULTS)
+    log = log_of(pages, {"page": ["p", "p"], "rank": [1, 1], "doc": ["a", "b"]}, on_anomaly="count")
+    assert log.pages["query"].to_list() == ["cats"] and log.results["doc"].to_list() == ["a"]
+    assert log.anomalies == {
+        "pages recorded twice": 1,
+        "results of a repeated record of their page": 1,
+    }
+
+
+def test_clicks_before_their_page() -> None:
+    clicks = {"page": ["p", "q"], "rank": [1, 1], "time": [100, 199.9]}
+    with pytest.raises(InputError, match="a click before its page 'q'"):
+        cf.online.read_log(PAGES, RESULTS, clicks)
+    log = log_of(PAGES, RESULTS, clicks, on_anomaly="count")
+    assert log.clicks["time"].is_null().to_list() == [False, True]
+    assert log.anomalies == {"clicks before their page": 1}
+
+
+def test_users_clocks_and_documents() -> None:
+    pages = {
+        "page": [1, 2, 3, 4],
+        "query": ["a"] * 4,
+        "user": ["u", "u", "v", "v"],
+        "variant": ["A", "B", "A", None],
+        "time": [10, 5, 1, 2],
+    }
+    log = log_of(pages, {"page": [1, 1, 2], "rank": [1, 2, 1], "doc": ["a", "a", "a"]})
+    assert log.anomalies == {
+        "users in two variants": 1,
+        "pages out of chronological order": 1,
+        "pages without results": 2,
+        "documents repeated on a page": 1,
+    }
+
+
+def test_robots_are_left_out() -> None:
+    pages = {"page": [1, 2, 3, 4], "query": ["a"] * 4, "user": ["bot", "u", "bot", "bot"]}
+    log = log_of(pages, {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}, max_queries=2)
+    assert log.pages["id"].to_list() == ["2"] and log.results.rows() == [(0, 1, "b")]
+    assert log.anomalies["pages of users with more than 2 pages"] == 3
+    with pytest.raises(InputError, match="max_queries requires the user or the session"):
+        cf.online.read_log({"page": [1], "query": ["a"]}, max_queries=1)
+
+
+def test_a_log_without_impressions() -> None:
+    log = log_of(PAGES, None, {"page": ["p", "p"], "rank": [30, 2]})
+    assert log.results.is_empty() and log.clicks.rows() == [(0, 30, None), (0, 2, None)]
+    with pytest.raises(InputError, match="table of results"):
+        cf.online.read_log(PAGES, None, {"page": ["p"], "doc": ["a"]})
+
+
+IDS = st.sampled_from(["p", "q", "r"])
+DOCS = st.sampled_from(["a", "b", "c", "d"])
+SHOWN = st.dictionaries(st.tuples(IDS, st.integers(1, 4)), DOCS, max_size=8)
+CLICKED = st.lists(
+    st.tuples(
+        st.sampled_from(["p", "q", "r", "s"]),
+        st.none() | st.integers(1, 5),
+        st.none() | DOCS,
+        st.none() | st.integers(50, 60),
+        st.none() | st.integers(-1, 2),
+    ).filter(lambda click: click[1] is not None or click[2] is not None),
+    max_size=10,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.permutations(["p", "q", "r"]), SHOWN, CLICKED)
+def test_reading_by_loops(ids: list[str], shown: Any, clicked: Any) -> None:
+    """Every click goes where a plain reading of the documentation puts it."""
+    if not shown:
+        shown = {("p", 1): "a"}
+    places: dict[tuple[str, str], int] = {}
+    for (page, rank), doc in sorted(shown.items(), key=lambda item: item[0][1]):
+        places.setdefault((page, doc), rank)
+    kept: dict[str, list[Any]] = {page: [] for page in ids}
+    odd = {"page": 0, "result": 0, "moved": 0, "twice": 0}
+    seen = set()
+    for page, rank, doc, time, dwell in clicked:
+        if page not in ids:
+            odd["page"] += 1
+            continue
+        if doc is None or shown.get((page, rank)) == doc:
+            found = rank if (page, rank) in shown else None
+        else:
+            found = places.get((page, doc))
+            odd["moved"] += found is not None and rank is not None
+        if found is None:
+            odd["result"] += 1
+            continue
+        event = (page, found, time, None if dwell is None or dwell <= 0 else float(dwell))
+        if event in seen and time is not None:
+            odd["twice"] += 1
+            continue
+        seen.add(event)
+        kept[page].append(event)
+    rows = []
+    for place, page in enumerate(ids):
+        last, timed = float("-inf"), []
+        for event in kept[page]:
+            last = event[2] if event[2] is not None else last
+            timed.append((last, place, *event[1:]))
+        rows += [row[1:] for row in sorted(timed, key=lambda row: row[0])]
+    names = ["page", "rank", "doc", "time", "dwell"]
+    columns: dict[str, Any] = {name: [row[k] for row in clicked] for k, name in enumerate(names)}
+    frame = pl.DataFrame(
+        columns,
+        schema=dict(zip(names, (pl.String, pl.Int64, pl.String, pl.Int64, pl.Int64), strict=True)),
+    )
+    results = [{"page": page, "rank": rank, "doc": doc} for (page, rank), doc in shown.items()]
+    if clicked and not rows:
+        with pytest.raises(InputError, match="expected clicks on results on pages"):
+            log_of({"page": ids, "query": ids}, results, frame)
+        return
+    log = log_of({"page": ids, "query": ids}, results, frame)
+    assert log.anomalies.get("clicks on no page", 0) == odd["page"]
+    assert log.anomalies.get("clicks on no result", 0) == odd["result"]
+    assert log.anomalies.get("clicks whose rank has another document", 0) == odd["moved"]
+    assert log.anomalies.get("clicks logged twice", 0) == odd["twice"]
+    read = log.clicks
+    for name in ("time", "dwell"):
+        if name not in read.columns:
+            read = read.with_columns(pl.lit(None).alias(name))
+    seconds = read["time"].cast(pl.Datetime("us", "UTC")).dt.epoch("s")
+    assert read.select("page", "rank", seconds, "dwell").rows() == rows

@@ -1,0 +1,225 @@
+"""Logs that cannot be read are refused in one line, with file, line and reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+import pytest
+
+from cranfield.base.errors import CranfieldError, InputError
+from cranfield.online import read_log, scan_log, sessionise
+
+PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"], "time": [100, 200]}
+RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
+CLICKED = {"page": ["p", "q"], "rank": [2, 1], "doc": ["b", "c"]}
+LOG = read_log(PAGES | {"user": ["u", "v"]}, RESULTS)
+LAZY = pl.LazyFrame({"page": [1], "query": ["a"]})
+NAN = float("nan")
+
+PAGES_CSV = "page,query,time\n1,cats,2026-01-01T10:00:00Z\n2,dogs,2026-01-01T11:00:00Z\n"
+RESULTS_CSV = "page,rank,doc\n1,1,a\n2,1,b\n"
+BAD_FILES = {
+    "pages.csv": [
+        ("page,query\n1,a\n2,b\n1,a\n", "pages.csv:4: page '1' occurs twice"),
+        ("page,query,time\n1,a,NaN\n", "pages.csv:2: time 'NaN' is not a time"),
+        ("page,query\n1,\n", "pages.csv:2: has no query"),
+        ("page,query\n", "is empty: a table of pages has at least one row"),
+        ("", "is empty: a table of pages has at least one row"),
+        ("\ufeff", "is empty: a table of pages"),
+        ("page\n1\n", "has no query column"),
+        ("page,query,found\n1,a,-2\n", "pages.csv:2: found '-2' is not a whole number from 0"),
+        ("page,query,query\n1,cats,dogs\n", "has two columns 'query'"),
+    ],
+    "results.csv": [
+        ("page,rank,doc\n1,1,a\n1,0,b\n", "results.csv:3: rank '0' is not a whole number from 1"),
+        ("page,rank,doc\n1,1,a\n1,1,b\n", "results.csv:3: rank 1 twice on page '1'"),
+        ("page,rank,doc\n1,1,a\n2,x,b\n", "results.csv:3: rank 'x' is not a whole"),
+        ("page,rank,doc\n1,1,\n", "results.csv:2: has no doc"),
+        ("page,rank,doc,propensity\n1,1,a,0\n", "propensity '0' is not above 0 and up to 1"),
+        ("page,rank,doc,propensity\n1,1,a,1.01\n", "'1.01' is not above 0 and up to 1"),
+        ("page,rank,doc,propensity\n1,1,a,inf\n", "results.csv:2: propensity 'inf'"),
+    ],
+    "clicks.csv": [
+        ("page,rank,time\n2,1,2026-01-01T10:59:59Z\n", "clicks.csv:2: a click before its page '2'"),
+        ("page,rank,time\n1,1,NaN\n", "clicks.csv:2: time 'NaN' is not a time"),
+        ("page,rank,time\n1,1,soon\n", "clicks.csv:2: time 'soon' is not a time"),
+        ("page,rank,dwell\n1,1,long\n", "clicks.csv:2: dwell 'long' is not a number of seconds"),
+        ("page,rank,doc\n1,,\n", "clicks.csv:2: a click names neither a rank nor a document"),
+        ("page,time\n1,3\n", "clicks.csv: has neither a rank nor a doc column"),
+        ("rank\n1\n", "clicks.csv: has no page column"),
+        ("\npage,rank,rank\n1,1,1\n", "clicks.csv: has two columns 'rank'"),
+        ('page,rank, "x,y\n1,1,2,3\n1,2,2,3\n', "clicks.csv: expected 2 rows, got 0"),
+        ("page,rank,x\n1,1\n2,1,2,\n", "clicks.csv:2: expected 3 cells as in the head, got 2"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_files_of_tables(tmp_path: Path, name: str) -> None:
+    good = {"pages.csv": PAGES_CSV, "results.csv": RESULTS_CSV}
+    for content, words in BAD_FILES[name]:
+        files = good | {name: content}
+        for file, text in files.items():
+            (tmp_path / file).write_text(text, encoding="utf-8")
+        with pytest.raises(InputError) as error:
+            read_log(*(tmp_path / file for file in files))
+        assert words in str(error.value) and "\n" not in str(error.value)
+
+
+LIVING_LABS = [
+    ('{"sid":"s","qid":"q","ranking":[{"docid":"a","team":"us"}]}', "team 'us' is neither"),
+    ('{"sid":"s","qid":"q","ranking":[{"docid":"a","clicked":"maybe"}]}', "clicks 'maybe'"),
+    ('{"sid":"s","qid":"q","ranking":3}', "is not a record of living labs"),
+    ('{"sid":"s","ranking":[]}', "has no query"),
+    ('{"sid":"s","qid":"q","ranking":[{"clicked":true}]}', "is clicked, but has no document"),
+    ('{"sid":"s",', "is no valid JSON"),
+    ("[1]", "is not an object"),
+    ('{"sid":"\\ud800","qid":"q","ranking":[]}', "is not valid JSON: half of a"),
+]
+
+
+def test_lines_of_living_labs(tmp_path: Path) -> None:
+    good = '{"sid":"s","qid":"q","ranking":[{"docid":"a","clicked":true}]}\n'
+    path = tmp_path / "log.jsonl"
+    for bad, words in LIVING_LABS:
+        path.write_text(f"{good * 5}{bad}\n{good}", encoding="utf-8")
+        with pytest.raises(InputError) as error:
+            read_log(path)
+        assert f"log.jsonl:6: {words}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("log.csv", "page,query,doc,rank\n1,cats,a,1\n1,dogs,b,2\n", "csv:3: page '1' has query"),
+        (
+            "flat.csv",
+            "page,query,rank,what\n1,cats,1,a\n",
+            "has ranks, but no doc column",
+        ),
+        ("log.txt", "hello\n", "not a log of a known format"),
+        ("yandex", "1\t0\tQ\t77\t13\ta\n1\t0\tX\tb\n", "yandex:2: expected a line of Yandex"),
+        ("pyclick", "7_1\ta,b : b\n7_1 a b\n", "pyclick:2: expected a line of pages"),
+        ("empty.jsonl", "\ufeff", "is empty"),
+    ],
+)
+def test_files_of_whole_logs(tmp_path: Path, name: str, content: str, words: str) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=words):
+        read_log(path)
+
+
+def with_clicks(**clicks: Any) -> object:
+    return read_log(PAGES, RESULTS, clicks)
+
+
+def of_page(**columns: Any) -> object:
+    return read_log(pl.DataFrame({"page": [1], "query": ["a"], **columns}))
+
+
+REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
+    "options": [
+        (lambda: read_log(PAGES, RESULTS, format="x"), "format"),
+        (lambda: read_log(PAGES, RESULTS, on_anomaly="drop"), "on_anomaly"),
+        (lambda: read_log(PAGES, RESULTS, max_queries=0), "max_queries"),
+        (lambda: read_log(PAGES, RESULTS, max_queries=cast(Any, 1.5)), "max_queries"),
+        (lambda: read_log(PAGES, max_queries=1), "max_queries requires the user or the session"),
+        (lambda: read_log(PAGES, click_actions=["tap"]), "requires a log of format ubi, got flat"),
+    ],
+    "sources": [
+        (lambda: read_log(cast(Any, 3)), "int"),
+        (lambda: read_log(cast(Any, b"x")), "bytes"),
+        (lambda: read_log(cast(Any, None)), "None"),
+        (lambda: read_log([]), "empty"),
+        (lambda: read_log(cast(Any, [3])), "row 1: .* got a number"),
+        (lambda: read_log({"page": "x"}), "columns"),
+        (lambda: read_log({"page": [1], "query": [1, 2]}), "length"),
+        (lambda: of_page(time=[NAN]), "row 1: has no time"),
+        (
+            lambda: read_log(PAGES, [{"page": "p", "doc": d} for d in ("a", NAN)]),
+            "row 2: has no doc",
+        ),
+        (lambda: read_log(PAGES, None, {"page": ["p"], "doc": ["a"]}), "table of results"),
+        (
+            lambda: read_log(PAGES, {"page": ["1"], "rank": [1], "doc": ["a"]}),
+            "expected results on pages .*'p', got none",
+        ),
+        (lambda: read_log(PAGES, CLICKED, RESULTS), "must be the results"),
+    ],
+    "clicks": [
+        (
+            lambda: with_clicks(page=["p", "q"], rank=[1, 1], time=[100, 199.9]),
+            "before its page 'q'",
+        ),
+        *[
+            (
+                lambda clicks=clicks: with_clicks(**clicks),
+                "expected clicks on results on .*'p', got",
+            )
+            for clicks in (
+                {"page": ["P", "Q"], "rank": [1, 1]},
+                {"page": ["p.0"], "rank": [1]},
+                {"page": ["p", "q"], "doc": ["http://x/a", "http://x/c"]},
+                {"page": ["p"], "rank": [9]},
+            )
+        ],
+    ],
+    "lazy tables": [
+        (lambda: scan(page=[1, 1], rank=[1, 0], doc=["a", "b"]), "row 2: rank '0' is not"),
+        (lambda: scan(page=[1], rank=[None], doc=["a"]), "row 1: has no rank"),
+        (lambda: scan(page=[1], doc=["a"]), "has no rank column"),
+        (lambda: scan(page=[1], rank=[1]), "has no doc column"),
+        (lambda: scan(page=[1, 1], rank=[1, 1], doc=["a", "b"]), "rank 1 twice on page '1'"),
+        (lambda: scan_log(LAZY, cast(Any, 3)), "cannot be read as a table"),
+        (lambda: scan_log(LAZY, "none.csv"), "none.csv: cannot be read: no such file"),
+        (lambda: scan_log(LAZY, "none.json"), "uncompressed .csv, .tsv or .parquet"),
+        (
+            lambda: scan_log(LAZY, None, pl.LazyFrame({"page": [1], "rank": [1], "clicked": [0]})),
+            "a row for each click, got a column 'clicked'",
+        ),
+    ],
+    "sessions": [
+        *[
+            (lambda timeout=timeout: sessionise(LOG, timeout), "a time such as 30m")
+            for timeout in ("30", "x", 0, -1, NAN, float("inf"), True, None, "0m", "400d")
+        ],
+        (lambda: sessionise(read_log(PAGES)), "the user of pages"),
+        (
+            lambda: sessionise(read_log(PAGES | {"user": ["u", "v"], "time": [1, None]})),
+            "the time of every page",
+        ),
+    ],
+}
+
+
+def scan(**results: Any) -> object:
+    return scan_log(LAZY, pl.LazyFrame(results))
+
+
+@pytest.mark.parametrize("topic", REFUSALS)
+def test_refused_in_one_line(topic: str) -> None:
+    for call, words in REFUSALS[topic]:
+        with pytest.raises(CranfieldError, match=words) as error:
+            call()
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("select 1 as page, 0 as rank, 'a' as doc", "rank is below 1 in 1 row"),
+        ("select 1 as page, 'x' as rank, 'a' as doc", "an integer in column rank of results"),
+        ("select 1 as page, 1 as rank, null as doc", "text or an integer in column doc"),
+        ("select 1 as page, 1 as rank, null::text as doc", "doc is missing in 1 row"),
+        ("select 1 as page, 1 as rank, 'a' as doc, 0.0 as propensity", "propensity is 0 or less"),
+        ("select unnest([1, 1]) as page, 1 as rank, 'a' as doc", "rank 1 twice on page '1'"),
+    ],
+)
+def test_relations_of_a_database(query: str, words: str) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as base, pytest.raises(InputError, match=words):
+        scan_log(LAZY, base.sql(query))

@@ -1,0 +1,91 @@
+"""Clicks over expected clicks from totals, beside a plain loop and the log itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+import cranfield as cf
+from cranfield import online
+from tests.cli.running import cranfield
+
+HEAD = "query_id,query,doc,position,impressions,clicks\n"
+TABLE = HEAD + "1,socks,a,1,1000,120\n1,socks,b,2,1000,30\n2,hats,c,1,500,10\n2,hats,d,2,500,0\n"
+
+
+def test_values_are_those_of_a_loop() -> None:
+    draw = np.random.default_rng(3)
+    rows = [
+        (f"q{draw.integers(4)}", f"d{draw.integers(5)}", int(draw.integers(1, 5)))
+        for _ in range(60)
+    ]
+    shown = draw.integers(0, 50, 60).tolist()
+    clicked = [int(draw.integers(0, number + 1)) for number in shown]
+    at_rank: dict[int, list[int]] = {}
+    for (_, _, rank), n, c in zip(rows, shown, clicked, strict=True):
+        total = at_rank.setdefault(rank, [0, 0])
+        total[0] += n
+        total[1] += c
+    found: dict[tuple[str, str], list[float]] = {}
+    for (query, doc, rank), n, c in zip(rows, shown, clicked, strict=True):
+        one = found.setdefault((query, doc), [0, 0])
+        one[0] += c
+        one[1] += n * at_rank[rank][1] / at_rank[rank][0]
+    names = ("query", "doc", "rank", "impressions", "clicks")
+    columns = [*map(list, zip(*rows, strict=True)), shown, clicked]
+    result = online.coec_of_totals(pl.DataFrame(dict(zip(names, columns, strict=True))))
+    for row in result.rows.iter_rows(named=True):
+        clicks, expected = found[row["query"], row["doc"]]
+        assert row["clicks"] == clicks
+        assert_allclose(row["expected"], expected, rtol=1e-12)
+        assert row["coec"] is None if expected == 0 else row["coec"] == clicks / row["expected"]
+
+
+def test_totals_of_a_log_have_the_values_of_the_log() -> None:
+    log = online.simulated_log()
+    of_log = online.coec(log)
+    clicked = log.clicks.select("page", "rank").unique().with_columns(clicks=pl.lit(1))
+    shown = log.results.with_columns(query=log.pages["query"].gather(log.results["page"]))
+    totals = (
+        shown.join(clicked, on=["page", "rank"], how="left")
+        .group_by("query", "doc", "rank")
+        .agg(pl.len().alias("impressions"), pl.col("clicks").fill_null(0).sum())
+    )
+    assert online.coec_of_totals(totals).rows.equals(of_log.rows)
+
+
+def test_command(tmp_path: Path) -> None:
+    (tmp_path / "agg.csv").write_text(TABLE)
+    out, _ = cranfield(tmp_path, "online", "measure", "agg.csv", "--totals")
+    assert "CTR 0.0533 (160 of 3,000 impressions)" in out
+    assert "1.3846" in out
+    _, err = cranfield(tmp_path, "online", "measure", "agg.csv", status=2)
+    assert "--totals" in err
+    _, err = cranfield(
+        tmp_path, "online", "measure", "agg.csv", "--totals", "--by", "query", status=2
+    )
+    assert "--by cannot be combined with --totals" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("1,socks,a,0,10,1", "rank from 1"),
+        ("1,socks,a,1,10,11", "11 clicks of 10 impressions"),
+        ("1,socks,a,1,10,-1", "below 0"),
+        ("1,socks,a,1,10,0.5", "not an integer"),
+        ("1,socks,a,1,,1", "impressions"),
+    ],
+)
+def test_impossible_totals_are_refused_with_their_line(
+    tmp_path: Path, line: str, message: str
+) -> None:
+    path = tmp_path / "agg.csv"
+    path.write_text(f"{TABLE}{line}\n")
+    with pytest.raises(cf.InputError, match=message) as caught:
+        online.coec_of_totals(path)
+    assert caught.value.line == 6 or "row 5" in str(caught.value)

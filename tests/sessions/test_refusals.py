@@ -1,0 +1,150 @@
+"""Wrong sessions, runs, measures and arguments are refused with their reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield import evaluate_sessions
+from cranfield.base.errors import CranfieldError, InputError
+from cranfield.measures.sessions import click_u
+from cranfield.sessions import read_session_topics, read_sessions
+from tests.sessions.samples import QRELS, RUNS, XML, sessions_of, written
+
+LISTS = sessions_of({"s": [["a"]]}, [{"session": "s", "query": 1, "rank": 1}])
+EXTRACT = read_sessions(XML)
+RUN = {"q": {"a": 1.0}}
+ROWS = [
+    {"session": "s", "topic": "t", "query": 1, "rank": 2, "doc": "b"},
+    {"session": "s", "topic": "t", "query": 1, "rank": 1, "doc": "a"},
+]
+CLICK = {"session": "s", "query": 1, "rank": 2}
+NAMESAKES = [cf.read_run({"33": {"n1": 2.0}}, name="same")] * 2
+
+evaluate = partial(evaluate_sessions, LISTS, {"s": {"a": 1}})
+
+
+def with_first_row(**change: Any) -> object:
+    return read_sessions([ROWS[0] | change, *ROWS[1:]])
+
+
+REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
+    "click_u": [
+        (lambda: click_u([1], [0], 10), "ranks from 1"),
+        (lambda: click_u([1], cast(Any, [1.5]), 10), "whole numbers"),
+        (lambda: click_u([1, 2], [1], 10), "a number for each click"),
+        (lambda: click_u([1], [1], [10, 20]), "one for each click"),
+        (lambda: click_u([1], [1], -5), "at least 0"),
+        (lambda: click_u([1], [1], cast(Any, "long")), "numbers"),
+        (lambda: click_u([1], [1], 10, share=2), "share=2"),
+        (lambda: click_u([1], [1], 10, limit=0), "limit=0"),
+        (lambda: click_u([1], [1], 10, snippet=float("nan")), "snippet=nan"),
+    ],
+    "measures": [
+        (lambda: evaluate_sessions(XML, QRELS, "ClickU"), "11 of 11 clicks"),
+        (lambda: evaluate("ClickU(snippet='own', length=10)"), "snippets"),
+        (lambda: evaluate("ClickU(judged_only=True, length=1)"), "condensed"),
+        (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "ClickU"), "evaluate_sessions"),
+        (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "sDCG"), "sDCG needs sessions of queries"),
+        *[
+            (partial(cf.parse_measure, text), "is not")
+            for text in (
+                *("ClickU(F=1.5)", "ClickU(L=0)", "ClickU(snippet='real')"),
+                *("sDCG(b=1)", "sDCG(bq=0.5)", "sDCG(variant='old')"),
+                *("nsDCG(ideal='none')", "nsDCG(depth=0)"),
+            )
+        ],
+    ],
+    "concatenation": [
+        *[
+            (partial(LISTS.concatenated, depth=cast(Any, depth)), "depth must be an integer from 1")
+            for depth in (0, 1.5, True)
+        ],
+        (lambda: LISTS.concatenated(duplicates="last"), "unknown duplicates 'last'"),
+        (lambda: LISTS.concatenated().judged({"s": {"a": 1}}, ties="trec"), "ties 'trec'"),
+        (lambda: LISTS.qrels({"w": {"a": 1}}), r"no session has a judged topic .*'s'"),
+        (
+            lambda: read_sessions(pl.DataFrame(ROWS).drop("topic")).qrels({"w": {"a": 1}}),
+            "no session has a topic, judgments have 'w'",
+        ),
+        (lambda: EXTRACT.followed_by({"x": {"77": {"a": 1.0}}}), "no topic of the run"),
+        (lambda: EXTRACT.followed_by(RUNS).followed_by(RUNS), "of one system, not of 2"),
+        (lambda: EXTRACT.followed_by(NAMESAKES), "'same'"),
+    ],
+    "rows": [
+        (lambda: with_first_row(rank=0), "row 1: rank '0' is not a whole number from 1"),
+        (lambda: with_first_row(rank="first"), "row 1: rank 'first'"),
+        (lambda: with_first_row(rank=1), "rank 1 twice in query 1 of session 's'"),
+        (lambda: with_first_row(query=0), "query numbers"),
+        (lambda: with_first_row(query="01"), "query number"),
+        (lambda: with_first_row(topic="u"), "session 's' has topic 'u' and 't'"),
+        (lambda: with_first_row(doc=None), "row 1: has no doc"),
+    ],
+    "tables": [
+        (lambda: read_sessions([]), "is empty"),
+        (lambda: read_sessions({}), "has no session column"),
+        (lambda: read_sessions({"session": ["s"], "query": [1], "doc": ["a"]}), "neither a rank"),
+        (lambda: read_sessions({"session": ["s"], "query": [1, 2]}), "different lengths"),
+        (lambda: read_sessions({"session": {"q": 1}}), "columns"),
+        (lambda: read_sessions([("s", 1)]), "row 1: expected records with named fields .* a tuple"),
+        (lambda: read_sessions(cast(Any, 7)), "int"),
+        (lambda: read_sessions(pl.DataFrame({"session": ["s"], "rank": [1]})), "no query column"),
+        *[
+            (partial(read_sessions, name), "cannot be read: no such file")
+            for name in ("no-such.xml", "no-such.csv", "no-such")
+        ],
+    ],
+    "clicks": [
+        (
+            lambda: read_sessions(
+                [row | {"system": str(row["rank"])} for row in ROWS], clicks=[CLICK]
+            ),
+            "has no system column",
+        ),
+        (lambda: read_sessions(ROWS, clicks=[CLICK | {"time": "x"}]), "row 1: time 'x'"),
+        (lambda: read_sessions(XML, clicks=[CLICK]), "has its own clicks"),
+        (lambda: read_sessions(read_sessions(ROWS), clicks=[CLICK]), "read already"),
+    ],
+}
+
+
+@pytest.mark.parametrize("topic", REFUSALS)
+def test_refused_in_one_line(topic: str) -> None:
+    for call, words in REFUSALS[topic]:
+        with pytest.raises(CranfieldError, match=words) as error:
+            call()
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.csv", "", "is empty"),
+        ("b.csv", b"session\n\xff\n", "is not UTF-8 text"),
+        ("c.csv", "session,query\n1,2,3\n", "has lines with more cells"),
+        ("d.txt", "1 2 3", "ends in none of"),
+        ("e.parquet", b"PAR1", "is not readable Parquet"),
+    ],
+)
+def test_wrong_files(tmp_path: Path, name: str, content: str | bytes, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read_sessions(written(tmp_path, content, name))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("s1\tt1\ns 2\t\n", ":2: has no topic"),
+        ("1 2\n\n3\n", "3: 1 column"),
+        ("1 2\n1 3\n", "session '1' has topic '2' and '3'"),
+    ],
+)
+def test_wrong_topics_of_sessions(tmp_path: Path, content: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read_session_topics(written(tmp_path, content))

@@ -31,8 +31,11 @@ READERS = {
     "Gold grades": ("cranfield.assess.labels.reading:_ITEMS", "labels.md"),
     "Labels of LLM judges": ("cranfield.assess.judges.reading:_LABELS", "llm-judges.md"),
     "Families of judges": ("cranfield.assess.judges.self_preference:_FAMILIES", "llm-judges.md"),
-    "Teams": ("cranfield.meta.of_collections.rankings:_TEAMS", "testing-collections.md"),
-    "Preferences": ("cranfield.meta.of_measures.predictive:_PREFERENCES", "testing-measures.md"),
+    "Teams": ("cranfield.meta.collection_studies.rankings:_TEAMS", "testing-collections.md"),
+    "Preferences": (
+        "cranfield.meta.measure_studies.predictive:_PREFERENCES",
+        "testing-measures.md",
+    ),
     "Answers": ("cranfield.texts.answers:ANSWERS", "answers.md"),
     "Nugget assignments": ("cranfield.texts.answers:ASSIGNMENTS", "answers.md"),
     "Nuggets": ("cranfield.texts.gold:NUGGETS", "answers.md"),

@@ -23,7 +23,7 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.evaluation.evaluate_runs import evaluate
-from cranfield.meta.of_tests.fast_tests import TestChoice, read_choice
+from cranfield.meta.test_studies.fast_tests import TestChoice, read_choice
 from cranfield.scores import Scores
 
 SEED = 20261122

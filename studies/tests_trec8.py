@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.meta import split_topics
-from cranfield.meta.of_tests.splits import SplitStudy
+from cranfield.meta.test_studies.splits import SplitStudy
 
 SIZES = (5, 10, 25)
 MODELS = {

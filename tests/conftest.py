@@ -20,8 +20,9 @@ settings.register_profile(
 settings.load_profile("new")
 
 ROOT = Path(__file__).resolve().parent.parent
-TREC_EVAL = ROOT / "tests" / "data" / "trec_eval"
-ADHOC8 = ROOT / "tests" / "data" / "trec8" / "adhoc8_ap.csv"
+DATA = ROOT / "tests" / "data"
+TREC_EVAL = DATA / "trec_eval"
+ADHOC8 = DATA / "trec8" / "adhoc8_ap.csv"
 
 
 @pytest.fixture(scope="session")

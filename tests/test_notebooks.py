@@ -12,17 +12,17 @@ import pytest
 
 import cranfield as cf
 from cranfield.meta import false_alarms, split_topics, study_scales
-from cranfield.meta.of_collections.leave_one_out import leave_one_out
-from cranfield.meta.of_collections.pool_depth import pool_depths
-from cranfield.meta.of_collections.pooling import pooling
-from cranfield.meta.of_measures.concordance import concordance
-from cranfield.meta.of_measures.correlations import correlate
-from cranfield.meta.of_measures.discriminative import discriminative_power
-from cranfield.meta.of_measures.predictive import predictive_power
-from cranfield.meta.of_measures.swap_method import swap_method
-from cranfield.meta.of_topics.extrapolation import extrapolate, generalizability
-from cranfield.meta.of_topics.sample_study import stability
+from cranfield.meta.collection_studies.leave_one_out import leave_one_out
+from cranfield.meta.collection_studies.pool_depth import pool_depths
+from cranfield.meta.collection_studies.pooling import pooling
+from cranfield.meta.measure_studies.concordance import concordance
+from cranfield.meta.measure_studies.correlations import correlate
+from cranfield.meta.measure_studies.discriminative import discriminative_power
+from cranfield.meta.measure_studies.predictive import predictive_power
+from cranfield.meta.measure_studies.swap_method import swap_method
 from cranfield.meta.reproduction import reproduce
+from cranfield.meta.topic_studies.extrapolation import extrapolate, generalizability
+from cranfield.meta.topic_studies.sample_study import stability
 from cranfield.significance import check_assumptions, compare_bayes
 from cranfield.tabular import Cell, Table, frame_html
 

@@ -229,9 +229,9 @@ def test_compare_with_a_margin(folder: Path) -> None:
     out, _ = cranfield(folder, *given, "--format", "markdown")
     assert "Equivalence within 5%" in out
     for more, message in (
-        (("--margin", "x"), "a margin is a number above 0 or a percentage"),
-        (("--margin", "5%", "--marks", "groups"), "with --marks"),
-        (("--threshold", "0.1"), "threshold"),
+        (("--margin", "x"), "margin must be a number above 0 or a percentage"),
+        (("--margin", "5%", "--marks", "groups"), "cannot be combined with --marks"),
+        (("--threshold", "0.1"), "threshold requires the test sign"),
     ):
         _, err = cranfield(folder, *given[:5], *more, status=2)
         assert message in err
@@ -279,12 +279,12 @@ def test_compare_says_what_is_wrong(folder: Path) -> None:
     for arguments, message in (
         ((), "give QRELS and at least one RUN, or --scores FILE"),
         (("qrels", "one.run", "--scores", "s.csv"), "cannot be combined"),
-        (("qrels", "one.run"), "a comparison needs two systems, not 1"),
-        (("--scores", "s.csv"), "two systems, not 1"),
+        (("qrels", "one.run"), "a comparison requires at least two systems, got 1"),
+        (("--scores", "s.csv"), "two systems, got 1"),
         (("--scores", "absent.csv"), "absent.csv: cannot be read"),
         (("qrels", "*.run", "--baseline", "on"), "did you mean 'one'"),
         (("qrels", "*.run", "--alpha", "2"), "alpha must be a number between 0 and 1"),
-        (("qrels", "*.run", "-t", "anova-3"), "anova-3 needs scores by shard"),
+        (("qrels", "*.run", "-t", "anova-3"), "anova-3 requires scores by shard"),
         (("qrels", "*.run", "-t", "t", "-c", "tukey"), "'tukey' cannot be combined with test 't'"),
         (("absent", "absent", "-t", "wilcox"), "did you mean wilcoxon"),
         (("absent", "absent", "-c", "bonferoni"), "did you mean bonferroni"),

@@ -42,7 +42,7 @@ def test_scale(folder: Path) -> None:
 def test_study_of_scales(folder: Path) -> None:
     start = ("study", "scales", "qrels", "one.run", "two.run")
     out, _ = cranfield(folder, *start, "-m", "P", "-m", "RR", "--cutoffs", "2,3")
-    assert out.startswith("Interval scaling leaves the order of the systems")
+    assert out.startswith("Interval scaling does not change the order of the systems")
     assert "\n2 systems, 2 topics; ties ranked unique" in out
     assert "2 more tables: --table all\n" in out
     out, _ = cranfield(folder, *start, "-m", "P", "-m", "RR", "--cutoffs", "2,3", "--table", "all")
@@ -60,18 +60,21 @@ def test_study_of_scales(folder: Path) -> None:
         (("--cutoffs", "0"), "integers >= 1"),
         (("-m", "P@5"), "has a cutoff"),
         (("-m", "nDGC"), "did you mean"),
-        (("--cutoffs", "5,5"), "cutoff 5 is asked for twice"),
-        (("-m", "P", "-m", "P"), "measure P is asked for twice"),
+        (("--cutoffs", "5,5"), "cutoff 5 is repeated"),
+        (("-m", "P", "-m", "P"), "measure P is repeated"),
         (("--alpha", "2"), "alpha must be a number between 0 and 1"),
-        (("-m", "AP", "--cutoffs", "5,60"), "beyond reach for AP@60"),
+        (("-m", "AP", "--cutoffs", "5,60"), "cannot be computed for AP@60"),
     ):
         _, err = cranfield(folder, *start, *arguments, status=2)
         assert message in err, arguments
         assert err.count("\n") == 1
     # Before anything is read.
     missing = ("study", "scales", "nowhere", "neither", "-m", "AP", "--cutoffs", "60")
-    assert "beyond reach for AP@60" in cranfield(folder, *missing, status=2)[1]
-    assert "there is 1" in cranfield(folder, *start[:-1], "-m", "P", "--cutoffs", "2", status=2)[1]
+    assert "cannot be computed for AP@60" in cranfield(folder, *missing, status=2)[1]
+    assert (
+        "at least two systems, got 1"
+        in cranfield(folder, *start[:-1], "-m", "P", "--cutoffs", "2", status=2)[1]
+    )
 
 
 def test_strict(folder: Path) -> None:

@@ -41,14 +41,14 @@ def test_everything_is_what_the_library_says(campaign: Path) -> None:
         "run": leave_one_out(runs, qrels, ["AP", "P@5"], depth=4),
     }
     for name, attribute in (
-        ("left out systems", "systems"),
-        ("left out summary", "summary"),
-        ("left out rankings", "rankings"),
-        ("left out unique", "teams"),
+        ("leave one out systems", "systems"),
+        ("leave one out summary", "summary"),
+        ("leave one out rankings", "rankings"),
+        ("leave one out unique", "teams"),
     ):
         rows = pl.DataFrame(found[name], infer_schema_length=None)
         for unit, one in left.items():
-            close(rows.filter(pl.col("left out") == unit), getattr(one, attribute))
+            close(rows.filter(pl.col("unit") == unit), getattr(one, attribute))
     depths = pool_depths(runs, qrels, ["AP", "P@5"], [2, 3], lists=["raw", "condensed"])
     close(pl.DataFrame(found["pool rankings"]), depths.rankings)
     close(pl.DataFrame(found["pools"]), depths.pools)
@@ -84,7 +84,7 @@ def test_formats(campaign: Path) -> None:
     out, _ = cranfield(campaign, *START, "--pool-depth", "4", "-o", "out.txt")
     text = (campaign / "out.txt").read_text()
     assert out == ""
-    assert "leaving out each run: 6 runs, 6 contributing runs, pool depth 4\n" in text
+    assert "leave-one-out test by run: 6 runs, 6 contributing runs, pool depth 4\n" in text
     assert "AP: 6 systems, 12 topics; samples without replacement" in text
     assert "\nSamples of topics against all topics; " in text
     assert "\ntopics needed\n" not in text
@@ -112,7 +112,7 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
     assert cranfield(campaign, *command, "--format", "json") == first
     assert {one: one.stat().st_mtime_ns for one in tmp_path.glob("*/*.parquet")} == parts
     _, err = cranfield(campaign, *command, "--seed", "1", status=2)
-    assert "holds another study: seed was 0, and is 1" in err
+    assert "contains another study: seed was 0, and is 1" in err
 
 
 def test_scores_from_a_file(campaign: Path) -> None:
@@ -132,15 +132,15 @@ def test_scores_from_a_file(campaign: Path) -> None:
 def test_scores_without_error_are_noted(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("topic,a,b\n1,.25,.5\n2,.5,.75\n3,.0,.25\n")
     out, _ = cranfield(tmp_path, "study", "collection", "--scores", "s.csv", "--repeats", "5")
-    assert "other numbers of topics were not studied: the scores leave no error" in out
+    assert "nothing on other numbers of topics: the scores have no error variance" in out
 
 
 def test_contributors(campaign: Path, tmp_path: Path) -> None:
     (tmp_path / "tags").write_text("s0\ns1\n\n")
     options = ("--pool-depth", "3", "--contributors")
-    frame = table(campaign, "left out systems", *START, *options, str(tmp_path / "tags"))
+    frame = table(campaign, "leave one out systems", *START, *options, str(tmp_path / "tags"))
     assert frame["contributes"].to_list() == [True, True, False, False, False, False]
-    frame = table(campaign, "left out systems", *START, *options, "judged")
+    frame = table(campaign, "leave one out systems", *START, *options, "judged")
     assert frame["contributes"].all()
 
 

@@ -92,7 +92,7 @@ def test_finished_parts_are_taken_up(scores: Path, tmp_path: Path) -> None:
     assert names == {"discriminative-power", "swaps-sharp", "swaps-fair", "swaps-blurred"}
     assert cranfield(scores, *START, *more)[0] == plain
     _, err = cranfield(scores, *START, "--seed", "1", "--resume", folder, status=2)
-    assert "holds another study: seed" in err and err.count("\n") == 1
+    assert "contains another study: seed" in err and err.count("\n") == 1
 
 
 def test_runs_and_gold_measures(folder: Path) -> None:
@@ -121,7 +121,7 @@ def test_missing_scores(scores: Path, tmp_path: Path) -> None:
         _, err = cranfield(tmp_path, *START, *option, status=2)
         assert "system 'b' on topic 'q3' has no score" in err and err.count("\n") == 1
     for missing, whole, note in (
-        ("drop", "dropped.csv", "1 topic left out for lack of a score"),
+        ("drop", "dropped.csv", "1 topic excluded: no score"),
         ("zero", "filled.csv", "1 missing score counted as 0"),
     ):
         more = ("--gold", "sharp", "--format", "json")
@@ -141,11 +141,11 @@ def test_errors(scores: Path, folder: Path) -> None:
         (("--correction", "u"), "unknown correction 'u'"),
         (("--sizes", "5,x"), "setting sizes must be integers >= 1"),
         (("--sizes", "7"), "size must be an integer from 1 to 6, got 7"),
-        (("--bins", "0;1"), "setting bins must be numbers"),
-        (("--bins", "0.1"), "bins begin at 0 and ascend"),
+        (("--bins", "0;1"), "setting bins takes numbers"),
+        (("--bins", "0.1"), "bins must begin at 0 and ascend"),
         (("--majority",), "setting majority requires --preferences"),
         (("--gold", "sharp", "-m", "fair"), "two measures or more besides the gold"),
-        (("--gold", "none"), "there is no 'none'"),
+        (("--gold", "none"), "unknown measure 'none'"),
         (("--preferences", "none.csv"), "none.csv"),
         (("--table", "none"), "unknown table 'none'"),
         (("--depth", "3"), "setting depth cannot be combined with --scores"),

@@ -36,7 +36,7 @@ def test_it_is_what_the_library_says(campaign: Path) -> None:
     )
     assert list(study.groups) == ["all systems", "t0", "t1", "t2"]
     assert found["studies"][0]["groups"] == study.groups
-    own = study.summary().select("group", "first", "second", "AA", "MD", "tau", "undone")
+    own = study.summary().select("group", "first", "second", "AA", "MD", "tau", "failed")
     keys = own.columns
     assert [[row[key] for key in keys] for row in found["agreement"]] == [
         [None if value != value else value for value in row] for row in own.rows()
@@ -78,7 +78,7 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
     assert cranfield(campaign, *command) == first
     assert {one: one.stat().st_mtime_ns for one in tmp_path.glob("*/*.parquet")} == parts
     _, err = cranfield(campaign, *command, "--alpha", "0.1", status=2)
-    assert "holds another study: alpha was 0.05, and is 0.1" in err
+    assert "contains another study: alpha was 0.05, and is 0.1" in err
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
         (("--scores", "scores.csv", "--sizes", "7"), "sizes must be at most half of the 12 topics"),
         (("--scores", "scores.csv", "--sizes", "x"), "--sizes must be integers >= 2"),
         (("--scores", "scores.csv", "-t", "wilcox"), "did you mean wilcoxon"),
-        (("--scores", "scores.csv", "-t", "md3"), "anova-3 needs scores by shard"),
-        (("--scores", "scores.csv", "--shards", "2"), "shards require QRELS and RUN"),
-        (("--scores", "scores.csv", "--rel", "2"), "setting rel cannot be combined with --scores"),
+        (("--scores", "scores.csv", "-t", "md3"), "anova-3 requires scores by shard"),
+        (("--scores", "scores.csv", "--shards", "2"), "--scores are judged already"),
+        (("--scores", "scores.csv", "--rel", "2"), "setting rel is for judging runs"),
         (("--scores", "scores.csv", "--teams", "absent.csv"), "absent.csv: cannot be read"),
         (("--scores", "scores.csv", "--teams", "teams.csv"), "system 'a' has no team"),
-        (("--scores", "scores.csv", "--only", "zz"), "there is no system 'zz'"),
+        (("--scores", "scores.csv", "--only", "zz"), "unknown system 'zz'"),
         (("--shards", "2", "--shard-map", "x"), "cannot be combined with the setting shard-map"),
         ((), "give QRELS and at least one RUN, or --scores FILE"),
     ],

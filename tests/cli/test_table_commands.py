@@ -118,7 +118,7 @@ def test_compare_writes_tables(folder: Path) -> None:
         ),
         (
             ("compare", "qrels", "*.run", "--as", "ranks", "-b", "one"),
-            "sets of ranks need all pairs",
+            "sets of ranks require a comparison of all pairs",
         ),
         (
             ("compare", "qrels", "*.run", "--marks", "groups", "--format", "csv"),

@@ -16,7 +16,7 @@ import polars as pl
 import cranfield as cf
 from cranfield.assess.judges.self_preference import same_family
 from cranfield.collection import read_groups, read_intents, read_lengths
-from cranfield.meta.of_measures.predictive import read_preferences
+from cranfield.meta.measure_studies.predictive import read_preferences
 from tests.collection import table_oracle as oracle
 from tests.collection.table_oracle import (
     MISSING,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from itertools import permutations, product
@@ -14,9 +15,12 @@ from hypothesis import strategies as st
 
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.correlation import RBO, overlap, rbo, rbo_of_scores
-from tests.correlation.rbo_cases import CASES, Case
+from tests.conftest import DATA
 
 ALPHABET = [*"abcdefghijklmnopqrstuvwxyz"]
+CASES = [
+    json.loads(line) for line in (DATA / "correlation" / "rbo_ties.jsonl").read_text().splitlines()
+]
 
 
 def _ranking(text: str) -> list[Any]:
@@ -26,12 +30,12 @@ def _ranking(text: str) -> list[Any]:
 
 @pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
 @pytest.mark.parametrize("ties", ["w", "a", "b"])
-def test_the_authors_values_with_ties(case: Case, ties: str) -> None:
-    for one, other in ((case.first, case.second), (case.second, case.first)):
-        found = rbo(_ranking(one), _ranking(other), case.p, ties=ties)
+def test_the_authors_values_with_ties(case: dict[str, Any], ties: str) -> None:
+    for one, other in (("first", "second"), ("second", "first")):
+        found = rbo(_ranking(case[one]), _ranking(case[other]), case["p"], ties=ties)
         values = (found.ext, found.min, found.max, found.res)
         # Theirs stop their endless sums at 1e-12.
-        np.testing.assert_allclose(values, case.values[ties], atol=5e-12)
+        np.testing.assert_allclose(values, case[ties], atol=5e-12)
 
 
 def test_the_example_of_the_authors() -> None:

@@ -384,7 +384,7 @@ def test_comparison_of_scores_with_gaps() -> None:
     flat = cf.compare(by_topic, test="anova")
     np.testing.assert_array_equal(default.adjusted_pvalues, flat.adjusted_pvalues)
     np.testing.assert_allclose(default.difference, flat.difference)
-    assert any("weigh the same" in note for note in default.notes)
+    assert any("weight all topics equally" in note for note in default.notes)
     available = cf.compare(scores, test="anova-3", missing="available")
     assert "three-way" in str(available).lower()
     cells = scores.values.transpose(0, 2, 1)[~gaps[:, 0]]
@@ -421,5 +421,5 @@ def test_what_is_known_of_the_whole_collection(name: str) -> None:
 def test_no_table_of_systems_by_shard() -> None:
     run = {"q": {name: -k for k, name in enumerate("abcdefgh")}}
     ev = evaluate(run, {"q": dict.fromkeys("abcdefgh", 1)}, "AP", shards=2)
-    with pytest.raises(cf.PolicyError, match="no place for shards: average them"):
+    with pytest.raises(cf.PolicyError, match="does not take scores by shard: average them"):
         ev.by_system()

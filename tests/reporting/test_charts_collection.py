@@ -48,19 +48,19 @@ def data(made: dict[str, Any], layer: dict[str, Any]) -> list[dict[str, Any]]:
 def test_lines_and_bands_of_stability() -> None:
     found = study()
     made = stability_chart(found).to_dict()
-    for panel, name in zip(made["concat"], ("significant", "tau", "found again"), strict=True):
+    for panel, name in zip(made["concat"], ("significant", "tau", "confirmed"), strict=True):
         band, line = panel["layer"]
         rows = data(made, line)
         assert data(made, band) == rows
         assert [row["topics"] for row in rows] == [3, 6, 9]
         assert [row["mean"] for row in rows] == pytest.approx(found.by_size[name].to_list())
-        if name != "found again":
+        if name != "confirmed":
             for end in ("low", "high"):
                 wanted = found.by_size[f"{name} {end}"].to_list()
                 assert [row[end] for row in rows] == pytest.approx(wanted)
         else:
             for row in rows:
-                shares = found.samples.filter(topics=row["topics"])["found again"].to_numpy()
+                shares = found.samples.filter(topics=row["topics"])["confirmed"].to_numpy()
                 inside = (shares / found.significant >= row["low"]) & (
                     shares / found.significant <= row["high"]
                 )
@@ -139,10 +139,10 @@ def test_found_against_judged() -> None:
     first, *others = made["concat"]
     rows = made["datasets"][first["layer"][0].get("data", first.get("data"))["name"]]
     assert [row["method"] for row in rows] == ["depth", "depth", "random", "random"]
-    judged = found.found.head(-1)
+    judged = found.documents.head(-1)
     assert [row["value"] for row in rows] == judged["of pool"].to_list()
     assert [row["judged"] for row in rows] == judged["judged"].to_list()
-    spread = judged["relevant sd"].fill_null(0.0) / found.found["relevant"][-1]
+    spread = judged["relevant sd"].fill_null(0.0) / found.documents["relevant"][-1]
     assert [row["high"] - row["value"] for row in rows] == pytest.approx(spread.to_list())
     assert [panel["title"] for panel in others] == ["AP", "P@2"]
     for panel, measure in zip(others, ("AP", "P@2"), strict=True):

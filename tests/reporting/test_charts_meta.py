@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.meta.of_measures.discriminative import DiscriminativePower
+from cranfield.meta.measure_studies.discriminative import DiscriminativePower
 from cranfield.reporting.charts.of_studies import asl_chart, thinned
 
 

@@ -10,7 +10,6 @@ from cranfield.base.arrays import Floats
 from cranfield.significance.differences import Outcome, Pairs
 from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.registry import Options
-from tests.significance.adjusting import adjusted
 
 SIDES = ("two-sided", "greater", "less")
 SIZES = (5, 10, 25, 50)
@@ -47,21 +46,6 @@ def agree(ours: Floats, theirs: Floats, known: Floats | None = None) -> None:
     some = ~np.isnan(theirs) if known is None else known
     assert some.sum() > len(ours) / 2
     np.testing.assert_allclose(ours[some], theirs[some], rtol=1e-11, atol=1e-12)
-
-
-@pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("n", SIZES)
-def test_sign(n: int, side: str) -> None:
-    x, y = random_pairs(n)
-    found = outcome("sign", x, y, alternative=side)
-    for k in range(x.shape[1]):
-        wins, losses = (x > y)[:, k].sum(), (x < y)[:, k].sum()
-        assert found.statistic[k] == wins
-        assert np.asarray(found.zeros)[k] == n - wins - losses
-        p = 1.0
-        if wins + losses:
-            p = stats.binomtest(int(wins), int(wins + losses), alternative=side).pvalue
-        assert found.pvalue[k] == pytest.approx(p, abs=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -119,7 +103,7 @@ def test_signed_rank_by_normal_approximation(n: int, side: str) -> None:
 
 
 @pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("n", [5, 10, 25, 40])
+@pytest.mark.parametrize("n", [10, 40])
 def test_signed_rank_exact_without_ties(n: int, side: str) -> None:
     x, y = (some[:, :60] for some in random_pairs(n))
     found = outcome("signed-rank", x, y, alternative=side, exact=True)
@@ -140,51 +124,9 @@ def test_rank_sum(n: int, side: str) -> None:
 
 
 @pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("n", [5, 10, 25])
+@pytest.mark.parametrize("n", [10, 25])
 def test_rank_sum_exact_without_ties(n: int, side: str) -> None:
     x, y = (some[:, :60] for some in random_pairs(n))
     found = outcome("rank-sum", x, y, alternative=side, exact=True)
     theirs = stats.mannwhitneyu(x, y, axis=0, alternative=side, method="exact")
     agree(found.pvalue, theirs.pvalue)
-
-
-@pytest.mark.parametrize("side", ["greater", "less"])
-def test_randomisation_exact(side: str) -> None:
-    x, y = (some[:, 50:130] for some in random_pairs(10))
-    found = outcome("randomisation", x, y, alternative=side, exact=True)
-    theirs = stats.permutation_test(
-        (x, y),
-        lambda a, b, axis: (a - b).sum(axis=axis),
-        permutation_type="samples",
-        n_resamples=np.inf,
-        alternative=side,
-        vectorized=True,
-        axis=0,
-    )
-    agree(found.pvalue, theirs.pvalue)
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_kruskal_wallis_and_friedman(n: int) -> None:
-    import cranfield as cf
-
-    x, _ = random_pairs(n)
-    for columns in (slice(0, 6), slice(60, 75), slice(120, 123)):
-        values = x[:, columns]
-        scores = cf.Scores(values, range(n), range(values.shape[1]))  # type: ignore[arg-type]
-        for test, theirs in (
-            ("kruskal-wallis", stats.kruskal(*values.T)),
-            ("friedman", stats.friedmanchisquare(*values.T)),
-        ):
-            found = cf.compare(scores, test=test).omnibus
-            assert found is not None
-            assert found.statistic == pytest.approx(theirs.statistic, rel=1e-11)
-            assert found.pvalue == pytest.approx(theirs.pvalue, abs=1e-12)
-
-
-@pytest.mark.parametrize("correction", ["bh", "by"])
-def test_false_discovery(correction: str) -> None:
-    p = np.random.default_rng(1).random(200) ** 3
-    p[50:60] = p[0]
-    theirs = stats.false_discovery_control(p, method=correction)
-    np.testing.assert_allclose(adjusted(p, correction), theirs, rtol=1e-13)

@@ -14,13 +14,7 @@ import cranfield as cf
 from cranfield.significance.models.anova import one_way, three_way, two_way
 from cranfield.significance.models.anova_table import AnovaTable
 from tests.conftest import ADHOC8
-
-
-def scores_of(values: Any) -> cf.Scores:
-    array = np.asarray(values, dtype=float)
-    return cf.Scores(
-        array, tuple(map(str, range(len(array)))), tuple(map(str, range(array.shape[1])))
-    )
+from tests.significance.helpers import scored
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +60,8 @@ def frame_of(values: Any) -> pd.DataFrame:
 def same_as_statsmodels(
     table: AnovaTable, values: Any, formula: str, names: dict[str, str]
 ) -> None:
-    theirs = sm.stats.anova_lm(smf.ols(formula, frame_of(values)).fit(), typ=2)
+    frame = frame_of(values)
+    theirs = sm.stats.anova_lm(smf.ols(formula, frame).fit(), typ=2)
     for ours, name in {**names, "Error": "Residual"}.items():
         k = table.sources.index(ours)
         assert table.ss[k] == pytest.approx(theirs.sum_sq[name], rel=1e-9)
@@ -74,6 +69,8 @@ def same_as_statsmodels(
         if ours != "Error":
             assert table.f[k] == pytest.approx(theirs.F[name], rel=1e-8)
             assert table.p[k] == pytest.approx(theirs["PR(>F)"][name], abs=1e-12)
+            more = theirs.df[name] * (theirs.F[name] - 1)
+            assert table.omega2[k] == pytest.approx(max(0, more / (more + len(frame))), rel=1e-8)
 
 
 @pytest.fixture
@@ -158,7 +155,7 @@ def test_gaps_that_are_none_change_nothing(values: Any) -> None:
 def test_two_systems_are_t_tests() -> None:
     rng = np.random.default_rng(2)
     for n in (3, 10, 50):
-        pair = scores_of(rng.random((n, 2)))
+        pair = scored(rng.random((n, 2)))
         for model, test in (("anova-2", "t"), ("anova-1", "t-unpaired")):
             anova, t = cf.compare(pair, test=model, correction="tukey"), cf.compare(pair, test=test)
             assert anova.adjusted_pvalues[0] == pytest.approx(t.adjusted_pvalues[0], abs=1e-12)
@@ -175,7 +172,7 @@ def test_one_way_tukey_is_scipys() -> None:
     values[0, 0] = values[3, 1] = values[4, 1] = np.nan
     groups = [column[~np.isnan(column)] for column in values.T]
     theirs = stats.tukey_hsd(*groups)
-    found = cf.compare(scores_of(values), test="anova-1")
+    found = cf.compare(scored(values), test="anova-1")
     np.testing.assert_allclose(
         found.pvalue_matrix[np.triu_indices(5, 1)], theirs.pvalue[np.triu_indices(5, 1)], atol=1e-9
     )
@@ -186,16 +183,7 @@ def test_one_way_tukey_is_scipys() -> None:
 def test_print_and_latex(values: Any) -> None:
     table, _ = three_way(values)
     head = next(line for line in str(table).splitlines() if line.startswith("Source"))
-    assert head.split() == [
-        "Source",
-        "SS",
-        "DF",
-        "MS",
-        "F",
-        "p",
-        "omega^2",
-        "effect",
-    ]
+    assert head.split() == ["Source", "SS", "DF", "MS", "F", "p", "omega^2", "effect"]
     assert r"Topic:System &" in table.to_latex()
     assert table.to_polars().columns == ["source", "SS", "DF", "MS", "F", "p", "omega2"]
     assert list(table.to_pandas()["source"]) == list(table.sources)

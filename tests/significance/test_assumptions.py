@@ -11,7 +11,6 @@ from scipy import stats
 from statsmodels.regression.linear_model import OLS
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.significance.models.anova import one_way, two_way
 from cranfield.significance.models.assumptions import Assumptions, check_assumptions, normal_medians
 from tests.conftest import ADHOC8
@@ -117,18 +116,10 @@ def test_product_of_effects_is_not_additive() -> None:
     assert any("do not add up" in note for note in found.notes)
 
 
-def test_level_of_the_tests() -> None:
-    """Of data that meet the assumptions, each test rejects about the share alpha."""
-    rejected = [two_way_check(additive(seed)).violated for seed in range(400)]
-    for assumption in ("normal errors", "equal variances", "additive effects"):
-        share = sum(assumption in one for one in rejected) / 400
-        assert 0.015 < share < 0.095
-
-
 def test_notes_of_what_is_fine() -> None:
     found = two_way_check(additive(3), alpha=0.01)
     assert found.violated == ()
-    assert found.notes[0] == "No test speaks against the assumptions at this level."
+    assert found.notes[0] == "No test rejects an assumption at this level."
     assert repr(found).endswith("rejected: none)")
 
 
@@ -137,7 +128,7 @@ def test_notes_of_what_is_not() -> None:
     assert found.violated[:2] == ("normal errors", "equal variances")
     notes = " ".join(found.notes)
     assert "With 50 topics a test of means hardly depends on it;" in notes
-    assert "read its corrected p" in notes and "independent" in notes
+    assert "use its corrected p" in notes and "Independence" in notes
     few = two_way_check(np.random.default_rng(0).exponential(size=(12, 6)) ** 2)
     assert "With 12 topics, fewer than 20, it may matter" in " ".join(few.notes)
     holes = np.random.default_rng(0).exponential([0.02, 0.05, 0.3], (50, 3))
@@ -155,7 +146,7 @@ def test_table_and_text() -> None:
     assert frame["rejected"].to_list()[0] is True
     text = str(found)
     assert text.startswith("50 topics, 3 systems; alpha 0.05; rejected: normal errors")
-    assert "Brown-Forsythe" in text and "That topics are independent" in text
+    assert "Brown-Forsythe" in text and "Independence of topics" in text
 
 
 def test_bartlett_alone_violates_nothing() -> None:
@@ -193,7 +184,7 @@ def test_nothing_left_over() -> None:
     assert np.isnan(found.skewness) and np.isnan(found.kurtosis)
     assert found.to_polars().is_empty()
     assert "as all residuals are equal" in " ".join(found.skipped)
-    assert "leaves nothing over" in " ".join(found.skipped)
+    assert "no residual variation" in " ".join(found.skipped)
     assert "Not done" in str(found)
 
 
@@ -241,17 +232,3 @@ def test_trec_8_violates_what_it_is_known_to_violate() -> None:
     """Ferro and Maistro (2024), section 4.2.5: neither normal nor of equal variance."""
     table = pl.read_csv(ADHOC8).to_numpy()
     assert two_way_check(table).violated[:2] == ("normal errors", "equal variances")
-
-
-def test_wrong_input() -> None:
-    e = np.random.default_rng(0).normal(size=(5, 3))
-    with pytest.raises(PolicyError, match="alpha must be a number between 0 and 1, got 1"):
-        check_assumptions(e, alpha=1)
-    with pytest.raises(CranfieldError, match=r"not the shape \(5, 3, 1\)"):
-        check_assumptions(e[:, :, None])
-    with pytest.raises(CranfieldError, match=r"fitted values of shape \(5, 2\), residuals of"):
-        check_assumptions(e, e[:, :2])
-    with pytest.raises(CranfieldError, match="three residuals at least, not 2"):
-        check_assumptions([[0.1, np.nan, 0.2]])
-    with pytest.raises(CranfieldError, match="beyond 1e"):
-        check_assumptions([[0.1, np.inf, 0.2]])

@@ -1,4 +1,4 @@
-"""Clusters of rows: against statsmodels, by hand, and by simulation."""
+"""Clusters of rows: against statsmodels and by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
 from cranfield.significance.prepare import by_cluster
 
@@ -61,38 +60,3 @@ def test_clusters_of_one_size() -> None:
         made = by_cluster(some, lambda row: str(int(row) // 3), weight=weight)
         assert made.values == pytest.approx(means, abs=1e-15)
         assert by_cluster(some, str, weight=weight).values == pytest.approx(values, abs=1e-15)
-
-
-def test_size() -> None:
-    """Rows of a cluster are alike: 20 clusters of 1 to 7 rows, and no difference."""
-    rng = np.random.default_rng(7)
-    found = np.zeros(3)
-    for _ in range(400):
-        of = np.repeat(np.arange(20), rng.integers(1, 8, 20))
-        d = rng.normal(0, 0.1, 20)[of] + rng.normal(0, 0.08, of.size)
-        some = of_rows(np.stack([d, 0 * d], axis=1), of)
-        made = [some, *(by_cluster(some, of_label, weight=one) for one in ("cluster", "row"))]
-        found += [cf.compare(one, test="t").raw_pvalues[0] <= 0.05 for one in made]
-    as_topics, *clustered = found / 400
-    assert as_topics > 0.2
-    assert all(0.02 <= one <= 0.09 for one in clustered)
-
-
-def test_what_has_no_clusters() -> None:
-    with pytest.raises(CranfieldError, match="row '5-11' is in no cluster"):
-        by_cluster(scores(), dict.fromkeys(scores().topics[:-1], "1"))
-    with pytest.raises(PolicyError, match="unknown weight 'rows'; expected one of: cluster, row"):
-        by_cluster(scores(), of_label, weight="rows")
-    lacking = of_rows(np.array([[0.1, np.nan]]), [1])
-    with pytest.raises(CranfieldError, match="has no score; clusters need them all"):
-        by_cluster(lacking, str)
-
-
-def test_scores_whose_squares_are_no_numbers() -> None:
-    large = Scores(np.array([[1e308], [-1e308], [1e308], [1e308]]), tuple("abcd"), ("x",))
-    for asked in (
-        lambda: by_cluster(large, str.upper),
-        lambda: cf.significance.fit_simulator(large),
-    ):
-        with pytest.raises(CranfieldError, match="beyond 1e\\+100, whose squares are no numbers"):
-            asked()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import pickle
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError
 from cranfield.significance import CORRECTIONS, TESTS
 from cranfield.significance.comparison.compared_pairs import (
     groups_of,
@@ -114,54 +113,6 @@ def np_shards() -> cf.Scores:
     return scores_of(np.random.default_rng(1).random((5, 3, 2)))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"test": "wilcox"}, "did you mean wilcoxon"),
-        ({"correction": "fdx"}, "unknown correction 'fdx'; did you mean"),
-        ({"correction": 5}, "expected the name of"),
-        ({"test": 5}, "expected the name of"),
-        ({"alpha": "0.05"}, "number between 0 and 1"),
-        ({"seed": None}, "the seed must be an integer"),
-        ({"seed": 1.5}, "the seed must be an integer"),
-        ({"resamples": 1e4}, "resamples must be an integer"),
-        ({"resamples": 10**8}, "from 1 to 1,000,000"),
-        ({"jobs": True}, "jobs must be an integer"),
-        ({"exact": "yes"}, "True, False or None"),
-        ({"baseline": 3.0}, "a baseline is the name of a system"),
-        ({"baseline": [True]}, "a baseline is the name of a system"),
-        ({"baseline": 6}, "there are 6 systems, from 0, and no baseline 6"),
-        ({"baseline": [-1]}, "no baseline -1"),
-        ({"test": "t", "correction": "tukey"}, "cannot be combined with test 't'"),
-        ({"correction": "dunnett"}, "requires one baseline, got 0"),
-        ({"correction": "tukey", "alternative": "less", "baseline": "a"}, "two-sided"),
-        ({"alternative": "less"}, "requires a baseline"),
-        ({"test": "anova-2f"}, "studies of tests"),
-        ({"alternative": "both"}, "expected one of: two-sided"),
-        ({"alpha": 1.0}, "between 0 and 1"),
-        ({"alpha": float("nan")}, "between 0 and 1"),
-        ({"resamples": 0}, "from 1"),
-        ({"seed": -1}, "from 0"),
-        ({"jobs": 0}, "from 1"),
-        ({"exact_n": -1}, "from 0"),
-        ({"baseline": "bm52"}, "no system 'bm52'"),
-        ({"baseline": list("abcdef")}, "all systems are baselines"),
-        ({"missing": "skip"}, "expected one of: error"),
-        ({"missing": "available"}, "does not fit"),
-        ({"test": "anova-3"}, "needs scores by shard"),
-        ({"test": "signed-rank", "exact": True, "exact_n": 1}, None),
-    ],
-)
-def test_options_that_do_not_exist(
-    options: dict[str, Any], message: str | None, some: cf.Scores
-) -> None:
-    if message is None:
-        cf.compare(some, **options)
-        return
-    with pytest.raises(PolicyError, match=message):
-        cf.compare(some, **options)
-
-
 def test_other_names_of_corrections(some: cf.Scores) -> None:
     names = {"FDR_BH": "bh", "randomized-tukey": "randomised-tukey", "Holm": "holm"}
     for name, known in names.items():
@@ -177,10 +128,6 @@ def test_what_scores_may_be(some: cf.Scores) -> None:
     frame = pl.DataFrame({"topic": list(some.topics), **columns})
     for form in ({"AP": some}, columns, some.values, frame, frame.to_pandas()):
         np.testing.assert_array_equal(cf.compare(form).adjusted_pvalues, expected)
-    with pytest.raises(PolicyError, match="choose among AP, RR"):
-        cf.compare({"AP": some, "RR": some})
-    with pytest.raises(PolicyError, match="array of scores"):
-        cf.compare(np.zeros(5))
 
 
 def test_another_level_moves_limits_too(some: cf.Scores) -> None:
@@ -199,22 +146,12 @@ def test_low_scores_may_be_the_good_ones(some: cf.Scores) -> None:
     assert found.means[found.order[0]] == found.means.min()
 
 
-def test_tiny_scores_keep_their_digits(some: cf.Scores) -> None:
-    found = cf.compare(replace(some, values=some.values / 1e6))
-    [table] = found.tables()
-    shown = {as_cell(row[1]).text for row in table.rows}
-    assert len(shown) == len(some.systems)
-    assert not any(float(one) == 0 for one in shown)
-
-
 def test_systems_with_topics_of_their_own() -> None:
     uneven = {"a": [0.1, 0.5, 0.4, 0.3], "b": [0.2, 0.3, 0.6], "c": [0.9, 0.8, 0.7, 0.95, 0.85]}
     found = cf.compare(uneven, test="anova-1")
     assert found.n.tolist() == [7, 9, 8]
     assert found.half_widths is None
     assert cf.compare(uneven, test="anova-1", baseline="a").correction == "holm"
-    with pytest.raises(CranfieldError, match="an unpaired test"):
-        cf.compare(uneven)
 
 
 def test_models_count_topics_without_difference() -> None:
@@ -233,6 +170,9 @@ def test_it_is_said_when_nothing_can_be_significant() -> None:
     ):
         found = cf.compare(few, **options)
         assert any("cannot give a p-value below" in note for note in found.notes), options
+    many = np.random.default_rng(0).random((40, 12)) * 0.1 + np.arange(12)
+    found = cf.compare(scores_of(many), test="bootstrap", correction="holm", resamples=100)
+    assert "100 resamples cannot give a p-value below 0.0099" in found.notes[-1]
     clear = few + np.array([0, 5, 10])
     assert not any("cannot give a p" in note for note in cf.compare(clear, test="t").notes)
 
@@ -241,38 +181,18 @@ def test_it_is_said_when_nothing_can_be_significant() -> None:
 
 
 @pytest.mark.parametrize("name", FLAT)
-def test_one_topic(name: str) -> None:
-    with pytest.raises(CranfieldError, match="1 score; a test needs two at least"):
-        cf.compare({"a": [0.5], "b": [0.4]}, test=name, **FAST)
-
-
-@pytest.mark.parametrize("name", FLAT)
-def test_one_system(name: str) -> None:
-    with pytest.raises(CranfieldError, match="two systems, not 1"):
-        cf.compare({"a": [0.5, 0.4]}, test=name)
-    with pytest.raises(CranfieldError, match="there are no systems"):
-        cf.compare({}, test=name)
-
-
-@pytest.mark.parametrize("name", FLAT)
-def test_identical_systems(name: str) -> None:
+def test_systems_that_are_the_same_or_constant(name: str) -> None:
     column = [0.1, 0.5, 0.3, 0.9, 0.2]
-    found = cf.compare({"a": column, "b": column, "c": column}, test=name, **FAST)
-    assert found.adjusted_pvalues.tolist() == [1.0] * 3
-    assert found.difference.tolist() == found.effect.tolist() == [0.0] * 3
-    assert set(found.groups().values()) == {"a"}
-    assert not np.isnan(np.array(found.interval)).any()
-    assert "nan" not in str(found)
-
-
-@pytest.mark.parametrize("name", FLAT)
-def test_constant_columns(name: str) -> None:
-    found = cf.compare({"a": [0.5] * 6, "b": [0.5] * 6, "c": [0.75] * 6}, test=name, **FAST)
-    same, *other = found.raw_pvalues
-    assert same == 1.0
-    assert (np.array(other) < 0.05).all() or name == "sign" or found.seed is not None
-    assert not np.isnan(np.array(found.interval)).any()
-    assert "nan" not in str(found)
+    same = cf.compare(dict.fromkeys("abc", column), test=name, **FAST)
+    assert same.adjusted_pvalues.tolist() == [1.0] * 3
+    assert same.difference.tolist() == same.effect.tolist() == [0.0] * 3
+    assert set(same.groups().values()) == {"a"}
+    constant = cf.compare({"a": [0.5] * 6, "b": [0.5] * 6, "c": [0.75] * 6}, test=name, **FAST)
+    assert constant.raw_pvalues[0] == 1.0
+    assert (constant.raw_pvalues[1:] < 0.05).all() or name == "sign" or constant.seed is not None
+    for found in (same, constant):
+        assert not np.isnan(np.array(found.interval)).any()
+        assert "nan" not in str(found)
 
 
 @pytest.mark.parametrize("name", FLAT)
@@ -335,7 +255,7 @@ def test_missing_scores_of_paired_tests(name: str) -> None:
     with pytest.raises(CranfieldError, match=r"system 'b' on topic 't2' has no score \(1 score"):
         cf.compare(scores_of(values), test=name, **FAST)
     dropped = cf.compare(scores_of(values), test=name, missing="drop", **FAST)
-    assert "1 topic left out" in dropped.notes[0]
+    assert "1 topic excluded" in dropped.notes[0]
     assert dropped.topics == 7
     whole = cf.compare(scores_of(complete), test=name, **FAST)
     assert (dropped.adjusted_pvalues == whole.adjusted_pvalues).all()
@@ -361,21 +281,8 @@ def test_systems_on_different_topics(name: str) -> None:
         cf.compare(scores_of(apart), test="t")
 
 
-def test_infinite_scores_and_systems_without_any() -> None:
-    with pytest.raises(CranfieldError, match="system 'b' on topic 't1' has an infinite score"):
-        cf.compare(scores_of([[0, 1], [1, np.inf]]))
-    with pytest.raises(CranfieldError, match="system 'b' has 0 scores"):
-        cf.compare(scores_of([[0, np.nan], [1, np.nan]]), test="welch")
-    with pytest.raises(PolicyError, match="not float"):
-        cf.compare(0.5)
-    with pytest.raises(PolicyError, match="one measure: choose among AP, RR"):
-        cf.compare(cf.evaluate({"q": {"d": 1}}, {"q": {"d": 1}}, ["AP", "RR"]))
-
-
 def test_shards() -> None:
     scores = np_shards()
-    with pytest.raises(PolicyError, match="scores by shard go with random-topics, anova-3"):
-        cf.compare(scores, test="t")
     for name in ("random-topics", "anova-3", "bootstrap-anova"):
         found = cf.compare(scores, test=name, **FAST)
         np.testing.assert_allclose(found.means, scores.values.mean(axis=(0, 2)))
@@ -411,15 +318,8 @@ def test_scale_is_told(some: cf.Scores) -> None:
     for name in ("sign", "rank-sum", "kruskal-wallis"):
         assert cf.compare(some, test=name).notes == ()
     [note] = cf.compare(some, test="friedman").notes
-    assert note.startswith("what is said of a pair depends on the other systems")
+    assert "depends on the other systems" in note
     assert cf.compare(some.select(systems=some.systems[:2]), test="friedman").notes == ()
-
-
-def test_too_few_samples_are_told() -> None:
-    values = np.random.default_rng(0).random((40, 12)) * 0.1 + np.arange(12)
-    found = cf.compare(scores_of(values), test="bootstrap", correction="holm", resamples=100)
-    assert found.count() == 0
-    assert "100 resamples cannot give a p-value below 0.0099" in found.notes[-1]
 
 
 def test_result_is_complete(some: cf.Scores) -> None:
@@ -443,8 +343,6 @@ def test_a_baseline_by_its_place(some: cf.Scores) -> None:
         assert cf.compare(some, test="t", baseline=place).baselines == (name,)
     assert cf.compare(some, test="t", baseline=[2, "a", 0]).baselines == ("c", "a")
     numbered = {str(k): some.values[:, k] for k in range(1, 4)}
-    with pytest.raises(PolicyError, match="a system called '1', and a place 1: name the baseline"):
-        cf.compare(numbered, baseline=1)
     assert cf.compare(numbered, baseline=0).baselines == ("1",)
 
 
@@ -452,8 +350,6 @@ def test_baseline(some: cf.Scores) -> None:
     found = cf.compare(some, baseline="c")
     assert len(found) == 5
     assert {found.systems[k] for k in found.second} == {"c"}
-    with pytest.raises(PolicyError, match="all pairs"):
-        found.groups()
     several = cf.compare(some, test="t", baseline=["c", "a"])
     assert len(several) == 8
     everything = cf.compare(some, test="t", correction="none")
@@ -469,11 +365,7 @@ def test_one_sided_intervals(some: cf.Scores) -> None:
     assert (greater.interval[1] == np.inf).all()
     np.testing.assert_allclose(greater.interval[0], both.interval[0])
     assert ((greater.interval[0] > 0) == greater.is_significant()).all()
-
-
-def test_lower_is_better_turns_the_order() -> None:
-    scores = scores_of([[1, 2, 3], [1, 2, 4], [2, 3, 3]], lower_is_better=True)
-    assert cf.compare(scores).ranking()["system"].to_list() == ["a", "b", "c"]
+    assert "groups" not in greater.ranking().columns
 
 
 # Groups
@@ -562,9 +454,6 @@ def test_scores_by_topic_are_matched_by_topic() -> None:
     series = cf.compare({"x": pd.Series(x), "y": pd.Series(y)})
     for other in (again, series):
         assert other.adjusted_pvalues[0] == pytest.approx(found.adjusted_pvalues[0], rel=1e-12)
-    for wrong in ({"x": 0.1, "y": 0.2}, {"x": ["a"], "y": ["b"]}, {"x": {"q": None}, "y": {}}):
-        with pytest.raises(CranfieldError):
-            cf.compare(wrong)
 
 
 def test_few_topics_leave_the_randomisation_interval_open() -> None:
@@ -585,39 +474,10 @@ def test_exact_rank_sum_keeps_small_tails_on_both_sides() -> None:
     assert other.adjusted_pvalues[0] == pytest.approx(one.adjusted_pvalues[0], rel=1e-9)
 
 
-def test_one_sided_rankings_have_no_groups(some: cf.Scores) -> None:
-    from cranfield.reporting.comparison_formats import comparison_json as json_text
-
-    found = cf.compare(some, alternative="greater", baseline="a")
-    assert "groups" not in found.ranking().columns
-    assert '"alternative": "greater"' in json_text({"AP": cf.meaningfulness(found)})
-
-
-@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
-def test_limits_of_dunnett_agree_with_its_p_values(alternative: str) -> None:
-    rng = np.random.default_rng(11)
-    seen = set()
-    for k in range(20):
-        values = rng.normal(0, 0.1, (12, 6)) + 0.02 * np.arange(6) * (k - 8) / 4
-        found = cf.compare(
-            values, baseline="1", test="anova", correction="dunnett", alternative=alternative
-        )
-        low, high = found.interval
-        outside = (low > 0) | (high < 0)
-        np.testing.assert_array_equal(outside, found.is_significant())
-        seen |= set(outside.tolist())
-    assert seen == {True, False}
-    same = cf.compare(
-        np.tile(np.arange(4.0)[:, None], 3),
-        baseline="1",
-        correction="dunnett",
-        alternative=alternative,
-    )
-    assert same.adjusted_pvalues.tolist() == [1.0, 1.0]
-
-
-def test_decimals_show_four_digits() -> None:
+def test_decimals_show_four_digits(some: cf.Scores) -> None:
     assert [decimals(np.array(means)) for means in ([0.25, 0.5], [0.00025, 0.00031])] == [4, 7]
+    [table] = cf.compare(replace(some, values=some.values / 1e6)).tables()
+    assert len({as_cell(row[1]).text for row in table.rows} - {"0.0000"}) == len(some.systems)
 
 
 def test_a_correction_of_many_systems_goes_with_two() -> None:
@@ -629,59 +489,17 @@ def test_a_correction_of_many_systems_goes_with_two() -> None:
     np.testing.assert_allclose(found.adjusted_pvalues, by_t.adjusted_pvalues, rtol=1e-9)
 
 
-@pytest.mark.parametrize("test", ["t", "sign", "rank-sum", "anova-2", "friedman"])
-def test_one_pair_by_the_names_of_its_systems(some: cf.Scores, test: str) -> None:
-    found = cf.compare(some, test=test, correction="bonferroni")
-    one, other = some.systems[:2]
-    pair, turned = found[one, other], found[other, one]
-    low, high = (ends[0] for ends in found.interval)
-    assert (pair.difference, pair.interval, pair.effect) == (
-        found.difference[0],
-        (low, high),
-        found.effect[0],
-    )
-    assert (turned.difference, turned.interval, turned.effect) == (
-        -found.difference[0],
-        (-high, -low),
-        -found.effect[0],
-    )
-    assert pair.pvalue == turned.pvalue == found.adjusted_pvalues[0]
-    assert pair.significant is turned.significant is bool(found.is_significant()[0])
-
-
 def test_effects_and_limits_turn_with_the_pair(some: cf.Scores) -> None:
-    """What the other order says is what the other order computes."""
+    """A pair in the other order is what a comparison in the other order computes."""
     turned = some.select(systems=list(reversed(some.systems)))
     for test in ("t", "signed-rank", "rank-sum", "welch", "anova-2", "friedman"):
         one = cf.compare(some, test=test, correction="none")[some.systems[1], some.systems[0]]
         same = cf.compare(turned, test=test, correction="none")[some.systems[1], some.systems[0]]
+        assert one.significant is same.significant
         for name in ("difference", "interval", "effect", "pvalue"):
             np.testing.assert_allclose(getattr(one, name), getattr(same, name), rtol=1e-9)
 
 
-def test_pairs_that_are_none(some: cf.Scores) -> None:
-    found = cf.compare(some, test="t", baseline=some.systems[0])
-    with pytest.raises(PolicyError, match="were not compared"):
-        found[some.systems[1], some.systems[2]]
-    with pytest.raises(PolicyError, match="there is no system 'zz'"):
-        found["zz", some.systems[0]]
-    for odd in ("a", 0, ("a", "b", "c")):
-        with pytest.raises(cf.ArgumentError, match="a pair is two systems, as in comparison"):
-            found[odd]  # type: ignore[index]
+def test_a_comparison_is_not_iterable(some: cf.Scores) -> None:
     with pytest.raises(TypeError, match="not iterable"):
-        list(found)  # type: ignore[call-overload]
-
-
-def test_frames_that_are_lazy_are_asked_for_no_columns() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(CranfieldError):
-            cf.compare(pl.LazyFrame({"x": [1.0, 2.0]}))
-
-
-def test_the_floor_of_a_geometric_mean_is_no_negative_number() -> None:
-    scores = cf.read_scores({"x": {"1": 0.2, "2": -0.4}})
-    for floor in (-1, float("nan")):
-        with pytest.raises(PolicyError, match="floor must be a number from 0"):
-            scores.geometric_mean(floor)
-    assert scores.geometric_mean(0).tolist() == [0.0]
+        list(cf.compare(some, test="t"))  # type: ignore[call-overload]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.errors import PolicyError
 from cranfield.reporting import summary
 from cranfield.significance.pairwise.test import TESTS
 
@@ -138,11 +138,6 @@ def test_effects_are_of_scores() -> None:
     one, other = (cf.significance.effect_sizes(x) for x in (scores, mirrored(scores)))
     np.testing.assert_allclose(one.effect, -other.effect)
     assert "lower scores of gain are better" in str(other)
-
-
-def test_risk_needs_a_direction_that_it_knows() -> None:
-    with pytest.raises(CranfieldError, match="more is better"):
-        cf.risk(mirrored(drawn(12)))
 
 
 @pytest.mark.parametrize(

@@ -1,88 +1,107 @@
-"""The step-down max-T correction: against a naive version, and where variances differ."""
+"""Max-T corrections, by sign flips and by resampled topics: plain versions and invariances."""
 
 from __future__ import annotations
 
-import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.significance.corrections.resampled import max_t_pvalues
-from cranfield.significance.differences import Pairs, against, all_pairs
+from cranfield.significance.corrections.resampled import CentredPairs, max_t_pvalues, step_down
+from cranfield.significance.differences import all_pairs
 from cranfield.significance.registry import Options
-from cranfield.significance.resampling import random_signs
+from cranfield.significance.resampling import random_signs, topic_counts
 
-Floats = np.ndarray
-
-
-def naive(values: Floats, signs: Floats, alternative: str) -> list[float]:
-    """Westfall and Young's algorithm 4.1 word for word, on Student's t."""
-    pairs = list(itertools.combinations(range(values.shape[1]), 2))
-
-    def t_of(differences: Floats) -> float:
-        n = len(differences)
-        spread = np.sqrt(((differences - differences.mean()) ** 2).sum() / (n - 1) / n)
-        t = differences.mean() / spread
-        return float({"two-sided": abs(t), "greater": t, "less": -t}[alternative])
-
-    observed = [t_of(values[:, i] - values[:, j]) for i, j in pairs]
-    falling = sorted(range(len(pairs)), key=lambda k: -observed[k])
-    counts = dict.fromkeys(falling, 0)
-    for row in signs:
-        found = [t_of(row * (values[:, i] - values[:, j])) for i, j in pairs]
-        for place, k in enumerate(falling):
-            if max(found[other] for other in falling[place:]) >= observed[k] - 1e-9:
-                counts[k] += 1
-    p, last = {}, 0.0
-    for k in falling:
-        last = max(last, (counts[k] + 1) / (len(signs) + 1))
-        p[k] = last
-    return [p[k] for k in range(len(pairs))]
+SIDES = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}
+FIRST, SECOND = np.triu_indices(4, 1)
 
 
-@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def four_systems(topics: int, seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    return rng.normal(0, [0.1, 0.5, 0.2, 0.3], (topics, 4)) + np.array([0, 0.4, 0.05, 0.2])
+
+
+def student(differences: Any) -> Any:
+    """Return Student's t of each column."""
+    n = len(differences)
+    return differences.mean(axis=0) / (differences.std(axis=0, ddof=1) / np.sqrt(n))
+
+
+def plain(observed: Any, resampled: Any, side: str) -> tuple[list[float], list[float]]:
+    """Westfall and Young's algorithm 4.1: step down by the largest t of each resample."""
+    t, drawn = SIDES[side](observed), SIDES[side](np.array(resampled))
+    p, last = np.empty(t.size), 0.0
+    for pair in np.argsort(-t):
+        largest = drawn[:, t <= t[pair]].max(axis=1)
+        last = max(last, ((largest >= t[pair] - 1e-9).sum() + 1) / (len(drawn) + 1))
+        p[pair] = last
+    return p.tolist(), np.sort(drawn.max(axis=1)).tolist()
+
+
+@pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("n", [5, 12])
-def test_against_a_naive_version(alternative: str, n: int) -> None:
-    rng = np.random.default_rng(n)
-    for k in range(5):
-        values = rng.normal(0, [0.1, 0.5, 0.2, 0.3], (n, 4)) + np.array([0, 0.4, 0.05, 0.2])
-        options = Options(alternative, resamples=99, seed=k)
-        signs = random_signs(99, n, k)
-        found = max_t_pvalues(all_pairs(values), options)
-        assert found.tolist() == pytest.approx(naive(values, signs, alternative), abs=1e-12)
+def test_sign_flips_against_a_plain_version(side: str, n: int) -> None:
+    for seed in range(3):
+        values = four_systems(n, seed)
+        d = values[:, FIRST] - values[:, SECOND]
+        flipped = [student(row[:, None] * d) for row in random_signs(99, n, seed)]
+        found = max_t_pvalues(all_pairs(values), Options(side, resamples=99, seed=seed))
+        assert found.tolist() == pytest.approx(plain(student(d), flipped, side)[0], abs=1e-12)
 
 
-def test_one_pair_is_the_randomisation_test() -> None:
-    """For one pair the largest t is its own, and t rises with the mean difference."""
-    values = np.random.default_rng(0).random((60, 2)) + np.array([0, 0.1])
-    one = max_t_pvalues(all_pairs(values), Options(resamples=2000, seed=4))
-    other = cf.compare(values, test="randomisation", exact=False, resamples=2000, seed=4)
-    assert one[0] == pytest.approx(other.raw_pvalues[0])
+@pytest.mark.parametrize("side", SIDES)
+def test_resampled_topics_against_a_plain_version(side: str) -> None:
+    for seed in range(3):
+        values = four_systems(12, seed)
+        d = values[:, FIRST] - values[:, SECOND]
+        rows = topic_counts(99, 12, seed).astype(int)
+        resampled = [student(np.repeat(d - d.mean(axis=0), row, axis=0)) for row in rows]
+        options = Options(side, resamples=99, seed=seed)
+        pvalue, largest = step_down([CentredPairs.of(all_pairs(values))], options)
+        expected = plain(student(d), resampled, side)
+        assert pvalue.tolist() == pytest.approx(expected[0], abs=1e-12)
+        assert largest.tolist() == pytest.approx(expected[1], rel=1e-9)
 
 
-def test_what_must_hold() -> None:
-    rng = np.random.default_rng(7)
-    values = rng.random((30, 6)) * np.array([0.1, 0.2, 0.4, 0.8, 1, 1])
-    pairs = all_pairs(values)
-    options = Options(resamples=499, seed=1)
-    p = max_t_pvalues(pairs, options)
-    raw = np.concatenate(
-        [
-            max_t_pvalues(Pairs(values, pairs.first[k : k + 1], pairs.second[k : k + 1]), options)
-            for k in range(len(pairs))
-        ]
-    )
-    assert ((p >= raw) & (p <= 1)).all()
-    # Names, units and threads do not matter; a system that is the same is no different.
-    np.testing.assert_array_equal(p, max_t_pvalues(all_pairs(values * 7 + 3), options))
-    np.testing.assert_array_equal(p, max_t_pvalues(pairs, Options(resamples=499, seed=1, jobs=1)))
-    twin = np.column_stack([values[:, :2], values[:, 0]])
-    assert max_t_pvalues(all_pairs(twin), options)[1] == 1.0
+@pytest.mark.parametrize(
+    ("correction", "test"), [("max-t", "randomisation"), ("bootstrap-max-t", "bootstrap")]
+)
+def test_one_pair_is_the_test_of_one_pair(correction: str, test: str) -> None:
+    """For one pair the largest t is its own; under sign flips it rises with the mean difference."""
+    values = np.random.default_rng(0).random((40, 2)) + np.array([0, 0.1])
+    drawn: dict[str, Any] = {"resamples": 999, "seed": 5}
+    alone = cf.compare(values, test=test, correction="none", exact=False, **drawn)
+    found = cf.compare(values, test="t", correction=correction, **drawn)
+    assert found.adjusted_pvalues[0] == alone.raw_pvalues[0]
+    if test == "bootstrap":
+        np.testing.assert_allclose(found.interval, alone.interval, rtol=1e-12)
+
+
+@pytest.mark.parametrize("correction", ["max-t", "bootstrap-max-t"])
+def test_what_must_hold(correction: str) -> None:
+    values = np.random.default_rng(7).random((30, 6)) * np.array([0.1, 0.2, 0.4, 0.8, 1, 1])
+
+    def compared(of: Any, **more: Any) -> cf.PairwiseComparison:
+        options: dict[str, Any] = {"test": "t", "correction": correction, "resamples": 499}
+        return cf.compare(of, **{**options, "seed": 1, **more})
+
+    found = compared(values)
+    assert (found.correction, found.seed, found.resamples) == (correction, 1, 499)
+    p = found.adjusted_pvalues
+    np.testing.assert_array_equal(p, compared(values, jobs=1).adjusted_pvalues)
+    np.testing.assert_array_equal(p, compared(values * 4 + 3).adjusted_pvalues)
+    assert not np.array_equal(p, compared(values, seed=2).adjusted_pvalues)
+    order = [3, 1, 5, 0, 4, 2]
+    moved = compared(values[:, order])
+    np.testing.assert_array_equal(moved.pvalue_matrix, found.pvalue_matrix[np.ix_(order, order)])
     # Fewer pairs are corrected less.
-    some = against(values, [0])
-    chosen = [k for k in range(len(pairs)) if pairs.first[k] == 0]
-    assert (max_t_pvalues(some, options) <= p[chosen]).all()
+    few = compared(values, baseline="1")
+    assert (few.adjusted_pvalues <= found.pvalue_matrix[0, 1:]).all()
+    # A system does not differ from its copy, and constant scores do not differ at all.
+    twin = np.column_stack([values[:, :2], values[:, 0]])
+    assert compared(twin).adjusted_pvalues[1] == 1.0
+    assert (compared(np.ones((5, 3))).adjusted_pvalues == 1.0).all()
 
 
 def test_it_holds_its_level_where_variances_differ() -> None:
@@ -110,11 +129,67 @@ def test_the_note_stays_away_where_variances_are_equal() -> None:
     )
 
 
-def test_in_a_comparison() -> None:
-    values = np.random.default_rng(2).random((25, 5))
-    found = cf.compare(values, test="t", correction="max-t", resamples=999, seed=3)
-    assert (found.correction, found.seed, found.resamples) == ("max-t", 3, 999)
-    assert "step-down max-T" in str(found)
-    assert (found.adjusted_pvalues >= found.raw_pvalues - 0.05).all()
-    baseline = cf.compare(values, test="t", correction="westfall-young", baseline="1")
-    assert len(baseline) == 4
+def test_intervals_never_contradict_decisions() -> None:
+    """Those of the single step; a pair that only a later step rejects has none."""
+    values = np.random.default_rng(3).normal(0, 0.1, (25, 8)) + np.linspace(0, 0.2, 8)
+    found = cf.compare(values, test="t", correction="bootstrap-max-t", resamples=999, seed=2)
+    assert found.interval_kind == "all pairs together"
+    low, high = found.interval
+    bounds = found.bounds_at(0.05)
+    later = found.is_significant() & (bounds[0] <= 0) & (bounds[1] >= 0)
+    assert later.any()
+    np.testing.assert_array_equal(np.isnan(low), later)
+    np.testing.assert_array_equal(np.isnan(high), later)
+    assert found.without_interval == later.sum()
+    # The largest difference is judged by a single step.
+    top = np.argmax(np.abs(found.statistic))
+    for alpha in (0.001, 0.01, 0.02, 0.05, 0.2, 0.5):
+        low, high = found.interval_at(alpha)
+        assert (found.adjusted_pvalues[top] <= alpha) == (low[top] > 0 or high[top] < 0)
+    too_few = cf.compare(values, test="t", correction="bootstrap-max-t", resamples=9)
+    assert np.isinf(too_few.interval).all()
+
+
+def test_families_are_judged_together() -> None:
+    """Two measures that are the same change nothing but their number; each has its own units."""
+    values = np.random.default_rng(9).normal(0, 0.1, (20, 4)) + np.array([0, 0.05, 0.1, 0.1])
+    options = Options(resamples=299, seed=6)
+    family = CentredPairs.of(all_pairs(values))
+    other = CentredPairs.of(all_pairs(values * 50))
+    alone, largest = step_down([family], options)
+    both, of_both = step_down([family, other], options)
+    np.testing.assert_array_equal(both[:6], alone)
+    np.testing.assert_array_equal(both[6:], alone)
+    np.testing.assert_allclose(of_both, largest)
+
+
+def test_a_pair_without_variation_has_no_evidence_in_resamples() -> None:
+    base = np.random.default_rng(1).random(12)
+    values = {"a": base, "b": base + 0.25, "c": np.random.default_rng(2).random(12)}
+    found = cf.compare(values, test="t", correction="bootstrap-max-t", resamples=199)
+    assert found.adjusted_pvalues[0] == 1.0
+    assert np.isinf([ends[0] for ends in found.interval]).all()
+    rest = cf.compare({k: values[k] for k in "ac"}, test="t", correction="none")
+    assert found.adjusted_pvalues[1] >= rest.adjusted_pvalues[0] / 10
+
+
+@pytest.mark.parametrize("alternative", ["greater", "less"])
+def test_one_sided_p_of_no_difference_is_between_those_beside_it(alternative: str) -> None:
+    """A mean difference of exactly 0 was 1 once, above that of pairs on the wrong side."""
+    noise = np.random.default_rng(4).integers(-8, 9, (20, 4)) / 64
+    # Sums of such numbers are exact, and so are means that are none.
+    noise[0] -= noise.sum(axis=0)
+    values = 0.5 + noise + np.array([4, 4, 5, 3]) / 64
+    found = cf.compare(
+        {str(k): column.tolist() for k, column in enumerate(values.T)},
+        test="t",
+        correction="bootstrap-max-t",
+        alternative=alternative,
+        baseline="0",
+        resamples=499,
+    )
+    assert (found.difference == 0).sum() == 1
+    side = found.statistic if alternative == "greater" else -found.statistic
+    falling = found.adjusted_pvalues[np.argsort(-side)]
+    assert (np.diff(falling) >= 0).all()
+    assert falling[-1] < 1

@@ -5,25 +5,20 @@ from __future__ import annotations
 import pickle
 import tracemalloc
 from collections import Counter
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import binomtest, rankdata
 
-from cranfield import compare, evaluate
+from cranfield import compare
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError
-from cranfield.bundled import trec_covid
-from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.pairwise import ranks as signs
-from cranfield.significance.pairwise.ranks import RankSums, kth_sum, rank_sum_test, shift_limits
+from cranfield.significance.pairwise.ranks import RankSums, kth_sum, rank_sum_test, shift_interval
 from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.registry import Options
 
@@ -55,7 +50,7 @@ def test_kth_sum(seed: int, kind: str, n: int, m: int) -> None:
         assert (kth_sum(y, y, rank, triangle=True) == walsh[:, rank]).all()
 
 
-def walsh_limits(d: Floats, level: float) -> tuple[float, float]:
+def walsh_interval(d: Floats, level: float) -> tuple[float, float]:
     """Return the limits of one pair from all averages of the differences that are not 0."""
     d = d[d != 0]
     # Sizes that are equal but for rounding.
@@ -88,63 +83,42 @@ def walsh_limits(d: Floats, level: float) -> tuple[float, float]:
 def test_signed_rank_limits_are_walsh_averages(topics: int, kind: str) -> None:
     pairs = all_pairs(drawn(np.random.default_rng(topics), kind, (topics, 5)))
     for level in (0.5, 0.95, 0.9999):
-        found = np.array(signs.walsh_limits(pairs, Options(), level)).T
+        found = np.array(signs.walsh_interval(pairs, Options(), level)).T
         for ours, d in zip(found, pairs.differences(), strict=True):
             # Where ranks are tied, a limit of 0 may stand beside it, by as much as rounds.
-            assert ours.tolist() == pytest.approx(walsh_limits(d, level), rel=0, abs=1e-12)
+            assert ours.tolist() == pytest.approx(walsh_interval(d, level), rel=0, abs=1e-12)
 
 
-def excluded(found: PairwiseComparison) -> NDArray[np.bool_]:
-    low, high = found.interval
-    assert (low <= high).all()  # no interval is left out
-    return np.asarray((low > 0) | (high < 0))
-
-
-REAL = evaluate(trec_covid().runs[::3], trec_covid().qrels, ["P@5", "RR", "nDCG@20"])
-
-
-@pytest.mark.parametrize("test", ["sign", "signed-rank"])
-@pytest.mark.parametrize("measure", list(REAL))
-@pytest.mark.parametrize("topics", [50, 26, 25, 9])
-def test_interval_and_p_agree_on_real_scores(test: str, measure: str, topics: int) -> None:
-    """P@5 and RR have many differences that are 0, and many that are tied."""
-    scores = REAL[measure].select(REAL[measure].topics[:topics])
-    found = compare(scores, test=test, correction="none")
-    assert found.zeros.max() > 5 or measure == "nDCG@20"
-    for alpha in (0.001, 0.01, 0.05, 0.3):
-        again = replace(found, alpha=alpha)
-        assert (excluded(again) == again.is_significant()).all()
-        for side in ("greater", "less"):
-            again = compare(
-                scores,
-                test=test,
-                correction="none",
-                alpha=alpha,
-                alternative=side,
-                baseline=scores.systems[0],
-            )
-            assert (excluded(again) == again.is_significant()).all()
-    together = compare(scores, test=test, correction="bonferroni")
-    assert (excluded(together) == together.is_significant()).all()
-
-
-@settings(max_examples=100)
+@settings(max_examples=150)
 @given(
     st.sampled_from(["sign", "signed-rank"]),
+    st.sampled_from(["two-sided", "greater", "less"]),
     st.integers(0, 10**6),
-    st.integers(2, 40),
+    st.integers(2, 50),
     st.sampled_from([1, 2, 5, 100]),
-    st.floats(0.001, 0.5),
+    st.floats(0.001, 0.45),
 )
-def test_interval_and_p_agree(test: str, seed: int, topics: int, values: int, alpha: float) -> None:
+def test_interval_and_p_agree(
+    test: str, side: str, seed: int, topics: int, values: int, alpha: float
+) -> None:
+    """Few values have many differences that are 0, and many that are tied."""
     scores = np.random.default_rng(seed).integers(0, values + 1, (topics, 5)) / values
-    found = compare(scores, test=test, correction="none", alpha=alpha)
-    low, high = found.interval
-    # Where p differs from alpha by rounding only, there may be no interval.
-    apart = ~np.isclose(found.adjusted_pvalues, alpha, rtol=1e-11, atol=0)
-    assert (low <= high)[apart].all()
-    excludes_zero = (low > 0) | (high < 0)
-    assert (excludes_zero == found.is_significant())[~np.isnan(low)].all()
+    baseline = None if side == "two-sided" else "1"
+    for correction in ("none", "bonferroni"):
+        found = compare(
+            scores,
+            test=test,
+            correction=correction,
+            alpha=alpha,
+            alternative=side,
+            baseline=baseline,
+        )
+        low, high = found.interval
+        # Where p differs from alpha by rounding only, there may be no interval.
+        apart = ~np.isclose(found.adjusted_pvalues, alpha, rtol=1e-11, atol=0)
+        assert (low <= high)[apart].all()
+        excludes_zero = (low > 0) | (high < 0)
+        assert (excludes_zero == found.is_significant())[~np.isnan(low)].all()
 
 
 def test_sign_test_with_a_threshold() -> None:
@@ -157,10 +131,6 @@ def test_sign_test_with_a_threshold() -> None:
     assert "differences of at most 0.01 count as ties" in found.notes
     assert [limit[0] for limit in found.interval] == pytest.approx([0.02, 0.02])
     assert compare(scores, test="sign").statistic[0] == 10
-    with pytest.raises(PolicyError, match="a threshold goes with the test sign, not with t"):
-        compare(scores, test="t", threshold=0.01)
-    with pytest.raises(PolicyError, match="a threshold is a number from 0, not -1"):
-        compare(scores, test="sign", threshold=-1)
 
 
 @pytest.mark.parametrize("topics", [2, 5, 30, 121])
@@ -173,7 +143,7 @@ def test_rank_sum_limits_are_differences(topics: int, kind: str) -> None:
         values[:2] = drawn(rng, kind, (2, 5))
     pairs = all_pairs(values)
     for level in (0.5, 0.95, 0.9999):
-        low, high = shift_limits(pairs, level)
+        low, high = shift_interval(pairs, level)
         for k, (i, j) in enumerate(zip(pairs.first, pairs.second, strict=True)):
             x, y = (one[~np.isnan(one)] for one in (values[:, i], values[:, j]))
             shifts = np.sort((x[:, None] - y).ravel())
@@ -216,7 +186,7 @@ def test_memory_is_bounded(test: str) -> None:
 
 @pytest.mark.parametrize("test", ["sign", "signed-rank", "rank-sum"])
 def test_results_keep_scores_not_differences(test: str) -> None:
-    values = np.random.default_rng(0).random((300, 60))
+    values = np.random.default_rng(0).random((300, 20))
     pairs = all_pairs(values)
     found = find_test(test).run(pairs, Options())
     size = len(pickle.dumps(found))

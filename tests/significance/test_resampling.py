@@ -70,17 +70,6 @@ def test_other_processes_give_the_same_bits() -> None:
 
 
 @pytest.mark.parametrize("test", RANDOM)
-def test_seeds_differ_by_no_more_than_chance(scores: cf.Scores, test: str) -> None:
-    resamples = 4000
-    one, other = (compared(scores, test, seed=s, resamples=resamples) for s in (1, 2))
-    p, q = one.adjusted_pvalues, other.adjusted_pvalues
-    assert (p != q).any()
-    middle = (p + q) / 2
-    error = np.sqrt(2 * middle * (1 - middle) / resamples)
-    assert (np.abs(p - q) <= 5 * error + 2 / resamples).all()
-
-
-@pytest.mark.parametrize("test", RANDOM)
 def test_p_is_never_zero(test: str) -> None:
     values = np.random.default_rng(0).random((20, 3)) * 0.01 + np.array([0.0, 0.5, 1.0])
     scores = cf.Scores(values, list(range(20)), "abc")  # type: ignore[arg-type]
@@ -107,15 +96,6 @@ def test_randomisation_by_samples_comes_close_to_all_assignments(side: str) -> N
     assert exact.details["exact"] is True
     error = np.sqrt(exact.raw_pvalues * (1 - exact.raw_pvalues) / 40_000)
     assert (np.abs(exact.raw_pvalues - drawn.raw_pvalues) <= 5 * error + 1e-4).all()
-
-
-def test_randomisation_counts_sums_that_are_equal_but_for_rounding() -> None:
-    # 0.1 + 0.2 and 0.3 are different floats; the differences sum up to the same.
-    found = cf.compare(
-        {"a": [0.1, 0.2, 0.3, 0.0], "b": [0.0, 0.0, 0.0, 0.0]}, test="randomisation", exact=True
-    )
-    # All of 8 assignments of the three differences: |sum| = 0.6 in two of them.
-    assert found.adjusted_pvalues[0] == 2 / 8
 
 
 def test_randomisation_of_identical_systems() -> None:

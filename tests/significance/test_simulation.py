@@ -9,7 +9,6 @@ import pytest
 from scipy import optimize, stats
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.significance import Resampled, Simulator, fit_simulator, simulation
 from tests.conftest import ADHOC8
 
@@ -205,30 +204,6 @@ def test_other_ranges() -> None:
     found = fit_simulator(values)
     assert (found.points[0], found.points[-1]) == (values.min(), values.max())
     assert found.means == pytest.approx(values.mean(axis=0), abs=1e-9)
-
-
-def test_what_cannot_be_simulated(ap: np.ndarray) -> None:
-    with pytest.raises(CranfieldError, match="system '2' has the same score for each topic"):
-        fit_simulator(np.column_stack([ap[:, 0], np.full(50, 0.5)]))
-    with pytest.raises(CranfieldError, match="5 topics or more, not 4 topics"):
-        fit_simulator(ap[:4])
-    with pytest.raises(CranfieldError, match="differ by less than 1e-9"):
-        fit_simulator(ap * 1e-10)
-    with pytest.raises(CranfieldError, match="has no score"):
-        fit_simulator(np.where(np.arange(50)[:, None] == 3, np.nan, ap))
-    with pytest.raises(PolicyError, match="scores by shard are not simulated"):
-        fit_simulator(np.stack([ap, ap], axis=2))
-    with pytest.raises(CranfieldError, match="'1' and 1 other cannot have the mean 1.2"):
-        fit_simulator(ap[:, :2]).with_means(1.2)
-    refused: list[tuple[dict[str, Any], str]] = [
-        ({"shrinkage": 2.0}, "shrinkage is between 0 and 1, not 2"),
-        ({"df": 0.0}, "df must be above 0, not 0"),
-        ({"criterion": "bic2"}, "criterion"),
-        ({"copula": "vine"}, "copula"),
-    ]
-    for option, message in refused:
-        with pytest.raises(PolicyError, match=message):
-            fit_simulator(ap, **option)
 
 
 def test_resampled() -> None:

@@ -68,11 +68,6 @@ def test_geometric_means_everywhere(gmap: cf.Scores) -> None:
     np.testing.assert_allclose(arithmetic.means, some.values.mean(axis=0))
 
 
-def test_negative_scores_have_no_geometric_mean() -> None:
-    with pytest.raises(CranfieldError, match="at least 0, got -0.5 of system '2' on topic '1'"):
-        cf.compare(np.array([[0.1, -0.5], [0.2, 0.3]]), statistic="geometric-mean")
-
-
 def test_sums_are_means_times_topics() -> None:
     values = np.random.default_rng(2).integers(0, 9, (12, 4)).astype(float)
     topics, systems = (tuple(map(str, range(size))) for size in values.shape)
@@ -84,7 +79,7 @@ def test_sums_are_means_times_topics() -> None:
     assert (found.mean_of, found.interval_of) == ("sum", "difference of sums")
     uneven = values.copy()
     uneven[3, 1] = np.nan
-    with pytest.raises(CranfieldError, match="sums of scores cannot be compared"):
+    with pytest.raises(CranfieldError, match="sums of scores require the same topics"):
         cf.compare(replace(sums, values=uneven), test="welch")
 
 
@@ -116,15 +111,3 @@ def test_medians_by_hand(topics: int, alternative: str) -> None:
     quantile = np.sort(drawn.max(axis=1))[199 - 10]
     if alternative == "two-sided":
         np.testing.assert_allclose(high - found.difference, quantile, rtol=1e-9)
-
-
-def test_a_median_has_a_test_of_its_own() -> None:
-    values = np.random.default_rng(0).random((10, 3))
-    named = cf.compare(values, test="bootstrap-median", resamples=99)
-    assert named.statistic_of_topics == "median"
-    with pytest.raises(PolicyError, match="statistic='median' requires the test bootstrap-median"):
-        cf.compare(values, test="t", statistic="median")
-    with pytest.raises(PolicyError, match="compares medians, got statistic='mean'"):
-        cf.compare(values, test="bootstrap-median", statistic="mean")
-    with pytest.raises(PolicyError, match="statistic"):
-        cf.compare(values, statistic="mode")

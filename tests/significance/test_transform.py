@@ -5,27 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.typing import ArrayLike
 from scipy import stats
 
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import parse_measure
 from cranfield.scores import Scores
 from cranfield.significance.transform import METHODS, arcsine, standardise
+from tests.significance.helpers import scored
 
 SHAPES = st.tuples(st.integers(1, 8), st.integers(2, 8))
 UNIT = arrays(np.float64, SHAPES, elements=st.floats(0, 1, width=32))
-
-
-def scored(values: ArrayLike, **more: object) -> Scores:
-    table = np.asarray(values, dtype=np.float64)
-    topics = tuple(f"q{t}" for t in range(table.shape[0]))
-    return Scores(table, topics, tuple(f"s{s}" for s in range(table.shape[1])), **more)  # type: ignore[arg-type]
 
 
 def some_scores(seed: int = 0, topics: int = 20, systems: int = 7) -> np.ndarray:
@@ -46,13 +38,6 @@ def test_arcsine_keeps_order_and_bounds(values: np.ndarray) -> None:
     np.testing.assert_allclose(np.sin(found) ** 2, values, atol=1e-15)
 
 
-def test_arcsine_makes_binomial_variance_even() -> None:
-    """What it is for: the variance of a share of 100 is p(1 - p)/100, that of its arcsine 1/400."""
-    rng = np.random.default_rng(3)
-    shares = rng.binomial(100, [0.2, 0.5, 0.8], (20_000, 3)) / 100
-    assert arcsine(scored(shares)).std() ** 2 == pytest.approx([1 / 400] * 3, rel=0.05)
-
-
 def test_arcsine_of_shards_and_of_missing_scores() -> None:
     values = np.full((2, 2, 3), 0.25)
     values[0, 1, 2] = np.nan
@@ -63,12 +48,6 @@ def test_arcsine_of_shards_and_of_missing_scores() -> None:
 
 def test_arcsine_allows_rounding_only() -> None:
     assert arcsine(scored([[1 + 2**-50, -(2.0**-60)]])).values.tolist() == [[np.pi / 2, 0.0]]
-    with pytest.raises(CranfieldError, match="system 's1' on topic 'q0' has 1.5: the arcsine is"):
-        arcsine(scored([[0.5, 1.5]]))
-    with pytest.raises(CranfieldError, match="has -0.1"):
-        arcsine(scored([[-0.1]]))
-    with pytest.raises(CranfieldError, match="in shard 2 has inf"):
-        arcsine(Scores(np.array([[[0.1, np.inf]]]), ("q",), ("a",)))
 
 
 def test_z_against_scipy() -> None:
@@ -213,28 +192,6 @@ def test_labels_and_scale() -> None:
     assert unknown.scale is None and unknown.measure == "standardised(scores, z)"
     # An ordinal scale does not become more by a transformation.
     assert standardise(scored(some_scores(), scale=Scale.ORDINAL)).scale is Scale.ORDINAL
-
-
-def test_ugly_input() -> None:
-    raw = scored([[0.1, 0.2], [0.3, 0.4]], measure="AP")
-    with pytest.raises(PolicyError, match="unknown method 'uniform'; expected one of"):
-        standardise(raw, method="uniform")
-    with pytest.raises(PolicyError, match="slope 0 and centre"):
-        standardise(raw, method="linear", slope=0)
-    with pytest.raises(PolicyError, match="by shard cannot be standardised"):
-        standardise(Scores(np.zeros((2, 2, 2)), ("q0", "q1"), ("s0", "s1")))
-    with pytest.raises(CranfieldError, match="system 's1' on topic 'q0' has an infinite score"):
-        standardise(scored([[0.1, np.inf]]))
-    with pytest.raises(CranfieldError, match="'q0' has 1 reference score; this method needs 2"):
-        standardise(scored([[0.1]]))
-    with pytest.raises(CranfieldError, match="'q1' has 1 reference score"):
-        standardise(scored([[0.1, 0.2], [0.3, np.nan]]))
-    with pytest.raises(CranfieldError, match="scores of 'AP' cannot .* reference of 'P@5'"):
-        standardise(raw, scored([[0.1, 0.2], [0.3, 0.4]], measure="P@5"))
-    with pytest.raises(CranfieldError, match="the reference lacks topic 'q1'"):
-        standardise(raw, scored([[0.1, 0.2]], measure="AP"))
-    with pytest.raises(CranfieldError, match="topic 'q2' of the reference is not among"):
-        standardise(raw, scored([[0.1, 0.2]] * 3))
 
 
 def test_topics_without_scores_stay_so() -> None:

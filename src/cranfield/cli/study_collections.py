@@ -31,7 +31,7 @@ from cranfield.cli.study_options import (
 )
 
 if TYPE_CHECKING:
-    from cranfield.meta.of_collections.pools import TracedRuns
+    from cranfield.meta.collection_studies.pools import TracedRuns
     from cranfield.result import Result
     from cranfield.scores import Scores
 
@@ -96,7 +96,7 @@ def collection(
     topics are studied.
     """
     from cranfield import meta
-    from cranfield.meta.of_tests.fast_tests import read_choice
+    from cranfield.meta.test_studies.fast_tests import read_choice
 
     of_runs = {name: sampling.pop(name) for name in OF_RUNS}
     _check_pool(of_runs)
@@ -151,7 +151,7 @@ def _of_topics(
 ) -> list[Result]:
     """Study the topics by the scores of one measure; what cannot be done is noted."""
     from cranfield import meta
-    from cranfield.meta.of_topics.extrapolation import SCORE_FREE_CORRECTIONS
+    from cranfield.meta.topic_studies.extrapolation import SCORE_FREE_CORRECTIONS
 
     missing, correction = sampling["missing"], sampling["correction"]
     correction = correction if correction in SCORE_FREE_CORRECTIONS else SCORE_FREE_CORRECTIONS[0]
@@ -217,7 +217,7 @@ def _of_pools(
 
 
 def _traced(source: ScoreInput, options: StudyOptions) -> TracedRuns:
-    from cranfield.meta.of_collections.pools import traced
+    from cranfield.meta.collection_studies.pools import traced
 
     judging = options.judging
     reading = Reading.of(judging)
@@ -278,8 +278,8 @@ def pooling(
     """
     from cranfield import meta
     from cranfield.assess.pools.orders import DEPTH
-    from cranfield.meta.of_collections.pooling import methods_of
-    from cranfield.meta.of_tests.fast_tests import read_choice
+    from cranfield.meta.collection_studies.pooling import methods_of
+    from cranfield.meta.test_studies.fast_tests import read_choice
 
     judging = options.judging
     refuse_given(("unjudged",), "is replaced by setting lists")

@@ -118,7 +118,7 @@ def tests(
     both sets (Ferro and Sanderson 2022).
     """
     from cranfield import meta
-    from cranfield.meta.of_tests.fast_tests import is_bound, read_choice
+    from cranfield.meta.test_studies.fast_tests import is_bound, read_choice
 
     if shards is not None and shard_map is not None:
         raise PolicyError("--shards cannot be combined with the setting shard-map")

@@ -100,7 +100,7 @@ def measures(
     --gold, and predictive power with --preferences (Sakai 2013, section 5).
     """
     from cranfield import meta
-    from cranfield.meta.of_tests.fast_tests import SIZES, TestChoice
+    from cranfield.meta.test_studies.fast_tests import SIZES, TestChoice
     from cranfield.scores.one_measure import aligned, complete
 
     # Before any file is read.
@@ -216,7 +216,7 @@ def scales(
     to 6).
     """
     from cranfield import meta
-    from cranfield.meta.of_scales import MEASURES, TESTS, scale_options
+    from cranfield.meta.scale_study import MEASURES, TESTS, scale_options
 
     judging = dict(options.judging)
     rel = judging.pop("rel")

@@ -23,7 +23,7 @@ from cranfield.cli.options.signatures import options_of
 from cranfield.result import ALL, Result, together
 
 if TYPE_CHECKING:
-    from cranfield.meta.of_tests.fast_tests import TestChoice
+    from cranfield.meta.test_studies.fast_tests import TestChoice
     from cranfield.meta.work import Work
 
 

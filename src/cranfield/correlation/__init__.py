@@ -1,4 +1,4 @@
-"""How well two orders of the same things agree, and two rankings of different ones."""
+"""Rank correlation of two orders of the same items, and rank-biased overlap of two rankings."""
 
 from cranfield.correlation.overlap import RBO, rbo, rbo_of_runs, rbo_of_scores
 from cranfield.correlation.tau import kendall_tau, tau_ap

@@ -190,7 +190,7 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     Zobel 2010). Rankings of s and l items, :math:`s \le l`, leave open what comes below: `min` has
     nothing there (equation 11 there, over both rankings' items), `res` is by equation 30, and
     `ext` by equation 32. The depth beyond s counts the items of the shorter ranking that were not
-    seen as in agreement with the longer one for a share of :math:`A_s`.
+    seen as in agreement with the longer one for a proportion :math:`A_s`.
 
     With ties (Corsi and Urbano 2024), an item with ranks t to b in ranking S is in its first d
     items by

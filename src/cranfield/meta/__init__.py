@@ -1,6 +1,6 @@
-"""Evaluating the evaluation: how good the tests, the measures and the collection are.
+"""Studies of the evaluation itself: of significance tests, measures, topics and collections.
 
-The public names stand in `__init__.pyi`; each loads its module when it is first used.
+The public names are listed in `__init__.pyi`; each loads its module when it is first used.
 """
 
 import lazy_loader

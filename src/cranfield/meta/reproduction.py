@@ -21,7 +21,7 @@ from cranfield.correlation import rbo
 from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.meta.of_collections.rankings import ranked_documents
+from cranfield.meta.collection_studies.rankings import ranked_documents
 from cranfield.meta.reproduction_result import (
     ROLES,
     Notes,
@@ -72,7 +72,7 @@ def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     document that is missing shifts all below it, and names in random order then give about 0.
     :func:`union_tau` does not depend on the names.
 
-    Documents of the longer one below the last rank of the other are left out, for they have no
+    Documents of the longer one below the last rank of the other are excluded, as they have no
     counterpart; the result is NaN where fewer than two ranks can be compared.
 
     Examples
@@ -143,13 +143,13 @@ def order_agreement(
 def _joined(first: Sequence[Any], second: Sequence[Any]) -> list[Floats]:
     """Return the ranks of the documents of either ranking in each."""
     if isinstance(first, str) or isinstance(second, str):
-        raise PolicyError("a ranking is a sequence of document ids, not a text")
+        raise PolicyError("a ranking must be a sequence of document ids, got a text")
     places = []
     for ranking in (list(first), list(second)):
         place = {doc: float(rank) for rank, doc in enumerate(ranking, 1)}
         if len(place) < len(ranking):
             twice = next(doc for doc in ranking if ranking.count(doc) > 1)
-            raise CranfieldError(f"document {quoted(twice)} stands twice in a ranking")
+            raise CranfieldError(f"document {quoted(twice)} occurs twice in a ranking")
         places.append(place)
     union = sorted({**places[0], **places[1]})
     return [np.array([place.get(doc, np.nan) for doc in union]) for place in places]
@@ -235,8 +235,8 @@ def reproduce(
 
     Notes
     -----
-    A large p-value is no proof of a successful reproduction: with few topics no difference is
-    significant. RMSE says how large the differences are.
+    A large p-value is not evidence of a successful reproduction: with few topics no difference is
+    significant. RMSE measures how large the differences are.
 
     Examples
     --------
@@ -364,7 +364,10 @@ def _runs(given: Any, side: str) -> dict[str, Run]:
     if isinstance(given, Mapping) and any(role in given for role in ROLES):
         odd = next((role for role in given if role not in ROLES), None)
         if odd is not None:
-            raise PolicyError(f"the {side} run {quoted(odd)} is none of {', '.join(ROLES)}")
+            raise PolicyError(
+                f"unknown role {quoted(odd)} of the {side} runs; expected one of:"
+                f" {', '.join(ROLES)}"
+            )
         return {role: read_run(given[role]) for role in ROLES if role in given}
     return {ROLES[0]: read_run(given)}
 
@@ -410,7 +413,7 @@ def reproduce_scores(
     >>> found.summary().select("RMSE advanced", "p advanced", "ER", "DRI").row(0)
     (0.0816..., 0.9999..., 1.333..., -0.166...)
     >>> found.notes[-1]
-    'ER has no limits: the original effect may be 0'
+    'ER has no confidence interval: the original effect may be 0'
     """
     check_arguments(reproduce_scores, locals())
     return _of_scores(original, reproduced, "reproduction", test, bounds, seed)
@@ -456,7 +459,7 @@ def _of_scores(
     one, two = _by_measure(original, "original"), _by_measure(again, "other")
     if one.keys() != two.keys():
         odd = next(name for name in [*one, *two] if name not in one or name not in two)
-        raise PolicyError(f"there are scores of {quoted(odd)} on one side only")
+        raise PolicyError(f"scores of {quoted(odd)} are on one side only")
     roles = same_roles(
         *({role: 0 for s in side.values() for role in s.systems} for side in (one, two))
     )
@@ -471,11 +474,14 @@ def _by_measure(given: Any, side: str) -> dict[str, Scores]:
             several = next((s for s in given.values() if s.shards or len(s.systems) != 1), None)
             if several is not None:
                 raise CranfieldError(
-                    f"scores of one system are wanted, by topic, not of {len(several.systems)}"
+                    f"expected scores of one system by topic, got {len(several.systems)} systems"
                 )
             first, *more = dict.fromkeys(scores.measure for scores in given.values())
             if more:
-                raise PolicyError(f"roles have scores of {quoted(first)} and of {quoted(more[0])}")
+                raise PolicyError(
+                    f"expected scores of one measure for all roles, got"
+                    f" {quoted(first)} and {quoted(more[0])}"
+                )
             by_measure = {first: side_by_side(given)}
     else:
         scores = as_scores(given)
@@ -484,8 +490,7 @@ def _by_measure(given: Any, side: str) -> dict[str, Scores]:
         for system in scores.systems:
             if system not in ROLES:
                 raise PolicyError(
-                    f"the {side} scores are of {quoted(system)}: call the systems"
-                    f" {' and '.join(ROLES)}"
+                    f"the {side} systems must be called {' and '.join(ROLES)}, got {quoted(system)}"
                 )
-        scores.flat("scores by shard cannot be taken")
+        scores.flat("reproduction does not take scores by shard")
     return by_measure

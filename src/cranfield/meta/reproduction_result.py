@@ -21,7 +21,7 @@ from cranfield.measures import parse_measure
 from cranfield.result import Column, Columns, Result, readable
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.differences import ROUNDING, TINY, fieller_limits, t_quantile
+from cranfield.significance.differences import ROUNDING, TINY, fieller_interval, t_quantile
 from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import LARGEST
 from cranfield.tabular import Table, number
@@ -81,15 +81,15 @@ def effect_ratio(base: Floats, advanced: Floats, base2: Floats, advanced2: Float
 
 
 CONFIDENCE = 0.95
-"""Level of the limits of the effect ratio."""
+"""Confidence level of the interval of the effect ratio."""
 
 
-def effect_ratio_limits(
+def effect_ratio_interval(
     base: Floats, advanced: Floats, base2: Floats, advanced2: Floats, *, paired: bool
 ) -> tuple[float, float]:
-    r"""Confidence limits of the effect ratio; infinite where the original effect may be 0.
+    r"""Return the confidence interval of the effect ratio; infinite if the original may be 0.
 
-    They hold the ratios r that a test does not reject by
+    It contains the ratios r that a test does not reject by
 
     .. math:: \frac{\left(\overline{\Delta'} - r \overline{\Delta}\right)^2}
         {v_{\Delta'} - 2 r\, c + r^2 v_\Delta} \le t_\nu^2
@@ -112,18 +112,18 @@ def effect_ratio_limits(
         df = (scaled + other) ** 2 / parts if parts > 0 else df
     squared = t_quantile(CONFIDENCE, df) ** 2
     parts_of = (first, second, own, other, shared, squared)
-    low, high = fieller_limits(*(np.asarray(part, dtype=np.float64) for part in parts_of))
+    low, high = fieller_interval(*(np.asarray(part, dtype=np.float64) for part in parts_of))
     return float(low), float(high)
 
 
 def checked_bounds(bounds: Any) -> tuple[float, float]:
-    """Return the lowest and the highest score, or refuse what is not that."""
+    """Return the lowest and the highest score; raise for invalid bounds."""
     try:
         low, high = (float(bound) for bound in bounds)
     except (TypeError, ValueError):
-        raise PolicyError(f"bounds are two numbers, not {quoted(bounds)}") from None
+        raise PolicyError(f"bounds must be two numbers, got {quoted(bounds)}") from None
     if not (np.isfinite([low, high]).all() and low < high):
-        raise PolicyError(f"bounds are a lowest and a highest score, not {low:g} and {high:g}")
+        raise PolicyError(f"bounds must be a lowest and a highest score, got {low:g} and {high:g}")
     return low, high
 
 
@@ -137,7 +137,7 @@ def outside(x: Floats, y: Floats, bounds: tuple[float, float]) -> Floats:
 def check_size(values: Floats) -> None:
     """Refuse scores whose squares would be infinite."""
     if np.nanmax(np.abs(values), initial=0.0) > LARGEST:
-        raise CranfieldError(f"there are infinite scores, or beyond {LARGEST:g}")
+        raise CranfieldError(f"scores must be finite and at most {LARGEST:g}")
 
 
 ROLES = ("baseline", "advanced")
@@ -294,7 +294,8 @@ class Reproduction(Result):
         only = f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""
         return (
             f"By {measure or 'these scores'}{only}, {' and '.join(each)}.{effect}",
-            "A large p does not show that the runs are equally good: see the errors and limits.",
+            "A large p-value does not show that the runs are equally good; see the errors and the"
+            " confidence interval.",
         )
 
     def heading(self) -> list[str]:
@@ -375,8 +376,8 @@ def check_test(test: str, *, paired: bool) -> str:
     info = find_test(test).info
     if info.paired != paired or info.model:
         wanted = "t, signed-rank or randomisation" if paired else "welch, t-unpaired or rank-sum"
-        why = "the same topics" if paired else "topics of their own"
-        raise PolicyError(f"test {quoted(test)} does not suit two systems on {why}; {wanted} do")
+        why = "the same topics" if paired else "different topics"
+        raise PolicyError(f"test {quoted(test)} does not suit two systems on {why}; use {wanted}")
     return info.name
 
 
@@ -418,7 +419,9 @@ def measured(
                 row["RMSE"] = rmse(x, y)
                 if limits is None:
                     notes.add(
-                        "nRMSE needs a lowest and a highest score, and none are known", measure
+                        "nRMSE requires a lowest and a highest score, which are not known; pass"
+                        " bounds",
+                        measure,
                     )
                 elif outside(x, y, limits).size:
                     beyond = f"scores outside {limits[0]:g} to {limits[1]:g}"
@@ -475,7 +478,7 @@ def _common(
         partly = int((~whole & ~lacks.all(axis=1)).sum())
         if partly:
             what = f"{counted(partly, 'topic')} of the {side} side with scores of one role only"
-            notes.add(f"effects: {what}, left out", measure)
+            notes.add(f"effects: {what}, excluded", measure)
     if paired:
         common = found[0].keys() & found[1].keys()
         for topics, side in zip(found, NAMES, strict=True):
@@ -483,7 +486,7 @@ def _common(
             # Of the effects this has been said, by role or as scores of one role only.
             if alone and len(roles) == 1:
                 what = f"{counted(alone, 'topic')} with scores on the {side} side only"
-                notes.add(f"{roles[0]}: {what}, left out", measure)
+                notes.add(f"{roles[0]}: {what}, excluded", measure)
         order = [topic for topic in found[0] if topic in common]
         found = [{topic: topics[topic] for topic in order} for topics in found]
     if not all(found):
@@ -520,9 +523,9 @@ def _effects(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) -> 
     ratios = relative_improvement(*x), relative_improvement(*y)
     if not first:
         notes.add("ER is not defined: the original effect is 0", measure)
-    low, high = effect_ratio_limits(*x, *y, paired=paired)
+    low, high = effect_ratio_interval(*x, *y, paired=paired)
     if first and np.isinf(low):
-        notes.add("ER has no limits: the original effect may be 0", measure)
+        notes.add("ER has no confidence interval: the original effect may be 0", measure)
     for ratio, side, values in zip(ratios, SIDES, (x, y), strict=True):
         if np.isnan(ratio):
             notes.add(f"RI and DRI are not defined: the {side} baseline has the mean 0", measure)

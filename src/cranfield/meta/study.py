@@ -1,4 +1,4 @@
-"""The studies by name, and what their results share."""
+"""The studies by name, and the base class of their results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 STUDIES: Registry[type[Result]] = Registry(
     "study",
-    "of_* of_*.* reproduction_result",
+    "scale_study *_study *_studies.* reproduction_result",
     package="cranfield.meta",
     base=Result,
 )
@@ -37,7 +37,7 @@ class Study(Result):
 
     parts
         Attributes, or methods, that are its tables, in the order of `columns`. One that lacks the
-        measure, by which those of several studies are told apart, gets it in front.
+        measure, which distinguishes those of several studies, gets it in front.
     titles
         Titles of its tables for reading, in order, by name; the others are data frames only. By
         default all tables are for reading, with their names as titles.
@@ -140,6 +140,6 @@ def most_and_fewest(
 
 
 def percent(share: float | None) -> str:
-    """Write a share; none is empty."""
+    """Format a proportion in percent; empty for None."""
     text = number(None if share is None else 100 * share, 1)
     return f"{text}%" if text else ""

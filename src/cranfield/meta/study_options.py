@@ -32,9 +32,9 @@ def whole_numbers(
     try:
         numbers = [values] if isinstance(values, Integral) else list(values)
     except TypeError:
-        raise PolicyError(f"{name}s are whole numbers, not {values!r}") from None
+        raise PolicyError(f"{name}s must be integers, got {values!r}") from None
     if not numbers:
-        raise PolicyError(f"no {name}{of} was given")
+        raise PolicyError(f"expected at least one {name}{of}, got none")
     for number in numbers:
         check_whole(name, number, least, most)
     return tuple(sorted(set(map(int, numbers))))
@@ -48,7 +48,7 @@ def split_texts(name: str, texts: Any) -> list[Any]:
     try:
         every = _COMMA.split(texts) if isinstance(texts, str) else list(texts)
     except TypeError:
-        raise PolicyError(f"{name}s are a list of their names, not {texts!r}") from None
+        raise PolicyError(f"{name}s must be a list of names, got {texts!r}") from None
     if not every:
-        raise PolicyError(f"no {name} was given")
+        raise PolicyError(f"expected at least one {name}, got none")
     return [one.strip() if isinstance(one, str) else one for one in every]

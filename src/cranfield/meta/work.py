@@ -45,7 +45,7 @@ def unsealed(data: bytes, study: str, name: str) -> pl.DataFrame:
     if _MARK not in data:
         raise InputError("has no checksum, or a damaged one")
     if _with_hash(data) != data:
-        raise InputError("is damaged: it is not what its checksum says")
+        raise InputError("is damaged: its checksum does not match")
     about = json.loads(pl.read_parquet_metadata(BytesIO(data))[_KEY])
     if about["study"] != study:
         raise InputError("is of another study")
@@ -106,7 +106,7 @@ class ResultsFolder:
 
     def __init__(self, path: str | PathLike[str], about: Mapping[str, Any]) -> None:
         if is_url(fspath(path)):
-            reason = "no results folder: parts are kept on this machine only"
+            reason = "not a results folder: parts must be on this machine"
             raise InputError(reason, source=shown(fspath(path)))
         self.path = Path(path)
         self.began = time.time()
@@ -120,7 +120,7 @@ class ResultsFolder:
             # Another process may have begun, and be further, since nothing was there.
             if not note.exists():
                 if others:
-                    raise PolicyError(f"{path} holds {quoted(others[0])}, and no study.json")
+                    raise PolicyError(f"{path} contains {quoted(others[0])}, but no study.json")
                 with whole_file(note, new=True) as out:
                     out.write(json.dumps(expected, indent=1, ensure_ascii=False).encode() + b"\n")
             there = note.read_bytes()
@@ -128,13 +128,13 @@ class ResultsFolder:
             raise
         except (OSError, ValueError) as error:
             reason = (getattr(error, "strerror", None) or str(error)).lower()
-            raise InputError(f"no results folder: {reason}", source=str(path)) from error
+            raise InputError(f"not a results folder: {reason}", source=str(path)) from error
         try:
             found = json.loads(there.decode())
         except (ValueError, RecursionError) as error:
             raise InputError("is not JSON, or is damaged", source=str(note)) from error
         if found != expected:
-            raise PolicyError(f"{path} holds another study: {_difference(found, expected)}")
+            raise PolicyError(f"{path} contains another study: {_difference(found, expected)}")
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.parquet"
@@ -186,7 +186,7 @@ _DAMAGED = "damaged.txt"
 
 def _difference(found: Any, expected: Mapping[str, Any]) -> str:
     if not isinstance(found, dict):
-        return "its study.json is no object"
+        return "its study.json is not an object"
 
     def text(values: Mapping[str, Any], name: str) -> str:
         if name not in values:
@@ -285,7 +285,7 @@ def run_parts(
     Raises
     ------
     PolicyError
-        For no jobs, an unknown backend, or a folder that holds another study.
+        For no jobs, an unknown backend, or a folder that contains another study.
     MissingDependencyError
         When a backend is not installed.
     CranfieldError

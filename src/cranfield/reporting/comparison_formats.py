@@ -200,7 +200,7 @@ def comparison_json(found: Mapping[str, Meaningfulness], margin: str | None = No
         if margin is not None:
             equivalence = one.comparison.equivalence(margin)
             table["equivalence"] = {
-                "margin": equivalence.asked,
+                "margin": equivalence.requested_margin,
                 "confidence level": equivalence.level,
                 "holds for": equivalence.holds_for,
                 "verdicts": equivalence.count(),

@@ -377,8 +377,8 @@ def _cited(names: Sequence[str]) -> Iterator[str | Cited]:
 
 
 BOUNDS = {
-    "any error": "which bounds the probability of any false positive among them",
-    "share of errors": "which bounds the expected proportion of false positives among the"
+    "FWER": "which bounds the probability of any false positive among them",
+    "FDR": "which bounds the expected proportion of false positives among the"
     " significant differences",
 }
 """What a correction bounds, in words."""
@@ -450,7 +450,7 @@ def _test(one: PairwiseComparison) -> Iterator[Sentence]:
         yield [
             f"The test was {heading_of(info, correction, baseline=own)}",
             Cited(correction.baseline_source if own else correction.source),
-            f", {side}, {_bounds(correction.bounds, one)}; the critical value was estimated from"
+            f", {side}, {_bounds(correction.controls, one)}; the critical value was estimated from"
             f" {counted(one.resamples or 0, 'resample')} of topics with seed {one.seed}.",
         ]
         return
@@ -461,7 +461,7 @@ def _test(one: PairwiseComparison) -> Iterator[Sentence]:
         yield [*start, f"{level}{many}."]
     else:
         title, source = correction.title, Cited(correction.source)
-        yield [*start, f"{level}, with {title}", source, f", {_bounds(correction.bounds, one)}."]
+        yield [*start, f"{level}, with {title}", source, f", {_bounds(correction.controls, one)}."]
     if one.resamples is not None:
         yield [f"It drew {counted(one.resamples, 'random sample')} with seed {one.seed}."]
     if one.omnibus is not None:

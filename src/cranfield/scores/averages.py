@@ -109,5 +109,5 @@ def filled(
     complete = ~np.any([gaps.reshape(len(gaps), -1).any(axis=1) for gaps in absent], axis=0)
     if not complete.any():
         raise CranfieldError(f"no topic has a score of every system{by}")
-    note = f"{counted(int((~complete).sum()), 'topic')} left out for lack of a score"
+    note = f"{counted(int((~complete).sum()), 'topic')} excluded: no score"
     return [table[complete] for table in tables], complete, (note,)

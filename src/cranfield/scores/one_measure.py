@@ -70,7 +70,7 @@ def place_of(name: object, labels: Sequence[str], what: str = "system", role: st
     if name in labels:
         return labels.index(str(name))
     hint = did_you_mean(name, labels, shown=quoted)
-    raise PolicyError(f"there is no {what} {quoted(name)}{role}{hint}")
+    raise PolicyError(f"unknown {what} {quoted(name)}{role}{hint}")
 
 
 def places_of(chosen: Any, labels: Sequence[str], what: str = "system") -> Indices:
@@ -98,7 +98,7 @@ def lacking(labels: Sequence[str], others: Sequence[str]) -> str | None:
 AGGREGATES = ("mean", "sum", "geometric")
 """Aggregates of the scores of a measure over topics."""
 
-NO_TABLE = "scores by shard have no table of topics and systems"
+NO_TABLE = "scores by shard cannot be written as a table of topics and systems"
 
 
 class Definition(Protocol):
@@ -551,7 +551,7 @@ def by_system(scores: Mapping[str, Scores]) -> pl.DataFrame:
     """Return overall values: a row for each system, a column for each measure."""
     systems = next(iter(scores.values())).systems
     for one in scores.values():
-        one.flat("a table of systems has no place for shards")
+        one.flat("a table of systems does not take scores by shard")
     columns = {name: pl.Series(one.overall()).fill_nan(None) for name, one in scores.items()}
     return pl.DataFrame({"system": pl.Series(systems, dtype=pl.String), **columns})
 

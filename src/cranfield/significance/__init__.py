@@ -1,8 +1,8 @@
-"""Which systems really differ: significance tests for topics by systems.
+"""Significance tests of systems, by their scores on the same or on different topics.
 
-It knows only `Scores`, wherever they come from. What each test and each correction is stands in
-`TESTS` and `CORRECTIONS`; :func:`compare` does any of them, for all pairs at once. The public names
-stand in `__init__.pyi`; each loads its module when it is first used.
+Everything here takes `Scores`. `TESTS` and `CORRECTIONS` describe each test and each correction for
+multiple comparisons; :func:`compare` applies them to all pairs of systems. The public names are
+listed in `__init__.pyi`; each loads its module when it is first used.
 """
 
 import lazy_loader

@@ -5,7 +5,7 @@ from .bayes import BayesianComparison as BayesianComparison, compare_bayes as co
 from .prepare import by_cluster as by_cluster
 from .comparison.compare import compare as compare
 from .comparison.equivalence import Equivalence as Equivalence
-from .comparison.compared_pairs import OnePair as OnePair
+from .comparison.compared_pairs import PairComparison as PairComparison
 from .comparison.rank_sets import RankSets as RankSets
 from .comparison.compare import rank_sets as rank_sets
 from .comparison.result import PairwiseComparison as PairwiseComparison

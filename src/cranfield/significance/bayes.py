@@ -34,9 +34,9 @@ def compare_bayes(
 ) -> BayesianComparison:
     r"""Compare two systems on the same topics, with a region of practical equivalence.
 
-    A p-value is the probability of such scores if the systems were the same. These are
-    probabilities of what one wants to know: that a system is better, or that they do not differ by
-    more than matters.
+    A p-value is the probability of scores at least as extreme if the systems were the same. The
+    posterior probabilities are of the statements of interest: that a system is better, or that the
+    difference is negligible.
 
     .. math:: \mu \mid d \sim \bar{d} + \frac{s}{\sqrt{n}}\, t_{n-1}, \quad
         \frac{\mu}{\sigma} \mid d \sim
@@ -95,7 +95,7 @@ def compare_bayes(
         raise PolicyError(f"rope must be a finite number >= 0, got {rope!r}")
     check_share("level", level)
     check_choice("missing", missing, MISSING)
-    difference, rounding, left_out = _differences(scores, first, second, missing)
+    difference, rounding, excluded = _differences(scores, first, second, missing)
     n, mean = difference.size, float(difference.mean())
     if np.ptp(difference) <= rounding:
         # The posterior would be a point: certainty, from however few topics.
@@ -115,7 +115,7 @@ def compare_bayes(
         measure=scores.measure,
         systems=(first, second),
         n=n,
-        left_out=left_out,
+        excluded=excluded,
         difference=mean,
         p_worse=worse,
         p_equivalent=max(0.0, 1 - below - above),
@@ -132,25 +132,25 @@ def compare_bayes(
 def _differences(
     scores: Scores, first: str, second: str, missing: str
 ) -> tuple[Floats, float, int]:
-    """Return first minus second by topic, what of it may be rounding, and topics left out."""
-    values = scores.flat("scores by shard cannot be compared so")
+    """Return first minus second by topic, its rounding error, and the number of excluded topics."""
+    values = scores.flat("a Bayesian comparison does not take scores by shard")
     columns = [values[:, place_of(system, scores.systems)] for system in (first, second)]
     if first == second:
         raise PolicyError(f"system {quoted(first)} cannot be compared with itself")
     one, other = columns
     if np.isinf(one).any() or np.isinf(other).any():
-        raise CranfieldError("there is an infinite score")
+        raise CranfieldError("scores must be finite, got an infinite score")
     lacking = np.isnan(one) | np.isnan(other)
     if missing == "error" and lacking.any():
         topic = int(np.flatnonzero(lacking)[0])
         system = first if np.isnan(one[topic]) else second
         raise CranfieldError(
             f"system {quoted(system)} on topic {quoted(scores.topics[topic])} has no score;"
-            " missing='drop' leaves out such topics"
+            " missing='drop' excludes such topics"
         )
     one, other = one[~lacking], other[~lacking]
     if one.size < 2:
-        raise CranfieldError(f"a comparison needs two topics at least, not {one.size}")
+        raise CranfieldError(f"a comparison needs at least two topics, got {one.size}")
     rounding = max(TINY, float(ROUNDING * max(np.abs(one).max(), np.abs(other).max())))
     difference = one - other
     difference[np.abs(difference) <= rounding] = 0.0
@@ -169,8 +169,8 @@ class BayesianComparison(Result):
         First and second system.
     n
         Number of topics.
-    left_out
-        Topics that lack a score, and were left out.
+    excluded
+        Number of topics that were excluded since one of the two systems has no score.
     difference
         Mean of the first minus that of the second.
     p_worse, p_equivalent, p_better
@@ -210,7 +210,7 @@ class BayesianComparison(Result):
     measure: str
     systems: tuple[str, str]
     n: int
-    left_out: int
+    excluded: int
     difference: float
     p_worse: float
     p_equivalent: float
@@ -243,7 +243,7 @@ class BayesianComparison(Result):
         """Return systems, sizes and posterior probabilities, a line each."""
         first, second = self.systems
         start = f"{self.measure}: " if self.measure else ""
-        excluded = f" ({self.left_out:,} excluded for lack of a score)" if self.left_out else ""
+        excluded = f" ({self.excluded:,} excluded: no score)" if self.excluded else ""
         return [
             f"{start}Bayesian paired t-test of {first} and {second},"
             f" {counted(self.n, 'topic')}{excluded}",

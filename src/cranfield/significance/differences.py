@@ -54,12 +54,12 @@ class Pairs:
 
     @property
     def paired(self) -> bool:
-        """Whether every system has a score for every topic."""
+        """True if every system has a score for every topic."""
         return not bool(np.isnan(self.values).any())
 
     @property
     def rounding(self) -> Floats:
-        """What of a difference may be rounding, by pair."""
+        """Largest rounding error of a difference, by pair."""
         largest = np.nanmax(np.abs(self.values), axis=0, initial=0.0)
         parts = ROUNDING * np.maximum(largest[self.first], largest[self.second])
         return np.asarray(np.maximum(parts, TINY))
@@ -247,22 +247,22 @@ def t_quantile(level: Floats | float, df: Floats | float) -> Floats:
     return np.asarray(stdtrit(np.minimum(df, 1e300), (1 + level) / 2))
 
 
-def t_limits(
+def t_interval(
     difference: Floats, error: Floats, df: Floats | float, level: Floats | float
 ) -> tuple[Floats, Floats]:
-    """Return limits by Student's t: plus or minus a multiple of the standard error."""
+    """Return an interval by Student's t: plus and minus a multiple of the standard error."""
     # Of confidence next to 1 the multiple is infinite, but not of what does not vary.
     with np.errstate(invalid="ignore"):
         half = np.where(np.asarray(error) == 0, 0.0, t_quantile(level, df) * error)
     return difference - half, difference + half
 
 
-def fieller_limits(
+def fieller_interval(
     below: Floats, above: Floats, own: Floats, other: Floats, shared: Floats, squared: Floats
 ) -> tuple[Floats, Floats]:
-    r"""Return limits of the ratio of two means; infinite where that below may be 0.
+    r"""Return the confidence interval of a ratio of means; infinite if the denominator may be 0.
 
-    They hold the ratios r with
+    It contains the ratios r with
 
     .. math:: \frac{(a - r b)^2}{v_a - 2 r c + r^2 v_b} \le t^2
 
@@ -312,27 +312,27 @@ class Model:
         each = 1 / self.counts
         return np.asarray(np.sqrt(self.error * (each[pairs.first] + each[pairs.second])))
 
-    def limits(self, pairs: Pairs, quantile: Floats | float) -> tuple[Floats, Floats]:
+    def interval(self, pairs: Pairs, quantile: Floats | float) -> tuple[Floats, Floats]:
         half = quantile * self.standard_errors(pairs)
         difference = self.differences(pairs)
         return difference - half, difference + half
 
 
-Limits = tuple[Floats, Floats]
+Bounds = tuple[Floats, Floats]
 Level = float | Floats  # a confidence level: one for all pairs, or one for each
 
-Interval = Callable[[Level], Limits]
-"""Takes confidence levels and returns the two-sided limits of the difference, by pair."""
+Interval = Callable[[Level], Bounds]
+"""Takes confidence levels and returns lower and upper bounds of the difference, by pair."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a test says of each pair, and the table and the model of one that models all systems.
+    """Results of a test by pair, with the table and the model of tests that model all systems.
 
     `n` counts the topics that took part, or of unpaired tests the scores of both systems; `zeros`
     the differences that are zero, and `ties` the differences or scores that share their rank. The
-    `interval` is of what the test declares, and computed when it is asked for; `notes` are what a
-    reader should be told.
+    `interval` is of the quantity that the test declares, and computed on demand; `notes` are for
+    the reader.
     """
 
     statistic: Floats
@@ -356,7 +356,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Corrected:
-    """What a correction makes of an outcome; None where it leaves what the test has.
+    """Results of a correction; None where those of the test are kept.
 
     Systems whose means, plus and minus `half_widths`, do not overlap are significantly different.
     No difference, however large, can have a p-value below `smallest_pvalue`.
@@ -372,9 +372,9 @@ class Corrected:
 
 TOGETHER = "all pairs together"
 ALL_COMPARISONS = "all comparisons"
-BONFERRONI = f"{TOGETHER}, by Bonferroni's inequality"  # what simultaneous limits hold for
+BONFERRONI = f"{TOGETHER}, by Bonferroni's inequality"  # scope of simultaneous intervals
 
 
-def nothing_known(pairs: int) -> Limits:
-    """Return limits that leave nothing out."""
+def nothing_known(pairs: int) -> Bounds:
+    """Return infinite bounds."""
     return np.full(pairs, -np.inf), np.full(pairs, np.inf)

@@ -20,7 +20,7 @@ from cranfield.significance.corrections.studentised import NEGLIGIBLE, STRIP
 from cranfield.significance.differences import (
     BLOCK,
     PAIR,
-    Limits,
+    Bounds,
     Pairs,
     named_pairs,
     pairs_of,
@@ -48,14 +48,14 @@ def deviations(df: float, step: float) -> tuple[Floats, Floats]:
     return s, weights / weights.sum()
 
 
-LARGE = 2.0**9  # a t beyond which limits of the noncentrality are proportional to it
+LARGE = 2.0**9  # a t beyond which bounds of the noncentrality are proportional to it
 
 
-def noncentrality(t: Floats, df: float, confidence: float) -> Limits:
-    """Return confidence limits of the noncentrality of Student's t, for each t.
+def noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
+    """Return the confidence interval of the noncentrality of Student's t, for each t.
 
-    The lower one is that from which a larger t has the probability (1 - confidence) / 2, and the
-    upper one that from which a smaller t has it.
+    With the lower bound a larger t has the probability (1 - confidence) / 2, with the upper bound
+    a smaller t.
     """
     tail = (1 - confidence) / 2
     scale = np.maximum(np.abs(t) / LARGE, 1.0)
@@ -104,7 +104,7 @@ def _with_below(t: Floats, s: Floats, weights: Floats, df: float, below: float) 
 def noncentrality_of_f(
     f: float, first: float, second: float, confidence: float
 ) -> tuple[float, float]:
-    """Return confidence limits of the noncentrality of F, from 0."""
+    """Return the confidence interval of the noncentrality of F, from 0."""
     s, weights = deviations(second, STRIP)
     tail = (1 - confidence) / 2
 
@@ -123,33 +123,34 @@ def noncentrality_of_f(
 
 
 def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.DataFrame:
-    r"""Return how much of the variance each factor of an analysis of variance accounts for.
+    r"""Compute the proportion of variance that each factor of an analysis of variance accounts for.
 
     .. math:: \omega^2 = \frac{\lambda}{\lambda + N}
 
-    is the share in the population, beside the error alone, with the noncentrality lambda of F and
-    N scores. Its limits are those of lambda, by the noncentral F distribution (Steiger, 2004).
-    Both estimates, partial eta squared (too large) and omega squared (nearly unbiased), are of it.
+    is the proportion in the population, relative to factor and error, with the noncentrality lambda
+    of F and N scores. Its confidence interval follows from that of lambda, by the noncentral F
+    distribution (Steiger, 2004). Partial eta squared (biased upwards) and omega squared (nearly
+    unbiased) estimate it.
     For power, Cohen's f squared is omega squared by 1 minus it.
 
     Parameters
     ----------
     table
-        As of a comparison by an analysis of variance, `found.anova`.
+        Table of a comparison by an analysis of variance, `comparison.anova`.
     confidence
         Confidence level, between 0 and 1, of each factor alone.
 
     Returns
     -------
     DataFrame
-        Columns `source`, `eta2`, `omega2`, `low`, `high`, a row a factor. They assume what F does:
-        normal errors with one variance, that do not depend on each other. Null where F is not by
+        Columns `source`, `eta2`, `omega2`, `low`, `high`, a row a factor. They assume independent
+        normal errors with one variance, as F does. Null where F is not by
         the mean square of the error, and where nothing varies.
 
     Raises
     ------
     PolicyError
-        For a level that is none, or without a table: a test of pairs has none.
+        For an invalid level, or without a table, which tests of pairs do not have.
 
     Examples
     --------
@@ -161,7 +162,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     """
     check_share("the confidence level", confidence)
     if not isinstance(table, AnovaTable):
-        raise PolicyError(f"there is no table of an analysis of variance here, but {table!r:.60}")
+        raise PolicyError(f"expected the table of an analysis of variance, got {table!r:.60}")
     number = float((~np.isnan(table.values)).sum())
     left = table.ss_of("Error")
     rows: list[tuple[Any, ...]] = []
@@ -179,7 +180,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
 
 
 class Kind(NamedTuple):
-    """A kind of effect size, the standard deviation of its unit, and whether limits are exact."""
+    """A kind of effect size, its standardiser, and whether its intervals are exact."""
 
     title: str
     unit: str
@@ -240,7 +241,7 @@ def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Flo
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EffectSizes(TableResult):
-    """Differences of pairs in units of how much scores vary, with confidence limits.
+    """Standardised differences of pairs of systems, with confidence intervals.
 
     Attributes
     ----------
@@ -255,7 +256,7 @@ class EffectSizes(TableResult):
     exact
         Whether they are exact for normal scores, or only for many topics.
     notes
-        What a reader should know.
+        Notes for the reader.
     """
 
     columns: ClassVar[Columns] = {
@@ -285,7 +286,7 @@ class EffectSizes(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        """Return what was computed, in a few lines."""
+        """Return a few lines: kind, sizes, meaning of columns."""
         kind = KINDS[self.kind]
         start = f"{plain(self.measure)}: " if self.measure else ""
         holds = "exact for normal scores" if self.exact else "for normal scores of many topics"
@@ -293,7 +294,7 @@ class EffectSizes(TableResult):
         return [
             f"{start}{kind.title}, {counted(self.topics, 'topic')}",
             f"effect: mean difference by {kind.unit}{bias}",
-            f"low, high: {self.confidence:.4g} confidence limits of the true effect, each pair"
+            f"low, high: {self.confidence:.4g} confidence interval of the true effect, each pair"
             f" alone; {holds}",
         ]
 
@@ -306,22 +307,23 @@ def effect_sizes(
     confidence: float = 0.95,
     missing: str | None = None,
 ) -> EffectSizes:
-    r"""Compute effect sizes of systems on the same topics, with confidence limits.
+    r"""Compute effect sizes of systems on the same topics, with confidence intervals.
 
     .. math:: g = J(\nu)\, \frac{\bar{d}}{s}, \quad
         J(\nu) = \frac{\Gamma(\nu / 2)}{\sqrt{\nu / 2}\; \Gamma((\nu - 1) / 2)}
 
-    where s is a standard deviation with nu degrees of freedom, and J takes away the bias of small
-    samples (Hedges, 1981). Which s it is, makes the kind:
+    where s is a standard deviation with nu degrees of freedom, and J corrects the bias of small
+    samples (Hedges, 1981). The kind determines s:
 
-    - `hedges`: of the differences, nu = n - 1. What tests and power go by; it is large where
-      systems agree on which topics are hard. `cohen` is the same without J.
+    - `hedges`: of the differences, nu = n - 1. Tests and power are based on it; it is large where
+    systems agree on which topics are hard. `cohen` is the same without J.
     - `average`: the root of the mean of the variances of both systems, nu by the first two moments;
-      how large the difference is beside how much topics vary. `glass`: of the second system, the
+      the difference relative to the variation of topics. `glass`: of the second system, the
       baseline.
     - `anova`: of the error of two-way ANOVA, one for all pairs, without J (Sakai, 2018).
 
-    Limits of `hedges`, `cohen` and `anova` are exact for normal differences, from the noncentral t
+    Intervals of `hedges`, `cohen` and `anova` are exact for normal differences, from the noncentral
+    t
     distribution. Those of `average` and `glass` are the effect without J plus and minus a normal
     quantile times a standard error for many topics (Bonett, 2008),
 
@@ -333,7 +335,7 @@ def effect_sizes(
     scores
         As for :func:`compare`, on the same topics.
     baseline
-        A system, or several, that the others are compared with; else all pairs are.
+        A system, or several, that the others are compared with; by default all pairs are compared.
     kind
         `hedges`, `cohen`, `average`, `glass` or `anova`.
     confidence
@@ -344,13 +346,13 @@ def effect_sizes(
     Returns
     -------
     EffectSizes
-        A difference where nothing varies is an infinite effect without limits, and no difference
+        Where nothing varies, a difference is an infinite effect without an interval; no difference
         is 0.
 
     Raises
     ------
     PolicyError
-        For an unknown kind or system, or a level that is none.
+        For an unknown kind or system, or an invalid level.
     CranfieldError
         When scores are missing, infinite, by shard or too few.
 
@@ -359,7 +361,7 @@ def effect_sizes(
     >>> print(effect_sizes({"new": [0.4, 0.5, 0.5, 0.6], "old": [0.2, 0.4, 0.3, 0.5]}))
     Hedges' g of the differences, 4 topics
     effect: mean difference by the standard deviation of the differences, without its bias
-    low, high: 0.95 confidence limits of the true effect, each pair alone; exact for normal scores
+    low, high: 0.95 confidence interval of the true effect, each pair alone; exact for normal scores
     <BLANKLINE>
     first  second  difference  effect     low    high
     new    old         0.1500  1.8800  0.3985  4.7799
@@ -384,9 +386,9 @@ def effect_sizes(
     # The bias goes to 0 with many degrees of freedom, and without any is not known.
     correction = bias_correction(np.where(known, df, np.inf)) if KINDS[kind].unbiased else 1.0
     unknown = int((~known).sum())
-    without_limits = [
-        f"{counted(unknown, 'pair')} without confidence limits: the differences, or the scores that"
-        " standardise them, do not vary"
+    without_interval_note = [
+        f"{counted(unknown, 'pair')} without a confidence interval: the differences, or the scores"
+        f" that standardise them, do not vary"
     ]
     rows = named_pairs(ready.scores.systems, pairs.first, pairs.second).with_columns(
         difference=difference, effect=raw * correction, low=low, high=high
@@ -404,7 +406,7 @@ def effect_sizes(
         notes=(
             *ready.notes,
             *ready.scores.direction_notes(),
-            *(without_limits if unknown else []),
+            *(without_interval_note if unknown else []),
         ),
     )
 

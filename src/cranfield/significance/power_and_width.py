@@ -70,7 +70,7 @@ def t_power(half: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
     if alternative == "two-sided":
         return _tail(1.0, df, half, alpha)
     if alpha >= 0.5:
-        raise PolicyError(f"alpha of a one-sided test must be below 0.5, not {alpha:g}")
+        raise PolicyError(f"alpha of a one-sided test must be below 0.5, got {alpha:g}")
     # What both tails share, and what tells them apart.
     return np.asarray(
         (_tail(1.0, df, half, 2 * alpha) + _tail(1.0, df, half, 2 * alpha, odd=True)) / 2
@@ -89,7 +89,8 @@ def power_anova(
 ) -> Floats:
     r"""Compute the power of the analysis of variance to find that systems differ at all.
 
-    It is the power of the F-test, which says that not all systems are equal, and not which differ:
+    It is the power of the F-test, which tests whether all systems are equal, not which of them
+    differ:
     finding that the best one is better than the worst takes more topics, by whatever test of pairs.
     The power is the least over all true means with difference D between the best and the worst
     system: all others are in the middle.
@@ -101,8 +102,8 @@ def power_anova(
     design. Source: Sakai (2016), Topic set size design; Sakai (2018).
 
     In the two-way design it assumes that the differences of all pairs of systems vary alike
-    (sphericity). Where they do not, an F of that size proves less, and `epsilon` says how far they
-    are from it: both degrees of freedom and :math:`\lambda` are then multiplied by it, which is
+    (sphericity). Where they do not, the F-test is corrected, and `epsilon` measures the departure
+    from sphericity: both degrees of freedom and :math:`\lambda` are then multiplied by it, which is
     the approximation of Muller and Barton (1989) with epsilon known. It is of the corrected test,
     and of means whose differences vary as others do on average.
 
@@ -144,14 +145,14 @@ def power_anova(
     """
     check_choice("model", model, MODELS)
     if systems < 2:
-        raise PolicyError(f"a comparison needs two systems or more, not {systems}")
+        raise PolicyError(f"a comparison requires at least two systems, got {systems}")
     if not 1 / (systems - 1) <= epsilon <= 1:
         raise PolicyError(
             f"epsilon of {systems} systems lies between {1 / (systems - 1):.4g} and 1, not"
             f" {epsilon:g}"
         )
     if model == "anova-1" and epsilon != 1:
-        raise PolicyError("epsilon is of the two-way design: model='anova-1' has none")
+        raise PolicyError("epsilon requires the two-way design, got model='anova-1'")
     n = _checked(topics, alpha, difference=difference, variance=variance)
     error = (n - 1) * (systems if model == "anova-1" else systems - 1)
     with np.errstate(over="ignore"):
@@ -240,4 +241,4 @@ def check_positive(**options: float) -> None:
     """Refuse options, named in the message, that are not positive numbers."""
     for name, value in options.items():
         if not (np.isfinite(value) and value > 0):
-            raise PolicyError(f"{name} must be a number above 0, not {value:g}")
+            raise PolicyError(f"{name} must be a number above 0, got {value:g}")

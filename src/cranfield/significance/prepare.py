@@ -1,4 +1,4 @@
-"""Scores made ready for a test."""
+"""Preparation of scores for a test."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from cranfield.scores.one_measure import place_of, side_by_side
 from cranfield.significance.pairwise.test import TESTS, TestInfo
 from cranfield.significance.registry import MISSING, STATISTICS
 
-UNPAIRED = "; if systems have topics of their own, take an unpaired test, such as welch or rank-sum"
+UNPAIRED = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
 """What else can be done about missing scores."""
 
-NESTED = ", and missing='available' goes by the cells that have scores of all systems"
+NESTED = ", and missing='available' uses the cells with scores of all systems"
 """The same where scores are by shard, or by variation of a topic's query."""
 
 LARGEST = 1e100  # of scores that can be squared and added up
@@ -30,13 +30,15 @@ LARGEST = 1e100  # of scores that can be squared and added up
 def squarable(scores: Scores) -> Scores:
     """Return scores, none of them infinite or too large for its square to be a number."""
     if np.nanmax(np.abs(scores.finite().values), initial=0.0) > LARGEST:
-        raise CranfieldError(f"there are scores beyond {LARGEST:g}, whose squares are no numbers")
+        raise CranfieldError(
+            f"scores must be at most {LARGEST:g}, so that their squares are finite"
+        )
     return scores
 
 
 @dataclass(frozen=True, eq=False)
 class Ready:
-    """Scores that a test can take, `flat` over shards, and what was left out or filled in."""
+    """Scores that a test can take, `flat` over shards, with notes on excluded or imputed ones."""
 
     scores: Scores
     flat: Floats
@@ -44,7 +46,7 @@ class Ready:
 
 
 def as_scores(scores: Any) -> Scores:
-    """Take scores as they are, or make them from a mapping, a data frame or an array.
+    """Return scores unchanged, or make them from a mapping, a data frame or an array.
 
     A mapping names the systems, also those that were evaluated one by one. The scores of each are a
     mapping or a series by topic, or a list in order of topics; lists of different lengths are of
@@ -57,7 +59,7 @@ def as_scores(scores: Any) -> Scores:
         return _of_mapping(scores)
     if isinstance(scores, np.ndarray):
         if scores.ndim not in (2, 3) or scores.dtype.kind not in "iuf":
-            raise PolicyError("an array of scores has numbers, and shape (topics, systems)")
+            raise PolicyError("an array of scores must be numeric, of shape (topics, systems)")
         topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
         return Scores(numbers(scores, "scores").copy(), topics, systems)
     if isinstance(scores, Mapping) or hasattr(type(scores), "columns"):
@@ -70,11 +72,13 @@ def as_scores(scores: Any) -> Scores:
             )
         return of[first]
     kind = type(scores).__name__
-    raise PolicyError(f"scores are Scores, scores by system, a data frame or an array, not {kind}")
+    raise PolicyError(
+        f"scores must be Scores, scores by system, a data frame or an array, got {kind}"
+    )
 
 
 def _holds_scores(given: Any) -> bool:
-    """Tell whether these are scores, or an evaluation."""
+    """Return True for scores, or an evaluation."""
     inside = given.values() if isinstance(given, Mapping) else (given,)
     return any(isinstance(one, Scores) for one in inside)
 
@@ -104,7 +108,7 @@ def _of_mapping(given: Mapping[Any, Any]) -> Scores:
 
 
 def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
-    """Apply the policy for missing scores, and check that there is enough to test."""
+    """Apply the policy for missing scores, and check the numbers of systems and scores."""
     if missing is not None:
         check_choice("missing", missing, MISSING)
     by_shard = bool(scores.shards)
@@ -112,13 +116,18 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
         fitting = ", ".join(name for name, test in TESTS.items() if test.info.shards)
         raise PolicyError(f"scores by shard go with {fitting}, not with {info.name}")
     if not by_shard and info.shards == "needed":
-        raise PolicyError(f"{info.name} needs scores by shard")
+        raise PolicyError(f"{info.name} requires scores by shard")
     if len(scores.systems) < 2:
-        raise CranfieldError(f"a comparison needs two systems, not {len(scores.systems)}")
+        raise CranfieldError(
+            f"a comparison requires at least two systems, got {len(scores.systems)}"
+        )
     squarable(scores)
     policy = missing or ("error" if info.paired else "available")
     if policy == "available" and info.paired and info.shards != "needed":
-        raise PolicyError(f"{info.name} compares the same topics: missing='available' does not fit")
+        raise PolicyError(
+            f"missing='available' cannot be combined with {info.name}, which"
+            f" compares the same topics"
+        )
     if policy == "available":
         kept, notes = scores, _gaps(scores)
     else:
@@ -131,7 +140,7 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
     if few.size:
         some = counted(int(counts[few[0]]), "score")
         raise CranfieldError(
-            f"system {quoted(scores.systems[few[0]])} has {some}; a test needs two at least"
+            f"system {quoted(scores.systems[few[0]])} has {some}; a test requires at least two"
         )
     flat = values
     if by_shard:
@@ -141,7 +150,7 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
 
 
 def _gaps(scores: Scores) -> tuple[str, ...]:
-    """Say what scores are missing, where a test goes by those that there are."""
+    """Return a note on missing scores, for tests that use all others."""
     absent = np.isnan(scores.values)
     if not absent.any():
         return ()
@@ -149,35 +158,36 @@ def _gaps(scores: Scores) -> tuple[str, ...]:
         cells = int(absent.all(axis=1).sum())
         return (f"{counted(cells, 'cell')} of topic and shard without scores",)
     number = counted(int(absent.sum()), "missing score")
-    return (f"{number}: each system is judged by what it has",)
+    return (f"{number}: each system is compared by its available scores",)
 
 
 def baseline_indices(
     systems: Sequence[str], asked: str | int | Sequence[str | int] | None
 ) -> list[int]:
-    """Find the systems that are baselines, by name or place; some must be left to compare."""
+    """Return the indices of the baselines, by name or index; other systems must remain."""
     try:
         one = asked is None or isinstance(asked, (str, int, np.integer))
         given: list[Any] = ([] if asked is None else [asked]) if one else list(asked)  # type: ignore[arg-type]
     except TypeError:
-        raise PolicyError(f"a baseline is the name of a system, not {asked!r}") from None
+        raise PolicyError(f"a baseline must be the name of a system, got {asked!r}") from None
     found = list(dict.fromkeys(_baseline(systems, one) for one in given))
     if given and len(found) == len(systems):
-        raise PolicyError("all systems are baselines: nothing is left to compare with them")
+        raise PolicyError("all systems are baselines; at least one other system is required")
     return found
 
 
 def _baseline(systems: Sequence[str], given: Any) -> int:
     if isinstance(given, str):
-        return place_of(given, systems, role=" to be the baseline")
+        return place_of(given, systems, role=" as baseline")
     if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
-        raise PolicyError(f"a baseline is the name of a system, not {given!r}")
+        raise PolicyError(f"a baseline must be the name of a system, got {given!r}")
     if str(given) in systems:
         raise PolicyError(
-            f"there is a system called {quoted(str(given))}, and a place {given}: name the baseline"
+            f"baseline {given} is ambiguous: a system is called {quoted(str(given))}; pass the"
+            f" name of the baseline"
         )
     if not 0 <= given < len(systems):
-        raise PolicyError(f"there are {len(systems)} systems, from 0, and no baseline {given}")
+        raise PolicyError(f"baseline must be an index from 0 to {len(systems) - 1}, got {given}")
     return int(given)
 
 
@@ -212,8 +222,8 @@ def transformed(ready: Ready, statistic: str) -> Ready:
     if statistic == "sum":
         if np.isnan(ready.flat).any():
             raise CranfieldError(
-                "sums of scores cannot be compared where systems have scores of different topics:"
-                " choose statistic='mean', or how to treat missing scores"
+                "sums of scores require the same topics for all systems; use statistic='mean', or"
+                " another policy for missing scores"
             )
         number = len(ready.flat)
         scores = replace(ready.scores, values=ready.scores.values * number)
@@ -257,12 +267,12 @@ WEIGHTS = ("cluster", "row")  # what counts as much as another: clusters, or the
 def by_cluster(
     scores: Scores, clusters: Mapping[str, str] | Callable[[str], str], *, weight: str = "cluster"
 ) -> Scores:
-    r"""Make one topic of each cluster of rows that depend on each other.
+    r"""Aggregate clusters of dependent rows into one topic each.
 
-    Variants of the query of a topic, or the sessions of a user, are no independent observations: a
-    test that takes them for topics finds far too much. Clusters are what was sampled, so clusters
-    are what a test must count and a bootstrap must draw, each with all that is in it. After this
-    every test of means does so.
+    Variants of the query of a topic, or the sessions of a user, are not independent observations: a
+    test that treats them as topics has far too many Type I errors. The clusters were sampled, so
+    tests must count clusters and bootstraps must draw whole clusters. After this aggregation every
+    test of means does so.
 
     With `weight="cluster"` a topic's score is the mean of its rows, and the mean over topics is a
     mean of means: clusters count the same, however large. With `weight="row"` the mean is that of
@@ -306,14 +316,14 @@ def by_cluster(
     [0.5]
     """
     check_choice("weight", weight, WEIGHTS)
-    values = squarable(scores).flat("scores by shard have no clusters of rows")
+    values = squarable(scores).flat("by_cluster does not take scores by shard")
     if np.isnan(values).any():
         place = scores.cell(np.argwhere(np.isnan(values))[0])
-        raise CranfieldError(f"{place} has no score; clusters need them all")
+        raise CranfieldError(f"{place} has no score; clusters require complete scores")
     names = [_cluster_of(row, clusters) for row in scores.topics]
     code = {name: k for k, name in enumerate(dict.fromkeys(names))}
     if not code:
-        raise CranfieldError("there are no rows to make clusters of")
+        raise CranfieldError("expected at least one row, got none")
     member = np.array([code[name] for name in names])
     sizes = np.bincount(member)
     mean = values.mean(axis=0)
@@ -338,7 +348,9 @@ def _cluster_of(row: str, clusters: Mapping[str, str] | Callable[[str], str]) ->
     if not isinstance(clusters, Mapping):
         if not callable(clusters):
             kind = type(clusters).__name__
-            raise PolicyError(f"clusters are a mapping of rows or a function of them, no {kind}")
+            raise PolicyError(
+                f"clusters must be a mapping of rows or a function of them, got {kind}"
+            )
         return str(clusters(row))
     if row not in clusters:
         raise CranfieldError(f"row {quoted(row)} is in no cluster")
@@ -346,7 +358,7 @@ def _cluster_of(row: str, clusters: Mapping[str, str] | Callable[[str], str]) ->
 
 
 def clusters_told(scores: Scores) -> list[str]:
-    """Say what the topics of a comparison are, if they are clusters."""
+    """Return a note if the topics of a comparison are clusters."""
     known = scores.settings.get("clusters")
     if known is None:
         return []

@@ -1,4 +1,4 @@
-"""Options of comparisons, and what tests and corrections declare in their docstrings."""
+"""Options of comparisons, and the parser of the docstrings of tests and corrections."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class Options:
         check_choice("alternative", self.alternative, ALTERNATIVES)
         check_share("alpha", self.alpha)
         if self.exact not in (None, True, False):
-            raise PolicyError(f"exact is True, False or None, not {self.exact!r}")
+            raise PolicyError(f"exact must be True, False or None, got {self.exact!r}")
         check_whole("resamples", self.resamples, 1, MOST_RESAMPLES)
         check_whole("the seed", self.seed, 0)
         check_whole("exact_n", self.exact_n, 0)
         if not (isinstance(self.threshold, Real) and 0 <= self.threshold < inf):
-            raise PolicyError(f"a threshold is a number from 0, not {self.threshold!r}")
+            raise PolicyError(f"threshold must be a number >= 0, got {self.threshold!r}")
         if self.jobs is not None:
             check_whole("jobs", self.jobs, 1)
 

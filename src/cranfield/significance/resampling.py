@@ -1,4 +1,4 @@
-"""What resampling tests share.
+"""Common functions of resampling tests.
 
 A sum of floats depends on the order of its terms, and so on the processor, the number of threads
 and the library that adds. A sum of integers does not. Scores are scaled to integers that are so
@@ -18,8 +18,8 @@ from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.streams import stream
 from cranfield.significance.differences import (
     TINY,
+    Bounds,
     Level,
-    Limits,
     Pairs,
     away,
     nothing_known,
@@ -193,21 +193,21 @@ def studentised(mean: Floats, squared_error: Floats) -> Floats:
     return mean
 
 
-def bootstrap_t_limits(
+def bootstrap_t_interval(
     pairs: Pairs,
     difference: Floats,
     error: Floats,
     resampled: Callable[[Pairs], Floats],
     options: Options,
     level: Level,
-) -> Limits:
-    """Return bootstrap-t limits: order statistics of resampled t take the place of Student's.
+) -> Bounds:
+    """Return bootstrap-t intervals, with order statistics of resampled t as quantiles.
 
     `resampled` takes a block of pairs and returns their t, shape (pairs, resamples). A test by the
     same values rejects at level alpha when at most floor(alpha (B + 1)) - 1 of them are as extreme
-    as what was observed; so limits go by the values of that rank, and are infinite where there are
-    too few. Of a two-sided test, which counts absolute values, they are as far from the difference
-    as each other; else as many values are beyond one limit as beyond the other.
+    as what was observed; so bounds use the values of that rank, and are infinite if there are too
+    few. They are symmetric around the difference for a two-sided test, which counts absolute
+    values; otherwise the same number of values is beyond each bound.
     """
     number = options.resamples
     rank = rank_of((1 - level) / (1 if options.two_sided else 2), number)
@@ -221,7 +221,7 @@ def bootstrap_t_limits(
         enough = rank[part] >= 1
         high[part][enough] = found[enough, 1]
         low[part][enough] = -found[enough, 1] if options.two_sided else found[enough, 0]
-    # Wider by what counts as equal, so that limits and p-values say the same.
+    # Wider by the tolerance of ties, so that intervals and p-values agree.
     low = low * (1 - RELATIVE * np.sign(low))
     high = high * (1 + RELATIVE * np.sign(high))
     with np.errstate(invalid="ignore"):

@@ -1,4 +1,4 @@
-r"""How much a system risks: what it loses where it is worse than others, weighed against its gains.
+r"""Risk-sensitive evaluation: losses against other systems, weighted against gains.
 
 Against one baseline there are :math:`U_{risk}` and its standardised form :math:`T_{risk}`; among
 many systems, without a baseline, there are :math:`Z_{risk}` and :math:`Geo_{risk}`, for which a
@@ -74,7 +74,7 @@ class Risk(TableResult):
 
 
 def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Risk:
-    r"""Compute how much each system risks.
+    r"""Compute the risk measures of each system.
 
     Parameters
     ----------
@@ -123,17 +123,19 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     new     -0.1000  -0.3974  0.7295     2       1  -0.7115    0.4354
     """
     if isinstance(alpha, bool) or not isinstance(alpha, Real) or not isfinite(alpha):
-        raise PolicyError(f"alpha {quoted(alpha)} is no number")
+        raise PolicyError(f"alpha must be a number, got {quoted(alpha)}")
     if alpha < 0:
-        raise PolicyError(f"alpha {alpha:g} is below 0: a loss would weigh less than a gain")
+        raise PolicyError(
+            f"alpha must be at least 0, got {alpha:g}: a loss would weigh less than a gain"
+        )
     ready = as_scores(scores)
     values = ready.over_shards().values
     if not values.size or not np.isfinite(values).all():
-        raise CranfieldError("risk needs a score of every system for every topic")
+        raise CranfieldError("risk requires a score of every system for every topic")
     if ready.lower_is_better:
         raise CranfieldError(f"risk needs scores where more is better, and {ready.measure} is not")
     if (values < 0).any():
-        raise CranfieldError("risk needs scores of at least 0")
+        raise CranfieldError("risk requires scores of at least 0")
     topics = values.shape[0]
     weight = 1.0 + float(alpha)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -148,7 +150,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     if baseline is not None:
         if baseline not in ready.systems:
             known = ", ".join(quoted(name) for name in ready.systems[:5])
-            raise PolicyError(f"no system is called {quoted(baseline)}; the first are {known}")
+            raise PolicyError(f"unknown system {quoted(baseline)}; the first systems are {known}")
         reference = values[:, [ready.systems.index(baseline)]]
         gains = weighed(values, reference, float(alpha))
         u_risk = gains.mean(axis=0)

@@ -1,4 +1,4 @@
-"""New topics, simulated from real scores.
+"""Simulation of new topics from real scores.
 
 Scores are between 0 and 1 here. All distributions are tables in the end: of their distribution
 function at points that all systems share. Between the points of a continuous one it is linear, so
@@ -353,7 +353,7 @@ class Simulator:
 
     @cached_property
     def _common(self) -> float:
-        """Mean correlation of two systems; below 0 only by chance."""
+        """Mean correlation of two systems; below 0 only by sampling error."""
         systems = self.mixed.shape[1]
         total = float((self.mixed.sum(axis=1) ** 2).sum()) - systems
         return float(max(0.0, total / max(1, systems * (systems - 1))))
@@ -378,7 +378,7 @@ class Simulator:
         given = numbers(means, "means")
         if given.shape not in ((), (1,), self.means.shape):
             systems = counted(len(self.systems), "system")
-            raise PolicyError(f"means are one number, or one for each of {systems}")
+            raise PolicyError(f"means must be one number, or one for each of {systems}")
         wanted = np.broadcast_to(given, self.means.shape)
         up = wanted > self.means
         # What rises: the distribution function, or its complement from the other end.
@@ -410,8 +410,8 @@ class Simulator:
 
         That is the null hypothesis of Urbano, Lima and Hanjalic (2019b), section 3: not only means
         are equal, but spreads too. Under a Gaussian or a t copula two such systems can be
-        exchanged: their differences are symmetric, and a test that needs that, such as the
-        signed-rank test, is not seen to err. Take the empirical copula to see it.
+        exchanged: their differences are symmetric, and the Type I errors of tests that need this,
+        such as the signed-rank test, do not show. Use the empirical copula to see them.
         """
         one = self.below[place_of(system, self.systems)]
         return replace(self, below=np.tile(one, (len(self.systems), 1)))
@@ -544,29 +544,31 @@ def fit_simulator(
     """
     check_choice("criterion", criterion, CRITERIA)
     if not 0 <= shrinkage <= 1:
-        raise PolicyError(f"shrinkage is between 0 and 1, not {shrinkage:g}")
+        raise PolicyError(f"shrinkage must be between 0 and 1, got {shrinkage:g}")
     check_choice("copula", copula, COPULAS)
     if not df > 0:
-        raise PolicyError(f"df must be above 0, not {df:g}")
+        raise PolicyError(f"df must be above 0, got {df:g}")
     given = as_scores(scores)
     if given.shards:
-        raise PolicyError("scores by shard are not simulated")
+        raise PolicyError("scores by shard cannot be simulated")
     given, _ = squarable(given).complete("error")
     values = given.values
     if len(values) < FEWEST:
         some = counted(len(values), "topic")
-        raise CranfieldError(f"distributions are fitted to {FEWEST} topics or more, not {some}")
+        raise CranfieldError(f"distributions require at least {FEWEST} topics, got {some}")
     constant = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
     if constant.size:
         name = quoted(given.systems[constant[0]])
-        raise CranfieldError(f"system {name} has the same score for each topic: none to draw from")
+        raise CranfieldError(
+            f"system {name} has the same score for each topic: no distribution to fit"
+        )
     low, high = min(0.0, float(values.min())), max(1.0, float(values.max()))
     if (low, high) != (0.0, 1.0):
         low, high = float(values.min()), float(values.max())
     unit = (values - low) / (high - low)
     seen = np.unique(unit.round(9))
     if seen.size < 2:
-        raise CranfieldError("scores that differ by less than 1e-9 are not simulated")
+        raise CranfieldError("scores that differ by less than 1e-9 cannot be simulated")
     by_steps = MANY_TIMES * seen.size <= unit.size if discrete_scores is None else discrete_scores
     if by_steps:
         points = _filled(seen)

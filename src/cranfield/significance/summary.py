@@ -17,7 +17,7 @@ from cranfield.collection.files.named_columns import TOPIC
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import place_of
-from cranfield.significance.differences import t_limits
+from cranfield.significance.differences import t_interval
 from cranfield.significance.prepare import as_scores
 from cranfield.sources.columns import read_table, two_columns
 from cranfield.sources.schemas import Column as FileColumn
@@ -202,7 +202,7 @@ def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: flo
         squares = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0)
         sd = np.sqrt(squares / np.where(n > 1, n - 1, np.nan))
     error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)
-    low, high = t_limits(mean, error, np.maximum(n - 1, 1).astype(float), confidence)
+    low, high = t_interval(mean, error, np.maximum(n - 1, 1).astype(float), confidence)
     columns: dict[str, Any] = {
         "system": pl.Series(table.systems, dtype=pl.String),
         **{"topics": n, "mean": mean, "low": low, "high": high, "sd": sd},

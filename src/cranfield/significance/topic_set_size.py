@@ -1,4 +1,4 @@
-"""Topic set size design: how many topics an experiment needs to find pairs of systems."""
+"""Topic set size design: number of topics that a comparison requires."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TopicsNeeded:
     power, width
         What was required: the power, or the width; the other is None.
     difference
-        The smallest difference that has to be found; None for `interval`.
+        The smallest difference to be detected; None for `interval`.
     variance
         Variance of a score that the design assumes.
     systems
@@ -99,7 +99,7 @@ class TopicsNeeded:
                 options += ", sphericity assumed" if alike else f", epsilon {self.epsilon:g}"
             what = f"that not all are equal, if best and worst differ by {self.difference:g},"
         return (
-            f"{counted(self.topics, 'topic')}: {name} finds {what} with power"
+            f"{counted(self.topics, 'topic')}: {name} detects {what} with power"
             f" {self.achieved:.4f}, at least {self.power:g}\n{options}"
         )
 
@@ -124,12 +124,12 @@ def topics_needed(
     ----------
     design
         `t`: paired t-test of two systems; `anova-1`, `anova-2`: the F-test of the analysis of
-        variance, which finds that not all systems are equal, not which of them differ; `interval`:
+        variance, that not all systems are equal; `interval`:
         confidence interval of the difference of two systems.
     variance
         Variance of a score, above 0: see :func:`variance`.
     difference
-        Smallest difference that has to be found, above 0; of the analyses of variance that between
+        Smallest difference to be detected, above 0; of the analyses of variance that between
         the best and the worst system. Not for `interval`.
     width
         Largest expected width, above 0; for `interval` only.
@@ -153,14 +153,14 @@ def topics_needed(
     Raises
     ------
     PolicyError
-        For an unknown design, or an option that is missing, out of its range or not of the design.
+        For an unknown design, or an option that is missing, invalid or not of the design.
     CranfieldError
         When more than ten million topics would be needed.
 
     Examples
     --------
     >>> print(topics_needed("t", difference=0.05, variance=0.01))
-    65 topics: paired t-test finds a difference of 0.05 with power 0.8016, at least 0.8
+    65 topics: paired t-test detects a difference of 0.05 with power 0.8016, at least 0.8
     variance of a score 0.01, alpha 0.05
     >>> topics_needed("interval", width=0.05, variance=0.01).topics
     125
@@ -170,13 +170,13 @@ def topics_needed(
     goal, other = (width, difference) if by_width else (difference, width)
     names = ("width", "difference") if by_width else ("difference", "width")
     if goal is None or other is not None:
-        raise PolicyError(f"design {design!r} needs {names[0]}, and no {names[1]}")
+        raise PolicyError(f"design {design!r} requires {names[0]} and does not take {names[1]}")
     if design in {"t", "interval"} and systems != 2:
-        raise PolicyError(f"design {design!r} is for two systems, not {systems}")
+        raise PolicyError(f"design {design!r} requires two systems, got {systems}")
     if design != "t" and alternative != "two-sided":
         raise PolicyError(f"design {design!r} is two-sided")
     if design != "anova-2" and epsilon != 1:
-        raise PolicyError(f"epsilon is of design 'anova-2', not of {design!r}")
+        raise PolicyError(f"epsilon requires design 'anova-2', got {design!r}")
     check_share("power", power)
 
     shared: dict[str, Any] = {"variance": variance, "alpha": alpha}
@@ -234,8 +234,8 @@ def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> fl
     scores
         Scores, or several, whose variances are pooled with their degrees of freedom as weights.
     model
-        `anova-1`: the variance within systems, which contains the differences between topics and
-        so asks for more topics; NaN is left out. `anova-2`: the variance apart from topics and
+        `anova-1`: the variance within systems, which contains the differences between topics and so
+        requires more topics; NaN is excluded. `anova-2`: the variance apart from topics and
         systems; every system needs a score for every topic.
 
     Returns
@@ -260,7 +260,7 @@ def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> fl
     check_choice("model", model, MODELS)
     several = [scores] if isinstance(scores, Scores) else list(scores)
     if not several:
-        raise CranfieldError("a variance needs scores")
+        raise CranfieldError("expected scores to estimate a variance, got none")
     # Scores beyond what floats can square have an infinite variance.
     with np.errstate(over="ignore", invalid="ignore"):
         parts = [_residual(one, model) for one in several]
@@ -271,19 +271,21 @@ def _residual(scores: Scores, model: str) -> tuple[float, float]:
     """Return mean square and degrees of freedom of the error."""
     if not isinstance(scores, Scores):
         raise PolicyError(f"a variance is estimated from Scores, not {type(scores).__name__}")
-    values = scores.finite().flat("the variance of scores by shard is no matter of topics alone")
+    values = scores.finite().flat("a variance over topics does not take scores by shard")
     if model == "anova-1":
         values = values[:, ~np.isnan(values).all(axis=0)]
         if (~np.isnan(values)).sum() <= values.shape[1]:
-            raise CranfieldError("a variance needs a system with two scores at least")
+            raise CranfieldError("a variance requires a system with at least two scores")
         table, _ = one_way(values)
         return table.ms_error, table.df_error
     if np.isnan(values).any():
         place = scores.cell(np.argwhere(np.isnan(values))[0])
-        raise CranfieldError(f"{place} has no score; model='anova-1' can do without it")
+        raise CranfieldError(
+            f"{place} has no score; use model='anova-1', which allows missing scores"
+        )
     if min(values.shape) < 2:
         raise CranfieldError(
-            f"model 'anova-2' needs two topics and two systems at least, not {values.shape[0]}"
+            f"model 'anova-2' requires at least two topics and two systems, got {values.shape[0]}"
             f" and {values.shape[1]}"
         )
     table, _ = two_way(values)
@@ -295,7 +297,7 @@ MOST_PILOT_TOPICS = 10_000  # no larger data sets are simulated to find how many
 
 @dataclass(frozen=True, eq=False)
 class PairPower:
-    """How often pairs of systems that differ are found, by number of topics.
+    """Power of pairwise comparisons, by number of topics.
 
     Attributes
     ----------
@@ -304,18 +306,21 @@ class PairPower:
     topics
         Numbers of topics, rising.
     average
-        Share of the truly different pairs that are found in the right direction, on average; this
-        and the next three have shape (numbers of topics,).
+        Average power: mean proportion of the truly different pairs that are significant in the
+        right direction; this and the next three have shape (numbers of topics,).
     any_pair, every_pair
-        Share of data sets in which one such pair is found at least, and in which all are.
+        Proportion of data sets in which at least one such pair is significant, and in which all
+        are.
     errors
-        Share of data sets in which a pair is found that does not differ, or in the wrong direction.
-    found
-        Share by pair, shape (numbers of topics, pairs): of the data sets in which it differs.
+        Proportion of data sets with a significant pair that does not differ, or in the wrong
+        direction.
+    power_by_pair
+        Power by pair, shape (numbers of topics, pairs): proportion of the data sets in which it
+        truly differs.
     systems, first, second
         Names of systems, and the indices of those of each pair.
     difference
-        The true difference that was asked for; None where systems have the means of the pilot.
+        The true difference; None if systems have the means of the pilot.
     sets, resamples, seed, alpha, power
         Number of data sets for each number of topics; samples of tests that need them; options.
     """
@@ -327,7 +332,7 @@ class PairPower:
     any_pair: Floats
     every_pair: Floats
     errors: Floats
-    found: Floats
+    power_by_pair: Floats
     systems: tuple[str, ...]
     first: Indices
     second: Indices
@@ -342,7 +347,7 @@ class PairPower:
     def needed(self) -> int | None:
         """The smallest number of those topics whose average reaches the power; None if none does.
 
-        That is 0.8 where no other power was asked for.
+        The power is 0.8 by default.
         """
         enough = np.flatnonzero(self.average >= self.power)
         return self.topics[enough[0]] if enough.size else None
@@ -376,17 +381,18 @@ def power_pairs(
     seed: int = 0,
     jobs: int | None = None,
 ) -> PairPower:
-    """Estimate how often a test with its correction finds the pairs that differ.
+    """Estimate the power of a test with its correction for pairs of systems, by simulation.
 
     Data sets are simulated from a population like the pilot's: with the spreads, the shapes and the
     correlations of its systems. With a `difference` D all systems have one true mean, but for one
-    that is better by D: the pairs that it is in are to be found. Systems take turns to be that one.
+    that is better by D: its pairs are truly different. Each system takes this role in turn.
     Scores are moved by a constant for it, so that spreads and correlations stay as they are; a few
     may lie beyond their bounds.
-    Without it all systems have the means of the pilot, and all pairs that differ are to be found;
-    these means lie farther apart than true ones, so that such power is too high for a plan.
+    Without it all systems have the means of the pilot; these means lie farther apart than true
+    ones, so that such power is too high for planning.
 
-    The error of a simulated share is sqrt(p (1 - p) / sets) at most, 0.016 for 1,000 data sets. It
+    The standard error of a simulated proportion is sqrt(p (1 - p) / sets) at most, 0.016 for 1,000
+    data sets. It
     assumes that the pilot is like what is planned; see :func:`fit_simulator` for the rest.
 
     Parameters
@@ -468,7 +474,7 @@ def power_pairs(
     pairs = all_pairs(population.means[None, :])
     every = [tried[number][:3] for number in numbers]
     with np.errstate(invalid="ignore"):
-        found = [right.sum(axis=0) / differs.sum(axis=0) for right, differs, _ in every]
+        shares = [right.sum(axis=0) / differs.sum(axis=0) for right, differs, _ in every]
     *_, tests, corrections = tried[numbers[0]]
     return PairPower(
         test=str(tests[0]),
@@ -478,7 +484,7 @@ def power_pairs(
         any_pair=np.array([right.any(axis=1).mean() for right, _, _ in every]),
         every_pair=np.array([(right == differs).all(axis=1).mean() for right, differs, _ in every]),
         errors=np.array([wrong.mean() for _, _, wrong in every]),
-        found=np.array(found),
+        power_by_pair=np.array(shares),
         systems=_names(population),
         first=pairs.first,
         second=pairs.second,

@@ -97,11 +97,12 @@ def standardise(
         Shape (topics, systems); NaN stays NaN.
     reference
         Scores of the reference systems by the same measure on the same topics, in any order; by
-        default `scores` themselves. NaN is left out.
+        default `scores` themselves. NaN is excluded.
     method
         `z`: the formula above, with the sample standard deviation, divisor n - 1; any real number.
         `normal`: Phi(z), between 0 and 1. `linear`: `slope` z + `centre`, cut to 0 to 1.
-        `empirical`: the share of reference scores that are not above the score, between 0 and 1.
+        `empirical`: the proportion of reference scores that are not above the score, between 0 and
+        1.
     slope, centre
         Of the method `linear`; Sakai's are 0.15 and 0.5.
 
@@ -112,8 +113,9 @@ def standardise(
         whatever the score. `settings["standardisation"]` records the method, the number of
         reference systems, those constant topics, and how many scores `linear` cut. The scale of
         `z`, `normal` and `linear` is interval at most, and that of the scores if it is lower: no
-        change of unit or zero, on any topic, changes them. Shares of systems, `empirical`, are an
-        interval scale whatever the scores: no increasing function of a topic's scores changes them.
+        change of unit or zero, on any topic, changes them. Proportions of systems, `empirical`, are
+        an interval scale whatever the scores: no increasing function of a topic's scores changes
+        them.
 
     Raises
     ------
@@ -133,7 +135,9 @@ def standardise(
     """
     check_choice("method", method, METHODS)
     if not (np.isfinite(slope) and slope > 0 and np.isfinite(centre)):
-        raise PolicyError(f"slope {slope:g} and centre {centre:g}: numbers, the slope above 0")
+        raise PolicyError(
+            f"slope must be a number above 0 and centre a number, got {slope:g} and {centre:g}"
+        )
     values = _flat(scores)
     known = values if reference is None else _aligned(scores, reference)
     least = 1 if method == "empirical" else 2
@@ -143,7 +147,7 @@ def standardise(
         raise CranfieldError(
             f"topic {quoted(scores.topics[few[0]])} has"
             f" {counted(int(counts[few[0]]), 'reference score')};"
-            f" this method needs {least} or more"
+            f" this method requires at least {least}"
         )
     largest = np.nanmax(np.abs(known), axis=1, initial=0.0)
     high = np.nanmax(known, axis=1, initial=-np.inf)
@@ -182,7 +186,7 @@ def _z(values: Floats, known: Floats, constant: Any) -> Floats:
 
 
 def _empirical(values: Floats, known: Floats) -> Floats:
-    """Return the share of reference scores that are at most as high, within rounding."""
+    """Return the proportion of reference scores that are at most as high, within rounding."""
     made = np.full_like(values, np.nan)
     for row, (of_topic, others) in enumerate(zip(values, known, strict=True)):
         ordered = np.sort(others[~np.isnan(others)])

@@ -13,11 +13,8 @@ from scipy.stats import t as student
 from scipy.stats import ttest_1samp
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta import reproduction_result
-from cranfield.meta.reproduction import reproduce_scores
-from cranfield.meta.reproduction_result import check_size, checked_bounds, outside
-from cranfield.scores import Scores
+from cranfield.meta.reproduction_result import outside
 
 UNIT = st.floats(0, 1, width=16)
 PAIRS = arrays(np.float64, st.tuples(st.just(2), st.integers(1, 9)), elements=UNIT)
@@ -88,17 +85,6 @@ def test_effect_ratio_and_affine_maps(
     assert effect_ratio(*first, *again[::-1]) == pytest.approx(-found)
 
 
-@settings(max_examples=50)
-@given(PAIRS, PAIRS)
-def test_delta_relative_improvement(first: np.ndarray, again: np.ndarray) -> None:
-    assume(first[0].mean() > 0.01 and again[0].mean() > 0.01)
-    assert delta_relative_improvement(*first, *first) == 0
-    found = delta_relative_improvement(*first, *again)
-    assert delta_relative_improvement(*again, *first) == pytest.approx(-found)
-    expected = first[1].mean() / first[0].mean() - again[1].mean() / again[0].mean()
-    assert found == pytest.approx(expected, abs=1e-9)
-
-
 def test_ratios_over_nothing() -> None:
     nothing = [0.0, 0.0]
     assert np.isnan(effect_ratio([0.1, 0.2], [0.2, 0.1], nothing, [0.1, 0.1]))
@@ -107,20 +93,6 @@ def test_ratios_over_nothing() -> None:
     assert effect_ratio([0.1], [0.2], nothing, nothing) == 0
     # 0.1 + 0.2 is not 0.3: an effect by rounding is none.
     assert np.isnan(effect_ratio([0.3, 0.5], [0.1 + 0.2, 0.5], [0.1], [0.2]))
-
-
-def test_infinite_and_many_systems() -> None:
-    with pytest.raises(CranfieldError, match="infinite scores, or beyond"):
-        check_size(np.array([np.inf]))
-    two = Scores(np.array([[0.1, 0.2]]), ("1",), ("a", "b"))
-    with pytest.raises(CranfieldError, match="one system are wanted, by topic, not of 2"):
-        reproduce_scores({"baseline": two}, {"baseline": two})
-
-
-@pytest.mark.parametrize("bounds", [(1, 0), (0, np.inf), (0,), 3, ("a", 1), (0, 0)])
-def test_bad_bounds(bounds: Any) -> None:
-    with pytest.raises(PolicyError, match="bounds are"):
-        checked_bounds(bounds)
 
 
 def test_scores_outside_the_bounds() -> None:
@@ -140,7 +112,7 @@ def improvements(topics: int, others: int, seed: int = 3) -> tuple[Floats, Float
 
 def limits(x: Floats, y: Floats, *, paired: bool) -> tuple[float, float]:
     nothing = np.zeros_like
-    return reproduction_result.effect_ratio_limits(nothing(x), x, nothing(y), y, paired=paired)
+    return reproduction_result.effect_ratio_interval(nothing(x), x, nothing(y), y, paired=paired)
 
 
 def test_limits_of_a_ratio_are_what_a_t_test_does_not_reject() -> None:
@@ -160,17 +132,6 @@ def test_limits_of_a_ratio_with_topics_of_their_own() -> None:
         t = (y.mean() - ratio * x.mean()) / np.sqrt(other + ratio**2 * own)
         assert 2 * student.sf(abs(t), df) == pytest.approx(0.05, abs=1e-12)
     assert low < y.mean() / x.mean() < high
-
-
-def test_limits_of_a_ratio_hold_it() -> None:
-    rng = np.random.default_rng(0)
-    held = 0
-    for _ in range(500):
-        x = rng.normal(0.05, 0.05, 25)
-        y = 0.8 * 0.05 + 0.6 * (x - 0.05) + rng.normal(0, 0.04, 25)
-        low, high = limits(x, y, paired=True)
-        held += low <= 0.8 <= high
-    assert 0.92 <= held / 500 <= 0.98
 
 
 def test_limits_of_a_ratio_where_there_are_none() -> None:

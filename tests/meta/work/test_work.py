@@ -20,7 +20,7 @@ import cranfield as cf
 from cranfield import meta
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.streams import stream
-from cranfield.meta.of_tests.splits import split_topics
+from cranfield.meta.test_studies.splits import split_topics
 from cranfield.meta.work import ResultsFolder, run_parts
 
 
@@ -108,8 +108,6 @@ def test_finished_parts_are_not_done_again(tmp_path: Path) -> None:
 
 def test_folders_of_another_study(tmp_path: Path, scores: cf.Scores) -> None:
     split_topics(scores, ["t"], sizes=[5], repeats=2, folder=tmp_path / "x")
-    with pytest.raises(PolicyError, match="holds another study: seed was 0, and is 1"):
-        split_topics(scores, ["t"], sizes=[5], repeats=2, seed=1, folder=tmp_path / "x")
     other = cf.Scores(scores.values + 1, scores.topics, scores.systems)
     with pytest.raises(PolicyError, match="another study: scores was"):
         split_topics(other, ["t"], sizes=[5], repeats=2, folder=tmp_path / "x")
@@ -118,29 +116,29 @@ def test_folders_of_another_study(tmp_path: Path, scores: cf.Scores) -> None:
     assert more.repeated.equals(split_topics(scores, ["t"], sizes=[5, 10], repeats=25).repeated)
     (tmp_path / "y").mkdir()
     (tmp_path / "y" / "thesis.doc").write_text("all I have")
-    with pytest.raises(PolicyError, match=r"holds 'thesis.doc', and no study.json"):
+    with pytest.raises(PolicyError, match=r"contains 'thesis.doc', but no study.json"):
         run_parts(part, 0.5, TASKS, about={}, folder=tmp_path / "y")
     (tmp_path / "x" / "study.json").write_text("{")
     with pytest.raises(InputError, match="is not JSON"):
         run_parts(part, 0.5, TASKS, about={}, folder=tmp_path / "x")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="no results folder"):
+    with pytest.raises(InputError, match="not a results folder"):
         run_parts(part, 0.5, TASKS, about={}, folder=tmp_path / "file")
 
 
 STUDY = """
 import sys, numpy as np, cranfield as cf
-from cranfield.meta.of_tests.splits import split_topics
+from cranfield.meta.test_studies.splits import split_topics
 random = np.random.default_rng(8)
 values = random.beta(2, 3, (20, 1)) + random.normal(0, 0.1, (20, 8)) + np.arange(8) / 30
 scores = cf.Scores(values, [f"q{k}" for k in range(20)], [f"s{k}" for k in range(8)])
-study = split_topics(scores, ["anova-2", "bootstrap"], sizes=[5, 10], repeats=160, seed=6,
+study = split_topics(scores, ["anova-2", "bootstrap"], sizes=[5, 10], repeats=40, seed=6,
                      resamples=400, folder=sys.argv[1])
 study.repeated.write_parquet(sys.argv[2])
 """
 
 
-KILLS = 4
+KILLS = 2
 """Each takes seconds."""
 
 
@@ -184,7 +182,10 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "killed" / "study.json").read_text())["seed"] == 6
 
 
-FOLDERS: dict[str, tuple[Any, str, str]] = {
+COVID = cf.bundled.trec_covid()
+RUNS = COVID.runs[:4]
+
+STUDIES: dict[str, tuple[Any, str, str]] = {
     "split topics": (
         lambda scores, **more: meta.split_topics(scores, ["t"], sizes=[5], repeats=12, **more),
         "000-00005-000000-000010 000-00005-000010-000012",
@@ -212,23 +213,72 @@ FOLDERS: dict[str, tuple[Any, str, str]] = {
         "measure-1 measure-2",
         "measures scores test correction alpha resamples seed missing",
     ),
+    "leave one out": (
+        lambda _, seed=3, **more: meta.leave_one_out(RUNS, COVID.qrels, "P@5", depth=seed, **more),
+        "",
+        "",
+    ),
+    "pooling": (
+        lambda _, **more: meta.pooling(
+            RUNS,
+            COVID.qrels,
+            "AP",
+            methods="depth,random",
+            budgets=[3, 9],
+            depth=4,
+            contributors=None,
+            **more,
+        ),
+        "",
+        "",
+    ),
+    "interleaving": (
+        lambda _, **more: meta.interleaving_sensitivity(
+            RUNS[:3], COVID.qrels, methods="TeamDraft", impressions=5, **more
+        ),
+        "",
+        "",
+    ),
 }
-"""Studies as they are done into a folder, names of its parts, and what study.json says."""
+"""Studies that keep parts: a small one, and names of its parts, and what study.json says."""
 
 
-@pytest.mark.parametrize("study", FOLDERS)
-def test_folders_stay_as_they_are(tmp_path: Path, scores: cf.Scores, study: str) -> None:
-    call, parts, keys = FOLDERS[study]
-    call(scores, folder=tmp_path)
-    assert sorted(one.stem for one in tmp_path.glob("*.parquet")) == parts.split()
+@pytest.mark.parametrize("name", STUDIES)
+def test_jobs_folders_and_resuming_change_nothing(
+    tmp_path: Path, scores: cf.Scores, name: str
+) -> None:
+    study, parts, keys = STUDIES[name]
+    frames = study(scores).frames()
+    study(scores, folder=tmp_path)
+    written = {path: path.read_bytes() for path in sorted(tmp_path.glob("*.parquet"))}
     about = json.loads((tmp_path / "study.json").read_text())
-    named = keys.split(", ") if "," in keys else keys.split()
-    assert list(about) == ["cranfield", "study", *named]
-    assert about["study"] == study
+    if parts:
+        assert [path.stem for path in written] == parts.split()
+        named = keys.split(", ") if "," in keys else keys.split()
+        assert list(about) == ["cranfield", "study", *named]
+        assert about["study"] == name
+    # Half of the parts are lost, and done again by several workers.
+    for path in list(written)[::2]:
+        path.unlink()
+    seen: list[tuple[int, int]] = []
+    again = study(
+        scores,
+        folder=tmp_path,
+        jobs=2,
+        backend="threading",
+        progress=lambda *done: seen.append(done),
+    )
+    assert seen[0][0] == len(written) // 2
+    assert seen[-1] == (len(written), len(written))
+    assert {path: path.read_bytes() for path in sorted(tmp_path.glob("*.parquet"))} == written
+    for table, frame in again.frames().items():
+        assert frame.equals(frames[table])
+    with pytest.raises(PolicyError, match="contains another study: (seed|depth) was"):
+        study(scores, folder=tmp_path, seed=1)
 
 
 def test_parts_are_not_kept_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="s3://bucket/parts: no results folder"):
+    with pytest.raises(InputError, match="s3://bucket/parts: not a results folder"):
         ResultsFolder("s3://bucket/parts", {"a": 1})
     assert not [*tmp_path.iterdir()]

@@ -21,7 +21,7 @@ from cranfield.online import (
     simulated_user,
 )
 from cranfield.online.log.query_log import QueryLog, made_log
-from cranfield.significance.corrections.of_pvalues import adjusted
+from cranfield.significance.corrections.pvalue_corrections import adjusted
 
 
 def small_log(**columns: Any) -> QueryLog:

@@ -234,7 +234,7 @@ def test_what_was_compared_is_shown(tmp_path: Path, missing: str) -> None:
     assert page.data["topics"] == [str(k) for k in range(12 if missing == "zero" else 2)]
     rows = [row for name, row in page.elements if name == "tr" and "data-system" in row]
     assert [row["data-system"] for row in rows] == (["1", "0"] if missing == "zero" else ["0", "1"])
-    said = "missing scores counted as 0" if missing == "zero" else "left out for lack of a score"
+    said = "missing scores counted as 0" if missing == "zero" else "excluded: no score"
     assert f"10 {said}" in page.shown.replace("topics ", "") and one["policy"]
     # The same for comparisons that are made.
     made = read(cf.report(found, tmp_path / "m.html")).data["measures"][0]

@@ -368,9 +368,7 @@ class Comparison(Reader):
         above = (apart >= -1e-12).all(axis=0) | (apart <= 1e-12).all(axis=0)
         assert kept == int((above & self.star).sum())
 
-    @matches(
-        r"What is said of a pair depends on the other systems, and errors are bounded only .*\."
-    )
+    @matches(r"The decision on a pair depends on the other systems, and the error rate is .*\.")
     def see_note(self, found: re.Match[str]) -> None:
         assert found[0][1:-1] in self.one.notes[0]
 

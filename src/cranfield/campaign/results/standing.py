@@ -22,7 +22,7 @@ from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
 from cranfield.evaluation.evaluation import Evaluation, score
-from cranfield.meta.of_collections.leave_one_out import leave_one_out
+from cranfield.meta.collection_studies.leave_one_out import leave_one_out
 from cranfield.result import Column, Columns, Result, readable
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare

@@ -53,7 +53,7 @@ from cranfield.online.experiments.units import (
 )
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums
-from cranfield.significance.corrections.of_pvalues import LAWS, adjusted
+from cranfield.significance.corrections.pvalue_corrections import LAWS, adjusted
 from cranfield.significance.differences import t_quantile
 
 SRM = ("stop", "warn")

@@ -43,7 +43,7 @@ from cranfield.online.experiments.metrics import (
     squared_error,
 )
 from cranfield.online.experiments.units import Units
-from cranfield.significance.differences import fieller_limits, ratio, t_limits, t_quantile
+from cranfield.significance.differences import fieller_interval, ratio, t_interval, t_quantile
 from cranfield.significance.resampling import as_integers
 
 RULE = 355
@@ -147,7 +147,7 @@ class Permuted:
     def _ratios(self, effects: Effects, quantile: float) -> Limits:
         squared = np.array(min(abs(quantile), 1e50) ** 2)
         own, other = effects.control_squared, effects.other_squared
-        return fieller_limits(effects.control, effects.other, own, other, np.zeros(()), squared)
+        return fieller_interval(effects.control, effects.other, own, other, np.zeros(()), squared)
 
 
 def permuted(
@@ -451,6 +451,6 @@ def arm_limits(units: Units, arms: Mapping[str, ArmMeans], level: float) -> tupl
             limits.append(wilson(means.value, means.count, t_quantile(level, np.inf)))
         else:
             error = np.where(means.squared > 0, np.sqrt(means.squared), np.nan)
-            limits.append(t_limits(means.value, error, means.count - 1, level))
+            limits.append(t_interval(means.value, error, means.count - 1, level))
     low, high = zip(*limits, strict=True)
     return np.stack(low), np.stack(high)

@@ -16,7 +16,7 @@ from cranfield.base.spec import Registry, Spec, number, parameter
 from cranfield.base.streams import stream
 from cranfield.online.experiments.metrics import ArmMeans
 from cranfield.significance.comparison.equivalence import read_margin
-from cranfield.significance.differences import away, fieller_limits, of_tail, p_of, ratio
+from cranfield.significance.differences import away, fieller_interval, of_tail, p_of, ratio
 from cranfield.significance.resampling import as_integers, drawn_counts, rank_of
 
 INFERENCE = ("low", "high", "lift low", "lift high", "p")
@@ -137,7 +137,7 @@ class Effects:
             times = above / below
             if method == "fieller":
                 squared = critical(self._df(v * times**2, w)) ** 2
-                low, high = fieller_limits(below, above, v, w, np.zeros_like(below), squared)
+                low, high = fieller_interval(below, above, v, w, np.zeros_like(below), squared)
             elif method == "linear":
                 half = critical(self.df) * np.sqrt(w / below**2 + v / below**2 * times**2)
                 low, high = times - half, times + half

@@ -20,7 +20,7 @@ from cranfield.online.experiments.estimates import FEW, LIFTS
 from cranfield.online.experiments.metrics import Metric, Moments, Placed
 from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.units import Units, ordered_variants
-from cranfield.significance.corrections.of_pvalues import LAWS
+from cranfield.significance.corrections.pvalue_corrections import LAWS
 
 ROWS = 1_000_000
 """Most units of proportions that are analysed as a row of 0 or 1 each."""

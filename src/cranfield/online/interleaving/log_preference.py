@@ -25,7 +25,7 @@ from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.preference import Preference, preference_between
 from cranfield.online.interleaving.preference_matrix import PreferenceMatrix, matrix_from
 from cranfield.online.log.query_log import QueryLog
-from cranfield.significance.corrections.of_pvalues import LAWS
+from cranfield.significance.corrections.pvalue_corrections import LAWS
 
 SATISFIED = 30.0
 """Seconds of dwell from which a click counts as satisfied."""

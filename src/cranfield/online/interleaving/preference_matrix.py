@@ -24,7 +24,7 @@ from cranfield.online.interleaving.preference import (
     unit_codes,
 )
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.corrections.of_pvalues import adjusted
+from cranfield.significance.corrections.pvalue_corrections import adjusted
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ from cranfield.online.measures.measuring import Log, ready
 from cranfield.online.measures.online_measure import OnlineMeasure
 from cranfield.online.measures.page_table import LogTables, collected
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.corrections.of_pvalues import adjusted
+from cranfield.significance.corrections.pvalue_corrections import adjusted
 
 _HALF = 1e-9
 """Distance from one half up to which a proportion of survivors equals it, but for rounding."""

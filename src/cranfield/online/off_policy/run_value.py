@@ -37,7 +37,7 @@ from cranfield.online.off_policy.value import (
     two_means,
 )
 from cranfield.result import Column, Columns, TableResult
-from cranfield.significance.differences import t_limits
+from cranfield.significance.differences import t_interval
 
 STEPS = 100
 """Most Newton steps; a handful is usual."""
@@ -302,7 +302,7 @@ def rank_propensities(
     low = high = np.full(depth, np.nan)
     if queries > 1:
         logarithm = np.log(np.where(value > 0, value, np.nan))
-        low, high = np.exp(t_limits(logarithm, error, queries - 1, confidence))
+        low, high = np.exp(t_interval(logarithm, error, queries - 1, confidence))
     else:
         notes.append("one query: no confidence intervals can be computed")
     if np.isnan(value).any():

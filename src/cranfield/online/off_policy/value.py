@@ -15,7 +15,7 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.judged.rows import ratio
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.differences import t_limits
+from cranfield.significance.differences import t_interval
 from cranfield.significance.registry import MOST_RESAMPLES
 
 DRAWN = 2**21
@@ -91,7 +91,7 @@ def two_means(
         tail = (1 - confidence) / 2
         low, high = np.nanquantile(drawn, [tail, 1 - tail], axis=0)
     else:
-        low, high = t_limits(estimate, error, units - 1, confidence)
+        low, high = t_interval(estimate, error, units - 1, confidence)
     same = error <= SAME * np.abs(estimate)
     return Means(estimate, error, *(np.where(same, np.nan, end) for end in (low, high)))
 

@@ -11,12 +11,12 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.text import counted
-from cranfield.meta.of_collections.leave_one_out import LeaveOneOut
-from cranfield.meta.of_collections.pooling import Pooling
-from cranfield.meta.of_measures.discriminative import DiscriminativePower
-from cranfield.meta.of_scales import ScaleStudy
-from cranfield.meta.of_tests.splits import SplitStudy
-from cranfield.meta.of_topics.sample_study import Stability, limits
+from cranfield.meta.collection_studies.leave_one_out import LeaveOneOut
+from cranfield.meta.collection_studies.pooling import Pooling
+from cranfield.meta.measure_studies.discriminative import DiscriminativePower
+from cranfield.meta.scale_study import ScaleStudy
+from cranfield.meta.test_studies.splits import SplitStudy
+from cranfield.meta.topic_studies.sample_study import Stability, limits
 from cranfield.reporting.charts.inputs import first_or
 from cranfield.reporting.charts.theme import (
     COLOURS,
@@ -251,7 +251,7 @@ AGAINST = {
     "tau": "Kendall's tau",
     "tau ap": "tau AP",
     "rmse": "RMSE of overall scores",
-    "found again": "significant pairs found again",
+    "confirmed": "significant pairs found again",
     "drop %": "mean drop without own documents, %",
 }
 """What can stand against the number of judgments, and the title of its axis."""
@@ -269,7 +269,7 @@ def pooling_chart(found: Pooling, what: str = "tau") -> alt.ConcatChart:
     found
         What :func:`cranfield.meta.pooling` found.
     what
-        `tau` (default), `tau ap`, `rmse`, `found again`, or `drop %` of a team left out.
+        `tau` (default), `tau ap`, `rmse`, `confirmed`, or `drop %` of a team left out.
 
     Raises
     ------
@@ -286,9 +286,11 @@ def pooling_chart(found: Pooling, what: str = "tau") -> alt.ConcatChart:
     """
     check_choice("what", what, AGAINST)
     marks = by_colour("method", found.methods)
-    first = _pooling_panel(found.found, "of pool", "relevant documents of the pool found", marks)
+    first = _pooling_panel(
+        found.documents, "of pool", "relevant documents of the pool found", marks
+    )
     panels = [first.properties(title="Relevant documents")]
-    judged = found.found["method", "budget", "judged"]
+    judged = found.documents["method", "budget", "judged"]
     for (measure, kind), rows in found.rankings.group_by("measure", "list", maintain_order=True):
         title = measure if found.lists == ("raw",) else f"{measure}, {kind} lists"
         joined = rows.join(judged, on=["method", "budget"], nulls_equal=True, maintain_order="left")
@@ -353,7 +355,7 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     titles = {
         "significant": ("Significant pairs", f"pairs of {pairs:,}"),
         "tau": (f"Agreement with the ranking by all {topics}", "Kendall's tau"),
-        "found again": (f"Pairs found by all {topics} and found again", "share"),
+        "confirmed": (f"Pairs found by all {topics} and found again", "share"),
     }
     marks = by_colour("measure", names)
     if len(names) == 1:
@@ -389,7 +391,7 @@ def _names(studies: Sequence[Stability]) -> list[str]:
 
 def _stability_rows(study: Stability, name: str) -> pl.DataFrame:
     """Return a row a number of topics and a number that is drawn, with its limits."""
-    table, again = study.by_size, "found again"
+    table, again = study.by_size, "confirmed"
     low = high = pl.lit(None)
     if study.significant:
         # The table has the means only.

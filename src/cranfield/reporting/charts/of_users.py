@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from cranfield.base.errors import CranfieldError, check_share, check_whole
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted, plain
-from cranfield.meta.of_users import Sensitivity
+from cranfield.meta.interleaving_study import Sensitivity
 from cranfield.online.click_models.evaluation import ModelEvaluation
 from cranfield.online.experiments.report import STOPPED, ExperimentReport
 from cranfield.online.log.query_log import QueryLog

@@ -169,7 +169,7 @@ COVERAGE = ("Judged", "Unjudged")
 
 NO_QUALITY = "it measures how much is judged, not the quality of a ranking"
 
-MISSING = ("missing score", "for lack of a score")
+MISSING = ("missing score", "excluded: no score")
 """Phrases of notes on the policy for missing scores."""
 
 

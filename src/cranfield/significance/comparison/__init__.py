@@ -1,1 +1,1 @@
-"""A comparison: made, described, as tables, and its groups."""
+"""Comparisons of systems: tests of pairs, groups, equivalence and confidence sets of ranks."""

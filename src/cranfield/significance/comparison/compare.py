@@ -1,4 +1,4 @@
-"""Compare systems: scores go in, statements come out."""
+"""Compare systems by a significance test, with a correction for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from cranfield.significance.corrections.correction import (
 )
 from cranfield.significance.corrections.resampled import SAMPLED, PooledErrors, divided, pvalues_of
 from cranfield.significance.differences import (
+    Bounds,
     Interval,
     Level,
-    Limits,
     Pairs,
     all_pairs,
     pairs_of,
@@ -52,8 +52,8 @@ from cranfield.significance.registry import ALTERNATIVES, MISSING, STATISTICS, O
 from cranfield.significance.resampling import topic_counts
 
 EACH_TOPIC = (
-    "means and their differences are of topics that weigh the same; the table, and p-values before"
-    " the correction, weigh topics by their number of cells"
+    "means and differences weight all topics equally; the ANOVA table and the raw p-values weight"
+    " topics by their number of cells"
 )
 """What is said where a model with gaps is corrected by samples of topics."""
 
@@ -110,8 +110,8 @@ def compare(
     alpha
         Significance level.
     baseline
-        A system, or several, that the others are compared with, by name or by place from 0; else
-        all pairs are compared.
+        A system, or several, that the others are compared with, by name or by index from 0; by
+        default all pairs are compared.
     missing
         How to treat topics for which a system has no score. `error`; `drop` excludes such topics;
         `zero` counts 0; `available` uses the scores that exist, for tests that can. By default
@@ -162,8 +162,8 @@ def compare(
     chosen = find_test(test) if test else default_test(len(given.systems), bool(given.shards))
     if chosen.info.bound:
         raise PolicyError(
-            f"{chosen.info.name} is the upper bound of what a test can find, not a test: it is for"
-            " studies of tests"
+            f"{chosen.info.name} is an upper bound on the number of rejections, not a test; use it"
+            f" in studies of tests only"
         )
     if test is None and correction and CORRECTIONS.find(correction) not in chosen.info.corrections:
         # Of two systems, what goes with the default test of many.
@@ -171,7 +171,7 @@ def compare(
     info = chosen.info
     if threshold and not info.threshold:
         fitting = ", ".join(name for name, one in TESTS.items() if one.info.threshold)
-        raise PolicyError(f"a threshold goes with the test {fitting}, not with {info.name}")
+        raise PolicyError(f"threshold requires the test {fitting}, got {info.name}")
     statistic = statistic_of(given, statistic, info.name)
     ready = prepared(given, info, missing)
     scores = ready.scores
@@ -180,8 +180,8 @@ def compare(
     pairs = pairs_of(ready.flat, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
-            f"alternative={alternative!r} of all pairs depends on the order of the systems: it"
-            " requires a baseline"
+            f"alternative={alternative!r} requires a baseline: for all pairs it would depend on"
+            f" the order of the systems"
         )
     pairs = replace(pairs, by_shard=ready.scores.values if scores.shards else None)
     adjustment = _correction(info, correction, pairs, baselines, options)
@@ -235,8 +235,8 @@ def compare(
         ties=outcome.ties + np.zeros_like(outcome.n),
         interval_of=interval_name(info, statistic),
         interval_kind=corrected.holds_for,
-        limits=intervals[0],
-        pair_limits=intervals[1],
+        two_sided_interval=intervals[0],
+        pair_interval=intervals[1],
         scores=scores,
         half_widths=corrected.half_widths,
         anova=outcome.table,
@@ -269,7 +269,7 @@ def _correction(
     baselines: Sequence[int],
     options: Options,
 ) -> Correction:
-    """Find the correction that is asked for, if it goes with the test, or the test's own."""
+    """Find the requested correction, if the test supports it, or the default of the test."""
     if asked is None:
         return CORRECTIONS[_own_correction(info, pairs, baselines, options)]
     correction = CORRECTIONS[info.supported(asked)]
@@ -298,8 +298,8 @@ def _own_correction(
     return own.name if fits else "holm"
 
 
-def _negated(limits: Interval, level: Level) -> Limits:
-    low, high = limits(level)
+def _negated(interval: Interval, level: Level) -> Bounds:
+    low, high = interval(level)
     return -high, -low
 
 
@@ -353,7 +353,7 @@ def rank_sets(
     >>> covid = cf.bundled.trec_covid()
     >>> ap = cf.evaluate(covid.runs[:4], covid.qrels, "AP")["AP"]
     >>> sets = rank_sets(ap, seed=1)
-    >>> [limit.tolist() for limit in sets.interval]
+    >>> [ranks.tolist() for ranks in sets.interval]
     [[1, 1, 3, 3], [2, 2, 4, 4]]
     """
     found = compare(scores, alpha=alpha, missing=missing, resamples=resamples, seed=seed, jobs=jobs)

@@ -1,4 +1,4 @@
-"""What a comparison found of pairs of systems."""
+"""Results of a comparison by pair of systems, and groups of systems."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ PAIRS: Columns = {
 
 
 def groups_of(different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Cover the systems by groups: two of them share a group exactly when they do not differ.
+    """Cover the systems by groups: two share a group exactly if they do not differ significantly.
 
     Groups are made from the best system to the worst, as `order` has them, and list their systems
     so. Where separation follows the means, as with Tukey's HSD on a balanced design, there is no
@@ -138,18 +138,18 @@ def shortened(letters: str) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OnePair:
+class PairComparison:
     """Two systems of a comparison, such as `comparison["bm25", "dense"]`.
 
     Attributes
     ----------
     first, second
-        The systems, in the order that was asked for.
+        The systems, in the requested order.
     difference
         The mean of the first minus that of the second, or the log ratio of geometric means.
     interval
-        Confidence limits, of what the comparison calls `interval_of`; NaN where they would
-        contradict the decision.
+        Confidence interval of the quantity that the comparison names in `interval_of`; NaN where it
+        would contradict the decision.
     pvalue
         The p-value after the correction; one-sided, it is of the order of the comparison.
     effect
@@ -171,28 +171,28 @@ class OnePair:
         low, high = self.interval
         limits = "" if isnan(low) else f" from {low:.4g} to {high:.4g},"
         return (
-            f"OnePair({quoted(self.first)} {self._between} {quoted(self.second)}:"
+            f"PairComparison({quoted(self.first)} {self._between} {quoted(self.second)}:"
             f" {self.difference:.4g},{limits} p = {shown_p(self.pvalue)})"
         )
 
 
 MEANS = ("mean difference", "difference of means", "difference of medians")
-"""What limits are limits of, where they can be drawn around means."""
+"""Quantities whose intervals can be drawn around means."""
 
 LINEAR = ("mean", "sum", "geometric mean", "median")
-"""What intervals of differences can be drawn around."""
+"""Statistics that intervals of differences can be drawn around."""
 
 SIMULTANEOUS = (TOGETHER, BONFERRONI, ALL_COMPARISONS)
-"""What limits hold for, where they can be drawn so."""
+"""Kinds of simultaneous intervals, which can be drawn around means."""
 
 
 DIRECTIONS = "the direction of significant differences is assumed to be right"
-"""A note of sets of ranks by corrections that bound false differences only."""
+"""Note on sets of ranks by corrections that control false rejections, not wrong directions."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparedPairs:
-    """Arrays by pair and by system; :class:`PairwiseComparison` is this with ways to show it."""
+    """Arrays by pair and by system; :class:`PairwiseComparison` adds tables and text."""
 
     test: str
     correction: str
@@ -216,8 +216,8 @@ class ComparedPairs:
     ties: Indices
     interval_of: str
     interval_kind: str
-    limits: Interval = field(repr=False)
-    pair_limits: Interval = field(repr=False)
+    two_sided_interval: Interval = field(repr=False)
+    pair_interval: Interval = field(repr=False)
     scores: Scores = field(repr=False)
     half_widths: Floats | None = None
     anova: AnovaTable | None = None
@@ -234,7 +234,7 @@ class ComparedPairs:
 
     @property
     def info(self) -> TestInfo:
-        """What the test declares of itself."""
+        """Declaration of the test."""
         return find_test(self.test).info
 
     def __len__(self) -> int:
@@ -253,7 +253,8 @@ class ComparedPairs:
 
     @property
     def difference_from(self) -> str:
-        """Words for what :meth:`around` has the limits of: the `difference from` a reference."""
+        """Name of the quantity whose bounds :meth:`around` returns: `difference from` a
+        reference."""
         return "ratio to" if self.mean_of == "geometric mean" else "difference from"
 
     @cached_property
@@ -272,7 +273,8 @@ class ComparedPairs:
         return np.where(without, np.nan, low), np.where(without, np.nan, high)
 
     def contradicted(self, low: Floats, high: Floats, alpha: float) -> Bools:
-        """Return where an interval contains 0 and the pair is significant, or the other way."""
+        """Return where the interval contradicts the decision: it contains 0 and the pair is
+        significant, or it excludes 0 and the pair is not."""
         with np.errstate(invalid="ignore"):
             leaves_out = (low > 0) | (high < 0)
         return np.asarray(leaves_out != self.is_significant(alpha))
@@ -286,11 +288,11 @@ class ComparedPairs:
         """Return the bounds of :meth:`interval_at` of all pairs, whatever the decision."""
         check_share("alpha", alpha)
         if self.alternative == "two-sided":
-            return self.limits(1 - alpha)
+            return self.two_sided_interval(1 - alpha)
         if alpha >= 0.5:
             low, high = np.full(len(self), -np.inf), np.full(len(self), np.inf)
         else:
-            low, high = self.limits(1 - 2 * alpha)
+            low, high = self.two_sided_interval(1 - 2 * alpha)
         # Ranks, of which 1 is the best, fall where scores rise.
         reversed_ = self.mean_of == "mean rank" and not self.scores.lower_is_better
         if (self.alternative == "greater") != reversed_:
@@ -324,7 +326,7 @@ class ComparedPairs:
         """Return whether each pair differs significantly: its p-value is at most alpha."""
         level: Any = self.alpha if alpha is None else alpha
         if isinstance(level, bool) or not isinstance(level, Real):
-            raise PolicyError(f"alpha is a number, not {level!r}")
+            raise PolicyError(f"alpha must be a number, got {level!r}")
         return np.asarray(self.adjusted_pvalues <= float(level))
 
     def is_worse(self, alpha: float | None = None) -> Bools:
@@ -343,7 +345,7 @@ class ComparedPairs:
         return int(self.is_significant(alpha).sum())
 
     def significant(self, alpha: float | None = None) -> pl.DataFrame:
-        """Return the table of the pairs that differ, those with the smallest p-value first."""
+        """Return the table of the significantly different pairs, smallest p-value first."""
         return self.pairs_at(alpha).filter("significant").sort("p")
 
     @property
@@ -353,7 +355,7 @@ class ComparedPairs:
         return np.argsort(sign * self.means, kind="stable")
 
     def groups(self, alpha: float | None = None) -> dict[str, str]:
-        """Name the groups of systems that are not separated, by letters.
+        """Assign letters to groups of systems that do not differ significantly.
 
         Returns
         -------
@@ -374,37 +376,38 @@ class ComparedPairs:
 
     @property
     def top_group(self) -> tuple[str, ...]:
-        """The best system, and those that do not differ from it."""
+        """The best system, and the systems that do not differ significantly from it."""
         self.require_all_pairs("a top group")
         best = self.order[0]
         different = self.matrix(self.is_significant().astype(float))[best]
         return tuple(self.systems[k] for k in self.order if k == best or not different[k])
 
     def rank_sets(self) -> RankSets:
-        """Return which ranks each system may have, by what this comparison says of pairs.
+        """Return confidence sets of the rank of each system, from the decisions on all pairs.
 
         A system is better than those from which it is significantly different with a better mean.
-        The sets contain all true ranks, together, with probability 1 - alpha, if alpha bounds the
-        probability of any wrong statement, its direction included. Simultaneous intervals, such as
-        those of Tukey's HSD, have that property; of step-down corrections it is known of false
-        differences, and assumed of directions. :func:`cranfield.significance.rank_sets` also
+        The sets contain all true ranks simultaneously with probability 1 - alpha, if the comparison
+        controls the family-wise error rate, directional errors included. Simultaneous intervals,
+        such as those of Tukey's HSD, have that property; step-down corrections control false
+        rejections, and their directions are assumed to be right.
+        :func:`cranfield.significance.rank_sets` also
         returns the smaller set of each system alone.
 
         Raises
         ------
         PolicyError
-            When only comparisons with a baseline were made, or the correction bounds something else
-            than the chance of any error.
+            When only comparisons with a baseline were made, or the correction does not control the
+            family-wise error rate.
         """
-        self.require_all_pairs("sets of ranks")
+        self.require_all_pairs("confidence sets of ranks")
         correction = CORRECTIONS[self.correction]
-        if correction.bounds != "any error" and len(self) > 1:
+        if correction.controls != "FWER" and len(self) > 1:
             fitting = [
-                name for name in self.info.corrections if CORRECTIONS[name].bounds == "any error"
+                name for name in self.info.corrections if CORRECTIONS[name].controls == "FWER"
             ]
             raise PolicyError(
-                f"sets of ranks need a correction that bounds the chance of any error:"
-                f" {', '.join(fitting)}, not {correction.name}"
+                f"confidence sets of ranks require a correction that controls the FWER, one of:"
+                f" {', '.join(fitting)}; got {correction.name}"
             )
         return RankSets(
             measure=self.measure,
@@ -426,11 +429,12 @@ class ComparedPairs:
         )
 
     def around(self, reference: int) -> tuple[Floats, Floats] | None:
-        """Return limits to be drawn around each mean; None where intervals hold for single pairs.
+        """Return bounds to draw around each mean; None if intervals are not simultaneous.
 
-        They are the mean plus and minus the half width where there is one. Else they are the mean
-        of the reference, by its index, plus the limits of the difference from it: a system whose
-        interval leaves out that mean differs. NaN is a system that is not compared with it.
+        They are the mean plus and minus the half-width, if there is one. Otherwise they are the
+        mean of the reference (an index) plus the interval of the difference from it: a system whose
+        interval excludes the mean of the reference is significantly different. They are NaN for
+        systems that are not compared with the reference.
         """
         if self.half_widths is not None:
             return self.means - self.half_widths, self.means + self.half_widths
@@ -453,17 +457,17 @@ class ComparedPairs:
         return centre + low[:, reference], centre + high[:, reference]
 
     def require_all_pairs(self, what: str) -> None:
-        """Refuse what needs all pairs where only those with a baseline were compared."""
+        """Raise unless all pairs were compared, by a two-sided test."""
         if self.baselines:
-            raise PolicyError(f"{what} need all pairs to be compared, without a baseline")
+            raise PolicyError(f"{what} require a comparison of all pairs, without a baseline")
         if self.alternative != "two-sided":
-            raise PolicyError(f"{what} need a two-sided test")
+            raise PolicyError(f"{what} require a two-sided test")
 
     def ranking(self) -> pl.DataFrame:
         """Return the systems from best to worst: mean, interval and groups where there are any.
 
-        `ranks` are the confidence sets of :meth:`rank_sets`, such as `2-5`, where the correction
-        bounds the probability of any error.
+        `ranks` are the confidence sets of :meth:`rank_sets`, such as `2-5`, if the correction
+        controls the family-wise error rate.
         """
         order = self.order
         columns: dict[str, Any] = {
@@ -474,7 +478,7 @@ class ComparedPairs:
             columns["low"] = (self.means - self.half_widths)[order]
             columns["high"] = (self.means + self.half_widths)[order]
         if not self.baselines and self.alternative == "two-sided":
-            if CORRECTIONS[self.correction].bounds == "any error" or len(self) == 1:
+            if CORRECTIONS[self.correction].controls == "FWER" or len(self) == 1:
                 low, high = (ranks[order].tolist() for ranks in self.rank_sets().interval)
                 columns["ranks"] = [
                     str(best) if best == worst else f"{best}-{worst}"

@@ -1,4 +1,4 @@
-"""Which systems are as good as each other within a margin, read from limits of their difference."""
+"""Tests of equivalence and non-inferiority within a margin, by confidence intervals."""
 
 from __future__ import annotations
 
@@ -44,27 +44,27 @@ class Equivalence(Result):
 
     Two one-sided tests (Schuirmann, 1987): systems are equivalent at level alpha when both
     differences beyond the margin, below and above, are rejected at alpha, which is when the
-    1 - 2 alpha interval of the difference lies within the margin. Here that interval is whatever
-    the comparison has, so that this holds for its test, and assumes what that assumes.
+    1 - 2 alpha interval of the difference lies within the margin. The interval is that of the
+    comparison, so that the assumptions are those of its test.
 
     Attributes
     ----------
     comparison
-        What it was made of; it says which systems differ at all.
+        The comparison, with its decisions on which systems differ at all.
     margin
         Largest difference that does not matter, by pair, in the unit of the difference.
-    asked
-        The margin as it was given.
-    limits
-        The limits of the comparison, as a function of the confidence level.
+    requested_margin
+        The margin as requested, such as `2%`.
+    two_sided_interval The confidence interval of the comparison, as a function of the confidence
+    level.
     holds_for
-        What the statements hold for: each pair alone, or all together.
+        Scope of the statements: each pair alone, or all pairs simultaneously.
     tails
-        Parts of alpha that an interval leaves out: 2 for a 1 - 2 alpha interval. It is 1 for
-        limits of many pairs that hold together, where an error on either side is an error.
+        Multiple of alpha outside an interval: 2 for a 1 - 2 alpha interval; 1 for simultaneous
+        intervals of many pairs, where an error on either side counts.
     times
-        What p-values are multiplied by, and alpha divided by, so that statements on many pairs
-        hold together by Bonferroni's inequality where limits are of each pair alone.
+        Factor of p-values and divisor of alpha by which statements on many pairs hold
+        simultaneously (Bonferroni's inequality), where intervals are of each pair alone.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Equivalence(Result):
     >>> print(found.equivalence(0.03))
     Equivalence within 0.03: Paired t-test; alpha 0.05
     1 pair: 1 equivalent
-    low, high: 0.9 confidence limits of the mean difference, each pair alone
+    low, high: 0.9 confidence interval of the mean difference, each pair alone
     p difference: of the comparison, that they differ at all; p equivalence: ...
     ruled out: a difference of that size or more, in either direction
     <BLANKLINE>
@@ -107,23 +107,23 @@ class Equivalence(Result):
 
     comparison: ComparedPairs
     margin: Floats
-    asked: str
-    limits: Interval
+    requested_margin: str
+    two_sided_interval: Interval
     holds_for: str
     tails: int
     times: int
 
     @property
     def level(self) -> float:
-        """The confidence level of the intervals that have to lie within the margin."""
+        """Confidence level of the intervals that are compared with the margin."""
         return 1 - self.tails * self.comparison.alpha
 
     @cached_property
     def interval(self) -> tuple[Floats, Floats]:
-        """Lower and upper limits of the difference at that level, by pair."""
+        """Lower and upper bounds of the difference at that level, by pair."""
         if self.level <= 0:
-            raise PolicyError("equivalence needs an alpha below 0.5")
-        return self.limits(1 - (1 - self.level) / self.times)
+            raise PolicyError("equivalence requires an alpha below 0.5")
+        return self.two_sided_interval(1 - (1 - self.level) / self.times)
 
     @property
     def ruled_out(self) -> Floats:
@@ -153,7 +153,7 @@ class Equivalence(Result):
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """What is said of each pair, the first system beside the second.
+        """Verdict on each pair, on the first system compared with the second.
 
         `superior` and `inferior`: they differ, by the test of the comparison. `different within
         the margin`: they differ, but by less than matters. `equivalent`, `non-inferior` (not worse
@@ -172,23 +172,23 @@ class Equivalence(Result):
     def pvalues(self) -> tuple[Floats, Floats]:
         """P-values against `worse by the margin or more` and `better by the margin or more`.
 
-        Each is the least alpha at which the limits speak against it; the larger one is that of
-        equivalence. They are computed when they are first asked for, to 1e-15, or of resampled
-        limits to less than one sample.
+        Each is the smallest alpha at which the interval rejects that hypothesis; the larger one is
+        the p-value of equivalence. They are computed when first used, to 1e-15; for resampled
+        intervals to less than one resample.
         """
         above, below = (self._tail(sign * self.margin, sign) for sign in (-1, 1))
         return (below, above) if self.comparison.lower_is_better else (above, below)
 
     @property
     def p_equivalent(self) -> Floats:
-        """P-value of equivalence, by pair: the larger of both."""
+        """p-value of equivalence by pair: the larger of both one-sided p-values."""
         return np.maximum(*self.pvalues)
 
     def _tail(self, bound: Floats, side: int) -> Floats:
         """Return the p-value against differences beyond a bound, on the side of a sign."""
 
         def leaves_out(alpha: Floats, other_side: Bools) -> Bools:
-            low, high = self.limits(1 - self.tails * alpha)
+            low, high = self.two_sided_interval(1 - self.tails * alpha)
             beyond = (high < bound) if side > 0 else (low > bound)
             opposite = (low > bound) if side > 0 else (high < bound)
             return np.asarray(np.where(other_side, opposite, beyond))
@@ -231,23 +231,25 @@ class Equivalence(Result):
         return names.hstack(pl.DataFrame(columns))
 
     def heading(self) -> list[str]:
-        """Return what was asked and found, in a few lines."""
+        """Return a few lines: margin, test, number of pairs by verdict, meaning of columns."""
         found = self.comparison
         start = f"{plain(found.measure)}: " if found.measure else ""
         said = ", ".join(f"{number:,} {verdict}" for verdict, number in self.count().items())
         lines = [
-            f"{start}Equivalence within {self.asked}: {found.info.title}; alpha {found.alpha:g}",
+            f"{start}Equivalence within {self.requested_margin}: {found.info.title}; alpha"
+            f" {found.alpha:g}",
             f"{counted(len(found), 'pair')}: {said}",
-            f"low, high: {self.level:.4g} confidence limits of the {found.interval_of},"
+            f"low, high: {self.level:.4g} confidence interval of the {found.interval_of},"
             f" {self.holds_for}",
             "p difference: of the comparison, that they differ at all; p equivalence: that they"
             " differ by less than the margin; p non-inferiority: that the first is not worse by the"
             " margin or more",
             "ruled out: a difference of that size or more, in either direction",
         ]
-        if "%" in self.asked:
+        if "%" in self.requested_margin:
             lines.append(
-                f"the margin is the log ratio of geometric means that are {self.asked} apart"
+                f"the margin is the log ratio of geometric means that are {self.requested_margin}"
+                f" apart"
                 if found.mean_of == "geometric mean"
                 else f"the margin is that percentage of the {found.mean_of} of the second system,"
                 " taken as known"
@@ -263,8 +265,8 @@ def equivalence(found: ComparedPairs, margin: float | str) -> Equivalence:
     return Equivalence(
         comparison=found,
         margin=_absolute(found, margin),
-        asked=f"{margin:g}" if isinstance(margin, (int, float)) else str(margin).strip(),
-        limits=found.limits if together else found.pair_limits,
+        requested_margin=f"{margin:g}" if isinstance(margin, (int, float)) else str(margin).strip(),
+        two_sided_interval=found.two_sided_interval if together else found.pair_interval,
         holds_for=BONFERRONI if by_inequality else found.interval_kind,
         tails=1 if together else 2,
         times=pairs if by_inequality else 1,
@@ -280,7 +282,7 @@ def read_margin(margin: float | str) -> tuple[float, bool]:
         size = np.nan
     if isinstance(margin, bool) or not (np.isfinite(size) and size > 0):
         raise PolicyError(
-            f"a margin is a number above 0 or a percentage such as '2%', not {quoted(margin)}"
+            f"margin must be a number above 0 or a percentage such as '2%', got {quoted(margin)}"
         )
     return size, text.endswith("%")
 
@@ -298,12 +300,14 @@ def _absolute(found: ComparedPairs, margin: float | str) -> Floats:
         _check_width(found, size)
         return np.full(len(found), size)
     if found.mean_of not in LINEAR:
-        raise PolicyError(f"{found.info.title} compares ranks: its margin is no percentage")
+        raise PolicyError(
+            f"{found.info.title} compares mean ranks, so that its margin cannot be a percentage"
+        )
     return size / 100 * np.abs(found.means[found.second])
 
 
 def _check_width(found: ComparedPairs, size: float) -> None:
-    """Refuse a margin that no two scores can be apart by."""
+    """Raise if no two scores can differ by the margin."""
     known = found.scores.definition
     low, high = (-np.inf, np.inf) if known is None else known.info.range
     if found.mean_of == "mean" and size >= high - low:

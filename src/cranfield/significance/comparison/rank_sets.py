@@ -1,4 +1,4 @@
-"""Confidence sets of ranks: which ranks of a leaderboard a system may truly have."""
+"""Confidence sets of the ranks of systems."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RankSets(Result):
     alpha
         1 minus the confidence.
     method
-        What the p-values come from.
+        Name of the test and the correction.
     lower_is_better
         Whether the better system is the one with lower scores.
     resamples, seed
@@ -118,13 +118,13 @@ class RankSets(Result):
     def among_best(self, places: int = 1) -> tuple[str, ...]:
         """Return the systems that may be among the best few, in order of their means.
 
-        All that truly are among them are so at confidence 1 - alpha, together for any number of
-        places.
+        They include all systems that truly are among them with confidence 1 - alpha, simultaneously
+        for any number of places.
 
         Parameters
         ----------
         places
-            How many are the best: 1 asks who may be the winner.
+            Number of top ranks; 1 for possible winners.
         """
         check_whole("places", places, 1)
         best, _ = self.interval

@@ -1,4 +1,4 @@
-"""The result of a comparison, in words or tables."""
+"""The result of a comparison, as text and tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cranfield.scores.one_measure import place_of
 from cranfield.significance.comparison.compared_pairs import (
     PAIRS,
     ComparedPairs,
-    OnePair,
+    PairComparison,
     shortened,
 )
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
@@ -49,7 +49,7 @@ gives as many of them for their number to be reported."""
 
 
 def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
-    """Return what the measure and the test imply for each other."""
+    """Return notes on whether the test suits the scale of the measure."""
     name = scores.measure or "the measure"
     notes = clusters_told(scores)
     notes.extend(scores.direction_notes())
@@ -72,20 +72,20 @@ def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
 def beyond_assumptions(
     pairs: Pairs, info: TestInfo, correction: Correction, *, hopeless: bool
 ) -> Iterator[str]:
-    """Return what is known to violate the assumptions of the test or the correction.
+    """Return notes on violated assumptions of the test or the correction.
 
-    Tukey's and Dunnett's tests take one error for all pairs, and the randomised Tukey HSD
-    exchanges the scores of all systems: pairs that vary more than others are then called
-    significantly different too often (docs/calibration.md). Where it is `hopeless`, since no
-    difference can be significant, it is not said that only large ones are.
+    Tukey's and Dunnett's tests assume one error variance for all pairs, and the randomised Tukey
+    HSD exchanges the scores of all systems: Type I errors are then too frequent for pairs whose
+    differences vary more than others (docs/calibration.md). If `hopeless`, no difference can be
+    significant, and the note on few topics is left out.
     """
     sampled = correction.resamples_topics or info.name == "bootstrap"
     sensitive = correction.one_variance and info.one_variance
     if sampled and pairs.topics < ENOUGH:
         if not hopeless:
             yield (
-                f"{counted(pairs.topics, 'topic')} are few for resampling topics, which needs about"
-                f" {ENOUGH}: only large differences become significant"
+                f"{counted(pairs.topics, 'topic')} are few for resampling topics (about {ENOUGH}"
+                f" are needed): only large differences can be significant"
             )
     elif correction.symmetric and len(pairs) > 1:
         yield (
@@ -107,15 +107,16 @@ def _unequal_variances(pairs: Pairs) -> Iterator[str]:
     if common > 0 and largest > UNEQUAL**2 * common:
         yield (
             f"some differences vary up to {np.sqrt(largest / common):.1f} times as much as this"
-            " test assumes of all, and are called significant too often; the correction"
-            f" {RECOMMENDED} allows for it"
+            f" test assumes, so that its Type I errors are too frequent; use the correction"
+            f" {RECOMMENDED}"
         )
 
 
 def pooled_against_paired(
     pairs: Pairs, correction: Correction, corrected: Corrected, options: Options
 ) -> Iterator[str]:
-    """Return how many pairs a paired t-test separates clearly, and a pooled error does not.
+    """Return a note on pairs that a paired t-test rejects clearly, and the test with a pooled error
+    does not.
 
     A system and its variant may differ by little on nearly every topic. Where all pairs share one
     error such a difference is not significant, but the paired t-test of the pair alone sees it.
@@ -180,18 +181,18 @@ def out_of_reach(
         ]
     if "resamples" in details or correction.random:
         least, by = 1 / (options.resamples + 1), f"{options.resamples:,} resamples"
-        cure = "draw more, or choose another correction"
+        cure = "use more resamples, or another correction"
     elif details.get("exact") or details.get("exact pairs") or info.always_exact:
         topics = int(outcome.n.max())
         if topics == 0:
-            return ["no topic has different scores: there is nothing to test"]
+            return ["on every topic all systems have the same score: there is nothing to test"]
         least = 0.5 ** (topics - options.two_sided)
-        by, cure = counted(topics, "difference"), "use more topics, or choose another correction"
+        by, cure = counted(topics, "difference"), "use more topics, or another correction"
     else:
         return []
     together = raw.size if correction.multiplies else 1
     at_floor = raw.min() <= least * 1.5
-    by_rank = correction.bounds == "share of errors"
+    by_rank = correction.controls == "FDR"
     if least * together <= options.alpha and not (at_floor and by_rank):
         return []
     return [
@@ -238,7 +239,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         By pair: observations that count, topics without difference, differences or scores that
         share their rank.
     interval_of, interval_kind
-        What the confidence limits are limits of, and whether they hold for all pairs together.
+        Quantity that the confidence intervals are of, and whether they are simultaneous.
     scores
         The scores that were compared, after the policy for missing ones.
     half_widths
@@ -253,9 +254,9 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     seed, resamples
         Of a test that draws random numbers, else None.
     options
-        All options of the comparison as they were given, used by this test or not.
+        All options of the comparison, whether this test uses them or not.
     details, notes
-        What else is worth keeping, and what a reader should be told.
+        Further values, and notes for the reader.
 
     Examples
     --------
@@ -305,13 +306,13 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         one_sided = self.alternative != "two-sided"
         return bool(self.baselines) or len(self.systems) == 2 or one_sided
 
-    def __getitem__(self, names: tuple[str, str]) -> OnePair:
-        """Return what was found of two systems, in either order.
+    def __getitem__(self, names: tuple[str, str]) -> PairComparison:
+        """Return the comparison of two systems, in either order.
 
         Raises
         ------
         PolicyError
-            For systems that are not there, and for two that were not compared.
+            For unknown systems, and for pairs that were not compared.
 
         Examples
         --------
@@ -319,13 +320,13 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         >>> scores = {"bm25": [0.2, 0.4, 0.3, 0.5], "dense": [0.4, 0.5, 0.5, 0.6]}
         >>> pair = cf.compare(scores, test="t")["dense", "bm25"]
         >>> pair
-        OnePair('dense' minus 'bm25': 0.15, from 0.05813 to 0.2419, p = 0.0138)
+        PairComparison('dense' minus 'bm25': 0.15, from 0.05813 to 0.2419, p = 0.0138)
         >>> pair.significant, round(pair.effect, 4)
         (True, 2.5981)
         """
         asked: Any = names
         if not isinstance(asked, tuple) or len(asked) != 2:
-            raise ArgumentError("a pair is two systems, as in comparison['bm25', 'dense']")
+            raise ArgumentError("a pair must be two systems, as in comparison['bm25', 'dense']")
         one, other = (place_of(name, self.systems) for name in names)
         found = np.isin(self.first, [one, other]) & np.isin(self.second, [one, other])
         if not found.any():
@@ -333,7 +334,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         k = int(found.argmax())
         sign = 1 if self.first[k] == one else -1
         low, high = sorted(sign * float(ends[k]) for ends in self.interval)
-        return OnePair(
+        return PairComparison(
             *names,
             difference=sign * float(self.difference[k]),
             interval=(low, high),
@@ -347,13 +348,13 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     """Pairs are found by two names; `to_polars` has them in rows."""
 
     def equivalence(self, margin: float | str) -> Equivalence:
-        """Say which systems are as good as each other within a margin, or at least no worse.
+        """Test equivalence and non-inferiority of all pairs within a margin.
 
         Parameters
         ----------
         margin
-            Largest difference that does not matter, above 0: in the unit of what the limits are
-            of, which is `interval_of`; or a percentage of the mean of the second system of each
+            Largest negligible difference, above 0: in the unit of `interval_of`; or a percentage of
+            the mean of the second system of each
             pair, which is the baseline where there is one, such as `"2%"`. Choose it before you
             see the scores.
 
@@ -366,7 +367,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         Raises
         ------
         PolicyError
-            For what is no margin, or a percentage of a test that compares ranks.
+            For an invalid margin, or a percentage with a test that compares ranks.
         """
         return equivalence(self, margin)
 
@@ -378,7 +379,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         return f"{type(self).__name__}({'; '.join(self.heading()[:2])})"
 
     def heading(self) -> list[str]:
-        """Return what was done and found, without the notes."""
+        """Return a few lines: test, sizes, number of significant pairs, meaning of columns."""
         start = f"{plain(self.measure)}: " if self.measure else ""
         line = (
             f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')},"

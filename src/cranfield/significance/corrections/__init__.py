@@ -1,1 +1,1 @@
-"""Corrections for many comparisons."""
+"""Corrections for multiple comparisons."""

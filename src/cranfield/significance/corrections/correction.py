@@ -1,4 +1,4 @@
-"""The corrections for many comparisons: what each is, and which tests it goes with.
+"""Catalogue of the corrections for multiple comparisons.
 
 A new correction is a function that takes the outcome of a test, the pairs and the options, declared
 where it stands.
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Correction:
-    """What a correction for many comparisons is.
-
-    It keeps to alpha what it `bounds`: the chance of `any error`, the `share of errors` among the
-    differences found, or the error of `each comparison`. It goes with some families of tests, or
-    with any p-values. Its symbol is of its own statistic; empty where it takes that of the test.
-    Of two works of an author and year the letter in its source tells which.
+    """Declaration of a correction for multiple comparisons.      `controls` names the error rate
+    that it keeps at alpha: `FWER` (family-wise), `FDR` (false discovery rate), or that of `each
+    comparison`. It supports some families of tests, or any p-values. `symbol` is of its own
+    statistic, empty if it uses that of the test. A letter in `source` distinguishes works of the
+    same authors and year.
     """
 
     name: str
@@ -34,25 +33,25 @@ class Correction:
     source: str = ""
     does: str
     assumes: str = "what the test assumes of each pair"
-    bounds: str = "any error"
+    controls: str = "FWER"
     families: tuple[str, ...] | None = None
     paired: bool = False  # needs scores of the same topics
-    resamples_topics: bool = False  # takes them for a sample of all topics
+    resamples_topics: bool = False  # assumes that topics are a sample of all topics
     all_pairs: bool = False  # a two-sided test of all pairs
     one_baseline: bool = False
     equal_counts: bool = False  # needs means of as many scores each
-    one_variance: bool = False  # measures all pairs by one error
-    symmetric: bool = False  # takes differences for symmetric around their mean
+    one_variance: bool = False  # assumes one error variance for all pairs
+    symmetric: bool = False  # assumes that differences are symmetric around their mean
     pooled: bool = False  # its statistic has one error for all pairs
-    multiplies: bool = False  # the least p-value, by the number of pairs
+    multiplies: bool = False  # the smallest p-value, by the number of pairs
     random: bool = False
     symbol: str = ""
     heading: str = ""  # names test and correction in one; {error} is that of the test
     baseline_heading: str = ""
     baseline_source: str = ""  # where it differs
 
-    def goes_with(self, family: str, *, paired: bool, resampled: bool) -> bool:
-        """Whether it goes with the tests of a family; bounds of tests are not corrected."""
+    def supports(self, family: str, *, paired: bool, resampled: bool) -> bool:
+        """Return True if the correction supports a test family; upper bounds are not corrected."""
         fits = family != "bound" if self.families is None else family in self.families
         return fits and (paired or not self.paired) and (resampled or not self.resamples_topics)
 
@@ -60,7 +59,7 @@ class Correction:
 CORRECTIONS: Registry[Correction] = Registry(
     "correction",
     """
-    corrections.of_pvalues corrections.studentised corrections.resampled pairwise.bootstrap
+    corrections.pvalue_corrections corrections.studentised corrections.resampled pairwise.bootstrap
     """,
     package="cranfield.significance",
     decorators="declared_correction",
@@ -78,7 +77,7 @@ Corrector = Callable[["Outcome", "Pairs", Options], "Corrected"]
 
 
 def declared_correction(name: str, **declared: Any) -> Callable[[Corrector], Corrector]:
-    """Enter a function among the corrections; its docstring has the texts of the declaration."""
+    """Register a function as a correction; the texts of the declaration are in its docstring."""
 
     def enter(function: Corrector) -> Corrector:
         CORRECTIONS[name] = Correction(name=name, run=function, **declared, **described(function))

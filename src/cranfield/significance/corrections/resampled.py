@@ -12,13 +12,13 @@ from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
 from cranfield.significance.corrections.correction import declared_correction
-from cranfield.significance.corrections.of_pvalues import bonferroni
+from cranfield.significance.corrections.pvalue_corrections import bonferroni
 from cranfield.significance.differences import (
     BLOCK,
     TOGETHER,
+    Bounds,
     Corrected,
     Level,
-    Limits,
     Outcome,
     Pairs,
     away,
@@ -173,18 +173,18 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     return Corrected(
         pvalues_of(away(family.t, options.alternative), largest),
         statistic=family.t,
-        interval=partial(simultaneous_limits, family.difference, family.error, largest, options),
+        interval=partial(simultaneous_interval, family.difference, family.error, largest, options),
         holds_for=TOGETHER,
         smallest_pvalue=smallest_pvalue(largest),
     )
 
 
-def simultaneous_limits(
+def simultaneous_interval(
     difference: Floats, error: Floats | float, maxima: Floats, options: Options, level: Level
-) -> Limits:
+) -> Bounds:
     """Return the differences plus and minus the critical value times the error.
 
-    They leave out 0 exactly where the adjusted p-value is at most 1 - level. Of a one-sided test,
+    They exclude 0 exactly where the adjusted p-value is at most 1 - level. Of a one-sided test,
     1 - level is of both sides, of which one counts.
     """
     tail = (1 - level) / (1 if options.two_sided else 2)
@@ -242,7 +242,7 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     r"""bootstrap max-T of Romano and Wolf.
 
     does: topics drawn with replacement from centred scores, step down by the largest t of all
-        pairs, each with its own variance; a few nearly equal runs make it find little
+        pairs, each with its own variance; a few nearly equal runs lower its power
     assumes: topics are a random sample, a dozen at least
     source: Romano and Wolf (2005)
     """
@@ -253,7 +253,7 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     return Corrected(
         pvalue,
         statistic=family.t,
-        interval=partial(simultaneous_limits, family.difference, error, largest, options),
+        interval=partial(simultaneous_interval, family.difference, error, largest, options),
         holds_for=TOGETHER,
     )
 
@@ -266,7 +266,7 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
     .. math:: t^*_p = \frac{\bar{d}^*_p - \bar{d}_p}{s^*_p / \sqrt{n}}
 
     is compared. Source: Romano and Wolf (2005), with studentised statistics. It assumes that topics
-    are a random sample, and nothing of the shape of differences.
+    are a random sample; no distributional form is assumed.
     """
     far = np.concatenate([away(family.t, options.alternative) for family in families])
     counts = topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
@@ -288,7 +288,8 @@ def by_steps(
     parts: Sequence[slice],
     options: Options,
 ) -> tuple[Floats, Floats]:
-    """Compare each pair with the largest statistic, in each sample, of it and those behind it.
+    """Step down: compare each pair with the largest statistic, per sample, of it and all smaller
+    ones.
 
     `far` are the observed statistics in the direction of the alternative, and `least` what counts
     as much as these. `resampled` takes some samples and returns their statistics, shape (pairs,
@@ -395,7 +396,7 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     observed = np.abs(pairs.of_systems(integers.sum(axis=0))) - 2.0 * topics
     count = ranges.size - np.searchsorted(ranges, observed)
     widths = ranges * unit / topics
-    limits = partial(range_limits, pairs.of_systems(values.mean(axis=0)), widths)
+    limits = partial(range_interval, pairs.of_systems(values.mean(axis=0)), widths)
     low, high = limits(1 - options.alpha)
     return Corrected(
         monte_carlo(count, options.resamples),
@@ -405,8 +406,8 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     )
 
 
-def range_limits(difference: Floats, ranges: Floats, level: Level) -> Limits:
-    """Return simultaneous limits of all differences, from the quantile of the largest one."""
+def range_interval(difference: Floats, ranges: Floats, level: Level) -> Bounds:
+    """Return simultaneous intervals of all differences, from the quantile of the largest one."""
     rank = np.ceil(np.asarray(level) * (ranges.size + 1)).astype(np.intp) - 1
     half = np.append(ranges, np.inf)[np.minimum(rank, ranges.size)]
     return difference - half, difference + half

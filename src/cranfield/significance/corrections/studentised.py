@@ -21,9 +21,9 @@ from cranfield.significance.corrections.correction import declared_correction
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
     TOGETHER,
+    Bounds,
     Corrected,
     Level,
-    Limits,
     Model,
     Outcome,
     Pairs,
@@ -258,7 +258,7 @@ def studentised_range_isf(probability: Floats | float, groups: int, df: float) -
     """
     _check(groups, df)
     if not np.all((np.asarray(probability) > 0) & (np.asarray(probability) < 1)):
-        raise PolicyError(f"{probability} is not a probability between 0 and 1")
+        raise PolicyError(f"probability must be between 0 and 1, got {probability}")
     if groups == 2:
         found = -np.sqrt(2) * stdtrit(min(df, 1e300), np.asarray(probability) / 2)
         return found if found.ndim else float(found)
@@ -298,7 +298,7 @@ def any_of(events: int, probability: Floats) -> Floats:
 def _check(groups: int, df: float) -> None:
     check_whole("groups", groups, 2)
     if not df > 0:
-        raise PolicyError(f"the studentised range needs degrees of freedom above 0, not {df}")
+        raise PolicyError(f"the studentised range requires degrees of freedom above 0, got {df}")
 
 
 @declared_correction(
@@ -316,23 +316,25 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     """
     model, alternative = outcome.of_model, options.alternative
     if not model.balanced:
-        raise PolicyError("Dunnett's test needs as many scores for each system; take holm instead")
+        raise PolicyError(
+            "Dunnett's test requires the same number of scores for each system; use holm instead"
+        )
     t = ratio(model.differences(pairs), model.standard_errors(pairs))
     if len(pairs) == 1:
         pvalue = t_pvalue(t, model.df, alternative)
     else:
         far = away(t, alternative)
         pvalue = maximum_sf(far, len(pairs), model.df, two_sided=options.two_sided)
-    limits = partial(dunnett_limits, model, pairs, options.two_sided)
+    limits = partial(dunnett_interval, model, pairs, options.two_sided)
     return Corrected(pvalue, statistic=t, interval=limits, holds_for=ALL_COMPARISONS)
 
 
-def dunnett_limits(model: Model, pairs: Pairs, two_sided: bool, level: Level) -> Limits:
+def dunnett_interval(model: Model, pairs: Pairs, two_sided: bool, level: Level) -> Bounds:
     if len(pairs) == 1:
-        return model.limits(pairs, t_quantile(level, model.df))
+        return model.interval(pairs, t_quantile(level, model.df))
     # Of a one-sided test each limit holds on its own, with half of what two limits leave out.
     beyond = 1 - level if two_sided else (1 - level) / 2
-    return model.limits(pairs, _maximum(len(pairs), two_sided, model.df).isf(beyond))
+    return model.interval(pairs, _maximum(len(pairs), two_sided, model.df).isf(beyond))
 
 
 @lru_cache(maxsize=64)
@@ -390,8 +392,8 @@ def _below(t: Floats, comparisons: int, df: float) -> Floats:
 def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""Tukey's HSD.
 
-    does: Tukey's honestly significant difference: all pairs of the systems of a model, at most
-        alpha for any error among them
+    does: Tukey's honestly significant difference: all pairs of the systems of a model, with a
+        family-wise error rate of at most alpha
     assumes: errors are independent and normal, with one variance for all systems
     source: Tukey (1949a)
 
@@ -410,12 +412,12 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     return Corrected(
         pvalue,
         statistic=q,
-        interval=partial(tukey_limits, model, pairs),
+        interval=partial(tukey_interval, model, pairs),
         holds_for=TOGETHER,
         half_widths=halves,
     )
 
 
-def tukey_limits(model: Model, pairs: Pairs, level: Level) -> Limits:
+def tukey_interval(model: Model, pairs: Pairs, level: Level) -> Bounds:
     quantile = studentised_range_isf(1 - level, model.means.size, model.df)
-    return model.limits(pairs, quantile / np.sqrt(2))
+    return model.interval(pairs, quantile / np.sqrt(2))

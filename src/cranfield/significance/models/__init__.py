@@ -1,1 +1,1 @@
-"""Models of all systems: analyses of variance, and what they assume."""
+"""Models of all systems: analyses of variance, and checks of their assumptions."""

@@ -31,7 +31,7 @@ from cranfield.significance.differences import (
     p_of,
     ranked_together,
     ratio,
-    t_limits,
+    t_interval,
 )
 from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
 from cranfield.significance.pairwise.test import declared_test
@@ -75,7 +75,7 @@ def factorial(values: Floats, *terms: str) -> AnovaTable:
 
 
 def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
-    """Analyse likewise with gaps, by sums of squares of type II; return the cells, too."""
+    """Analyse scores with gaps by type II sums of squares; also return the number of cells."""
     topics, shards = known_cells(values)
     systems = values.shape[1]
     cells = values[topics, :, shards]
@@ -179,7 +179,7 @@ def by_model(model: Model, pairs: Pairs, options: Options, *, paired: bool, **mo
         statistic=t,
         pvalue=p_of(t, error, model.df, options.alternative),
         effect=ratio(difference, unit),
-        interval=partial(t_limits, difference, error, model.df),
+        interval=partial(t_interval, difference, error, model.df),
         n=n,
         zeros=zeros,
         model=model,
@@ -192,7 +192,7 @@ def one_way(values: Floats) -> tuple[AnovaTable, Model]:
     counts = (~np.isnan(values)).sum(axis=0).astype(np.float64)
     number, systems = counts.sum(), values.shape[1]
     if number <= systems:
-        raise CranfieldError("one-way ANOVA needs a system with two scores at least")
+        raise CranfieldError("one-way ANOVA requires a system with at least two scores")
     means = np.nanmean(values, axis=0)
     grand = np.nanmean(values)
     fitted = np.broadcast_to(means, values.shape)
@@ -211,7 +211,7 @@ def two_way(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse scores by topic and system, at least two of each, every cell having one."""
     topics, systems = values.shape
     if topics < 2:
-        raise CranfieldError("two-way ANOVA needs two topics at least")
+        raise CranfieldError("two-way ANOVA requires at least two topics")
     table = factorial(values, "Topic", "System")
     table = replace(table, sphericity=sphericity(values, table.f_of("System")[0]))
     counts = np.full(systems, float(topics))
@@ -231,7 +231,7 @@ def two_way_model(values: Floats) -> Model:
 def three_way(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse scores by topic, system and shard; NaN is no score, of all systems or none."""
     if values.ndim != 3 or min(values.shape) < 2:
-        raise CranfieldError("three-way ANOVA needs two topics, systems and shards at least")
+        raise CranfieldError("three-way ANOVA requires at least two topics, systems and shards")
     if np.isnan(values).any():
         table, cells = three_way_with_gaps(values)
         counts = np.full(values.shape[1], float(cells))
@@ -254,7 +254,7 @@ def compared_by(
 
 
 def any_difference(analysis: Analysis, pairs: Pairs, options: Options) -> Outcome:
-    """Call all systems different but those whose means are the same."""
+    """Reject for all pairs of systems with different means."""
     outcome = compared_by(analysis, pairs, options)
     return replace(outcome, pvalue=np.where(outcome.statistic == 0, 1.0, 0.0))
 
@@ -282,8 +282,8 @@ BOUND: dict[str, Any] = ANOVA | {
     "family": "bound",
     "null": "None: any difference counts.",
     "assumes": "Nothing.",
-    "when": "Never to compare systems. It is the upper bound of what a test can find, for studies"
-    " of tests.",
+    "when": "Never to compare systems: an upper bound on the number of rejections, for studies of"
+    " tests.",
     "formula": r"p = 0 \text{ if } \bar{x} \ne \bar{y}",
     "source": "Ferro and Sanderson (2022), section 3.1",
     "correction": "none",
@@ -311,8 +311,8 @@ def one_way_test(pairs: Pairs, options: Options) -> Outcome:
     asks: Do the mean scores of the systems differ, whatever their topics?
     null: All systems have the same mean.
     assumes: All scores are independent, errors are normal, with one variance.
-    when: Systems that were tested on different topics. On the same topics it takes the large
-        differences between topics for noise, and misses most of what two-way ANOVA sees.
+    when: Systems that were tested on different topics. On the same topics it treats the large
+        differences between topics as noise, and has much less power than two-way ANOVA.
     formula: y_{ij} = \mu_{\cdot\cdot} + \alpha_j + \varepsilon_{ij}
     source: Ferro and Sanderson (2022), section 3.1; Ferrante, Ferro and Fuhr (2021), section 7.3
     convention: With two systems it is the two-sample t-test. Systems may have scores for
@@ -337,9 +337,9 @@ def two_way_test(pairs: Pairs, options: Options) -> Outcome:
     null: All systems have the same effect.
     assumes: Scores add up from topic and system; errors are independent and normal, with one
         variance, so that all differences of two systems vary alike (sphericity). Scores of real
-        systems are not so: with covariances of 15 to 129 runs the F of all systems errs in 10 to
-        26 of 100 cases at .05. Read its p-value corrected for that by Greenhouse and Geisser,
-        under the table. The tables of Tukey's and Dunnett's tests assume all this, too;
+        systems are not so: with covariances of 15 to 129 runs the Type I error rate of the F of all
+        systems is 10% to 26% at .05. Use its p-value corrected by Greenhouse and Geisser, under the
+        table. The tables of Tukey's and Dunnett's tests assume all this, too;
         bootstrapped over topics, Tukey's HSD does not.
     when: Several systems on the same topics: the usual choice, with Tukey's HSD bootstrapped over
         topics.
@@ -372,7 +372,7 @@ def fake_three_way_test(pairs: Pairs, options: Options) -> Outcome:
 
 @dataclass(frozen=True)
 class Omnibus:
-    """The answer to 'do the systems differ at all?', with the statistic of that name."""
+    """Omnibus test: do the systems differ at all?"""
 
     name: str
     statistic: float
@@ -417,7 +417,7 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     counts = (~np.isnan(data)).sum(axis=0).astype(np.float64)
     number = counts.sum()
     if number <= data.shape[1]:
-        raise CranfieldError("the Kruskal-Wallis test needs a system with two scores at least")
+        raise CranfieldError("the Kruskal-Wallis test requires a system with at least two scores")
     means = np.nansum(ranks, axis=0) / counts
     variance = number * (number + 1) / 12 - ties / (12 * (number - 1))
     spread = float((counts * (means - (number + 1) / 2) ** 2).sum())
@@ -445,13 +445,13 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
 
     asks: Do some systems tend to rank above others, topic by topic?
     null: On each topic, every order of the systems is as likely.
-    assumes: Topics are independent of each other. Corrections of its pairs bound errors where
-        all systems are equal; where some differ, others that do not may be called different
-        more often.
+    assumes: Topics are independent of each other. Corrections of its pairs control the error
+        rate only if all systems are equal; if some differ, Type I errors for others may be more
+        frequent.
     when: Several systems on the same topics, on a scale that is only ordinal: do they differ at
-        all? Of pairs it is a poor judge: mean ranks depend on which other systems take part,
-        and so does what is said of a pair. Take the test sign, or signed-rank, with Holm's
-        correction, which are about medians (Benavoli, Corani and Mangili, 2016).
+        all? It is not suited to pairs: mean ranks depend on the other systems, and so does the
+        decision on a pair. Use the test sign, or signed-rank, with Holm's correction, which are
+        about medians (Benavoli, Corani and Mangili, 2016).
     formula: \chi^2 = \frac{n \sum_j (\bar{R}_j - (k + 1) / 2)^2}{s^2}, \quad s^2 = \frac{k (k +
         1)}{12} - \frac{\sum (t^3 - t)}{12 n (k - 1)}
     statistic: z; with Tukey's HSD q, of the mean ranks
@@ -461,8 +461,9 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     convention: Scores that are equal within rounding share their mid-rank. Pairs are compared
         on mean ranks, with the variance corrected for ties and infinite degrees of freedom;
         with Tukey's HSD that is Nemenyi's test.
-    of_pairs: what is said of a pair depends on the other systems, and errors are bounded only
-        where all are equal; sign or signed-rank with holm take each pair by itself
+    of_pairs: the decision on a pair depends on the other systems, and the error rate is
+        controlled only if all systems are equal; sign or signed-rank with holm test each pair by
+        itself
     """
     data = pairs.scores
     topics, systems = data.shape

@@ -17,7 +17,7 @@ from cranfield.tabular import Cell, Table, shown_p
 
 @dataclass(frozen=True)
 class Sphericity:
-    r"""How far scores are from what the F of all systems takes for granted, and its p without it.
+    r"""Departure from sphericity, which the F of all systems assumes, and corrected p-values.
 
     That F assumes that the differences of all pairs of systems have one variance (sphericity).
     With eigenvalues lambda of the covariance of m systems over n topics, centred by row and column,
@@ -111,8 +111,8 @@ class AnovaTable(Result):
     dropped
         Cells without a score that the model did without.
     sphericity
-        What the F of systems is corrected by where differences between systems vary unequally;
-        None where the model does not compare systems topic by topic.
+        Correction of the F of systems for unequal variances of differences; None if the model does
+        not compare systems topic by topic.
     components
         Estimated variance of each random effect, and of the error; empty where none is random.
     notes
@@ -160,7 +160,7 @@ class AnovaTable(Result):
         return {name: means - self.grand_mean for name, means in self.means.items()}
 
     def size(self, source: str) -> str:
-        """Call the effect of a factor large, medium, small or negligible."""
+        """Classify the effect of a factor as large, medium, small or negligible."""
         omega2 = self.omega2[self.sources.index(source)]
         return next((word for least, word in SIZES if omega2 >= least), "negligible")
 

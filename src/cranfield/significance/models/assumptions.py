@@ -1,4 +1,4 @@
-"""Do scores meet what the analysis of variance assumes?"""
+"""Checks of the assumptions of the analysis of variance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_SHAPIRO = 5000  # the p-value of Shapiro and Wilk's test is known up to so 
 
 @dataclass(frozen=True)
 class Check:
-    """A test of one assumption; a small p-value speaks against it."""
+    """A test of one assumption; a small p-value is evidence against it."""
 
     assumption: str
     test: str
@@ -33,7 +33,7 @@ class Check:
 
 
 def normality_test(flat: Floats) -> Check:
-    """Do Shapiro and Wilk's test, or with many residuals D'Agostino and Pearson's."""
+    """Compute Shapiro and Wilk's test, or with many residuals D'Agostino and Pearson's."""
     from scipy import stats
 
     if flat.size <= MOST_SHAPIRO:
@@ -44,7 +44,8 @@ def normality_test(flat: Floats) -> Check:
 
 
 def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check | str]:
-    """Do Brown and Forsythe's test and Bartlett's, of each system; or say why they are not done."""
+    """Compute Brown and Forsythe's and Bartlett's test over systems, or return the reason why"
+    " not."""
     from scipy import stats
 
     varied = [np.ptp(column) > 0 for column in columns if column.size]
@@ -69,7 +70,7 @@ def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check
 
 
 def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
-    """Do Tukey's test of non-additivity, where the model is additive; or say why it is not done."""
+    """Compute Tukey's test of non-additivity of an additive model, or return the reason why not."""
     name = "Tukey's test of non-additivity"
     if fitted is None:
         return f"{name}, which needs the fitted values"
@@ -85,7 +86,7 @@ def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
         return f"{name}, which needs effects of topics and of systems, three of one of them"
     left = (e**2).sum()
     if left == 0:
-        return f"{name}, as the model leaves nothing over"
+        return f"{name}, as the model has no residual variation"
     explained = (a @ e @ b) ** 2 / ((a**2).sum() * (b**2).sum())
     with np.errstate(divide="ignore"):
         f = explained / (max(left - explained, 0.0) / error)
@@ -140,7 +141,7 @@ class Assumptions(Result):
         "assumption": Column("Assumption that is tested.", key=True),
         "test": Column("Name of the test.", key=True),
         "statistic": Column("Test statistic."),
-        "p": Column("p-value; a small one speaks against the assumption.", pvalue=True),
+        "p": Column("p-value; a small one is evidence against the assumption.", pvalue=True),
         "rejected": Column("Whether the p-value is at most alpha."),
     }
 
@@ -167,13 +168,13 @@ class Assumptions(Result):
 
     @property
     def violated(self) -> tuple[str, ...]:
-        """The assumptions that a test speaks against; Bartlett's does not count."""
+        """The assumptions that a test rejects; Bartlett's does not count."""
         counting = (one for one in self.checks if one is not self.bartlett)
         return tuple(one.assumption for one in counting if one.pvalue <= self.alpha)
 
     @property
     def notes(self) -> list[str]:
-        """Say in plain words what was found, and whether it matters.
+        """Return sentences on the rejected assumptions, and whether they matter.
 
         Source: Ferro and Maistro (2024), section 4.2.5, with Ito (1980) and Mendenhall and Sincich
         (2012) there; of unequal variances they say that a balanced design is little affected, which
@@ -196,9 +197,10 @@ class Assumptions(Result):
             lines.append(
                 "The systems differ in variance. "
                 + (
-                    "The F-test of all systems then calls equal ones different too often: read its"
+                    "The Type I errors of the F-test of all systems are then too frequent: use its"
                     " corrected p, above its table. For pairs use the correction bootstrap-tukey,"
-                    " which allows for it, or the test t, which takes each pair's own variance."
+                    " which does not assume equal variances, or the test t, which uses each pair's"
+                    " own variance."
                     if self.balanced
                     else "Without a score of every system for every topic it may matter: compare"
                     " with a paired test or a randomisation test."
@@ -211,9 +213,9 @@ class Assumptions(Result):
                 " Scores by shard of the collection let the interaction be modelled."
             )
         if not self.violated:
-            lines.append("No test speaks against the assumptions at this level.")
+            lines.append("No test rejects an assumption at this level.")
         lines.append(
-            "That topics are independent cannot be seen in the residuals, and it matters most."
+            "Independence of topics, the most important assumption, cannot be checked by residuals."
         )
         return lines + [f"Not done: {reason}." for reason in self.skipped]
 
@@ -233,7 +235,8 @@ def check_assumptions(
 ) -> Assumptions:
     r"""Check the residuals of an analysis of variance.
 
-    The tests take residuals for independent errors, which they are but nearly. With many of them,
+    The tests assume that residuals are independent errors, which holds only approximately. With
+    many of them,
     departures that are too small to matter are significant too.
 
     .. math:: F = \frac{N}{(SS_e - N) / (df_e - 1)}, \quad
@@ -322,16 +325,20 @@ def _arrays(
     check_share("alpha", alpha)
     e = np.asarray(residuals, dtype=np.float64)
     if e.ndim != 2:
-        raise CranfieldError(f"residuals have a topic and a system, not the shape {e.shape}")
+        raise CranfieldError(f"residuals must have shape (topics, systems), got {e.shape}")
     predicted = None if fitted is None else np.asarray(fitted, dtype=np.float64)
     if predicted is not None and predicted.shape != e.shape:
-        raise CranfieldError(f"fitted values of shape {predicted.shape}, residuals of {e.shape}")
+        raise CranfieldError(
+            f"fitted values must have the shape of the residuals, {e.shape}, got {predicted.shape}"
+        )
     for values in (e, predicted):
         if values is not None and np.nanmax(np.abs(values), initial=0.0) > LARGEST:
-            raise CranfieldError(f"there is a residual or fitted value beyond {LARGEST:g}")
+            raise CranfieldError(f"residuals and fitted values must be at most {LARGEST:g}")
     number = int((~np.isnan(e)).sum())
     if number < 3:
-        raise CranfieldError(f"assumptions need three residuals at least, not {number}")
+        raise CranfieldError(
+            f"checks of assumptions require at least three residuals, got {number}"
+        )
     if predicted is not None:
         # What a model leaves over by rounding is nothing.
         with np.errstate(over="ignore"):

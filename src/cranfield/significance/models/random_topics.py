@@ -44,7 +44,7 @@ from cranfield.significance.resampling import (
     DRAWN,
     RELATIVE,
     as_integers,
-    bootstrap_t_limits,
+    bootstrap_t_interval,
     count_reaching,
     monte_carlo,
 )
@@ -218,7 +218,7 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
     assumes: Topics are a random sample of all topics; effects of topics, of topics by systems,
         of cells and errors are independent and normal, each with one variance.
     when: Scores by shard of the collection, or of several variations of each topic's query:
-        what it finds is meant to hold for other topics too.
+        results generalise to other topics.
     formula: y_{tsk} = \mu + \alpha_s + \tau_t + (\tau\alpha)_{ts} + (\tau\beta)_{tk} +
         \varepsilon_{tsk}, \quad F = \frac{\mathit{MS}_{System}}{\mathit{MS}_{Topic:System}}
     source: Scheffé (1959), chapter 8; Patterson and Thompson (1971); Satterthwaite (1946); for
@@ -247,11 +247,11 @@ def three_way_test(pairs: Pairs, options: Options) -> Outcome:
     asks: Do the mean scores of the systems on these topics differ, apart from what is due to
         topics, to shards, and to interactions of two of the three factors?
     null: All systems have the same effect.
-    assumes: Topics are all that there are: what systems do on other topics is not asked. Errors
+    assumes: Topics are fixed: the question is not about other topics. Errors
         are independent and normal, with one variance.
-    when: Never to say which system is better on other topics: the error leaves out how much
-        differences vary from topic to topic, and differences that other topics contradict are
-        called significant. It is here as the model of the paper; take random-topics.
+    when: Never to say which system is better on other topics: the error excludes the variation
+        of differences between topics, so that differences which other topics contradict are
+        significant. Provided as the model of the paper; use random-topics.
     formula: y_{ijk} = \mu_{\cdot\cdot\cdot} + \tau_i + \alpha_j + \beta_k + (\tau\alpha)_{ij} +
         (\tau\beta)_{ik} + (\alpha\beta)_{jk} + \varepsilon_{ijk}
     source: Ferro and Sanderson (2022), section 3.1
@@ -265,10 +265,11 @@ def three_way_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def only_these_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
-    """Say that a model with topics as they are tells nothing of others, with the F that does."""
+    """Return the note that a model with fixed topics is about these topics only, with the F of"
+    " random topics."""
     said = (
-        "what this test says holds for these topics only, as its error leaves out how differences"
-        " vary from topic to topic"
+        "the results of this test hold for these topics only, as its error excludes the variation"
+        " of differences between topics"
     )
     narrow, wide = table.f_of("System"), random_topics(values)[0].f_of("System")
     if not np.isnan([narrow, wide]).any():
@@ -277,7 +278,7 @@ def only_these_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
             f" {wide[0]:.4g} (p {shown_p(wide[1])}) by Topic:System, which holds for other topics"
             " too"
         )
-    return (f"{said}; test random-topics goes by that",)
+    return (f"{said}; the test random-topics uses that F",)
 
 
 def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
@@ -291,7 +292,7 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     cells = values[labels, :, shards]
     systems = values.shape[1]
     if np.unique(labels).size < 2:
-        raise CranfieldError("random topics need two topics with scores at least")
+        raise CranfieldError("ANOVA with random topics requires at least two topics with scores")
     mean = cells.mean(axis=1, keepdims=True)
     least = ROUNDING * float(np.abs(cells).max())
     above = cells - mean
@@ -369,10 +370,10 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
         differ, how often would their effects be as far apart as they are?
     null: The two systems have the same effect.
     assumes: Residuals are exchangeable: independent, with one distribution, of any shape. With
-        shards, topics are all that there are, as in three-way ANOVA.
+        shards, topics are fixed, as in three-way ANOVA.
     when: Several systems on the same topics, when errors are far from normal. With scores by
-        shard what it says holds for these topics only: the error leaves out how much
-        differences vary from topic to topic.
+        shard its results hold for these topics only: the error excludes the variation of
+        differences between topics.
     formula: p = \frac{|\{b : |t^{*b}_{uv}| \ge |t_{uv}|\}| + 1}{B + 1}, \quad t_{uv} =
         \frac{\hat{\alpha}_u - \hat{\alpha}_v}{\sqrt{\mathit{MS}_{Error}}}
     statistic: difference of means
@@ -386,7 +387,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     """
     data = pairs.scores
     if data.ndim == 3 and data.shape[2] < 2:
-        raise CranfieldError("bootstrap ANOVA of scores by shard needs two shards at least")
+        raise CranfieldError("bootstrap ANOVA of scores by shard requires at least two shards")
     by_shard = data if data.ndim == 3 else data[:, :, None]
     if data.ndim == 3:
         # Shards are replicates.
@@ -412,7 +413,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=difference,
         pvalue=monte_carlo(extreme, options.resamples),
         effect=t,
-        interval=partial(bootstrap_t_limits, pairs, difference, errors, resampled, options),
+        interval=partial(bootstrap_t_interval, pairs, difference, errors, resampled, options),
         n=np.full(len(pairs), data.shape[0]),
         details={"resamples": options.resamples, "seed": options.seed},
         table=table,

@@ -15,15 +15,15 @@ from cranfield.significance.corrections.resampled import (
     CentredPairs,
     largest_difference,
     pvalues_of,
-    simultaneous_limits,
+    simultaneous_interval,
 )
 from cranfield.significance.differences import (
     ROUNDING,
     TINY,
     TOGETHER,
+    Bounds,
     Corrected,
     Level,
-    Limits,
     Model,
     Outcome,
     Pairs,
@@ -37,7 +37,7 @@ from cranfield.significance.resampling import (
     RELATIVE,
     Centred,
     as_integers,
-    bootstrap_t_limits,
+    bootstrap_t_interval,
     count_reaching,
     drawn_counts,
     monte_carlo,
@@ -61,7 +61,7 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     asks: If topics were drawn anew from topics like these, and the systems did not differ, how
         often would t be as large as it is?
     null: The mean difference is zero.
-    assumes: Topics are a random sample; nothing on the shape of the distribution.
+    assumes: Topics are a random sample; no distributional form is assumed.
     when: Two systems on the same topics, with differences that are far from normal, and a few
         dozen topics at least.
     formula: p = \frac{|\{b : |t(w^{*b})| \ge |t(z)|\}| + 1}{B + 1}, \quad t(z) =
@@ -72,7 +72,7 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     source: Efron and Tibshirani (1993); Sakai (2013), figures 11 and 12
     convention: The paper's p is count / B. The same topics are drawn for all pairs. The
         interval is the bootstrap-t interval by the same samples: symmetric, from the quantile
-        of |t|, so that it leaves out 0 exactly where p is at most alpha; of a one-sided test,
+        of |t|, so that it excludes 0 exactly where p is at most alpha; of a one-sided test,
         from the quantile of t on its side. A resample without any variation counts as extreme.
     """
     return _by_samples(pairs, options, by_error=True)
@@ -89,10 +89,10 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     null: The mean difference is zero.
     assumes: Topics are a random sample, and so many that the mean is known to vary as it does
         in samples of them.
-    when: To compare with studies that used it. With few topics it finds too much: the samples
-        vary less than the mean does, by a factor of 1 - 1/n in the variance, and their tails
-        are thinner than those of t. Take the test bootstrap, which divides by the error of each
-        sample.
+    when: To compare with studies that used it. With few topics its Type I errors are too
+        frequent: the samples vary less than the mean does, by a factor of 1 - 1/n in the variance,
+        and their tails are thinner than those of t. Use the test bootstrap, which divides by the
+        error of each sample.
     formula: p = \frac{|\{b : |\bar{w}^{*b}| \ge |\bar{z}|\}| + 1}{B + 1}, \quad w_i = z_i -
         \bar{z}
     statistic: mean difference
@@ -128,7 +128,7 @@ def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
         statistic=statistic,
         pvalue=monte_carlo(np.concatenate(count), options.resamples),
         effect=ratio(mean, deviation),
-        interval=partial(paired_limits, pairs, mean, error, options, by_error),
+        interval=partial(paired_interval, pairs, mean, error, options, by_error),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
@@ -136,12 +136,12 @@ def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
     )
 
 
-def paired_limits(
+def paired_interval(
     pairs: Pairs, mean: Floats, error: Floats, options: Options, by_error: bool, level: Level
-) -> Limits:
+) -> Bounds:
     # Samples take far more memory than the scores: they are not kept.
     again = resampler(pairs, options, by_error)
-    return bootstrap_t_limits(pairs, mean, error, again, options, level)
+    return bootstrap_t_interval(pairs, mean, error, again, options, level)
 
 
 def resampler(pairs: Pairs, options: Options, by_error: bool) -> Callable[[Pairs], Floats]:
@@ -211,7 +211,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=difference,
         pvalue=monte_carlo(count, options.resamples),
         effect=ratio(difference, np.full(len(pairs), (high - low).mean())),
-        interval=partial(median_limits, pairs, difference, centred, options),
+        interval=partial(median_interval, pairs, difference, centred, options),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
@@ -235,10 +235,10 @@ def centred_medians(pairs: Pairs, options: Options) -> Floats:
     return np.array(in_threads(medians, list(columns), options.jobs))
 
 
-def median_limits(
+def median_interval(
     pairs: Pairs, difference: Floats, centred: Floats, options: Options, level: Level
-) -> Limits:
-    """Return limits of each pair alone, by the quantile of its own resampled differences."""
+) -> Bounds:
+    """Return intervals of each pair alone, by the quantile of its own resampled differences."""
     rank = np.broadcast_to(
         rank_of((1 - level) / (1 if options.two_sided else 2), options.resamples), (len(pairs),)
     )
@@ -267,7 +267,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     difference = outcome.statistic
     return Corrected(
         pvalues_of(away(difference, options.alternative), maxima),
-        interval=partial(simultaneous_limits, difference, 1.0, maxima, options),
+        interval=partial(simultaneous_interval, difference, 1.0, maxima, options),
         holds_for=TOGETHER,
     )
 
@@ -300,9 +300,9 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     source: Efron and Tibshirani (1993); Sakai (2013), figures 13 and 14
     convention: The paper's p is count / B. The interval is the bootstrap-t interval with
         Welch's standard error, where each system's scores are drawn from its own: symmetric,
-        from the quantile of |t|; of a one-sided test, from the quantile of t on its side. It
-        does not take both distributions for the same, as the p-value does, so that the two may
-        disagree where a difference is barely significant.
+        from the quantile of |t|; of a one-sided test, from the quantile of t on its side. Unlike
+        the p-value it does not assume that both distributions are the same, so that the two may
+        disagree if a difference is barely significant.
     """
     values, count = packed(pairs.values)
     integers, _ = as_integers(values, 4 * values.shape[0] ** 2)
@@ -329,7 +329,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=difference,
         pvalue=monte_carlo(extreme, options.resamples),
         effect=ratio(difference, pooled),
-        interval=partial(welch_limits, pairs, options),
+        interval=partial(welch_interval, pairs, options),
         n=n + m,
         details={"resamples": options.resamples, "seed": options.seed},
     )
@@ -377,8 +377,8 @@ def _reaching(
     return count_reaching(found, observed, kind, slack=slack)
 
 
-def welch_limits(pairs: Pairs, options: Options, level: Level) -> Limits:
-    """Return bootstrap-t limits of the difference of means, each system by its own variance."""
+def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
+    """Return bootstrap-t intervals of the difference of means, each system by its own variance."""
     values, count = packed(pairs.values)
     systems, resamples = values.shape[1], options.resamples
     means, squared = np.empty((2, systems, resamples))
@@ -408,4 +408,4 @@ def welch_limits(pairs: Pairs, options: Options, level: Level) -> Limits:
 
     error = np.sqrt(own[pairs.first] + own[pairs.second])
     difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
-    return bootstrap_t_limits(pairs, difference, error, resampled, options, level)
+    return bootstrap_t_interval(pairs, difference, error, resampled, options, level)

@@ -16,8 +16,8 @@ from cranfield.base.text import counted
 from cranfield.significance.differences import (
     BLOCK,
     ROUNDING,
+    Bounds,
     Level,
-    Limits,
     Outcome,
     Pairs,
     away,
@@ -25,7 +25,7 @@ from cranfield.significance.differences import (
     order_statistics,
     p_of,
     ratio,
-    t_limits,
+    t_interval,
 )
 from cranfield.significance.pairwise.test import TestInfo, declared_test
 from cranfield.significance.registry import Options
@@ -63,12 +63,13 @@ def with_exchange_tests(
     shown = constant & (sign != 0)
     name = "exact sign flips" if info.paired else "exact permutations"
     note = (
-        f"{counted(int(shown.sum()), 'pair')} without any variation of the difference: an error"
-        f" cannot be estimated, and p-values are of {name}"
+        f"{counted(int(shown.sum()), 'pair')} without any variation of the difference: the error"
+        f" cannot be estimated, and p-values are by {name}"
     )
 
-    def limits(level: Level) -> Limits:
-        """Return the shifts that the exchange does not reject: the difference, or everything."""
+    def limits(level: Level) -> Bounds:
+        """Return the interval of shifts that the exchange does not reject: the difference alone,"
+        " or all numbers."""
         low, high = outcome.interval(level)
         tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
         half = np.where(smallest <= tail * (1 + 1e-9), 0.0, np.inf)
@@ -137,7 +138,7 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=t,
         pvalue=p_of(t, error, df, options.alternative),
         effect=ratio(mean, deviation),
-        interval=partial(t_limits, mean, error, df),
+        interval=partial(t_interval, mean, error, df),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details={"df": float(df)},
@@ -214,7 +215,7 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
         statistic=t,
         pvalue=p_of(t, error, df, options.alternative),
         effect=ratio(difference, np.sqrt(common)),
-        interval=partial(t_limits, difference, error, df),
+        interval=partial(t_interval, difference, error, df),
         n=n + m,
         details={"df": df},
     )
@@ -241,7 +242,8 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     asks: If the two systems' labels were swapped at random, topic by topic, how often would
         their means differ as much as they do?
     null: The two systems are the same: it makes no difference which is called which.
-    assumes: Topics are independent. Nothing on distributions, nor that topics are a sample.
+    assumes: Topics are independent. No distributional form is assumed, nor that topics are a
+        sample.
     when: Two systems on the same topics, without the t-test's assumption. For many systems,
         with the randomised Tukey HSD, if all vary alike; real ones do not.
     formula: p = \frac{|\{b : |\sum_t s_{bt} d_t| \ge |\sum_t d_t|\}| + 1}{B + 1}, \quad s_{bt}
@@ -275,7 +277,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=mean,
         pvalue=pvalue,
         effect=ratio(mean, deviation),
-        interval=partial(subset_limits, pairs, options, all_subsets),
+        interval=partial(subset_interval, pairs, options, all_subsets),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details=details,
@@ -288,7 +290,7 @@ def exact_wanted(pairs: Pairs, zeros: Indices, options: Options) -> bool:
         if most > MOST_EXACT:
             raise PolicyError(
                 f"{most} topics are too many for the exact randomisation test, which takes up to"
-                f" {MOST_EXACT}; give a number of resamples instead"
+                f" {MOST_EXACT}; use exact=False and a number of resamples"
             )
         return True
     feasible = most <= MOST_EXACT and len(pairs) * 2 ** ((most + 1) // 2) <= EXACT_WORK
@@ -365,15 +367,15 @@ def _pairs_reaching(left: Floats, right: Floats, least: Floats) -> Floats:
     return np.asarray(float(size) * right.shape[1] - too_small)
 
 
-def subset_limits(pairs: Pairs, options: Options, everything: bool, level: Level) -> Limits:
-    """Return limits of the shift that the test does not reject.
+def subset_interval(pairs: Pairs, options: Options, everything: bool, level: Level) -> Bounds:
+    """Return the interval of shifts that the test does not reject.
 
     Turning the signs of a subset of topics makes the sum of shifted differences at least as large
-    exactly when the mean of the subset is at most the shift. So the lower limit of a one-sided test
+    exactly when the mean of the subset is at most the shift. So the lower bound of a one-sided test
     is the mean of a certain rank. In a two-sided test the sum may become as large below zero, which
     it does when the mean of the other topics is at most the shift; so the lower of both means
-    counts for the lower limit, and the higher one for the upper limit. Either `everything`, all
-    subsets, is taken, or those that the test drew.
+    counts for the lower bound, and the higher one for the upper bound. Either all subsets are used
+    (`everything`), or those that the test drew.
     """
     n = pairs.topics
     low, high = nothing_known(len(pairs))

@@ -23,8 +23,8 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.significance.differences import (
     BLOCK,
+    Bounds,
     Level,
-    Limits,
     Outcome,
     Pairs,
     away,
@@ -36,15 +36,16 @@ from cranfield.significance.differences import (
 from cranfield.significance.pairwise.test import declared_test
 from cranfield.significance.registry import Options
 
-NEAR = 1e-7  # chances that differ by less, relatively, are equal but for rounding
+NEAR = 1e-7  # probabilities that differ by less, relatively, are equal but for rounding
 
 
 def binomial_pvalues(
     wins: Indices, losses: Indices, alternative: str = "two-sided", expected: float = 0.5
 ) -> Floats:
-    """Return the chance of counts as extreme, if each is a win with an expected chance.
+    """Return the probability of counts as extreme, if each is a win with an expected probability.
 
-    Two-sided, the chances of all counts that are no more probable than the one found are summed.
+    Two-sided, the probabilities of all counts that are no more probable than the observed one are
+    summed.
     Without wins and losses it is 1.
     """
     wins, losses = (np.asarray(one, dtype=np.int64) for one in (wins, losses))
@@ -207,19 +208,19 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
     assumes: Topics are independent; the distribution of differences is symmetric. Only then is
         its hypothesis, of the pseudo-median, also one of the mean.
     when: Paired scores with outliers, and differences that are about symmetric. It ranks
-        differences, so it needs a scale on which differences can be compared. Of systems with
-        equal means and skewed differences it calls too many different.
+        differences, so it needs a scale on which differences can be compared. Its Type I errors on
+        means are too frequent if differences are skewed.
     formula: W^+ = \sum_{t : d_t > 0} \text{rank}(|d_t|)
     statistic: W+, the sum of ranks of the topics that the first system wins
     effect: rank-biserial correlation: (W+ - W-) / (W+ + W-)
     interval: pseudo-median of the differences that are not 0
     source: Wilcoxon (1945); Gibbons and Chakraborti (2011)
-    convention: Zero differences are left out. Differences that are equal within rounding share
+    convention: Zero differences are excluded. Differences that are equal within rounding share
         their mid-rank. Up to 25 differences (`exact_n`) the p-value is exact, with ties too;
         above, normal with the variance corrected for ties, without continuity correction. The
         interval is of the pseudo-median, from Walsh averages of the differences that are not 0,
-        by the distribution of the same ranks, ties and all: it leaves out 0 exactly where p is
-        at most alpha.
+        by the distribution of the same ranks, ties included: it excludes 0 exactly where p is at
+        most alpha.
     """
     if options.exact and pairs.topics > MOST_EXACT:
         raise PolicyError(f"the exact signed rank test takes at most {MOST_EXACT} topics")
@@ -237,7 +238,7 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=plus / 2,
         pvalue=np.where(n > 0, pvalue, 1.0),
         effect=np.divide(2 * plus - total, total, out=np.zeros(len(pairs)), where=n > 0),
-        interval=partial(walsh_limits, pairs, options),
+        interval=partial(walsh_interval, pairs, options),
         n=n,
         zeros=pairs.topics - n,
         ties=ties,
@@ -347,11 +348,11 @@ def sums_at_most(patterns: NDArray[np.int32]) -> Floats:
     return out
 
 
-def walsh_limits(pairs: Pairs, options: Options, level: Level) -> Limits:
-    """Return limits of the pseudo-median: the Walsh averages that the test does not reject.
+def walsh_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
+    """Return the interval of the pseudo-median: the Walsh averages that the test does not reject.
 
-    They are of the differences that are not 0, which the test leaves out, and by the distribution
-    of the same ranks, so that they leave out 0 exactly where the test rejects.
+    It is of the differences that are not 0, and by the distribution of the same ranks, so that it
+    excludes 0 exactly where the test rejects.
     """
     low, high = nothing_known(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
@@ -394,9 +395,8 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
         hypothesis is of their median, not of their mean: where differences are skewed, one can
         be 0 and the other not.
     when: Scores that are only ordinal, such as RR. It ignores how large differences are, and so
-        often misses what other tests see. A statement about mean scores is none of its
-        business: of systems with equal means and skewed differences it calls too many
-        different.
+        has less power than other tests. It does not test means: with equal means and skewed
+        differences its Type I errors are too frequent.
     formula: S = |\{t : d_t > 0\}|, \quad p = \min(1,\, 2\, P(B \le \min(S, n - S))), \quad B
         \sim \text{Bin}(n, 1/2)
     statistic: topics that the first system wins
@@ -404,10 +404,10 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
     interval: median of the differences that are not 0
     source: Gibbons and Chakraborti (2011); Ferro and Maistro (2024), section 4; for the
         threshold Urbano, Lima and Hanjalic (2019b), who take .01
-    convention: Topics with equal scores are left out, and counted; with a `threshold` also
+    convention: Topics with equal scores are excluded, and counted; with a `threshold` also
         those whose scores differ by no more than that. The interval is of the median of the
-        other differences, from order statistics, so that it leaves out 0 exactly where p is at
-        most alpha.
+        other differences, from order statistics, so that it excludes 0 exactly where p is at most
+        alpha.
     """
 
     def wins_and_losses(block: Pairs) -> tuple[Indices, Indices]:
@@ -420,7 +420,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=wins.astype(np.float64),
         pvalue=binomial_pvalues(wins, losses, options.alternative),
         effect=np.divide(wins - losses, n, out=np.zeros(len(pairs)), where=n > 0),
-        interval=partial(median_limits, pairs, options),
+        interval=partial(median_interval, pairs, options),
         n=n,
         zeros=pairs.topics - n,
     )
@@ -433,7 +433,7 @@ def _beyond(pairs: Pairs, options: Options) -> Floats:
     return differences
 
 
-def median_limits(pairs: Pairs, options: Options, level: Level) -> Limits:
+def median_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return the order statistics that the sign test does not reject, of what is not 0."""
     low, high = nothing_known(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
@@ -474,7 +474,7 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     null: The scores of both systems have the same distribution.
     assumes: All scores are independent: those of the two systems are not paired.
     when: Systems that were tested on different topics, on a scale that is only ordinal. On the
-        same topics it wastes what the pairing tells; take a paired test.
+        same topics it ignores the pairing; use a paired test.
     formula: U = |\{(s, t) : x_s > y_t\}| + \tfrac{1}{2} |\{(s, t) : x_s = y_t\}|
     statistic: U of the first system
     effect: Cliff's delta: 2 U / (n m) - 1
@@ -495,7 +495,7 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=u,
         pvalue=pvalue,
         effect=2 * u / (n * m) - 1,
-        interval=partial(shift_limits, pairs),
+        interval=partial(shift_interval, pairs),
         n=n + m,
         ties=shared.astype(np.intp),
         details={"exact": bool(options.exact)},
@@ -576,8 +576,9 @@ def _exact(pairs: Pairs, codes: Indices, u: Floats, alternative: str) -> Floats:
     return np.asarray(np.minimum(1.0, high if alternative == "greater" else low))
 
 
-def shift_limits(pairs: Pairs, level: Level) -> Limits:
-    """Return limits of the shift: the differences between single scores that are not rejected."""
+def shift_interval(pairs: Pairs, level: Level) -> Bounds:
+    """Return the interval of the shift: the differences between single scores that are not"
+    " rejected."""
     low, high = nothing_known(len(pairs))
     values = pairs.values
     counts = (~np.isnan(values)).sum(axis=0)

@@ -1,4 +1,4 @@
-"""The tests: what each is, and where it stands.
+"""Catalogue of the significance tests.
 
 A new test is a function that takes pairs and options, declared where it stands.
 """
@@ -25,7 +25,7 @@ Fit = Callable[["Floats"], "Model"]
 
 @dataclass(frozen=True, kw_only=True)
 class TestInfo:
-    """What a test is.
+    """Declaration of a test.
 
     Attributes
     ----------
@@ -35,29 +35,29 @@ class TestInfo:
         What people call it.
     family
         Tests of one kind: `order`, `t`, `randomisation`, `bootstrap`, `anova`, `ranks`; a `bound`
-        is no test, but what a test can find at most.
+        is not a test, but an upper bound on the rejections.
     asks
         The question that it answers.
     null
-        What it assumes until shown otherwise: its null hypothesis.
+        Its null hypothesis.
     assumes
-        What it takes for granted.
+        Its assumptions.
     when
         When to use it, and when not.
     formula
         The statistic, in LaTeX.
     statistic, effect
-        What the columns of those names hold.
+        Meaning of the columns of those names.
     effect_unit
         The standard deviation that the effect is in units of, where that depends on all systems.
     symbol
         Short for the statistic, over its column; empty where that is a difference of means.
     interval
-        What the confidence limits are limits of.
+        Quantity that the confidence intervals are of.
     source
         Where the definition stands.
     convention
-        Where programs differ: what is done here.
+        Conventions, where programs differ.
     scale
         The scale that scores must be on for its answer to be meaningful.
     paired
@@ -71,8 +71,8 @@ class TestInfo:
     additive
         Whether the model is the sum of an effect of the topic and one of the system.
     one_variance
-        Whether pairs that vary more than others, on the same topics, are called different too
-        often by corrections that measure all pairs by one error.
+        Whether corrections that assume one error variance for all pairs make Type I errors too
+        frequent for pairs that vary more than others.
     within_topics
         Whether it compares scores of one topic only, and by their order.
     always_exact
@@ -82,7 +82,7 @@ class TestInfo:
     random
         Whether it draws random numbers.
     samples_topics
-        Whether topics are a sample of all topics; else what it says holds for these only.
+        Whether topics are a sample of all topics; otherwise its results hold for these topics only.
     shards
         Whether scores by shard are `needed`, `taken`, or neither.
     correction, baseline_correction
@@ -90,7 +90,7 @@ class TestInfo:
     default_for
         The scores that it is the default test for.
     of_two, of_pairs
-        What to say when two systems are compared, and when pairs of more than two are.
+        Notes on comparisons of two systems, and on pairs of more than two.
     """
 
     __test__ = False  # not for pytest
@@ -132,13 +132,13 @@ class TestInfo:
 
     @property
     def corrections(self) -> tuple[str, ...]:
-        """Corrections for many comparisons that go with it, the default first."""
+        """Corrections that the test supports, the default first."""
         # Of unpaired tests, and of those that ask for these topics only, topics are no sample.
         resampled = self.paired and self.samples_topics
         fitting = [
             one
             for one in CORRECTIONS.values()
-            if one.goes_with(self.family, paired=self.paired, resampled=resampled)
+            if one.supports(self.family, paired=self.paired, resampled=resampled)
         ]
         own_first = sorted(fitting, key=lambda one: one.families is None)
         return tuple(dict.fromkeys((self.correction, *(one.name for one in own_first))))
@@ -160,13 +160,13 @@ class TestInfo:
 
     @property
     def bound(self) -> bool:
-        """Whether it calls any difference significant: no test, but what tests find at most."""
+        """Whether it rejects for any difference: not a test, but an upper bound."""
         return self.family == "bound"
 
 
 @dataclass(frozen=True)
 class Test:
-    """What a test is, the function that compares pairs, and the one that fits its model."""
+    """A test: its declaration, and the functions that compare pairs and fit its model."""
 
     __test__ = False  # not for pytest
 
@@ -186,7 +186,7 @@ TESTS: Registry[Test] = Registry(
 """Tests by name."""
 
 BOUNDS = ("anova-2f", "anova-3f")
-"""Names of those that are no tests, but bounds of what tests can find."""
+"""Names of upper bounds on the rejections, which are not tests."""
 
 DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "random-topics"}
 """Which test is the default, by the scores."""
@@ -195,7 +195,7 @@ DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "ra
 def declared_test(
     name: str, *, fit: Fit | None = None, **declared: Any
 ) -> Callable[[Compared], Compared]:
-    """Enter a function among the tests, with the function that fits its model, if any."""
+    """Register a function as a test, with the function that fits its model, if any."""
 
     def without_model(scores: Floats) -> Model:
         raise PolicyError(f"the test {name} has no model of all scores")
@@ -219,6 +219,6 @@ def find_test(name: Any) -> Test:
 
 
 def default_test(systems: int, by_shard: bool) -> Test:
-    """Return the test that is taken of scores when none is named."""
+    """Return the default test of scores."""
     scores = "shards" if by_shard else "two systems" if systems == 2 else "many systems"
     return TESTS[DEFAULTS[scores]]

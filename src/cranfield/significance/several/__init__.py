@@ -1,1 +1,1 @@
-"""Several collections, or several measures, and what holds across them."""
+"""Comparisons over several measures, or several collections."""

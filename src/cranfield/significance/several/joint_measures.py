@@ -1,4 +1,4 @@
-"""Several measures: which pairs differ in which of them, as one family of comparisons."""
+"""Comparison of systems by several measures, as one family of comparisons."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from cranfield.significance.corrections.resampled import (
     PooledErrors,
     maxima,
     pvalues_of,
-    simultaneous_limits,
+    simultaneous_interval,
     step_down,
 )
-from cranfield.significance.differences import PAIR, Limits, Pairs, named_pairs, pairs_of
+from cranfield.significance.differences import PAIR, Bounds, Pairs, named_pairs, pairs_of
 from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import (
     as_scores,
@@ -64,8 +64,9 @@ class JointComparison(Result, WithProse):
     pvalues
         Adjusted for all pairs and measures together; the same shape.
     interval
-        Lower and upper limits that hold for all pairs and measures together at confidence
-        1 - alpha, each of that shape; NaN where that would contradict the decision on a pair, as
+        Lower and upper bounds of intervals that hold simultaneously for all pairs and measures at
+        confidence 1 - alpha, each of that shape; NaN where that would contradict the decision on a
+        pair, as
         in later steps of `bootstrap-max-t`.
     alpha
         Significance level.
@@ -78,7 +79,7 @@ class JointComparison(Result, WithProse):
     resamples, seed
         Of random samples.
     notes
-        What a reader should be told.
+        Notes for the reader.
     """
 
     columns: ClassVar[Columns] = {
@@ -107,7 +108,7 @@ class JointComparison(Result, WithProse):
     difference: Floats
     statistics: tuple[str, ...]
     pvalues: Floats
-    interval: Limits
+    interval: Bounds
     alpha: float
     lower_is_better: tuple[bool, ...]
     baselines: tuple[str, ...]
@@ -123,8 +124,10 @@ class JointComparison(Result, WithProse):
 
     @property
     def verdicts(self) -> Ints:
-        """1 where the first system of a pair is better, -1 where it is worse, 0 where neither is
-        found; shape (pairs, measures).
+        """Significant differences, shape (pairs, measures).
+
+        1 where the first system of a pair is significantly better, -1 where it is significantly
+        worse, else 0.
         """
         sign = np.sign(self.difference) * np.where(self.lower_is_better, -1, 1)
         return np.where(self.pvalues <= self.alpha, sign, 0).astype(np.int64)
@@ -153,7 +156,7 @@ class JointComparison(Result, WithProse):
         return named_pairs(self.systems, self.first, self.second)
 
     def heading(self) -> list[str]:
-        """Return what was done and found, without the notes."""
+        """Return a few lines: method, sizes, number of significant pairs."""
         verdicts = self.verdicts
         better, worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
         number, either = len(self.measures), int(((better + worse) > 0).sum())
@@ -205,7 +208,7 @@ def compare_measures(
     than to correct each measure's p-values for their number.
 
     Source: Westfall and Young (1993); Romano and Wolf (2005). It assumes that topics are a random
-    sample, a dozen at least; nothing of the shape and correlations of scores.
+    sample, a dozen at least; no distributional form or correlation of scores is assumed.
 
     Parameters
     ----------
@@ -213,14 +216,14 @@ def compare_measures(
         An :class:`~cranfield.Evaluation`, or a mapping of names of measures to scores of the same
         topics and systems, as :func:`cranfield.compare` takes them.
     baseline
-        A system, or several, that the others are compared with; else all pairs are.
+        A system, or several, that the others are compared with; by default all pairs are compared.
     correction
         `bootstrap-tukey` or `bootstrap-max-t`.
     alpha
-        Probability of any false positive over all pairs and measures.
+        Family-wise error rate over all pairs and measures.
     missing
-        `error`, the default; `drop` leaves out topics that lack a score of any measure; `zero`
-        counts 0.
+        `error`, the default; `drop` excludes topics that lack a score of any measure; `zero` counts
+        0.
     resamples, seed
         Number B of random samples of topics, and the seed.
     jobs
@@ -289,7 +292,8 @@ def compare_measures(
 def _compared(
     every: Sequence[Pairs], correction: str, options: Options
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return differences, p-values and limits of the pairs of all measures, one after the other."""
+    """Return differences, p-values and intervals of the pairs of all measures, one after the"
+    " other."""
     families: Sequence[PooledErrors | CentredPairs]
     if correction == "bootstrap-tukey":
         families = pooled = [PooledErrors.of(pairs) for pairs in every]
@@ -303,7 +307,7 @@ def _compared(
     difference = np.concatenate([family.difference for family in families])
     error = np.concatenate([np.zeros(family.difference.size) + family.error for family in families])
     error[error == 0] = np.inf
-    low, high = simultaneous_limits(difference, error, largest, options, 1 - options.alpha)
+    low, high = simultaneous_interval(difference, error, largest, options, 1 - options.alpha)
     # In later steps down an interval of the first step may contradict the decision.
     contradicts = ((low > 0) | (high < 0)) != (pvalue <= options.alpha)
     low[contradicts] = high[contradicts] = np.nan
@@ -311,13 +315,16 @@ def _compared(
 
 
 def _together(evaluation: Any, missing: str | None) -> tuple[dict[str, Scores], tuple[str, ...]]:
-    """Put the scores of all measures in one order, and apply the policy for missing ones."""
+    """Align the scores of all measures, and apply the policy for missing ones."""
     if not isinstance(evaluation, Mapping) or not evaluation:
-        raise PolicyError("several measures are a mapping of their names to scores")
+        raise PolicyError("expected a mapping of measures to scores")
     given = {str(name): as_scores(one) for name, one in evaluation.items()}
     start, first = next(iter(given.items()))
     scores = {name: one.aligned(first, (name, start)) for name, one in given.items()}
-    flat = [one.flat("measures are compared without shards") for one in scores.values()]
+    flat = [
+        one.flat("a comparison by several measures does not take scores by shard")
+        for one in scores.values()
+    ]
     listed = list(scores.items())
 
     def cell(table: int, place: Indices) -> str:

@@ -1,4 +1,4 @@
-"""Several collections: the difference of two systems over all of them."""
+"""Meta-analysis: differences of systems over several collections."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.differences import (
     PAIR,
+    Bounds,
     Level,
-    Limits,
     Outcome,
     Pairs,
     named_pairs,
     p_of,
     pairs_of,
     ratio,
-    t_limits,
+    t_interval,
 )
 from cranfield.significance.effects import bias_correction
 from cranfield.significance.pairwise.test import find_test
@@ -36,7 +36,7 @@ from cranfield.significance.several.random_effects import ERRORS, TAU2_BY, Poole
 
 @dataclass(frozen=True, eq=False)
 class CommonPairs:
-    """Pairs of systems, by name, that one collection or more hold."""
+    """Pairs of systems, by name, of one or more collections."""
 
     names: tuple[str, ...]  # of collections
     topics: tuple[int, ...]
@@ -46,7 +46,7 @@ class CommonPairs:
     second: Indices
     mean: Floats  # of the differences of a pair on a collection; NaN where it does not hold it
     deviation: Floats
-    notes: tuple[str, ...]  # what was left out, and which systems some collections lack
+    notes: tuple[str, ...]  # excluded topics, and systems that some collections lack
 
     def __len__(self) -> int:
         """Return the number of pairs."""
@@ -65,11 +65,14 @@ class CommonPairs:
 def common_pairs(
     collections: Mapping[str, Any], baseline: str | Sequence[str] | None, missing: str | None
 ) -> CommonPairs:
-    """Match systems by name, apply the policy for missing scores, and find who holds which pair."""
+    """Match systems by name, apply the policy for missing scores, and list the pairs of each"
+    " collection."""
     if not isinstance(collections, Mapping):
-        raise PolicyError("several collections are a mapping of their names to scores")
+        raise PolicyError("expected a mapping of collections to scores")
     if len(collections) < 2:
-        raise PolicyError(f"there is {counted(len(collections), 'collection')}; it takes two")
+        raise PolicyError(
+            f"a meta-analysis requires at least two collections, got {len(collections)}"
+        )
     test = find_test("t").info
     ready = {
         str(name): prepared(
@@ -93,7 +96,7 @@ def common_pairs(
             mean[rows, k], deviation[rows, k], _ = moments
     kept = ~np.isnan(mean).all(axis=1)
     if not kept.any():
-        raise CranfieldError("no collection holds two systems that are to be compared")
+        raise CranfieldError("no collection has two of the systems to compare")
     notes = [f"{name}: {note}" for name, one in ready.items() for note in one.notes]
     notes += dict.fromkeys(note for one in scores.values() for note in one.direction_notes())
     for name, of in scores.items():
@@ -102,7 +105,7 @@ def common_pairs(
             notes.append(f"{name} lacks {some_of(lacking, 5)}")
     if not kept.all():
         alone = counted(int((~kept).sum()), "pair")
-        notes.append(f"no collection holds both systems of {alone}: left out")
+        notes.append(f"no collection has both systems of {alone}: excluded")
     return CommonPairs(
         names=tuple(scores),
         topics=tuple(len(one.topics) for one in scores.values()),
@@ -130,7 +133,7 @@ class MetaAnalysis(Result):
     Attributes
     ----------
     of
-        The pairs, and which collections hold them.
+        The pairs, and the collections that have them.
     difference, error
         Mean differences and their standard errors, shape (pairs, collections); NaN where a
         collection does not hold a pair, or its differences do not vary.
@@ -148,16 +151,16 @@ class MetaAnalysis(Result):
     raw_pvalues, adjusted_pvalues
         That the pooled difference is 0, by pair, before and after the correction.
     interval
-        Lower and upper limits of the pooled difference at confidence 1 - alpha, by pair.
+        Confidence interval of the pooled difference at confidence 1 - alpha, by pair.
     interval_kind
-        What these limits hold for.
+        Scope of these intervals.
     prediction
-        Limits between which the true difference on another such collection lies with probability
-        1 - alpha, by pair.
+        Prediction interval of the true difference on another such collection, with probability 1 -
+        alpha, by pair.
     resamples, seed
-        Of the prediction limits.
+        Of the prediction intervals.
     notes
-        What a reader should be told.
+        Notes for the reader.
     """
 
     columns: ClassVar[Columns] = {
@@ -189,9 +192,9 @@ class MetaAnalysis(Result):
     alpha: float
     raw_pvalues: Floats
     adjusted_pvalues: Floats
-    interval: Limits
+    interval: Bounds
     interval_kind: str
-    prediction: Limits
+    prediction: Bounds
     resamples: int
     seed: int
     notes: tuple[str, ...]
@@ -221,7 +224,7 @@ class MetaAnalysis(Result):
     def by_collection(self) -> pl.DataFrame:
         """Return one row a pair and collection that holds it: topics, difference, standard error.
 
-        `weight` is the collection's share of the pooled difference.
+        `weight` is the weight of the collection in the pooled difference.
         """
         tau2 = np.nan_to_num(self.pooled.tau2)[:, None]
         weight = 1 / (self.error**2 + tau2)
@@ -235,7 +238,7 @@ class MetaAnalysis(Result):
         )
 
     def heading(self) -> list[str]:
-        """Return what was done, a line each."""
+        """Return lines on the method, the collections and the meaning of columns."""
         of = self.of
         start = f"{plain(of.measure)}: " if of.measure else ""
         unit = "standardised differences" if self.standardised else "differences"
@@ -249,9 +252,9 @@ class MetaAnalysis(Result):
                 for name, topics in zip(of.names, of.topics, strict=True)
             ),
             f"variance between collections by {TITLES[self.tau2_by]}, errors {self.errors}",
-            f"low, high: {level} confidence limits of the mean over such collections,"
+            f"low, high: {level} confidence interval of the mean over such collections,"
             f" {self.interval_kind}",
-            f"predicted low, high: {level} prediction limits of the difference on another"
+            f"predicted low, high: {level} prediction interval of the difference on another"
             f" collection, by parametric bootstrap, {self.resamples:,} samples, seed {self.seed}",
         ]
 
@@ -278,16 +281,16 @@ def meta_analysis(
     .. math:: \hat\mu = \frac{\sum_c w_c y_c}{\sum_c w_c}, \quad w_c = \frac{1}{v_c + \tau^2},
         \quad SE^2 = \frac{1}{\sum_c w_c} \cdot \frac{\sum_c w_c (y_c - \hat\mu)^2}{k - 1}
 
-    and :math:`\hat\mu \pm t_{k-1} SE` are the limits of Hartung and Knapp (2001) and of Sidik and
+    and :math:`\hat\mu \pm t_{k-1} SE` is the interval of Hartung and Knapp (2001) and of Sidik and
     Jonkman (2002). The interval of the true difference on another such collection is the parametric
     bootstrap interval of Nagashima, Noma and Furukawa (2019): it allows for the uncertainty of
     :math:`\tau^2`, which :math:`\hat\mu \pm t_{k-1} \sqrt{SE^2 + \tau^2}` takes as known. It does
     not depend on `tau2_by` and `errors`.
 
-    It assumes that the collections are like a random sample of those that are meant, with true
+    It assumes that the collections are like a random sample of all collections of interest, with
+    true
     differences that vary normally, that no topic is in two of them, and that means over topics are
-    about normal. With two or three collections intervals are wide, as they should be: what these
-    say of others is little.
+    about normal. With two or three collections intervals are wide, as little is known about others.
 
     Parameters
     ----------
@@ -303,14 +306,14 @@ def meta_analysis(
         `reml`, `paule-mandel` or `dersimonian-laird`.
     errors
         `hartung-knapp`; `hartung-knapp-ad-hoc`, whose standard error is at least that of the
-        weights alone; or `normal`, that error with the normal distribution, which errs too often
-        with few collections.
+        weights alone; or `normal`, that error with the normal distribution, whose Type I errors are
+        too frequent with few collections.
     correction
-        For many pairs; any that goes by p-values alone: `holm`, `bonferroni`, `bh`, `by`, `none`.
+        For multiple pairs; any correction of p-values: `holm`, `bonferroni`, `bh`, `by`, `none`.
     alpha
         Significance level.
     missing
-        `error`; `drop` leaves out topics of a collection that lack a score; `zero` counts 0.
+        `error`; `drop` excludes topics of a collection that lack a score; `zero` counts 0.
     resamples, seed
         Samples of prediction intervals, and the seed of their random numbers.
 
@@ -341,12 +344,15 @@ def meta_analysis(
     adjustment = CORRECTIONS[CORRECTIONS.find(correction)]
     if adjustment.families is not None:
         fitting = ", ".join(one.name for one in CORRECTIONS.values() if one.families is None)
-        raise PolicyError(f"{adjustment.name} does not go with a meta-analysis; {fitting} do")
+        raise PolicyError(
+            f"correction {adjustment.name} cannot be combined with a meta-analysis;"
+            f" use one of: {fitting}"
+        )
     options = Options(alpha=alpha, resamples=resamples, seed=seed)
     of = common_pairs(collections, baseline, missing)
     if not standardised and len({*of.measures}) > 1:
         names = ", ".join(map(quoted, dict.fromkeys(of.measures)))
-        raise PolicyError(f"differences of {names} cannot be pooled; standardised ones can")
+        raise PolicyError(f"differences of {names} cannot be pooled; use standardised=True")
     topics = np.array(of.topics)
     # Of two topics no difference is unbiased by its standard deviation.
     known = (of.deviation > 0) & (topics > (2 if standardised else 1))
@@ -361,9 +367,9 @@ def meta_analysis(
     several = found.places > 1
     df = np.where(several, np.inf if errors == "normal" else found.places - 1.0, 1.0)
 
-    def limits(level: Level) -> Limits:
+    def limits(level: Level) -> Bounds:
         # Without an error nothing is known.
-        low, high = t_limits(found.estimate, found.error, df, level)
+        low, high = t_interval(found.estimate, found.error, df, level)
         return np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
 
     t = ratio(found.estimate, found.error)
@@ -397,10 +403,12 @@ def _notes(of: CommonPairs, known: Bools, found: Pooled, errors: str) -> list[st
     constant = int((~known & ~np.isnan(of.mean)).sum())
     if constant:
         notes.append(
-            f"differences of {counted(constant, 'pair')} of a collection do not vary, so that their"
-            " error is not known: left out"
+            f"differences of {counted(constant, 'pair')} of a collection do not vary, so that"
+            f" their standard error is unknown: excluded"
         )
     alone = int((found.places < 2).sum())
     if alone:
-        notes.append(f"{counted(alone, 'pair')} in fewer than two collections: p is 1, no limits")
+        notes.append(
+            f"{counted(alone, 'pair')} in fewer than two collections: p is 1, without an interval"
+        )
     return notes

@@ -32,10 +32,10 @@ HALVINGS = 80  # of an interval that holds a root; a float has 53 bits
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """What a meta-analysis finds, by row; NaN where it takes two places and there is one.
+    """Results of a meta-analysis by row; NaN where two places are required and there is one.
 
     Places that count, the pooled estimate and its standard error, the variance between places,
-    Cochran's Q with its p-value, and the share I^2 of variance that is between places.
+    Cochran's Q with its p-value, and the proportion I^2 of variance between places.
     """
 
     places: Indices
@@ -56,7 +56,9 @@ def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
 
 
 def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tuple[Floats, Floats]:
-    """Return limits of the true value in another place, by row; infinite with fewer than two.
+    """Return the prediction interval of the true value in another place, by row.
+
+    It is infinite with fewer than two places.
 
     Samples of tau^2 come from its confidence distribution, that is from the distribution of
     Cochran's Q; each gives a mean, of which Student's t with k - 1 degrees of freedom says how far
@@ -189,7 +191,7 @@ def _restricted(y: Floats, v: Floats, tau2: Floats) -> Floats:
 
 
 def _root(falling: Function, low: Floats, high: Floats) -> Floats:
-    """Return where functions fall through 0 between limits; `low` where they begin below it."""
+    """Return where functions fall through 0 between bounds; `low` where they begin below it."""
     below = falling(low) <= 0
     start = low
     for _ in range(HALVINGS):

@@ -1,0 +1,1 @@
+"""Studies of test collections: effects of the pool on scores and rankings."""

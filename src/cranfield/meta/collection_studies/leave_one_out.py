@@ -1,0 +1,378 @@
+"""Leave-one-out test: can a collection evaluate systems that did not contribute to the pool?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.kinds import OneOf, check_arguments
+from cranfield.base.text import counted
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.measures.base import Measure
+from cranfield.meta.collection_studies.pools import Pools, pools, traced
+from cranfield.meta.collection_studies.rankings import (
+    LISTS,
+    OF_LIST,
+    Teams,
+    Wanted,
+    agreement,
+    overall,
+    ranks,
+    wanted_of,
+)
+from cranfield.meta.study import Study
+from cranfield.meta.study_options import Depth, Rel
+from cranfield.meta.work import Progress, run_parts
+from cranfield.result import Column, Columns
+
+_UNIT = {"unit": Column("Unit that is excluded: `team` or `run`.", key=True)}
+
+
+class LeaveOneOut(Study):
+    """Changes of scores and ranks if judgments lack the unique contributions of a team.
+
+    Attributes
+    ----------
+    measures, lists
+        Text forms of the measures, and kinds of lists: `raw`, `condensed`.
+    pools
+        The teams, the contributing runs and the depth of the pool.
+    teams, summary, rankings, systems
+        The tables `leave one out unique` (see :class:`Pools`), `leave one out summary`,
+        `leave one out rankings` and `leave one out systems`, without their first column.
+    """
+
+    name = "leave-one-out"
+    reference: ClassVar[str] = "Zobel (1998); Sakai (2013)"
+    parts: ClassVar[Sequence[str]] = ("teams", "summary", "rankings", "systems")
+    titles: ClassVar[Mapping[str, str]] = {
+        "leave one out summary": "Changes of scores without the unique documents of the team or"
+        " run",
+        "leave one out unique": "Unique contributions",
+        "leave one out systems": "Ranks with and without the unique documents",
+    }
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "leave one out unique": {
+            **_UNIT,
+            "team": Column("Team.", key=True),
+            "*": Column("A contribution of the team; see :class:`Pools`."),
+        },
+        "leave one out summary": {
+            **_UNIT,
+            **OF_LIST,
+            "systems": Column("Number of systems of teams that contributed."),
+            "mean drop": Column(
+                "Mean drop of their overall score; a drop is a change for the worse, whether high"
+                " or low scores are better."
+            ),
+            "largest drop": Column("Largest drop, 0 if there is none."),
+            "mean drop %": Column("Mean drop in percent of the score.", decimals=1),
+            "largest drop %": Column("Largest drop in percent, 0 if there is none.", decimals=1),
+            "largest gain": Column("Largest gain, 0 if there is none."),
+            "largest rank change": Column("Largest change of rank, in either direction."),
+            "mean tau": Column("Mean over all teams of Kendall's tau of the two orders."),
+            "lowest tau": Column("Lowest tau of a team."),
+        },
+        "leave one out rankings": {
+            **_UNIT,
+            **OF_LIST,
+            "team": Column("Excluded team.", key=True),
+            "tau": Column(
+                "Kendall's tau of the orders of all systems with all judgments and without those"
+                " of the team; null if all systems are tied."
+            ),
+            "largest rank change": Column("Largest change of rank of any system."),
+            "mean drop": Column("Mean drop of the score of the team's own runs."),
+            "largest drop": Column("Largest drop of the score of its own runs."),
+        },
+        "leave one out systems": {
+            **_UNIT,
+            **OF_LIST,
+            "system": Column("System.", key=True),
+            "team": Column("Its team.", key=True),
+            "contributes": Column("Whether its run contributes to the pool.", read=False),
+            "before": Column("Overall score with all judgments."),
+            "after": Column("Overall score without the judgments of its team."),
+            "difference": Column("after minus before; null without a score."),
+            "change %": Column(
+                "Difference in percent of the score before; null for 0.", decimals=1
+            ),
+            "rank before": Column("Rank with all judgments."),
+            "rank after": Column("Rank without those of its team."),
+            "rank change": Column("rank after minus rank before: positive if it fell."),
+        },
+    }
+
+    pools: Pools
+
+    def judged_without(self, team: str) -> JudgedRuns:
+        """Return all runs, judged without the unique contributions of a team."""
+        if team not in self.pools.teams:
+            raise PolicyError(f"unknown team {quoted(team)}")
+        kept = self.pools.without(self.pools.teams.index(team), self.others)
+        return self.pools.runs.restricted(kept)
+
+    @property
+    def unit(self) -> str:
+        """Unit that is excluded: a `team`, or a `run` without a table of teams."""
+        return self.pools.unit
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        known = self.summary.drop_nulls(["mean drop %", "mean tau"])
+        sentences = [
+            f"{row['measure']}, {row['list']} lists: without the unique documents of its"
+            f" {self.unit} a run loses {row['mean drop %']:.1f}% on average,"
+            f" {row['largest drop %']:.1f}% at most, and moves by up to"
+            f" {counted(row['largest rank change'], 'rank')}; the orders of all systems have a tau"
+            f" of {row['mean tau']:.2f} on average."
+            for row in known.iter_rows(named=True)
+        ]
+        return (*sentences, "What new systems lose can be more, if they are unlike all of these.")
+
+    def heading(self) -> list[str]:
+        pools, unit = self.pools, self.unit
+        contributing = len(pools.contributing)
+        lines = [
+            f"leave-one-out test by {unit}: {counted(len(pools.teams), unit)},"
+            f" {counted(contributing, 'contributing run')}, pool depth"
+            f" {pools.depth}{', inferred from the judgments' if pools.depth_inferred else ''}"
+        ]
+        apart = len(pools.contributes) - int(pools.contributes.sum())
+        if pools.depth_inferred and apart:
+            lines.append(
+                f"note: the half of the runs that is judged deepest has all its top {pools.depth}"
+                f" judged; the other {counted(apart, 'run')} treated as unpooled; override with"
+                f" depth and contributors"
+            )
+        if pools.outside:
+            fate = {"keep": "kept", "drop": "taken back"}[self.others]
+            lines.append(
+                f"note: {counted(pools.outside, 'judgment')} of documents that no contributing run"
+                f" has in its top {pools.depth}; these are {fate}"
+            )
+        return lines
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        unit = pl.lit(self.unit).alias("unit")
+        return {name: frame.select(unit, pl.all()) for name, frame in super().frames().items()}
+
+    def facts(self) -> dict[str, Any]:
+        return {**super().facts(), "unit": self.unit, "depth": self.pools.depth}
+
+
+def _compared(
+    known: Pools, wanted: Wanted, before: Floats, after: Floats
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Compare the systems, and the rankings, with those without a team.
+
+    Overall scores have shape (kinds of score, systems), without a team (teams, kinds of score,
+    systems).
+    """
+    systems, rankings = [], []
+    for k, (measure, kind, lower) in enumerate(wanted.kinds):
+        first, without = before[k], after[:, k]
+        own = without[known.team_of, np.arange(first.size)]
+        rank = ranks(first, first, lower)
+        worse = without - first if lower else first - without
+        drops = [worse[j, known.team_of == j] for j in range(len(known.teams))]
+        moved = [np.abs(ranks(one, one, lower) - rank) for one in without]
+        labels = [pl.lit(measure).alias("measure"), pl.lit(kind).alias("list")]
+        of_systems = {
+            "system": pl.Series(known.runs.judged.systems, dtype=pl.String),
+            "team": [known.teams[j] for j in known.team_of],
+            "contributes": known.contributes,
+            "before": first,
+            "after": own,
+            "rank before": rank,
+            "rank after": ranks(own, first, lower),
+        }
+        of_rankings = {
+            "team": pl.Series(known.teams, dtype=pl.String),
+            "tau": [agreement(first, one) for one in without],
+            "largest rank change": [_reduced(np.max, one) for one in moved],
+            "mean drop": [_reduced(np.mean, one) for one in drops],
+            "largest drop": [_reduced(np.max, one) for one in drops],
+        }
+        systems.append(pl.DataFrame(of_systems).select(*labels, pl.all()))
+        rankings.append(pl.DataFrame(of_rankings).select(*labels, pl.all()))
+    start, difference = pl.col("before"), pl.col("after") - pl.col("before")
+    change = pl.when(start != 0).then(100 * difference / start.abs())
+    rank_change = pl.col("rank after") - pl.col("rank before")
+    whole = pl.col("^.*rank.*$").fill_nan(None).cast(pl.Int64)
+    return (
+        pl.concat(systems)
+        .with_columns(difference.alias("difference"), change.alias("change %"))
+        .with_columns(rank_change.alias("rank change"))
+        .fill_nan(None)
+        .with_columns(whole)
+        .select(name for name in LeaveOneOut.columns["leave one out systems"] if name != "unit"),
+        pl.concat(rankings).fill_nan(None).with_columns(whole),
+    )
+
+
+def _reduced(function: Callable[[Floats], Any], values: Floats) -> float:
+    known = values[~np.isnan(values)]
+    return float(function(known)) if known.size else np.nan
+
+
+def _summary(
+    known: Pools, wanted: Wanted, systems: pl.DataFrame, rankings: pl.DataFrame
+) -> pl.DataFrame:
+    """Sum up both tables by measure and list, over the teams that contributed."""
+    contributed = known.by_team.filter(pl.col("contributing") > 0)["team"]
+    signs = {measure: 1.0 if lower else -1.0 for measure, _, lower in wanted.kinds}
+    sign = pl.col("measure").replace_strict(signs)
+    drops = (
+        systems.filter(pl.col("team").is_in(contributed.implode()))
+        .with_columns(drop=pl.col("difference") * sign, share=pl.col("change %") * sign)
+        .group_by("measure", "list", maintain_order=True)
+        .agg(
+            pl.col("drop").mean().alias("mean drop"),
+            pl.col("drop").max().clip(lower_bound=0.0).alias("largest drop"),
+            pl.col("share").mean().alias("mean drop %"),
+            pl.col("share").max().clip(lower_bound=0.0).alias("largest drop %"),
+            (-pl.col("drop").min()).clip(lower_bound=0.0).alias("largest gain"),
+            pl.col("rank change").abs().max().alias("largest rank change"),
+        )
+    )
+    taus = rankings.group_by("measure", "list", maintain_order=True).agg(
+        pl.col("tau").mean().alias("mean tau"), pl.col("tau").min().alias("lowest tau")
+    )
+    return drops.join(taus, on=["measure", "list"], how="left", maintain_order="left")
+
+
+def leave_one_out(
+    runs: Any,
+    qrels: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    teams: Teams = None,
+    contributors: Any = None,
+    depth: Depth = None,
+    others: Annotated[str, OneOf(("keep", "drop"))] = "keep",
+    lists: str | Sequence[str] = LISTS,
+    rel: Rel = 1,
+    compat: str | None = None,
+    jobs: int = 1,
+    backend: str | None = None,
+    folder: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **policies: Any,
+) -> LeaveOneOut:
+    r"""Evaluate each team without its unique contributions to the pool (leave-one-out test).
+
+    A team that is evaluated without its unique contributions is like one that did not contribute to
+    the pool. If its scores or ranks drop, the collection underestimates new systems.
+
+    .. math:: LOO_j = \bigcup_{j' \ne j} C_{j'} = P - U_j
+
+    Source: Zobel (1998), with single runs; Sakai (2013), section 5.4, with teams.
+
+    Parameters
+    ----------
+    runs, qrels
+        As for :func:`cranfield.judge`, both are read once; or :class:`TracedRuns`, and None.
+    measures
+        Measures or their text forms; names of trec_eval are understood.
+    teams, contributors, depth
+        As for :func:`pools`; without teams each run is excluded alone. A run that did not
+        contribute is scored and ranked with the others; it loses the unique documents of its team,
+        and does not keep those of other teams.
+    others
+        How to treat judgments of documents that no contributing run retrieves within the pool
+        depth: `keep` or `drop`.
+    lists
+        `raw`: unjudged documents count as not relevant. `condensed`: they are removed, before and
+        after. By default both.
+    rel
+        Lowest grade that counts as relevant in the counts of documents, 1 or more. Measures have
+        their own.
+    jobs, backend, folder, progress
+        As for :func:`cranfield.meta.run_parts`, by default threads; a part is a team.
+    compat, policies
+        Another program's policies, or `ties`, `topics` and `negative`, as for
+        :func:`cranfield.judge`.
+
+    Raises
+    ------
+    MeasureError, PolicyError, InputError
+        For unknown names or unreadable data; if there is only one team, or no depth of the pool
+        fits all runs.
+
+    Notes
+    -----
+    Ranks are those of the field: the system with its own score without the unique documents of its
+    team, among
+    the scores that all other systems, those of its team too, have with all judgments. Tied systems
+    have the best of their ranks. Kendall's tau answers another question: by how much the whole
+    ranking changes when every system is evaluated with the judgments that are left.
+
+    Topics stay, also those that lose all their relevant documents, so that overall scores are over
+    the same topics before and after. The highest grade of the judgments stays as well.
+
+    If contributing runs are missing here, a document that only they share with a team looks unique,
+    and too many judgments are removed: the drops are then upper bounds as a rule.
+
+    Examples
+    --------
+    >>> runs = {
+    ...     "a1": {"q": {"x": 3.0, "y": 2.0, "n": 1.0}},
+    ...     "b1": {"q": {"y": 3.0, "z": 2.0, "n": 1.0}},
+    ... }
+    >>> qrels = {"q": {"x": 1, "y": 1, "z": 0, "n": 0}}
+    >>> found = leave_one_out(runs, qrels, "AP", teams={"a1": "A", "b1": "B"}, lists="raw")
+    >>> found
+    LeaveOneOut(leave-one-out test by run: 2 runs, 2 contributing runs, pool depth 3, ...)
+    >>> found.systems.select("system", "before", "after", "rank before", "rank after").rows()
+    [('a1', 1.0, 0.5, 1, 1), ('b1', 0.5, 0.5, 2, 2)]
+    >>> found.teams.select("team", "unique", "unique relevant").rows()
+    [('A', 1, 1), ('B', 1, 0)]
+    """
+    call = check_arguments(leave_one_out, locals(), traced)
+    wanted = wanted_of(measures, lists, compat)
+    of_pools = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
+    known = pools(runs, qrels, **of_pools, compat=compat, **policies)
+    if len(known.teams) < 2:
+        raise PolicyError(f"all systems are of team {quoted(known.teams[0])}; two teams are needed")
+    before = overall(known.runs.blocks(known.judgments(others)), wanted)
+    after = np.broadcast_to(before, (len(known.teams), *before.shape)).copy()
+    # A team without unique contributions changes nothing.
+    todo = np.flatnonzero(known.by_team["unique"].to_numpy() > 0)
+    if todo.size:
+        about = {"study": "leave one out", **wanted.about(), "others": others}
+        parts = run_parts(
+            _without,
+            (known, wanted, others),
+            {f"team-{j}": int(j) for j in todo},
+            about={} if folder is None else {**about, **known.about()},
+            jobs=jobs,
+            # The arrays are large, and what is done with them releases the interpreter.
+            backend=backend or ("threading" if jobs > 1 else None),
+            folder=folder,
+            progress=progress,
+        )
+        after[todo] = parts["score"].to_numpy().reshape(todo.size, *before.shape)
+    systems, rankings = _compared(known, wanted, before, after)
+    return LeaveOneOut(
+        call,
+        measures=tuple(wanted.names),
+        lists=wanted.lists,
+        pools=known,
+        teams=known.by_team,
+        summary=_summary(known, wanted, systems, rankings),
+        rankings=rankings,
+        systems=systems,
+    )
+
+
+def _without(shared: tuple[Pools, Wanted, str], team: int) -> pl.DataFrame:
+    known, wanted, others = shared
+    scores = overall(known.runs.blocks(known.without(team, others)), wanted)
+    return pl.DataFrame({"score": scores.ravel()})

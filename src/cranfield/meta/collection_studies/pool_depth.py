@@ -1,0 +1,262 @@
+"""Shallower pools: scores and rankings by pools of smaller depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.errors import PolicyError, check_whole
+from cranfield.base.kinds import Numbers, Whole, check_arguments
+from cranfield.base.text import counted
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.policies import DEEPEST
+from cranfield.measures import Measure
+from cranfield.meta.collection_studies.pools import (
+    TracedRuns,
+    contributing,
+    counts_of,
+    judged_depths,
+    pool_of,
+    pools,
+    traced,
+)
+from cranfield.meta.collection_studies.rankings import OF_LIST, agreement, overall, ranks, wanted_of
+from cranfield.meta.study import Study
+from cranfield.meta.study_options import Depth, Rel, whole_numbers
+from cranfield.result import Column, Columns
+
+DEPTHS = (1, 2, 5, 10, 20, 50, 100)
+"""Depths of pools that are studied by default, as far as they are below the depth of the pool."""
+
+_OF_DEPTH = {
+    **OF_LIST,
+    "depth": Column("Depth of the pool; null for all judgments.", key=True),
+}
+
+
+class PoolDepths(Study):
+    """Scores and ranks of systems by pools of several depths; see :func:`pool_depths`.
+
+    Attributes
+    ----------
+    measures, lists
+        Text forms of the measures, and kinds of lists: `raw`, `condensed`.
+    depths, contributors
+        Depths of the pools, in rising order, and the systems whose runs made them.
+    runs
+        The judged runs, traced to their judgments.
+    pools, rankings, systems
+        The tables `pools`, `pool rankings` and `pool systems`.
+    """
+
+    name = "pool-depth"
+    reference: ClassVar[str] = "Zobel (1998)"
+    parts: ClassVar[Sequence[str]] = ("pools", "rankings", "systems")
+    titles: ClassVar[Mapping[str, str]] = {
+        "pools": "Shallower pools: judgments",
+        "pool rankings": "Shallower pools: scores, and the order of systems, against those by all"
+        " judgments",
+    }
+    nulls: ClassVar[Mapping[str, str]] = {"depth": "all"}
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "pools": {
+            "depth": Column("Depth of the pool; null for all judgments.", key=True),
+            "judged": Column("Number of documents judged."),
+            "judged proportion": Column("Documents judged as a proportion of all judgments."),
+            "relevant": Column("Number of documents judged relevant."),
+            "relevant proportion": Column(
+                "Relevant documents as a proportion of all relevant ones."
+            ),
+            "unjudged": Column("Proportion of unjudged documents in the top ranks of all systems."),
+            "largest unjudged": Column("Largest proportion of a system."),
+            "lacking": Column(
+                "Documents of the contributing runs within the depth without judgment, counted once"
+                " a run: a pool that lacks documents is shallower than its depth says."
+            ),
+        },
+        "pool rankings": {
+            **_OF_DEPTH,
+            "mean score": Column("Mean overall score of the systems."),
+            "difference": Column("mean score minus that with all judgments."),
+            "tau": Column(
+                "Kendall's tau of the order of systems with that by all judgments; null if all"
+                " systems are tied."
+            ),
+            "largest rank change": Column("Largest change of rank of a system."),
+        },
+        "pool systems": {
+            **_OF_DEPTH,
+            "system": Column("System.", key=True),
+            "score": Column("Overall score."),
+            "rank": Column("Rank."),
+        },
+    }
+
+    runs: TracedRuns
+
+    def judged_to(self, depth: int) -> JudgedRuns:
+        """Return all runs, judged by the pool of some depth, 1 or more, only."""
+        check_whole("depth", depth, 1, DEEPEST)
+        contributes = contributing(self.runs, self.contributors, judged_depths(self.runs), None)
+        return self.runs.restricted(pool_of(self.runs, contributes, depth))
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        told = []
+        for (measure, kind), rows in self.rankings.group_by("measure", "list", maintain_order=True):
+            known = rows.drop_nulls(["depth", "tau"]).sort("depth")
+            if known.is_empty():
+                continue
+            row = known.row(-1, named=True)
+            pool = self.pools.filter(pl.col("depth") == row["depth"]).row(0, named=True)
+            told.append(
+                f"{measure}, {kind} lists: a pool of depth {row['depth']} has"
+                f" {100 * pool['judged proportion']:.0f}% of the judgments, and orders the systems"
+                f" with"
+                f" Kendall's tau {row['tau']:.2f} to the order by all."
+            )
+        return tuple(told)
+
+    def heading(self) -> list[str]:
+        return [
+            f"shallower pools: {counted(len(self.runs.judged.systems), 'system')},"
+            f" {counted(len(self.contributors), 'contributing run')}; unjudged: proportion of the"
+            f" top {self.top}"
+        ]
+
+
+def pool_depths(
+    runs: Any,
+    qrels: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    depths: Annotated[int | Sequence[int] | None, Numbers()] = None,
+    *,
+    contributors: Any = None,
+    pool_depth: Depth = None,
+    lists: str | Sequence[str] = "raw",
+    top: Annotated[int, Whole(1, DEEPEST)] = 10,
+    rel: Rel = 1,
+    compat: str | None = None,
+    **policies: Any,
+) -> PoolDepths:
+    """Score systems by judgments of shallower pools, and compare with all judgments.
+
+    At depth d the judgments are those of the documents that a contributing run has in its top d of
+    the topic. All other judgments are removed, also those from outside the pool, whose depth is not
+    known.
+
+    Source: Zobel (1998), who asks what deeper pools would have found.
+
+    Parameters
+    ----------
+    runs, qrels, measures, compat, policies
+        As for :func:`leave_one_out`.
+    depths
+        Pool depths to compare. By default those of 1, 2, 5, 10, 20, 50 and 100 that are below the
+        depth of the collection's pool, or that depth if it is 1.
+    contributors
+        The runs that make the pools: None for all, names of systems, or `judged`: those whose top
+        documents are all judged, down to `pool_depth`, or else the deepest of `depths`.
+    pool_depth
+        Documents that each run contributed to the collection's own pool, which no depth may
+        exceed. By default it is not checked; where `depths` are not given either, it is found in
+        the judgments, with the runs that contributed, as by :func:`pools`.
+    lists
+        `raw`: unjudged documents count as not relevant. `condensed`: they are removed. Or both.
+    top
+        Ranks in which unjudged documents are counted.
+    rel
+        Lowest grade that counts as relevant in the counts of documents, 1 or more.
+
+    Raises
+    ------
+    MeasureError, PolicyError, InputError
+        For unknown names or unreadable data.
+
+    Notes
+    -----
+    A document that no contributing run has in its top d keeps no judgment, whoever judged it. Where
+    the pools of the collection were shallower than d, nothing can be added: see `lacking`. Topics
+    stay, also those that lose all their relevant documents.
+
+    Examples
+    --------
+    >>> runs = {
+    ...     "a": {"q": {"x": 3.0, "y": 2.0, "n": 1.0}},
+    ...     "b": {"q": {"y": 3.0, "z": 2.0, "n": 1.0}},
+    ... }
+    >>> found = pool_depths(runs, {"q": {"x": 1, "y": 1, "z": 1, "n": 0}}, "AP", [1, 2])
+    >>> found.pools.select("depth", "judged", "relevant", "lacking").rows()
+    [(1, 2, 2, 0), (2, 3, 3, 0), (None, 4, 3, None)]
+    >>> found.systems["score"].round(4).to_list()
+    [1.0, 0.5, 0.6667, 0.6667, 0.6667, 0.6667]
+    """
+    call = check_arguments(pool_depths, locals(), traced)
+    wanted = wanted_of(measures, lists, compat)
+    made = traced(runs, qrels, compat=compat, **policies)
+    if depths is None:
+        own = pools(made, None, contributors=contributors, depth=pool_depth)
+        chosen = tuple(depth for depth in DEPTHS if depth < own.depth) or (own.depth,)
+        contributes = own.contributes
+    else:
+        chosen = whole_numbers("depth", depths, DEEPEST, " of pools")
+        if pool_depth is not None and chosen[-1] > pool_depth:
+            deeper = ", ".join(f"{depth:,}" for depth in chosen if depth > pool_depth)
+            raise PolicyError(f"depths must be at most pool_depth, {pool_depth:,}, got {deeper}")
+        reach = judged_depths(made)
+        contributes = contributing(made, contributors, reach, pool_depth or chosen[-1])
+    full = made.judged
+    kept = [pool_of(made, contributes, depth) for depth in chosen]
+    kept.append(np.ones(made.grade.size, dtype=bool))
+    scores = np.array([overall(made.blocks(one), wanted) for one in kept])
+    rankings: list[Any] = []
+    systems = []
+    for k, (measure, kind, lower) in enumerate(wanted.kinds):
+        for depth, after in zip((*chosen, None), scores[:, k], strict=True):
+            labels = {"measure": measure, "list": kind, "depth": depth}
+            rank = ranks(after, after, lower)
+            of_system = {"system": full.systems, "score": after, "rank": rank}
+            whole = pl.DataFrame([labels], schema_overrides={"depth": pl.Int64})
+            systems.append(whole.join(pl.DataFrame(of_system), how="cross"))
+            if depth is None:
+                continue
+            before = scores[-1, k]
+            known = ~np.isnan(before)
+            moved = np.abs(rank - ranks(before, before, lower))[known]
+            some = known.any()
+            rankings.append(
+                {
+                    **labels,
+                    "mean score": after[known].mean() if some else None,
+                    "difference": (after - before)[known].mean() if some else None,
+                    "tau": agreement(before, after),
+                    "largest rank change": int(moved.max()) if some else None,
+                }
+            )
+    counts = [
+        counts_of(made, contributes, depth, one, top, rel)
+        for depth, one in zip((*chosen, None), kept, strict=True)
+    ]
+    numbers = dict.fromkeys(("mean score", "difference", "tau"), pl.Float64)
+    types = {"depth": pl.Int64, **numbers, "largest rank change": pl.Int64}
+    shares = dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64)
+    # Shares are of all judgments, which stand in the last row.
+    judged, relevant = pl.col("judged"), pl.col("relevant")
+    pools_by_depth = pl.DataFrame(counts, schema_overrides=shares).with_columns(
+        (judged / judged.last()).alias("judged proportion"),
+        (relevant / relevant.last()).fill_nan(None).alias("relevant proportion"),
+    )
+    return PoolDepths(
+        call,
+        measures=tuple(wanted.names),
+        lists=wanted.lists,
+        depths=chosen,
+        contributors=tuple(full.systems[s] for s in np.flatnonzero(contributes)),
+        runs=made,
+        pools=pools_by_depth.select(list(PoolDepths.columns["pools"])),
+        rankings=pl.DataFrame(rankings, schema_overrides=types).fill_nan(None),
+        systems=pl.concat(systems).fill_nan(None).with_columns(pl.col("rank").cast(pl.Int64)),
+    )

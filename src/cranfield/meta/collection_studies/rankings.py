@@ -1,0 +1,235 @@
+"""Systems in order of their overall scores, with their teams."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isnan
+from numbers import Real
+from os import PathLike
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats, to_order
+from cranfield.base.errors import InputError, PolicyError, check_choice, check_several, quoted
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.run import Run
+from cranfield.correlation import kendall_tau
+from cranfield.evaluation.evaluation import score
+from cranfield.measures import parse_measures
+from cranfield.measures.base import Measure
+from cranfield.result import Column as ColumnOfTable
+from cranfield.scores import Scores
+from cranfield.sources.columns import Table, is_frame, read_table
+from cranfield.sources.schemas import FRAMES, Column, Schema
+from cranfield.sources.values import TAG
+
+Teams: TypeAlias = (
+    Mapping[str, str] | Callable[[str], str] | re.Pattern[str] | PathLike[str] | str | Any | None
+)
+"""How to find the team of a system: see :func:`teams_of`."""
+
+
+_TEAMS = Schema(
+    "table of teams",
+    (Column("system", TAG), Column("team", TAG)),
+    called="the teams",
+    formats=FRAMES,
+    otherwise="csv",
+)
+
+OF_LIST = {
+    "measure": ColumnOfTable("Text form of the measure.", key=True),
+    "list": ColumnOfTable("Kind of list: `raw` or `condensed`.", key=True),
+}
+"""Columns that say which kind of score a row is of."""
+
+
+def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
+    """Find the team of each system.
+
+    Parameters
+    ----------
+    systems
+        Names of the systems.
+    teams
+        None: each system is a team of its own. A mapping of systems to teams; a function of the
+        name; a compiled regular expression, which is looked for in the name, and whose first group,
+        or whole match where there is no group, is the team; a data frame, or the path of a CSV or
+        TSV file, with a column of systems (`system`, `tag`, `run`, ...) and one of teams (`team`,
+        `group` or `participant`). Systems that are not asked for may be in it.
+
+    Returns
+    -------
+    tuple of str
+        A team a system, in order of `systems`.
+
+    Raises
+    ------
+    PolicyError
+        For an invalid table of teams, or a system without a team.
+    InputError
+        For a table that cannot be read, lacks a column, or gives a system two teams.
+
+    Examples
+    --------
+    >>> teams_of(["bm25-1", "bm25-2", "lm"], re.compile("[a-z0-9]+"))
+    ('bm25', 'bm25', 'lm')
+    >>> teams_of(["a1", "b1"], {"a1": "A", "b1": "B", "c1": "C"})
+    ('A', 'B')
+    """
+    check_several("systems", systems)
+    names = list(systems)
+    if teams is None:
+        return tuple(names)
+    find = _finder(teams)
+    found = []
+    for name in names:
+        team = find(name)
+        # A number that is none stands where a table has nothing.
+        nothing = team == "" if isinstance(team, str) else isinstance(team, float) and isnan(team)
+        if nothing or not isinstance(team, str | Real):
+            raise PolicyError(f"system {quoted(name)} has no team")
+        found.append(str(team))
+    return tuple(found)
+
+
+def _finder(teams: Any) -> Callable[[str], Any]:
+    if isinstance(teams, Mapping):
+        return {str(system): team for system, team in teams.items()}.get
+    if isinstance(teams, re.Pattern):
+        if not isinstance(teams.pattern, str):
+            raise PolicyError("a regular expression for teams must be of text, got bytes")
+        group = 1 if teams.groups else 0
+        return lambda name: found.group(group) if (found := teams.search(name)) else None
+    if isinstance(teams, (str, PathLike)) or is_frame(teams):
+        return _by_system(read_table(teams, _TEAMS)).get
+    if callable(teams):
+        find: Callable[[str], Any] = teams
+        return find
+    raise PolicyError(
+        "teams must be a mapping of systems, a function, a compiled regular expression, a data"
+        f" frame or the path of a table, got {type(teams).__name__}"
+    )
+
+
+def _by_system(table: Table) -> dict[str, str | None]:
+    teams: dict[str, str | None] = {}
+    for row, (system, team) in enumerate(table.frame.iter_rows()):
+        if system is None and team is None:
+            continue  # An empty line
+        if system is None or team is None:
+            raise table.wrong(
+                row, f"expected a {'system' if system is None else 'team'}, got an empty cell"
+            )
+        if teams.setdefault(system, team) != team:
+            raise InputError(f"system {quoted(system)} has two teams", source=table.source)
+    return teams
+
+
+LISTS = ("raw", "condensed")
+"""Kinds of ranked lists: as retrieved, and without unjudged documents."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is computed of judged runs: measures on kinds of lists."""
+
+    measures: tuple[Measure, ...]
+    lists: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [one.label for one in self.measures]
+
+    @property
+    def kinds(self) -> list[tuple[str, str, bool]]:
+        """Return measure, list, and whether low is good of each kind of score, measures first."""
+        return [
+            (one.label, kind, one.info.lower_is_better)
+            for one in self.measures
+            for kind in self.lists
+        ]
+
+    def about(self) -> dict[str, Any]:
+        return {"measures": self.names, "lists": list(self.lists)}
+
+
+def wanted_of(measures: Any, lists: str | Sequence[str], compat: str | None) -> Wanted:
+    """Read measures, each once, and check kinds of lists."""
+    every = tuple(dict.fromkeys(parse_measures(measures, compat=compat)))
+    chosen = (lists,) if isinstance(lists, str) else tuple(dict.fromkeys(lists))
+    for one in chosen:
+        check_choice("list", one, LISTS)
+    if not chosen:
+        raise PolicyError(f"expected at least one kind of list, of: {', '.join(LISTS)}")
+    return Wanted(every, chosen)
+
+
+def overall(parts: Iterable[JudgedRuns], wanted: Wanted) -> Floats:
+    """Compute the overall score of each system; shape (kinds of score, systems)."""
+    found = [[one.overall() for one in _scored(part, wanted)] for part in parts]
+    return np.concatenate([np.array(one) for one in found], axis=-1)
+
+
+def by_topic(parts: Iterable[JudgedRuns], wanted: Wanted) -> list[Scores]:
+    """Score runs, some systems in each part, and put the parts together; by kind of score."""
+    return [
+        replace(
+            some[0],
+            values=np.concatenate([one.values for one in some], axis=1),
+            systems=tuple(name for one in some for name in one.systems),
+        )
+        for some in zip(*(_scored(part, wanted) for part in parts), strict=True)
+    ]
+
+
+def _scored(judged: JudgedRuns, wanted: Wanted) -> list[Scores]:
+    views = [judged if kind == "raw" else judged.condensed() for kind in wanted.lists]
+    scores = [[*score(view, wanted.measures).values()] for view in views]
+    return [of_list[m] for m in range(len(wanted.measures)) for of_list in scores]
+
+
+def ranks(values: Floats, others: Floats, lower_is_better: bool = False) -> Floats:
+    """Rank of each system by its value among the values of the other systems.
+
+    Systems that differ by rounding only are tied, and tied systems have the best of their ranks.
+    Ranks are from 1; NaN is no score, and no rank. While a system is ranked, all others have the
+    score that `others` say. All have shape (systems,).
+
+    Examples
+    --------
+    >>> before = np.array([0.5, 0.4, 0.4, 0.1])
+    >>> ranks(before, before).tolist()
+    [1.0, 2.0, 2.0, 4.0]
+    >>> ranks(np.array([0.3, 0.4, 0.4, 0.1]), before).tolist()
+    [3.0, 2.0, 2.0, 4.0]
+    """
+    sign = -1.0 if lower_is_better else 1.0
+    mine, theirs = to_order(sign * values), to_order(sign * others)
+    better = theirs > mine[:, None]
+    np.fill_diagonal(better, False)
+    return np.where(np.isnan(mine), np.nan, 1.0 + better.sum(axis=1))
+
+
+def agreement(before: Floats, after: Floats) -> float:
+    """Kendall's tau-b of two orders of the systems that have a score; NaN where all are tied."""
+    known = ~(np.isnan(before) | np.isnan(after))
+    rounded = [to_order(one[known]) for one in (before, after)]
+    return float(kendall_tau(*rounded))
+
+
+def ranked_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
+    """Return the `topic`, `doc` and `rank` of what a run retrieved, down to a depth."""
+    frame = pl.DataFrame(
+        {
+            "topic": pl.Series(run.topics, dtype=pl.String).gather(run.codes),
+            "doc": run.docs,
+            "rank": order_of(run, ties).ranks_of(np.arange(len(run), dtype=np.intp)),
+        }
+    )
+    return frame if depth is None else frame.filter(pl.col("rank") <= depth)

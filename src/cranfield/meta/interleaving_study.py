@@ -1,0 +1,549 @@
+"""Sensitivity of interleaving and A/B tests: impressions needed for a significant preference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from os import PathLike
+from typing import Annotated, Any, ClassVar, Protocol
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtri
+
+from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.errors import PolicyError
+from cranfield.base.kinds import OneOf, Whole, check_arguments
+from cranfield.base.proportions import wilson
+from cranfield.base.streams import stream, uniforms
+from cranfield.base.text import counted, names_or_count
+from cranfield.collection.files.many_runs import read_runs
+from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.judged.judging import judge
+from cranfield.collection.policies import Compat
+from cranfield.collection.policies import policies as judging_policies
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
+from cranfield.evaluation.evaluation import score
+from cranfield.measures import parse_measures
+from cranfield.measures.base import Measure
+from cranfield.meta.collection_studies.rankings import ranked_documents
+from cranfield.meta.study import Study, percent
+from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
+from cranfield.meta.work import Progress, hash_of, part_name, run_parts
+from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
+from cranfield.online.interleaving.interleaver import interleave
+from cranfield.online.interleaving.log_preference import impressions_needed
+from cranfield.online.interleaving.method import parse_interleaving
+from cranfield.online.interleaving.preference import TIE
+from cranfield.result import Column, Columns
+
+
+@dataclass(frozen=True, eq=False)
+class ShownLists:
+    """What each system would show for each topic.
+
+    Attributes
+    ----------
+    systems, topics
+        Their names.
+    docs
+        Number of the document at each rank, shape (systems, topics, ranks); -1 at the end.
+    grade
+        Grade of each document of a topic by its number, 0 where it has none or one below 0.
+    """
+
+    systems: tuple[str, ...]
+    topics: tuple[str, ...]
+    docs: Indices
+    grade: Ints
+
+    def grades(self, docs: Indices) -> Ints:
+        """Return grades of documents by number; -1 where a list has ended."""
+        return np.where(docs >= 0, self.grade[docs], -1)
+
+
+def shown_lists(
+    runs: Iterable[Run], qrels: Qrels, topics: Sequence[str], length: int, ties: str
+) -> ShownLists:
+    """Cut the rankings of topics at a length, and look their documents up in the judgments."""
+    systems, parts = [], []
+    for number, run in enumerate(runs):
+        systems.append(run.name)
+        parts.append(ranked_documents(run, ties, length).with_columns(system=pl.lit(number)))
+    known = pl.DataFrame(
+        {
+            "topic": pl.Series(qrels.topics, dtype=pl.String).gather(qrels.codes),
+            "doc": qrels.docs,
+            "grade": np.maximum(qrels.grades, 0).astype(np.int64),
+        }
+    )
+    places = pl.DataFrame({"topic": topics, "place": np.arange(len(topics))})
+    rows = (
+        pl.concat(parts)
+        .join(places, on="topic", how="inner", maintain_order="left")
+        .join(known, on=["topic", "doc"], how="left", maintain_order="left")
+        .with_columns(code=pl.struct("place", "doc").rank("dense").cast(pl.Int64) - 1)
+    )
+    system, place, rank, code = (
+        rows[name].to_numpy() for name in ("system", "place", "rank", "code")
+    )
+    docs = np.full((len(systems), len(topics), length), -1, dtype=np.intp)
+    docs[system, place, rank - 1] = code
+    grade = np.zeros(docs.max(initial=-1) + 1, dtype=np.int64)
+    grade[code] = rows["grade"].fill_null(0).to_numpy()
+    return ShownLists(tuple(systems), tuple(topics), docs, grade)
+
+
+AB = "A/B"
+"""The method that shows either list whole, and compares clicks a page of two samples."""
+
+Task = tuple[str, int, int]
+"""A method by its text form, and two systems by number."""
+
+
+class User(Protocol):
+    """Whoever clicks."""
+
+    def clicks(self, grades: Any, uniforms: Floats) -> Bools: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """Lists, users by name, impressions of each topic and seed of a simulation."""
+
+    shown: ShownLists
+    users: dict[str, User]
+    impressions: int
+    seed: int
+
+
+def simulated(given: Simulated, task: Task) -> pl.DataFrame:
+    """Show a pair of lists of each topic, and count what users did, a row a user.
+
+    Of interleaving these are wins, losses and ties; of A/B tests, as often for either list, sums of
+    clicks a page and of their squares.
+    """
+    method, first, second = task
+    count = _of_two_lists if method == AB else _interleaved
+    topics = [count(given, task, topic) for topic in range(len(given.shown.topics))]
+    columns = {
+        "user": list(given.users),
+        "method": method,
+        "first": given.shown.systems[first],
+        "second": given.shown.systems[second],
+        "counts": np.sum(topics, axis=0).tolist(),
+    }
+    return pl.DataFrame(columns, schema_overrides={"counts": pl.List(pl.Int64)})
+
+
+def _interleaved(given: Simulated, task: Task, topic: int) -> Ints:
+    """Return wins, losses and ties, shape (users, 3)."""
+    method, first, second = task
+    docs = given.shown.docs[[first, second], topic]
+    lists = [one[one >= 0].tolist() for one in docs]
+    if not any(lists):
+        return np.array([[0, 0, given.impressions]] * len(given.users))
+    name = given.shown.topics[topic]
+    interleaved = interleave(lists, method, docs.shape[1], topic=name)
+    codes, teams = interleaved.draw(given.impressions, given.seed)
+    numbers = np.append(np.array(interleaved.docs, dtype=np.intp), -1)
+    outcomes = np.array(
+        [
+            interleaved.outcomes(codes, clicked, teams)
+            for clicked in _clicks(given, numbers[codes], (topic, first, second))
+        ]
+    )
+    won, lost = (outcomes > TIE).sum(axis=1), (outcomes < -TIE).sum(axis=1)
+    return np.stack([won, lost, given.impressions - won - lost], axis=1)
+
+
+def _of_two_lists(given: Simulated, task: Task, topic: int) -> Ints:
+    """Return sums of clicks on either list, and of their squares, shape (users, 4)."""
+    pages = []
+    for side, system in enumerate(task[1:]):
+        docs = np.tile(given.shown.docs[system, topic], (given.impressions, 1))
+        clicked = _clicks(given, docs, (topic, *task[1:], side))
+        pages.append([one.sum(axis=1) for one in clicked])
+    clicks = np.array(pages)
+    return np.concatenate([clicks.sum(axis=2), (clicks**2).sum(axis=2)]).T
+
+
+def _clicks(given: Simulated, docs: Any, key: Sequence[int]) -> list[Bools]:
+    """Return what each user clicks on lists of documents."""
+    grades, width = given.shown.grades(docs), 2 * docs.shape[1]
+    return [
+        user.clicks(grades, uniforms(given.seed, 0, len(docs), width, 1, number, *key))
+        for number, user in enumerate(given.users.values())
+    ]
+
+
+KIND = ("user", "method")
+PAIR = ("first", "second")
+
+
+class Sensitivity(Study):
+    """Sensitivity of interleaving methods and A/B tests; see :func:`interleaving_sensitivity`.
+
+    Attributes
+    ----------
+    measure
+        Text form of the offline measure whose signs are compared.
+    methods, users
+        Text forms of the methods, and names of the users.
+    topics
+        Number of topics.
+    sensitivity, pairs
+        The tables `interleaving sensitivity` and `interleaving pairs`.
+    notes
+        Remarks on the data.
+    """
+
+    name = "interleaving"
+    reference: ClassVar[str] = (
+        "Radlinski, Kurup and Joachims (2008); Chapelle, Joachims, Radlinski and Yue (2012)"
+    )
+    parts: ClassVar[Sequence[str]] = ("sensitivity", "pairs")
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "interleaving sensitivity": {
+            "user": Column("Simulated user.", key=True),
+            "method": Column("Interleaving method, or A/B test.", key=True),
+            "pairs": Column("Number of pairs of systems."),
+            "median needed": Column(
+                "Median number of impressions needed for the power; null: infinitely many.",
+                decimals=0,
+            ),
+            "times fewer": Column(
+                "Median over pairs of the impressions that an A/B test needs, divided by these.",
+                decimals=1,
+            ),
+            "significant": Column(
+                "Number of pairs whose simulated effect has a confidence interval without 0."
+            ),
+            "agree": Column("Number of these whose effect has the sign of the measure."),
+            "agreement": Column(
+                "Proportion of these among those with a difference by the measure.", decimals=3
+            ),
+            "agreement of all": Column("The same proportion of all pairs.", decimals=3),
+        },
+        "interleaving pairs": {
+            "user": Column("Simulated user.", key=True),
+            "method": Column("Interleaving method, or A/B test.", key=True),
+            "first": Column("First system of the pair.", key=True),
+            "second": Column("Second system of the pair.", key=True),
+            "difference": Column("Score of the first minus that of the second, by the measure."),
+            "effect": Column(
+                "Of interleaving, wins of the first / (wins + losses) - 1/2; of an A/B test, the"
+                " difference in clicks per page."
+            ),
+            "low": Column("Lower bound of the confidence interval of the effect."),
+            "high": Column("Upper bound of that interval."),
+            "decides": Column("Proportion of impressions that are not ties."),
+            "needed": Column("Impressions needed for the power; null: infinitely many."),
+            "needed low": Column("The same by the bound of the effect that is farther from 0."),
+            "needed high": Column(
+                "The same by the bound that is nearer to 0; null: infinitely many."
+            ),
+        },
+    }
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.sensitivity.filter(pl.col("method") != AB).drop_nulls("median needed")
+        if rows.is_empty():
+            return ()
+        tied = rows.filter(pl.col("median needed") == pl.col("median needed").min())
+        row = tied.row(0, named=True)
+        least = [
+            f"{one['method']} with the user {one['user']}" for one in tied.iter_rows(named=True)
+        ]
+        fewer = agree = ""
+        if row["times fewer"] is not None and len(tied) == 1:
+            fewer = f", {row['times fewer']:.1f} times fewer than A/B tests"
+        if row["agreement"] is not None and len(tied) == 1:
+            agree = (
+                f" Of the {counted(row['significant'], 'pair')} with a significant preference,"
+                f" {percent(row['agreement'])} have the sign of {self.measure}, where that has one."
+            )
+        needed = counted(round(row["median needed"]), "impression")
+        return (
+            f"The fewest impressions are needed by {names_or_count(least, 'method')}: {needed} in"
+            f" the median pair of systems{fewer}.{agree}",
+            "Users are simulated: that they click like people is an assumption.",
+        )
+
+    def heading(self) -> list[str]:
+        of_pair = self.pairs.select(PAIR).n_unique()
+        return [
+            f"interleaving: {counted(of_pair, 'pair')} of systems, {counted(self.topics, 'topic')},"
+            f" {counted(self.impressions, 'impression')} of each, top {self.length}",
+            f"impressions needed for power {self.power:g} at alpha {self.alpha:g}; agreement with"
+            f" {self.measure}; seed {self.seed}",
+        ]
+
+
+def effects(
+    rows: pl.DataFrame, pages: int, power: float, alpha: float, confidence: float = 0.95
+) -> pl.DataFrame:
+    """Estimate effects, and the impressions they need, from counts on a number of pages."""
+    quantile = float(ndtri((1 + confidence) / 2))
+    estimates = []
+    for method, counts in rows.select("method", "counts").iter_rows():
+        estimate = _two_samples if method == AB else _signs
+        estimates.append(estimate(np.array(counts, dtype=float), pages, power, alpha, quantile))
+    names = ("effect", "low", "high", "decides", "needed", "needed low", "needed high")
+    found = pl.DataFrame(estimates, dict.fromkeys(names, pl.Float64), orient="row")
+    return _finite(rows.drop("counts").hstack(found))
+
+
+def _finite(frame: pl.DataFrame) -> pl.DataFrame:
+    """Replace NaN and infinity by null."""
+    numbers = pl.selectors.float()
+    return frame.with_columns(pl.when(numbers.is_finite()).then(numbers).name.keep())
+
+
+def _signs(
+    counts: Floats, pages: int, power: float, alpha: float, quantile: float
+) -> tuple[float, ...]:
+    decided = counts[0] + counts[1]
+    if not decided:
+        return (np.nan,) * 3 + (0.0,) + (np.inf,) * 3
+    share = counts[0] / decided
+    low, high = (float(one) - 0.5 for one in wilson(share, decided, quantile))
+    needed = (
+        impressions_needed(0.5 + one, decided / pages, power=power, alpha=alpha)
+        for one in _effects_within(share - 0.5, low, high)
+    )
+    return (share - 0.5, low, high, decided / pages, *needed)
+
+
+def _two_samples(
+    counts: Floats, pages: int, power: float, alpha: float, quantile: float
+) -> tuple[float, ...]:
+    means, squares = counts[:2] / pages, counts[2:] / pages
+    variance = float((squares - means**2).sum())
+    effect = means[0] - means[1]
+    # At an alpha near 0 bounds are infinite, or NaN where nothing varies.
+    with np.errstate(invalid="ignore"):
+        half = quantile * np.sqrt(variance / pages)
+        low, high = effect - half, effect + half
+        squared = (ndtri(1 - alpha / 2) + ndtri(power)) ** 2
+        # Pages of either list; a variance takes two.
+        needed = [
+            2 * max(2.0, np.ceil(squared * variance / size**2)) if size else np.inf
+            for size in _effects_within(effect, low, high)
+        ]
+    return (effect, low, high, 1.0, *needed)
+
+
+def _effects_within(effect: float, low: float, high: float) -> tuple[float, float, float]:
+    """Return the effect, its bound farther from 0, and the nearer one: 0 if they include it."""
+    near = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    return effect, max(abs(low), abs(high)), near
+
+
+def summarised(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Summarise the pairs of systems by user and method."""
+    ab = pairs.filter(pl.col("method") == AB).select("user", *PAIR, ab="needed")
+    known = pl.col("difference") != 0
+    apart = (pl.col("low") > 0) | (pl.col("high") < 0)
+    agree = (pl.col("effect").sign() == pl.col("difference").sign()) & known
+    # Infinitely many where null.
+    needed, of_ab = pl.col("needed").fill_null(np.inf), pl.col("ab").fill_null(np.inf)
+    return _finite(
+        pairs.join(ab, on=["user", *PAIR], how="left", maintain_order="left")
+        .with_columns(pl.col("low", "high", "effect").fill_null(0.0))
+        .group_by(*KIND, maintain_order=True)
+        .agg(
+            pl.len().cast(pl.Int64).alias("pairs"),
+            needed.median().alias("median needed"),
+            (of_ab / needed).fill_nan(None).median().alias("times fewer"),
+            apart.sum().cast(pl.Int64).alias("significant"),
+            (agree & apart).sum().cast(pl.Int64).alias("agree"),
+            ((agree & apart).sum() / (apart & known).sum()).alias("agreement"),
+            (agree.sum() / known.sum()).alias("agreement of all"),
+        )
+    )
+
+
+METHODS = ("Balanced", "TeamDraft", "Probabilistic", "Optimised", "PairwisePreference")
+"""Methods that are compared by default."""
+
+USERS = ("perfect", "navigational", "informational")
+"""Users by default."""
+
+
+def interleaving_sensitivity(
+    runs: Any,
+    qrels: Any,
+    measure: str | Measure = "nDCG@10",
+    *,
+    methods: str | Iterable[str] = METHODS,
+    users: str | Iterable[str] | Mapping[str, User] = USERS,
+    stop: Annotated[str, OneOf(STOP)] = "examined",
+    pairs: Annotated[int, Whole(1)] = 50,
+    impressions: Repeats = 1000,
+    length: Annotated[int, Whole(1, 100)] = 10,
+    power: Proportion = 0.8,
+    alpha: Proportion = 0.05,
+    rel: Annotated[int | None, Whole(1)] = None,
+    seed: Seed = 0,
+    compat: Compat | None = None,
+    jobs: int = 1,
+    backend: str | None = None,
+    folder: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **policies: Any,
+) -> Sensitivity:
+    """Simulate users of pairs of systems, and estimate how many impressions tell them apart.
+
+    For each pair of systems, method and user the same number of impressions of each topic is shown.
+    The proportions of wins and of ties determine the impressions that the sign test needs; for A/B
+    tests the difference and the variance of clicks a page give those of a test of two means. Signs
+    are compared with those of an offline measure of the same runs.
+
+    Source: Radlinski, Kurup and Joachims (2008), and Chapelle, Joachims, Radlinski and Yue (2012),
+    on users; Hofmann, Whiteson and de Rijke (2011) on simulated ones.
+
+    Parameters
+    ----------
+    runs, qrels
+        As for :func:`cranfield.judge`.
+    measure
+        The offline measure.
+    methods
+        Interleaving methods, such as `TeamDraft` or `Probabilistic(tau=1)`. A text may hold
+        several, with commas between them. A/B tests are always done.
+    users
+        Simulated users, such as `perfect` or `navigational`. These are names of
+        :func:`cranfield.online.simulated_user`, or a mapping of names to objects with a method
+        `clicks(grades, uniforms)`, such as trained click models.
+    stop
+        Results at which named simulated users may stop: every result `examined`, or only results
+        `clicked`.
+    pairs
+        Maximum number of pairs of systems; if there are more, a random sample is drawn.
+    impressions
+        Number of simulated impressions per topic, for each pair of systems, method and user.
+    length
+        Number of results shown to users. Rankings are cut there before they are interleaved.
+    power
+        Power: probability that a test with the computed sample size detects the better system.
+    alpha
+        Significance level of the two-sided tests whose sample sizes are computed.
+    rel
+        If given, users know two grades only: whether a document has this grade.
+    seed
+        Of all draws. A pair, topic and user have random numbers of their own.
+    compat, policies
+        Of judging, as for :func:`cranfield.judge`.
+    jobs, backend, folder, progress
+        As for :func:`cranfield.meta.run_parts`; a part is a method and a pair of systems.
+
+    Raises
+    ------
+    MeasureError, PolicyError, InputError
+        For what does not exist or cannot be read; for users by name who do not know the grades.
+
+    Notes
+    -----
+    Documents without a judgment, or with a grade below 0, count as not relevant for users. All
+    impressions are independent: users who come again need more of them. The test counts signs of
+    impressions, whatever a method calls its credit.
+
+    Examples
+    --------
+    >>> runs = {"good": {"q": {"a": 3.0, "b": 2.0}}, "bad": {"q": {"b": 3.0, "c": 2.0}}}
+    >>> found = interleaving_sensitivity(
+    ...     runs, {"q": {"a": 1}}, "RR", methods="TeamDraft", users="perfect", impressions=100
+    ... )
+    >>> found.sensitivity["method", "median needed", "agreement"].rows()
+    [('TeamDraft', 6.0, 1.0), ('A/B', 4.0, 1.0)]
+    """
+    call = check_arguments(interleaving_sensitivity, locals(), judge)
+    wanted, *more = parse_measures(measure, compat=compat)
+    if more:
+        raise PolicyError("expected one measure to compare signs with")
+    chosen = tuple(
+        dict.fromkeys(str(parse_interleaving(one)) for one in split_texts("method", methods))
+    )
+    many, judgments = read_runs(runs), read_qrels(qrels).flat()
+    known = judging_policies(compat, **policies)
+    judged = judge(many, judgments, compat=compat, **policies)
+    offline = score(judged, wanted, compat=compat)[str(wanted)]
+    graded = judgments
+    if rel is not None:
+        grades = (judgments.grades >= rel).astype(judgments.grades.dtype)
+        graded = replace(judgments, grades=grades)
+    every = _users(users, 1 + max(0, int(graded.grades.max(initial=0))), stop)
+    shown = shown_lists(many, graded, judged.topics, int(length), known.ties)
+    given = Simulated(shown, every, int(impressions), int(seed))
+    couples = list(combinations(range(len(shown.systems)), 2))
+    if not couples:
+        raise PolicyError("interleaving requires at least two systems")
+    notes = []
+    if len(couples) > pairs:
+        notes.append(f"{counted(int(pairs), 'pair')} drawn of {len(couples):,}")
+        drawn = stream(int(seed), 0).permutation(len(couples))[:pairs]
+        couples = [couples[k] for k in sorted(drawn.tolist())]
+    names, docs = "\n".join([*shown.systems, "", *shown.topics]), shown.docs.astype(np.int64)
+    about = {
+        "study": "interleaving",
+        "users": {name: repr(one) for name, one in given.users.items()},
+        "impressions": given.impressions,
+        "length": int(length),
+        "seed": given.seed,
+    }
+    rows = run_parts(
+        simulated,
+        given,
+        # Names depend on method and pair only, so that others can be added.
+        {
+            f"{part_name(method)}-{first:04d}-{second:04d}": (method, first, second)
+            for method in (*chosen, AB)
+            for first, second in couples
+        },
+        about={} if folder is None else {**about, "lists": hash_of(names, docs, shown.grade)},
+        jobs=jobs,
+        backend=backend,
+        folder=folder,
+        progress=progress,
+    )
+    pages = given.impressions * len(shown.topics)
+    sign = -1.0 if wanted.info.lower_is_better else 1.0
+    overall = dict(zip(offline.systems, sign * offline.overall(), strict=True))
+    first, second = (pl.col(name).replace_strict(overall) for name in PAIR)
+    by_pair = effects(rows, pages, float(power), float(alpha)).select(
+        *KIND, *PAIR, (first - second).alias("difference"), pl.exclude(*KIND, *PAIR)
+    )
+    # User by user, with methods in their requested order.
+    by_pair = pl.concat(by_pair.filter(pl.col("user") == name) for name in given.users)
+    return Sensitivity(
+        call,
+        measure=wanted.label,
+        methods=(*chosen, AB),
+        users=tuple(given.users),
+        topics=len(shown.topics),
+        sensitivity=summarised(by_pair),
+        pairs=by_pair,
+        notes=tuple(notes),
+    )
+
+
+def _users(
+    users: str | Iterable[str] | Mapping[str, User], grades: int, stop: str
+) -> dict[str, User]:
+    if isinstance(users, Mapping):
+        return dict(users)
+    names = split_texts("user", users)
+    least = min(PRESETS["perfect"])
+    try:
+        return {name: simulated_user(name, max(grades, least), stop) for name in names}
+    except PolicyError as error:
+        if all(name in PRESETS for name in names):
+            raise PolicyError(
+                f"simulated users take 2, 3 or 5 grades, got judgments with {grades}; pass the"
+                f" lowest relevant grade, such as rel=1, or other users"
+            ) from error
+        raise

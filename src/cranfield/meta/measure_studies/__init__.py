@@ -1,0 +1,1 @@
+"""Studies of measures: power, swaps, concordance, predictions, correlations."""

@@ -1,0 +1,366 @@
+"""Rank correlation of measures: how much they agree on the order of systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations_with_replacement
+from os import PathLike
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.special import bdtr
+
+from cranfield.base.arrays import Floats, to_order
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.kinds import OneOf, check_arguments
+from cranfield.base.text import counted, names_or_count
+from cranfield.correlation import kendall_tau, tau_ap
+from cranfield.correlation.overlap import check, overlap, places_of_scores
+from cranfield.evaluation.scorefiles import read_scores_by_measure
+from cranfield.meta.study import Study
+from cranfield.result import Column, Columns
+from cranfield.scores import Scores
+from cranfield.scores.one_measure import aligned, complete
+from cranfield.significance.differences import ROUNDING
+from cranfield.significance.prepare import as_scores
+from cranfield.tabular import Table, number
+
+
+def by_measure(data: Any) -> dict[str, Scores]:
+    """Return scores by the text form of their measure, in order.
+
+    Accepts a mapping of measures to what :func:`cranfield.compare` takes, :class:`Scores` of one
+    measure, or a table or file that :func:`cranfield.read_scores_by_measure` reads.
+    """
+    if isinstance(data, Scores):
+        return {data.measure: data}
+    if isinstance(data, (str, PathLike)) or hasattr(type(data), "columns"):
+        return read_scores_by_measure(data)
+    if not isinstance(data, Mapping):
+        kind = type(data).__name__
+        raise PolicyError(f"scores by measure must be a mapping, a table or a file, got {kind}")
+    scores = {str(name): as_scores(one) for name, one in data.items()}
+    if not scores:
+        raise PolicyError("expected at least one measure, got none")
+    if len(scores) < len(data):
+        raise PolicyError("two measures have the same name")
+    return scores
+
+
+def signs(values: Floats, first: Any, second: Any) -> Floats:
+    """Return which of two systems each measure prefers on a topic, shape (measures, pairs).
+
+    From scores, high ones the better, of shape (measures, systems), and indices of the systems of
+    each pair: 1 for the first, -1 for the second, 0 for a tie, NaN for a missing score.
+    """
+    slack = ROUNDING * np.nanmax(np.abs(values), axis=1, initial=0.0, keepdims=True)
+    apart = values[:, first] - values[:, second]
+    return np.asarray(np.where(np.abs(apart) <= slack, 0.0, np.sign(apart)))
+
+
+def sign_pvalue(wins: Any, losses: Any) -> Floats:
+    """Return the exact two-sided p-values of the sign test; 1 where nothing was won or lost."""
+    won, lost = np.asarray(wins), np.asarray(losses)
+    tail = 2 * bdtr(np.minimum(won, lost), won + lost, 0.5)
+    return np.asarray(np.where(won + lost > 0, np.minimum(1.0, tail), 1.0))
+
+
+METHODS = {
+    "tau": "Kendall's tau-b",
+    "tau-a": "Kendall's tau-a",
+    "tau-ap": "Symmetric tau AP",
+    "rbo": "Rank-biased overlap",
+    "pearson": "Pearson's correlation",
+    "spearman": "Spearman's rho",
+}
+"""The coefficients, and what they are called."""
+
+
+def levels_of(compared: Floats, gap: Floats) -> Floats:
+    """Return the order of systems by each measure as whole numbers from 0, equal for ties.
+
+    Shapes (measures, systems); neighbours in order no further apart than `gap`, shape (measures,),
+    are tied.
+    """
+    by_value = np.argsort(compared, axis=1, kind="stable")
+    steps = np.diff(np.take_along_axis(compared, by_value, axis=1), axis=1) > gap[:, None]
+    levels = np.zeros(compared.shape)
+    np.put_along_axis(levels, by_value[:, 1:], np.cumsum(steps, axis=1), axis=1)
+    return levels
+
+
+def options_of(method: str, ties: str, p: Any) -> dict[str, Any]:
+    """Return the options that a method has, checked."""
+    if method == "rbo":
+        return {"ties": ties, "p": check(p, ties)}
+    if method == "tau-ap":
+        if ties not in {"a", "b"}:
+            raise PolicyError(f"unknown ties {quoted(ties)} of tau-ap; expected one of: a, b")
+        return {"ties": ties}
+    return {}
+
+
+def agreement(values: Floats, levels: Floats, method: str, options: Mapping[str, Any]) -> Floats:
+    """Return a coefficient for each pair of measures, shape (measures, measures).
+
+    Values and the levels of their order have shape (measures, systems).
+    """
+    if method == "spearman":
+        from scipy.stats import rankdata
+
+        return _pearson(rankdata(levels, axis=1), levels)
+    if method == "pearson":
+        return _pearson(values, levels)
+    measures = len(levels)
+    first, second = np.triu_indices(measures)
+    matrix = np.empty((measures, measures))
+    if method in {"tau", "tau-a"}:
+        variant = "b" if method == "tau" else "a"
+        matrix[first, second] = kendall_tau(levels[first], levels[second], variant=variant)
+    elif method == "tau-ap":
+        matrix[first, second] = tau_ap(levels[first], levels[second], symmetric=True, **options)
+    else:
+        places = [places_of_scores(row) for row in levels]
+        matrix[first, second] = [
+            overlap(a, b, options["p"], options["ties"])[0]
+            for a, b in combinations_with_replacement(places, 2)
+        ]
+    matrix[second, first] = matrix[first, second]
+    return matrix
+
+
+def _pearson(values: Floats, levels: Floats) -> Floats:
+    """Compute Pearson's correlation; NaN where all values are tied but for rounding."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # So scaled, squares neither vanish nor overflow.
+        scaled = values / np.abs(values).max(axis=1, keepdims=True)
+        scaled = scaled - scaled.mean(axis=1, keepdims=True)
+        unit = scaled / np.sqrt((scaled**2).sum(axis=1, keepdims=True))
+        correlation = np.clip(unit @ unit.T, -1.0, 1.0)
+    constant = (levels == levels[:, :1]).all(axis=1)
+    return np.where(constant | constant[:, None], np.nan, correlation)
+
+
+class Correlations(Study):
+    """Rank correlation of measures, each with each.
+
+    Attributes
+    ----------
+    measures
+        The measures, in order.
+    overall
+        Of the systems' values over all topics; shape (measures, measures).
+    topicwise
+        Of their scores on each topic, NaN where a measure ties all systems; shape (topics,
+        measures, measures).
+    by_topic, lowest
+        Mean and lowest of `topicwise` over the topics that have a value; shape (measures,
+        measures).
+    counted_topics
+        Number of those topics; shape (measures, measures).
+    topics, systems
+        The topics that were used, and the systems.
+    turned
+        The measures for which lower scores are better; their scores were negated.
+    notes
+        What was excluded or imputed.
+    options
+        Options of the coefficient: `ties` for `tau-ap` and `rbo`, and `p` for `rbo`.
+    """
+
+    name = "correlations"
+    reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
+    parts: ClassVar[Sequence[str]] = ("pairs",)
+    columns: ClassVar[Columns] = {
+        "first": Column("First measure of the pair.", key=True),
+        "second": Column("Second measure of the pair.", key=True),
+        "overall": Column(
+            "Coefficient of the systems' values over all topics; null if it is not defined."
+        ),
+        "by topic": Column("Mean over topics of the coefficient on each topic."),
+        "lowest": Column("Lowest coefficient on a topic."),
+        "lowest topic": Column("That topic.", key=True),
+        "topics": Column("Number of topics on which it is defined."),
+    }
+
+    @property
+    def pairs(self) -> pl.DataFrame:
+        """The table, a row for each pair of measures."""
+        first, second = np.triu_indices(len(self.measures), 1)
+        each = self.topicwise[:, first, second]
+        worst = np.where(np.isnan(each), np.inf, each).argmin(axis=0)
+        measures = pl.Series(self.measures, dtype=pl.String)
+        pairs = {
+            "first": measures.gather(first),
+            "second": measures.gather(second),
+            "overall": self.overall[first, second],
+            "by topic": self.by_topic[first, second],
+            "lowest": self.lowest[first, second],
+            "lowest topic": pl.Series(self.topics, dtype=pl.String).gather(worst),
+            "topics": self.counted_topics[first, second],
+        }
+        topic = pl.when(pl.col("topics") > 0).then("lowest topic").alias("lowest topic")
+        return pl.DataFrame(pairs).fill_nan(None).with_columns(topic)
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.pairs.drop_nulls("overall").sort("overall")
+        if rows.is_empty():
+            return ()
+        low, high = rows["overall"][0], rows["overall"][-1]
+
+        def pairs(extreme: float) -> str:
+            """Name the pairs of measures whose coefficient is the same to the printed digits."""
+            same = rows.filter(pl.col("overall").round(2) == round(extreme, 2))
+            named = same.select(pl.format("{}/{}", "first", "second"))
+            return names_or_count(named.to_series().to_list(), "pair")
+
+        lead = (
+            f"Most alike order the systems {pairs(high)} ({self.method} {high:.2f}), least"
+            f" {pairs(low)} ({low:.2f})."
+        )
+        if low == high:
+            every = "" if len(rows) == 1 else f", each of the {len(rows)} pairs of measures"
+            lead = f"{pairs(high)}: {self.method} {high:.2f}{every}."
+        return (
+            lead,
+            f"That is by the means of {counted(len(self.systems), 'system')} over"
+            f" {counted(len(self.topics), 'topic')}.",
+        )
+
+    def heading(self) -> list[str]:
+        return [
+            f"{METHODS[self.method]}: {counted(len(self.measures), 'measure')},"
+            f" {counted(len(self.systems), 'system')}, {counted(len(self.topics), 'topic')}"
+        ]
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "study": self.name,
+            "measures": self.measures,
+            "coefficient": self.method,
+            "coefficient options": self.options,
+            "systems": len(self.systems),
+            "topics": len(self.topics),
+            "missing": self.missing,
+        }
+
+    def tables(self) -> list[Table]:
+        tables = []
+        for what, values in (
+            ("of the orders of systems over all topics", self.overall),
+            ("topic by topic, mean over topics", self.by_topic),
+        ):
+            rows = [
+                [measure, *(number(float(value), 3) for value in row)]
+                for measure, row in zip(self.measures, values, strict=True)
+            ]
+            tables.append(Table(f"{METHODS[self.method]} {what}", ["", *self.measures], rows))
+        return tables
+
+
+def correlate(
+    scores_by_measure: Any,
+    *,
+    method: Annotated[str, OneOf(tuple(METHODS))] = "tau",
+    missing: str = "error",
+    ties: str = "b",
+    p: float = 0.9,
+) -> Correlations:
+    """Compare the orders of systems by several measures, each with each.
+
+    Parameters
+    ----------
+    scores_by_measure
+        Scores by measure, such as an :class:`cranfield.Evaluation`: two measures or more, of the
+        same systems on the same topics, in any order; scores as for :func:`cranfield.compare`.
+    method
+        Correlation coefficient between the orders of systems. `tau`: Kendall's tau-b. `tau-a`: its
+        version without correction for ties. `tau-ap`: the average of both ways of tau AP. `rbo`:
+        rank-biased overlap, extrapolated. `pearson`: of the scores themselves, which asks for
+        interval scales. `spearman`: of their mid-ranks.
+    missing
+        `error`; `drop`: exclude topics that lack a score of any system by any measure; `zero`:
+        count a missing score as 0.
+    ties, p
+        For `tau-ap`: `a` or `b`; for `rbo`: `a`, `b` or `w`, and a proportion p between 0 and 1.
+        With `a`, a measure with ties agrees with itself less than fully.
+
+    Returns
+    -------
+    Correlations
+        Overall, which takes the measure's own value over topics (its mean, geometric mean or sum);
+        and topic by topic, the mean and the lowest over topics (Ferrante, Ferro and Fuhr 2021,
+        section 3.3).
+
+    Raises
+    ------
+    PolicyError
+        For an unknown method or policy, scores by shard, or fewer than two measures.
+    CranfieldError
+        For different systems or topics, fewer than two systems, infinite or missing scores.
+
+    Notes
+    -----
+    Measures for which lower scores are better are negated first, so that measures that agree
+    on the better system correlate positively, whatever their direction.
+
+    Values over topics are rounded to 8 decimals before systems are ordered by them, as in footnote
+    9 of the source; scores on a topic are tied if they differ by rounding only. `pearson` uses the
+    raw scores. A topic on which all systems are tied by one of two measures has no coefficient
+    (but by `tau-a`, where it is 0, and by `rbo`), and does not count in their mean.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> ev = cf.evaluate(covid.runs[:6], covid.qrels, ["P@10", "nDCG@10", "RR"])
+    >>> found = correlate(ev)
+    >>> found
+    Correlations(Kendall's tau-b: 3 measures, 6 systems, 50 topics)
+    >>> found.overall.shape, found.pairs.columns[:4]
+    ((3, 3), ['first', 'second', 'overall', 'by topic'])
+    """
+    call = check_arguments(correlate, locals())
+    options = options_of(method, ties, p)
+    given = by_measure(scores_by_measure)
+    if len(given) < 2:
+        raise PolicyError(f"a correlation requires at least two measures, got {len(given)}")
+    scores, notes = complete(aligned(given), missing)
+    some = next(iter(scores.values()))
+    if len(some.systems) < 2 or not some.topics:
+        sizes = counted(len(some.systems), "system"), counted(len(some.topics), "topic")
+        raise CranfieldError(
+            f"a correlation requires at least two systems, got {sizes[0]} on {sizes[1]}"
+        )
+    sign = np.array([-1.0 if one.lower_is_better else 1.0 for one in scores.values()])
+    totals = np.array([one.overall() for one in scores.values()]) * sign[:, None]
+    cells = np.stack([one.values for one in scores.values()], axis=1) * sign[:, None]
+    order = levels_of(to_order(totals), np.zeros(len(totals)))
+    orders = [levels_of(values, ROUNDING * np.abs(values).max(axis=1)) for values in cells]
+    topicwise = np.array(
+        [
+            agreement(values, levels, method, options)
+            for values, levels in zip(cells, orders, strict=True)
+        ]
+    )
+    defined = ~np.isnan(topicwise)
+    n_topics = defined.sum(axis=0).astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        mean = np.where(defined, topicwise, 0.0).sum(axis=0) / n_topics
+    low = np.where(defined, topicwise, np.inf).min(axis=0)
+    return Correlations(
+        call,
+        measures=tuple(scores),
+        overall=agreement(totals, order, method, options),
+        topicwise=topicwise,
+        by_topic=mean,
+        lowest=np.where(n_topics > 0, low, np.nan),
+        counted_topics=n_topics,
+        topics=some.topics,
+        systems=some.systems,
+        turned=tuple(name for name, one in scores.items() if one.lower_is_better),
+        notes=notes,
+        options=options,
+    )

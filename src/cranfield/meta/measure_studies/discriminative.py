@@ -1,0 +1,270 @@
+"""Discriminative power: number of significantly different pairs of systems by measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Unpack
+
+import polars as pl
+
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.kinds import check_arguments
+from cranfield.base.text import counted
+from cranfield.meta.measure_studies.correlations import by_measure
+from cranfield.meta.study import Study, labelled, most_and_fewest, percent
+from cranfield.meta.study_options import Resamples, Seed
+from cranfield.meta.work import Work, fingerprint, run_parts, with_work
+from cranfield.result import Column, Columns
+from cranfield.scores import Scores
+from cranfield.scores.one_measure import aligned
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.pairwise.test import find_test
+from cranfield.significance.registry import Options
+
+
+class DiscriminativePower(Study):
+    """Significant pairs of systems by measure.
+
+    Attributes
+    ----------
+    resamples, seed
+        Of a test or a correction that draws random numbers, else None.
+    measures, systems
+        The measures, and the number of systems.
+    topics
+        By measure: how many topics were compared, after the policy for missing scores.
+    pairs
+        The table `pairs`.
+    notes
+        By measure: what was excluded or imputed, and other remarks.
+    """
+
+    name = "discriminative-power"
+    reference: ClassVar[str] = "Sakai (2006a); Sakai (2013)"
+    parts: ClassVar[Sequence[str]] = ("summary", "pairs")
+    titles: ClassVar[Mapping[str, str]] = {
+        "power": "Discriminative power: pairs of systems that differ significantly"
+    }
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "power": {
+            "measure": Column("Measure, the most discriminative first.", key=True),
+            "pairs": Column("Number of pairs of systems."),
+            "significant": Column("Number of significant pairs."),
+            "power": Column("Proportion of significant pairs.", decimals=1, percent=True),
+            "smallest significant": Column(
+                "Smallest absolute difference that is significant; null if none is."
+            ),
+            "largest not": Column(
+                "Largest absolute difference that is not significant; null if all are."
+            ),
+            "mean p": Column(
+                "Mean p-value, the area under the curve; it orders measures of the same power."
+            ),
+        },
+        "pairs": {
+            "measure": Column("Text form of the measure.", key=True),
+            "first": Column("First system of the pair.", key=True),
+            "second": Column("Second system of the pair.", key=True),
+            "difference": Column("Difference, as :func:`cranfield.compare` has it for that test."),
+            "p": Column("Adjusted p-value.", pvalue=True),
+        },
+    }
+
+    pairs: pl.DataFrame
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """The table `power`."""
+        size, found = pl.col("difference").abs(), pl.col("p") <= self.alpha
+        return (
+            self.pairs.group_by("measure", maintain_order=True)
+            .agg(
+                pl.len().cast(pl.Int64).alias("pairs"),
+                found.sum().cast(pl.Int64).alias("significant"),
+                found.mean().alias("power"),
+                size.filter(found).min().alias("smallest significant"),
+                size.filter(~found).max().alias("largest not"),
+                pl.col("p").mean().alias("mean p"),
+            )
+            .sort(["power", "mean p"], descending=[True, False], maintain_order=True)
+        )
+
+    @cached_property
+    def curves(self) -> pl.DataFrame:
+        """Long table of the curves of achieved significance levels: `measure`, `rank`, `p`.
+
+        The p-values of each measure from the smallest, with ranks from 1: figure 16 of the source.
+        """
+        rank = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
+        place = pl.col("measure").replace_strict(list(self.measures), range(len(self.measures)))
+        return (
+            self.pairs.sort("p", maintain_order=True)
+            .select("measure", rank.over("measure").alias("rank"), "p")
+            .sort(place, "rank")
+        )
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.summary
+        first = rows.row(0, named=True)
+        if first["power"] is None:
+            return ()
+        how = f"by {self.test} with {self.correction} at {self.alpha:g}"
+        pairs = f"{counted(first['pairs'], 'pair')} of systems"
+        if first["power"] == 0:
+            return (f"By no measure is any of {pairs} significantly different, {how}.",)
+
+        def share(row: Mapping[str, Any]) -> tuple[str, str]:
+            number = f"{row['significant']:,}"
+            return f"{number} of {pairs} ({percent(row['power'])})", number
+
+        lead = f"{labelled(first['measure'])}{share(first)[0]} differ significantly."
+        if len(rows) > 1:
+            lead = most_and_fewest(rows, "significant", "significant differences", share)
+        return (
+            lead,
+            f"Decisions {how}, on these {counted(self.systems, 'system')} and topics; more power"
+            f" does not make a measure valid.",
+        )
+
+    def heading(self) -> list[str]:
+        topics = " or ".join(map(str, sorted(set(self.topics.values()))))
+        drawn = f", {self.resamples:,} samples, seed {self.seed}" if self.resamples else ""
+        return [
+            f"{counted(len(self.measures), 'measure')}, {counted(self.systems, 'system')},"
+            f" {topics} topics; test {self.test}, correction {self.correction},"
+            f" alpha {self.alpha:g}{drawn}"
+        ]
+
+    def note_lines(self) -> list[str]:
+        """Return each note once, with the measures that it applies to."""
+        measures: dict[str, list[str]] = {}
+        for name, some in self.notes.items():
+            for note in some:
+                measures.setdefault(note.replace(f" {name} is ", " it is "), []).append(name)
+        return [f"note: {', '.join(names)}: {note}" for note, names in measures.items()]
+
+    def facts(self) -> dict[str, Any]:
+        notes = {name: list(notes) for name, notes in self.notes.items() if notes}
+        return {**super().facts(), "topics": dict(self.topics), "notes": notes}
+
+
+@with_work
+def discriminative_power(
+    scores_by_measure: Any,
+    *,
+    test: str = "randomisation",
+    correction: str = "randomised-tukey",
+    alpha: float = 0.05,
+    resamples: Resamples = 5_000,
+    seed: Seed = 0,
+    missing: str | None = None,
+    **work: Unpack[Work],
+) -> DiscriminativePower:
+    r"""Compare measures by the number of significantly different pairs of systems.
+
+    .. math:: \mathrm{power}(M) = \frac{|\{(x, y) : p_M(x, y) \le \alpha\}|}{m (m - 1) / 2}
+
+    with m systems. A measure of high power is consistent over topics; the power does not say that
+    it measures what it should.
+
+    Source: Sakai (2006a), with the paired bootstrap test; Sakai (2013), section 5.1 and figure 16,
+    with the randomised version of Tukey's HSD test.
+
+    Parameters
+    ----------
+    scores_by_measure
+        Mapping of measures to scores, such as an :class:`~cranfield.Evaluation`, a table of scores
+        with a column `measure`, or a file of one.
+    test, correction, alpha, missing
+        As for :func:`cranfield.compare`, all pairs: by default the randomised Tukey HSD; `test=
+        "bootstrap", correction="none"` is the first form of the method.
+    resamples
+        Number of resamples, for tests that resample.
+    seed
+        Of the random numbers. All measures get the same: topics are permuted or drawn alike, so
+        that measures differ by their scores alone.
+    jobs, backend, folder, progress
+        As for :func:`cranfield.meta.run_parts`; a part is a measure.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown test, correction or option.
+    CranfieldError
+        When measures differ in systems or topics; for scores that the test cannot take, with a
+        message that begins with the measure.
+
+    Notes
+    -----
+    The smallest significant difference estimates the difference of means that is needed for
+    significance with that many topics. With the randomised Tukey HSD, whose p-values fall as
+    differences grow, it is above every difference that is not significant.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> ev = cf.evaluate(covid.runs[:8], covid.qrels, ["P@5", "nDCG@20"])
+    >>> found = discriminative_power(ev, resamples=500)
+    >>> found.summary["measure", "pairs", "significant"].rows()
+    [('nDCG@20', 28, 8), ('P@5', 28, 4)]
+    """
+    call = check_arguments(discriminative_power, locals())
+    given = aligned(by_measure(scores_by_measure), shards=True)
+    info = find_test(test).info
+    correct = CORRECTIONS.find(correction)
+    numbers: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}
+    Options(**numbers)
+    options = {"test": info.name, "correction": correct, **numbers, "missing": missing}
+    names = list(given)
+    scores = {"measures": names, "scores": fingerprint(*given.values())}
+    found = run_parts(
+        _compared,
+        (given, options),
+        {f"measure-{number}": name for number, name in enumerate(names, 1)},
+        about={"study": "discriminative power", **scores, **options},
+        **work,
+    )
+    by_name = found.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())
+    random = info.random or CORRECTIONS[correct].random
+    return DiscriminativePower(
+        call,
+        test=info.name,
+        correction=correct,
+        resamples=resamples if random else None,
+        seed=seed if random else None,
+        measures=tuple(names),
+        systems=len(given[names[0]].systems),
+        topics=dict(by_name.select("measure", "topics").iter_rows()),
+        pairs=found.drop("topics", "notes"),
+        notes={name: tuple(notes) for name, _, notes in by_name.iter_rows()},
+    )
+
+
+def _compared(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str) -> pl.DataFrame:
+    given, options = shared
+    try:
+        # One thread: it is the measures that are spread over workers.
+        found = compare(given[name], jobs=1, **options)
+    except PolicyError:
+        raise
+    except CranfieldError as error:
+        raise CranfieldError(f"{quoted(name)}: {error}") from error
+    systems = pl.Series(found.systems, dtype=pl.String)
+    pairs = pl.DataFrame(
+        {
+            "first": systems.gather(found.first),
+            "second": systems.gather(found.second),
+            "difference": found.difference,
+            "p": found.adjusted_pvalues,
+        }
+    )
+    return pairs.select(
+        pl.lit(name).alias("measure"),
+        pl.all(),
+        pl.lit(found.topics, pl.Int64).alias("topics"),
+        pl.lit(list(found.notes), pl.List(pl.String)).alias("notes"),
+    )

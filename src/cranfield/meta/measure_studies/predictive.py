@@ -1,0 +1,342 @@
+"""Predictive power: how often a measure prefers the run that people prefer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import quoted
+from cranfield.base.kinds import Flag, check_arguments
+from cranfield.base.proportions import clopper_pearson
+from cranfield.base.text import counted
+from cranfield.meta.measure_studies.correlations import by_measure, sign_pvalue, signs
+from cranfield.meta.study import Study, attaining, most_and_fewest, percent
+from cranfield.meta.study_options import Proportion
+from cranfield.result import Column, Columns
+from cranfield.scores import Scores
+from cranfield.scores.one_measure import aligned, places_of
+from cranfield.sources.columns import read_table
+from cranfield.sources.schemas import FRAMES, Schema, optional
+from cranfield.sources.schemas import Column as ColumnOfFile
+from cranfield.sources.values import LABEL, anything
+
+_LABEL = replace(LABEL, missing=anything)
+_PREFERENCES = Schema(
+    "table of preferences",
+    (
+        ColumnOfFile("topic", _LABEL),
+        ColumnOfFile("first", _LABEL),
+        ColumnOfFile("second", _LABEL),
+        ColumnOfFile("preferred", _LABEL),
+        optional("assessor", _LABEL, "worker"),
+    ),
+    called="preferences",
+    formats=FRAMES,
+    otherwise="csv",
+    tuples=("topic", "first", "second", "preferred", "assessor"),
+    numbered=True,
+)
+
+WORDS = {
+    **dict.fromkeys(("first", "left", "1"), 1),
+    **dict.fromkeys(("second", "right", "2"), -1),
+    **dict.fromkeys(("tie", "tied", "same", "equal", "0"), 0),
+}
+"""How preferences are written besides the names of systems, in any case."""
+
+
+def joined(table: pl.DataFrame) -> pl.DataFrame:
+    """Join the preferences for the same runs of a topic, whichever of the two came first.
+
+    The majority of votes decides; ties are votes for none, and as many for the one as for the other
+    is a tie. Takes and returns the table of :func:`read_preferences`.
+    """
+    turned = pl.col("first") > pl.col("second")
+    return (
+        table.with_columns(
+            pl.when(turned).then("second").otherwise("first").alias("first"),
+            pl.when(turned).then("first").otherwise("second").alias("second"),
+            pl.when(turned).then(-pl.col("preferred")).otherwise("preferred").alias("preferred"),
+        )
+        .group_by("topic", "first", "second", maintain_order=True)
+        .agg(
+            pl.col("preferred").sum().sign(),
+            pl.col("votes").sum(),
+            pl.lit(None, dtype=pl.String).alias("assessor"),
+        )
+    )
+
+
+def read_preferences(data: Any, like: Scores) -> pl.DataFrame:
+    """Read preferences, and check them against the topics and systems that have scores.
+
+    Returns a table of `topic`, `first`, `second`, `preferred` (1 for the first, -1 for the second,
+    0 for a tie), `votes`, which is 1, and `assessor`, null where there is none.
+    """
+    table = read_table(data, _PREFERENCES)
+    topics, systems = set(like.topics), set(like.systems)
+    out = []
+    for number, (*labels, assessor) in enumerate(table.frame.iter_rows()):
+        topic, first, second, preferred = (label or "" for label in labels)
+        # A system that is called like one of the words is that system.
+        sign = {second: -1, first: 1}.get(preferred, WORDS.get(preferred.lower()))
+        unknown = [system for system in (first, second) if system not in systems]
+        if topic not in topics:
+            raise table.wrong(number, f"topic {quoted(topic)} has no scores")
+        if unknown:
+            raise table.wrong(number, f"system {quoted(unknown[0])} has no scores")
+        if first == second:
+            raise table.wrong(number, f"system {quoted(first)} is compared with itself")
+        if sign is None:
+            names = f"{quoted(first)}, {quoted(second)}"
+            wrong = f"preferred is {names}, first, second or tie, not {quoted(preferred)}"
+            raise table.wrong(number, wrong)
+        out.append((topic, first, second, sign, 1, assessor))
+    text, whole = pl.String, pl.Int64
+    schema = {"topic": text, "first": text, "second": text, "preferred": whole, "votes": whole}
+    return pl.DataFrame(out, {**schema, "assessor": text}, orient="row")
+
+
+_COUNTS = {
+    "measure": Column("Text form of the measure; the most predictive one is first.", key=True),
+    "preferences": Column(
+        "Number of preferences of one run over the other for which the measure has both scores."
+    ),
+    "correct": Column("Number of these where the measure prefers the same run."),
+    "wrong": Column("Number of these where it prefers the other run."),
+    "tied": Column("Number of these where it prefers none."),
+    "predicted": Column("correct / preferences; null if there are none."),
+    "low": Column("Lower bound of its exact confidence interval (Clopper and Pearson 1934)."),
+    "high": Column("Upper bound of that interval."),
+    "of decided": Column("correct / (correct + wrong); null if there are none."),
+    "p": Column("p-value of the exact two-sided sign test that this is one half.", pvalue=True),
+    "no preference": Column(
+        "Number of pairs of runs that people found equal; these count in no proportion.",
+        read=False,
+    ),
+    "both tied": Column("Number of these that the measure ties, too.", read=False),
+    "missing": Column("Number of preferences for which the measure lacks a score."),
+}
+
+
+class PredictivePower(Study):
+    """Preferences of people that measures predict.
+
+    Attributes
+    ----------
+    measures
+        The measures, in order.
+    preferences
+        Table of the preferences that were used: `topic`, `first`, `second`, `preferred` (1 for the
+        first, -1 for the second, 0 for a tie), `votes`, how many are joined in it, and `assessor`,
+        null where there is none.
+    summary, by_assessor, versus
+        The tables `preferences`, `assessors` (empty without assessors) and `versus`.
+    """
+
+    name = "predictive-power"
+    reference: ClassVar[str] = "Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013)"
+    parts: ClassVar[Sequence[str]] = ("summary", "by_assessor", "versus")
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "preferences": _COUNTS,
+        "assessors": {"assessor": Column("Assessor.", key=True), **_COUNTS},
+        "versus": {
+            "first": Column("First measure of the pair.", key=True),
+            "second": Column("Second measure of the pair.", key=True),
+            "first only": Column("Number of preferences that only the first predicts."),
+            "second only": Column("Number of preferences that only the second predicts."),
+            "p": Column("p-value of the exact two-sided sign test on them.", pvalue=True),
+        },
+    }
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.summary.drop_nulls("predicted")
+        if rows.is_empty():
+            return ()
+
+        def share(row: Mapping[str, Any]) -> tuple[str, str]:
+            short, low, high = (percent(row[name]) for name in ("predicted", "low", "high"))
+            limits = f"{self.confidence:g} confidence interval {low} to {high}"
+            return f"{row['correct']:,} of {row['preferences']:,}, {short} ({limits})", short
+
+        first = rows.row(0, named=True)
+        best = attaining(rows, "predicted", first["predicted"])
+        lead = f"{best[0]} predicts {share(first)[0]} preferences of people."
+        if len(rows) > 1:
+            lead = most_and_fewest(rows, "predicted", "preferences of people predicted", share)
+        if len(best) == 1 < len(rows):
+            apart = self.versus.filter(
+                (pl.col("first") == best[0]) | (pl.col("second") == best[0]),
+                pl.col("p") <= 1 - self.confidence,
+            ).height
+            lead += (
+                f" By sign tests at {1 - self.confidence:g}, each by itself, {best[0]} differs from"
+                f" {apart:,} of the {counted(len(self.measures) - 1, 'other measure')}."
+            )
+        return (
+            lead,
+            "That takes preferences as independent of each other, those of one topic or assessor"
+            " too.",
+        )
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        every = super().frames().items()
+        return {name: frame for name, frame in every if name == "preferences" or frame.height}
+
+    def heading(self) -> list[str]:
+        return [
+            f"predictive power of {counted(len(self.measures), 'measure')}:"
+            f" {counted(self.preferences.height, 'preference')} of people",
+            f"low, high: {self.confidence:g} confidence interval of predicted; p: sign test"
+            f" against a probability of one half",
+        ]
+
+
+def predictive_power(
+    scores_by_measure: Any,
+    preferences: Any,
+    *,
+    majority: Annotated[bool, Flag()] = False,
+    confidence: Proportion = 0.95,
+) -> PredictivePower:
+    r"""Compare measures by how many preferences of people between two runs they predict.
+
+    .. math:: \mathrm{predicted}(M) = \frac{|\{(q, x, y) : x \succ y, \; M(q, x) > M(q, y)\}|}
+        {|\{(q, x, y) : x \succ y\}|}
+
+    over topics q on which people preferred the run of system x to that of y.
+
+    Source: Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013), section 5.3.
+
+    Parameters
+    ----------
+    scores_by_measure
+        As for :func:`discriminative_power`; of the same topics and systems.
+    preferences
+        A data frame or a CSV file (TSV by its name) with the columns `topic`, `first`, `second`,
+        `preferred`, and perhaps `assessor`, under these or other usual names, such as `left` and
+        `right`; or tuples in this order. What is preferred is the name of a system, or else
+        `first`, `left` or `1`; `second`, `right` or `2`; `tie`, `same`, `equal` or `0`.
+    majority
+        Merge the preferences for the same two runs, in either order, into that of the majority.
+        Ties are votes for none; as many for the one as for the other is a tie.
+    confidence
+        Confidence level of the intervals, between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        For preferences that cannot be read; the message says where.
+    CranfieldError
+        For a topic or a system that has no scores, the first one; when measures differ in topics
+        or systems.
+    PolicyError
+        For an invalid option, or without measures.
+
+    Notes
+    -----
+    A measure that ties two runs predicts nothing: `predicted` counts that as missed, so that a
+    measure does not gain by deciding easy cases only, and `of decided` excludes it. Scores of a
+    topic that differ by at most 2**-44 of the largest of them are tied. Scores of measures where
+    lower is better are negated.
+
+    Intervals and tests assume that preferences are independent. Several assessors of the
+    same runs are not: `majority=True` makes one preference of theirs.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> runs = {"a": {"q": {"x": 2, "y": 1}}, "b": {"q": {"x": 1, "y": 2}}}
+    >>> ev = cf.evaluate(runs, {"q": {"x": 1}}, ["RR", "P@2"])
+    >>> found = predictive_power(ev, [("q", "a", "b", "a"), ("q", "b", "a", "right")])
+    >>> found.summary["measure", "correct", "wrong", "tied", "predicted"].rows()
+    [('RR', 2, 0, 0, 1.0), ('P@2', 0, 0, 2, 0.0)]
+    """
+    call = check_arguments(predictive_power, locals())
+    scores = aligned(by_measure(scores_by_measure))
+    like = next(iter(scores.values()))
+    table = read_preferences(preferences, like)
+    if majority:
+        table = joined(table)
+    names = tuple(scores)
+    preferred = _preferred(list(scores.values()), table)
+    wanted = table["preferred"].to_numpy().astype(np.float64)
+    summary = _summary(names, preferred, wanted, confidence)
+    by_assessor = [summary.clear().select(pl.lit("").alias("assessor"), pl.all())]
+    for assessor in table["assessor"].drop_nulls().unique(maintain_order=True):
+        rows = (table["assessor"] == assessor).fill_null(False).to_numpy()
+        part = _summary(names, preferred[:, rows], wanted[rows], confidence)
+        by_assessor.append(part.select(pl.lit(assessor).alias("assessor"), pl.all()))
+    return PredictivePower(
+        call,
+        measures=names,
+        preferences=table,
+        summary=summary.sort("predicted", descending=True, nulls_last=True, maintain_order=True),
+        by_assessor=pl.concat(by_assessor),
+        versus=_versus(names, preferred, wanted),
+    )
+
+
+def _preferred(scores: list[Scores], table: pl.DataFrame) -> Floats:
+    """Return which run each measure prefers, shape (measures, preferences); NaN is no score."""
+    values = np.stack([-one.values if one.lower_is_better else one.values for one in scores])
+    first, second = (places_of(table[name], scores[0].systems) for name in ("first", "second"))
+    rows = places_of(table["topic"], scores[0].topics)
+    out = np.empty((len(scores), table.height))
+    for topic in np.unique(rows):
+        mine = np.flatnonzero(rows == topic)
+        out[:, mine] = signs(values[:, topic], first[mine], second[mine])
+    return out
+
+
+def _summary(
+    names: Sequence[str], preferred: Floats, wanted: Floats, confidence: float
+) -> pl.DataFrame:
+    known, decided = ~np.isnan(preferred), wanted != 0
+    number = (known & decided).sum(axis=1)
+    correct = ((preferred == wanted) & decided).sum(axis=1)
+    wrong = ((preferred == -wanted) & decided).sum(axis=1)
+    low, high = clopper_pearson(correct, number, confidence)
+    with np.errstate(invalid="ignore"):
+        predicted, of_decided = correct / number, correct / (correct + wrong)
+    return pl.DataFrame(
+        {
+            "measure": pl.Series(names, dtype=pl.String),
+            "preferences": number,
+            "correct": correct,
+            "wrong": wrong,
+            "tied": number - correct - wrong,
+            "predicted": predicted,
+            "low": low,
+            "high": high,
+            "of decided": of_decided,
+            "p": sign_pvalue(correct, wrong),
+            "no preference": np.full(len(names), (~decided).sum()),
+            "both tied": ((preferred == 0) & ~decided).sum(axis=1),
+            "missing": (~known).sum(axis=1),
+        }
+    ).fill_nan(None)
+
+
+def _versus(names: Sequence[str], preferred: Floats, wanted: Floats) -> pl.DataFrame:
+    """Compare measures two at a time on the preferences for which both have scores."""
+    known = (~np.isnan(preferred) & (wanted != 0)).astype(np.float64)
+    correct = (preferred == wanted) * known
+    only = (correct @ (known - correct).T).astype(np.int64)
+    i, j = np.triu_indices(len(names), 1)
+    labels = pl.Series(names, dtype=pl.String)
+    return pl.DataFrame(
+        {
+            "first": labels.gather(i),
+            "second": labels.gather(j),
+            "first only": only[i, j],
+            "second only": only[j, i],
+            "p": sign_pvalue(only[i, j], only[j, i]),
+        }
+    )

@@ -1,1 +1,0 @@
-"""Testing the collection: what judgments of other pools would have changed."""

@@ -1,1 +1,0 @@
-"""Testing the measures: power, swaps, concordance, predictions, correlations."""

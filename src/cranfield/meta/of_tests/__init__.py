@@ -1,1 +1,0 @@
-"""Testing the tests: what they say on other topics, and where there is nothing to say."""

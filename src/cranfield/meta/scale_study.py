@@ -1,0 +1,453 @@
+"""The study of Ferrante, Ferro and Fuhr (2021): what changes when measures are interval-scaled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Annotated, Any, ClassVar, Unpack
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import to_order
+from cranfield.base.errors import MeasureError, PolicyError, check_several, check_whole, quoted
+from cranfield.base.kinds import Numbers, OneOf, Whole, check_arguments
+from cranfield.base.text import counted, names_or_count
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.correlation import kendall_tau
+from cranfield.evaluation.evaluation import score
+from cranfield.measures import parse_measure
+from cranfield.measures.base import Measure
+from cranfield.meta.study import Study
+from cranfield.meta.work import Work, judged_fingerprint, run_parts, with_work
+from cranfield.result import Column, Columns
+from cranfield.scales.images.values import TIES
+from cranfield.scales.interval_scaled import Interval
+from cranfield.scales.runs import as_measure
+from cranfield.scores import Scores
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.pairwise.test import find_test
+from cranfield.significance.registry import Options
+
+TRIAL = {"a": [0.1, 0.5, 0.2, 0.7], "b": [0.4, 0.6, 0.3, 0.2], "c": [0.9, 0.3, 0.8, 0.1]}
+"""Scores of three systems: a test that goes with these goes with those of any study."""
+
+
+@dataclass(frozen=True)
+class ScaleOptions:
+    """The options of a study of scales; made by :func:`scale_options`."""
+
+    measures: tuple[Measure, ...]
+    cutoffs: tuple[int, ...]
+    tests: tuple[tuple[str, str], ...]
+    ties: str
+    alpha: float
+    exact_n: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(one.label for one in self.measures)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the parts of a study depend on besides their tasks and the runs."""
+        about = {"measures": self.names, "tests": self.tests, "ties": self.ties}
+        return {**about, "alpha": self.alpha, "exact_n": self.exact_n}
+
+    def versions(self, cutoff: int) -> list[tuple[Measure, Interval]]:
+        """Return each measure at a cutoff, and its interval-scaled version."""
+        plain = [one @ cutoff for one in self.measures]
+        return [(one, Interval(one, ties=self.ties, raw=True)) for one in plain]
+
+    def require(self, grades: int, runs: int) -> None:
+        """Raise if exact ranks cannot be computed, by the highest grade and the number of rankings.
+
+        The message names the measures and cutoffs concerned, and the reason for the first.
+        """
+        refused: dict[str, str] = {}
+        for cutoff in self.cutoffs:
+            for plain, ranked in self.versions(cutoff):
+                try:
+                    ranked.require(grades, runs)
+                except PolicyError as error:
+                    refused[str(plain)] = str(error)
+        if refused:
+            why = next(iter(refused.values()))
+            raise PolicyError(
+                f"the study requires exact ranks, which cannot be computed for"
+                f" {', '.join(refused)}: {why}"
+            )
+
+
+def scale_options(
+    measures: Any,
+    cutoffs: Any,
+    tests: Any,
+    ties: str = "unique",
+    alpha: float = 0.05,
+    exact_n: int = Options.exact_n,
+) -> ScaleOptions:
+    """Check the options of a study of scales; without tests there are no decisions."""
+    given = [measures] if isinstance(measures, (str, Measure)) else measures
+    wanted = [_without_cutoff(one) for one in _listed(given, "measures", "measures without cutoff")]
+    lengths = []
+    for one in _listed(cutoffs, "cutoffs", "whole numbers, such as [5, 10]"):
+        check_whole("a cutoff", one, 1)
+        lengths.append(int(one))
+    pairs = "tests with a correction of each, such as [('t', 'holm')]"
+    # Without tests there is no table of changes, and the rest of the study.
+    chosen = [_test(one, alpha, pairs) for one in _listed(tests, "tests", pairs, least=0)]
+    Options(alpha=alpha, exact_n=exact_n)
+    if ties not in TIES:
+        raise PolicyError(f"unknown ties {ties!r}; expected one of: {', '.join(TIES)}")
+    _once([str(one) for one in wanted], "measure")
+    _once([str(one) for one in lengths], "cutoff")
+    _once([test for test, _ in chosen], "test")
+    made = ScaleOptions(tuple(wanted), tuple(lengths), tuple(chosen), ties, alpha, exact_n)
+    made.versions(lengths[0])
+    return made
+
+
+def _listed(given: Any, what: str, of: str, *, least: int = 1) -> list[Any]:
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise PolicyError(f"{what} must be a list of {of}, got {quoted(given)}")
+    found = list(given)
+    if len(found) < least:
+        raise PolicyError(f"expected at least one of the {what}, got none")
+    return found
+
+
+def _once(names: list[str], what: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise PolicyError(f"{what} {name} is repeated")
+
+
+def _without_cutoff(measure: Any) -> Measure:
+    """Read a measure whose cutoff the study sets; some have no other text form than with one."""
+    if isinstance(measure, str):
+        if "@" in measure:
+            raise PolicyError(f"{quoted(measure)} has a cutoff; the study sets them")
+        try:
+            return parse_measure(f"{measure}@1")(cutoff=None).asked_for(measure)
+        except MeasureError:
+            # Its own text may say better what is wrong.
+            as_measure(measure, 1)
+            raise
+    if not isinstance(measure, Measure):
+        raise MeasureError(f"expected a measure or its text, got {type(measure).__name__}")
+    if measure.cutoff is not None:
+        raise PolicyError(f"{measure} has a cutoff; the study sets them")
+    return measure
+
+
+def _test(given: Any, alpha: float, form: str) -> tuple[str, str]:
+    """Find a test and its correction, and try them."""
+    pair = [] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    if len(pair) != 2 or not all(isinstance(one, str) for one in pair):
+        raise PolicyError(f"tests must be a list of {form}, got {quoted(given)}")
+    test, correction = find_test(pair[0]).info.name, CORRECTIONS.find(pair[1])
+    trial = {name: np.array(scores) for name, scores in TRIAL.items()}
+    compare(trial, test=test, correction=correction, alpha=alpha)
+    return test, correction
+
+
+class ScaleStudy(Study):
+    """Changes of orders and decisions by interval scaling.
+
+    Attributes
+    ----------
+    measures, cutoffs
+        Text forms without their cutoffs, and lengths of runs.
+    systems, topics
+        Numbers of them.
+    correlation
+        Table of Kendall's tau between each measure and its interval-scaled version (tables 2 and 3
+        of the source).
+    pairs
+        Table of Kendall's tau between two measures, and between their interval-scaled versions
+        (table 4).
+    changes
+        Table of decisions by test, with a measure and with its interval-scaled version (tables 5
+        and 6).
+    """
+
+    name = "scales"
+    reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
+    parts: ClassVar[Sequence[str]] = ("correlation", "pairs", "changes")
+    titles: ClassVar[Mapping[str, str]] = {
+        "correlation": "Kendall's tau of a measure and its interval-scaled version: of the means of"
+        " systems, and topic by topic",
+        "pairs": "Kendall's tau of two measures, and of their interval-scaled versions",
+        "changes": "Pairs of systems that differ significantly",
+    }
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "correlation": {
+            "cutoff": Column("Length of the runs.", key=True),
+            "measure": Column("Text form of the measure.", key=True),
+            "overall": Column("Kendall's tau of the two orders of systems by their means."),
+            "by topic": Column("Mean over topics of Kendall's tau of the two orders on a topic."),
+            "lowest": Column("Kendall's tau on the topic where it is lowest."),
+        },
+        "pairs": {
+            "cutoff": Column("Length of the runs.", key=True),
+            "first": Column("First measure.", key=True),
+            "second": Column("Second measure.", key=True),
+            "original": Column("Kendall's tau between the two measures."),
+            "interval": Column("Kendall's tau between their interval-scaled versions."),
+            "change %": Column("Change of tau, in percent.", decimals=2),
+        },
+        "changes": {
+            "cutoff": Column("Length of the runs.", key=True),
+            "measure": Column("Text form of the measure.", key=True),
+            "test": Column("Test and correction.", key=True),
+            "Sig": Column("Number of pairs of systems that differ significantly by the measure."),
+            "S2NS": Column("Number of these that do not by the interval-scaled version."),
+            "NS2S": Column("Number of pairs that differ by the interval-scaled version only."),
+            "changed %": Column("S2NS + NS2S in percent of Sig; it may be above 100.", 2),
+            "changed % of all": Column("S2NS + NS2S in percent of all pairs.", 2),
+        },
+    }
+
+    correlation: pl.DataFrame
+    changes: pl.DataFrame
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        orders = self.correlation.drop_nulls("overall").sort("overall", maintain_order=True)
+        if orders.is_empty():
+            return ()
+        least = orders.row(0, named=True)
+        alike = orders.filter(pl.col("overall") == least["overall"])
+        names = [f"{row['measure']} at cutoff {row['cutoff']}" for row in alike.to_dicts()]
+        order = "Interval scaling does not change the order of the systems by their means"
+        if least["overall"] != 1:
+            order = (
+                f"Interval scaling changes the order of the systems most with"
+                f" {names_or_count(names, 'version')}: Kendall's tau {least['overall']:.2f} to the"
+                " order by the measure itself"
+            )
+        changed = ""
+        decisions = self.changes.sort("changed % of all", descending=True, maintain_order=True)
+        for row in decisions.head(1).iter_rows(named=True):
+            changed = "; no decision on a pair of systems changes"
+            if row["changed % of all"]:
+                changed = (
+                    f"; of the decisions on all pairs it changes {row['changed % of all']:.1f}% at"
+                    f" most (test {row['test']}, {row['measure']} at {row['cutoff']})"
+                )
+        return (
+            f"{order}{changed}.",
+            f"Sample: {counted(self.systems, 'system')}, {counted(self.topics, 'topic')}; the"
+            f" study does not say which version is right.",
+        )
+
+    def heading(self) -> list[str]:
+        return [
+            f"{self.systems} systems, {self.topics} topics; ties ranked {self.ties};"
+            " Sig: pairs that differ by the measure; S2NS: no longer by its interval-scaled"
+            " version; NS2S: only by that; changed: both, in percent of Sig and of all pairs"
+        ]
+
+
+MEASURES = (
+    "P",
+    "RBP(p=0.5)",
+    "RR",
+    "RBP(p=0.3)",
+    "RBP(p=0.8)",
+    "DCG(discount='max(1,log2(rank))')",
+    "DCG(discount='max(1,log10(rank))')",
+    "R",
+    "AP",
+    "nDCG(discount='max(1,log2(rank))')",
+    "nDCG(discount='max(1,log10(rank))')",
+)
+"""The measures of the paper, in the order of its table 2."""
+
+CUTOFFS = (5, 10, 20, 30)
+"""Its lengths of runs."""
+
+TESTS = (
+    ("sign", "none"),
+    ("rank-sum", "none"),
+    ("signed-rank", "none"),
+    ("t", "none"),
+    ("anova-1", "tukey"),
+    ("kruskal-wallis", "tukey"),
+    ("anova-2", "tukey"),
+    ("friedman", "tukey"),
+)
+"""Its tests, with their corrections, in the order of its table 5."""
+
+ROUNDING = 2.0**-48
+"""Scores that differ by less than this part of the largest may be equal in truth."""
+
+
+@with_work
+def study_scales(
+    judged: JudgedRuns,
+    measures: str | Measure | Iterable[str | Measure] = MEASURES,
+    *,
+    cutoffs: Annotated[Sequence[int], Numbers()] = CUTOFFS,
+    tests: Iterable[tuple[str, str]] = TESTS,
+    ties: Annotated[str, OneOf(TIES)] = "unique",
+    alpha: float = 0.05,
+    exact_n: Annotated[int, Whole(0)] = Options.exact_n,
+    **work: Unpack[Work],
+) -> ScaleStudy:
+    """Compare measures with their interval-scaled versions on the same runs.
+
+    Parameters
+    ----------
+    judged
+        Judged runs of two systems at least; see :meth:`JudgedRuns.binary` for binary judgments.
+    measures
+        Measures without cutoff, each once.
+    cutoffs
+        Cutoffs of the measures, which are the lengths of the runs.
+    tests
+        Tests with the correction of each, each test once; none leaves `changes` empty.
+    alpha
+        Significance level of the tests.
+    ties
+        How interval-scaled measures rank ties: `unique`, `mid`, `min` or `max`.
+    exact_n
+        As for :func:`cranfield.compare`: most differences for an exact signed rank test.
+    jobs, backend, folder, progress
+        As for :func:`cranfield.meta.run_parts`; a part is a measure at a cutoff.
+
+    Returns
+    -------
+    ScaleStudy
+        The tables 2 to 6 of Ferrante, Ferro and Fuhr (2021), section 7, for these runs.
+
+    Raises
+    ------
+    MeasureError, PolicyError
+        For unknown or repeated names, and for exact ranks that cannot be computed, before anything
+        is computed.
+
+    Notes
+    -----
+    Scores are replaced by their exact ranks. Cutoffs and grades for which these cannot be computed
+    (for AP and ERR beyond some 30 ranks, for DCG and RBP beyond some 44 with binary judgments) are
+    refused at the start: the approximations for longer runs would tie scores that differ, which
+    changes Kendall's tau and the tests.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> judged = cf.judge(covid.runs[:6], covid.qrels).binary()
+    >>> found = study_scales(judged, ["P", "RR"], cutoffs=[5], tests=[("t", "none")])
+    >>> found.correlation["overall"][0], found.changes["S2NS"][0]
+    (1.0, 0)
+    """
+    call = check_arguments(study_scales, locals())
+    check_several("tests", tests)
+    options = scale_options(measures, cutoffs, tests, ties, alpha, exact_n)
+    if not isinstance(judged, JudgedRuns):
+        raise PolicyError(f"expected judged runs of judge(), got {type(judged).__name__}")
+    if len(judged.systems) < 2:
+        raise PolicyError(f"the study requires at least two systems, got {len(judged.systems)}")
+    options.require(judged.judgments.max_grade, len(judged.systems) * len(judged.topics))
+    found = run_parts(
+        _compared,
+        (judged, options),
+        {
+            f"cutoff-{cutoff}-measure-{place + 1}": (cutoff, place)
+            for cutoff in options.cutoffs
+            for place in range(len(options.measures))
+        },
+        about={"study": "scales", **options.facts(), "runs": judged_fingerprint(judged)},
+        **work,
+    )
+    changes = found.select(*_AT, "changes").explode("changes").unnest("changes").drop_nulls("test")
+    decisions = len(judged.systems) * (len(judged.systems) - 1) // 2
+    changed = 100 * (pl.col("S2NS") + pl.col("NS2S")) / decisions
+    return ScaleStudy(
+        call,
+        measures=options.names,
+        cutoffs=options.cutoffs,
+        systems=len(judged.systems),
+        topics=len(judged.topics),
+        correlation=found.select(*_AT, *_TAUS),
+        pairs=_pairs(found),
+        changes=changes.with_columns(changed.alias("changed % of all")),
+    )
+
+
+_AT = {"cutoff": pl.Int64, "measure": pl.String}
+_TAUS = ("overall", "by topic", "lowest")
+_CHANGE = {
+    "test": pl.String,
+    **dict.fromkeys(("Sig", "S2NS", "NS2S"), pl.Int64),
+    "changed %": pl.Float64,
+}
+_PART: dict[str, Any] = {
+    **_AT,
+    **dict.fromkeys(_TAUS, pl.Float64),
+    **dict.fromkeys(("means", "ranked"), pl.List(pl.Float64)),
+    "changes": pl.List(pl.Struct(_CHANGE)),
+}
+
+
+def _compared(shared: tuple[JudgedRuns, ScaleOptions], task: tuple[int, int]) -> pl.DataFrame:
+    """Compare a measure with its interval-scaled version; return one row."""
+    judged, options = shared
+    cutoff, place = task
+    plain, ranked = options.versions(cutoff)[place]
+    scores = score(judged, [plain, ranked])
+    hint = "; the study needs a score of every system on all topics"
+    first, second = (scores[one].complete(hint=hint)[0] for one in (plain, ranked))
+    both = first, second
+    means, ranked_means = (to_order(one.mean()) for one in both)
+    by_topic = kendall_tau(
+        both[0].values, both[1].values, rounding=ROUNDING * float(np.abs(both[0].values).max())
+    )
+    known = by_topic[~np.isnan(by_topic)]
+    row = {
+        "cutoff": cutoff,
+        "measure": options.names[place],
+        "overall": float(kendall_tau(means, ranked_means)),
+        "by topic": float(known.mean()) if known.size else np.nan,
+        "lowest": float(known.min()) if known.size else np.nan,
+        "means": means.tolist(),
+        "ranked": ranked_means.tolist(),
+        "changes": [_changed(both, test, correct, options) for test, correct in options.tests],
+    }
+    return pl.DataFrame([row], _PART)
+
+
+def _pairs(found: pl.DataFrame) -> pl.DataFrame:
+    """Compare the measures at each cutoff two at a time, before and after."""
+    rows = []
+    for one, other in combinations(found.iter_rows(named=True), 2):
+        if one["cutoff"] == other["cutoff"]:
+            original, scaled = (
+                float(kendall_tau(np.array(one[name]), np.array(other[name])))
+                for name in ("means", "ranked")
+            )
+            change = 100 * (scaled / original - 1) if original else np.nan
+            rows.append((one["cutoff"], one["measure"], other["measure"], original, scaled, change))
+    names = {"cutoff": pl.Int64, "first": pl.String, "second": pl.String}
+    taus = dict.fromkeys(("original", "interval", "change %"), pl.Float64)
+    return pl.DataFrame(rows, {**names, **taus}, orient="row")
+
+
+def _changed(
+    both: tuple[Scores, Scores], test: str, correction: str, options: ScaleOptions
+) -> dict[str, Any]:
+    """Count significant pairs by the measure, and changed decisions by its version."""
+    before, after = (
+        compare(
+            one, test=test, correction=correction, alpha=options.alpha, exact_n=options.exact_n
+        ).is_significant()
+        for one in both
+    )
+    found = int(before.sum())
+    lost, won = int((before & ~after).sum()), int((~before & after).sum())
+    share = 100 * (lost + won) / found if found else np.nan
+    return {"test": test, "Sig": found, "S2NS": lost, "NS2S": won, "changed %": share}

@@ -1,0 +1,1 @@
+"""Studies of significance tests: Type I errors, power, and consistency on other topics."""

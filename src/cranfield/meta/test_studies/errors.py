@@ -1,0 +1,533 @@
+"""Type I error rates and power of tests, on scores whose true means are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, Any, ClassVar, Unpack
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats, Indices
+from cranfield.base.errors import PolicyError, check_several
+from cranfield.base.kinds import OneOf, check_arguments
+from cranfield.base.proportions import clopper_pearson
+from cranfield.base.streams import stream
+from cranfield.base.text import counted, names_or_count
+from cranfield.meta.study import Study, attaining, labelled, most_and_fewest, percent
+from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
+from cranfield.meta.test_studies.fast_tests import (
+    Given,
+    TestChoice,
+    Verdict,
+    checked_sizes,
+    explained,
+    given_tests,
+    numbered,
+    verdict_or_none,
+)
+from cranfield.meta.work import Work, repeated, run_parts, with_work
+from cranfield.result import Column, Columns
+from cranfield.scores import Scores
+from cranfield.significance.differences import all_pairs
+from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
+
+MOST_DRAWN = 100_000
+"""Topics in a data set that is drawn."""
+
+Population = Resampled | Simulator
+
+Source = Callable[[TestChoice, int, int], "Scores | Floats"]
+"""Returns a data set for a test, a size and a repeat; all tests are given the same topics."""
+
+
+def _swapped(
+    given: Given, members: Indices, seed: int, test: TestChoice, size: int, repeat: int
+) -> Scores:
+    """Return real topics, on each of which the systems swap their scores."""
+    random = stream(seed, size, repeat)
+    topics = np.sort(random.permutation(len(given.scores.topics))[:size])
+    order = random.permuted(np.tile(np.arange(len(members)), (size, 1)), axis=1)
+    scores = given.of(test, topics, members)
+    return replace(scores, values=scores.values[np.arange(size)[:, None], order])
+
+
+def _drawn(
+    populations: Mapping[str, Population], seed: int, test: TestChoice, size: int, repeat: int
+) -> Scores | Floats:
+    values = populations[test.label].draw(size, seed, size, repeat)
+    return numbered(values) if np.isnan(values).any() else values
+
+
+def _populations(given: Given, kind: str, *, equal: bool = False) -> dict[str, Population]:
+    """Return the population of each test: `simulated`, or of real topics drawn again.
+
+    In equal populations all systems have the mean of their means.
+    """
+    [members] = given.groups.values()
+    missing = given.tests[0].missing
+    sharded = [test.test for test in given.tests if test.by_shard]
+    if sharded and kind == "simulated":
+        raise PolicyError(f"{sharded[0]} requires scores by shard, which cannot be simulated")
+
+    def population(scores: Scores) -> Population:
+        chosen = scores.select(systems=members)
+        # Missing scores are imputed or excluded before means are moved.
+        chosen = chosen.complete(missing)[0] if missing in ("drop", "zero") else chosen
+        # Under another copula differences would be more symmetric than real ones.
+        found: Population = (
+            fit_simulator(chosen, copula="empirical")
+            if kind == "simulated"
+            else Resampled(chosen.values)
+        )
+        return found.with_means(found.means.mean()) if equal else found
+
+    whole = population(given.scores)
+    shards = population(given.by_shard) if sharded and given.by_shard else whole
+    return {test.label: shards if test.by_shard else whole for test in given.tests}
+
+
+Count = Callable[[TestChoice, Verdict], "Iterable[tuple[int, ...]]"]
+"""Returns what a verdict counts, a row or several."""
+
+
+def _block(
+    shared: tuple[Given, Source, int, Count, Sequence[str]], task: tuple[int, int, int]
+) -> pl.DataFrame:
+    given, source, seed, count, columns = shared
+    size, start, stop = task
+    rows = []
+    for repeat in range(start, stop):
+        # The seed of tests that draw random numbers, apart from that of their topics.
+        own_seed = int(stream(seed, size, repeat, 1).integers(2**31))
+        for test in given.tests:
+            verdict, done = verdict_or_none(test, source(test, size, repeat), own_seed)
+            rows += [
+                (size, repeat, test.label, *row, int(not done)) for row in count(test, verdict)
+            ]
+    return pl.DataFrame(rows, schema=["size", "repeat", "test", *columns, "failed"], orient="row")
+
+
+NULLS = {
+    "centred": "made equal by centring their scores, topics drawn again",
+    "simulated": "made equal by simulation from fitted distributions",
+    "swapped": "made equal by swapping their scores within topics",
+}
+"""Ways to make systems equal, and their description in tables."""
+
+LIMITS = 0.95
+"""Confidence level of the interval of the proportion of sets with a false alarm."""
+
+
+class FalseAlarms(Study):
+    """Rates of false positives of tests among equal systems.
+
+    Attributes
+    ----------
+    measure, systems, topics
+        Text form of the measure; numbers of systems and topics.
+    tests, sizes
+        The tests, and numbers of topics.
+    repeated
+        Table with a row for each `size`, `repeat` and `test`: `rejected`, the number of rejected
+        pairs, of `pairs`; `failed` is 1 where the test could not be computed.
+    """
+
+    name = "false-alarms"
+    reference: ClassVar[str] = "Ferro and Sanderson (2022)"
+    parts: ClassVar[Sequence[str]] = ("summary",)
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "false alarms": {
+            "size": Column("Number of topics.", key=True),
+            "test": Column("Test and correction.", key=True),
+            "per pair": Column(
+                "Proportion of rejected pairs, which a test without correction keeps at alpha."
+            ),
+            "any pair": Column(
+                "Family-wise error rate: proportion of repeats with at least one rejected pair,"
+                " which a correction for it keeps at alpha."
+            ),
+            "low": Column("Lower bound of its exact (Clopper-Pearson) 0.95 confidence interval."),
+            "high": Column("Upper bound of that interval."),
+            "failed": Column(
+                "Number of repeats in which the test could not be computed; excluded."
+            ),
+        }
+    }
+
+    repeated: pl.DataFrame
+
+    def summary(self) -> pl.DataFrame:
+        """Return the Type I error rates, a row for each size and test."""
+        done = pl.col("failed") == 0
+        found, pairs = pl.col("rejected").filter(done), pl.col("pairs").filter(done)
+        table = self.repeated.group_by("size", "test", maintain_order=True).agg(
+            (found.sum() / pairs.sum()).alias("per pair"),
+            (found > 0).mean().alias("any pair"),
+            (found > 0).sum().alias("count"),
+            done.sum().alias("done"),
+            pl.col("failed").sum(),
+        )
+        low, high = clopper_pearson(table["count"].to_numpy(), table["done"].to_numpy(), LIMITS)
+        limits = {"low": low, "high": high}
+        return table.with_columns(
+            pl.Series(name, limit).fill_nan(None) for name, limit in limits.items()
+        ).select("size", "test", "per pair", "any pair", "low", "high", "failed")
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.summary().filter(pl.col("size") == max(self.sizes)).drop_nulls("any pair")
+        if rows.is_empty():
+            return ()
+        worst = rows.sort("any pair", descending=True).row(0, named=True)["any pair"]
+        most = attaining(rows, "any pair", worst, "test")
+        each = " each" if len(most) > 1 else ""
+        over = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
+        has = "has" if len(over) < 2 else "have"
+        return (
+            f"Where no systems differ, the family-wise error rate on {max(self.sizes)} topics is"
+            f" highest for {names_or_count(most, 'test')}: {percent(worst)}{each}.",
+            f"{names_or_count(over, 'test') if over else 'No test'} {has} a 95% confidence interval"
+            f" above {self.alpha:g}.",
+            f"Sample: {counted(self.repeats, 'repeat')}.",
+        )
+
+    def heading(self) -> list[str]:
+        return [
+            f"{labelled(self.measure)}false alarms among {counted(self.systems, 'system')}"
+            f" {NULLS[self.null]}, {counted(self.repeats, 'repeat')}",
+            f"alpha {self.alpha:g}, seed {self.seed}",
+            *explained(self.tests),
+        ]
+
+
+@with_work
+def false_alarms(
+    scores: Any,
+    tests: Iterable[Any] = ("anova-1", "anova-2"),
+    *,
+    by_shard: Any = None,
+    sizes: Sizes = None,
+    repeats: Repeats = 1000,
+    seed: Seed = 0,
+    systems: Sequence[str] | None = None,
+    alpha: float = 0.05,
+    missing: str | None = None,
+    resamples: Resamples = 1000,
+    null: Annotated[str, OneOf(tuple(NULLS))] = "centred",
+    **work: Unpack[Work],
+) -> FalseAlarms:
+    """Estimate the Type I error rates of tests, on systems that are known to be equal.
+
+    Every rejection is then a false alarm (Type I error). Systems are made equal in one of three
+    ways:
+
+    - `centred`: all means become the same, by a constant for each system, and topics are drawn with
+      replacement. Spreads, correlations and the shapes of differences stay as they are.
+    - `simulated`: new topics are drawn from fitted distributions whose means are made the same, as
+      :func:`cranfield.significance.fit_simulator` says, with the empirical copula. Scores stay
+      possible ones.
+    - `swapped`: on each topic by itself, the systems swap their scores at random (Ferro and
+      Sanderson 2022). No system is better in any way; but all systems have the same spread then,
+      and all pairs the same correlation. Type I errors of tests that need this, such as Tukey's
+      HSD, do not show. Scores by shard are swapped together.
+
+    Parameters
+    ----------
+    scores, tests, by_shard, systems, alpha, missing, resamples
+        As for :func:`split_topics`, which raises the same errors.
+    null
+        How to simulate equal systems: scores `centred`, `simulated` (not with scores by shard) or
+        `swapped`.
+    sizes
+        Numbers of topics, by default as many as there are; where scores are swapped they are drawn
+        without replacement.
+    repeats
+        How often topics are drawn.
+    seed, jobs, backend, folder, progress
+        As for :func:`split_topics`.
+
+    Notes
+    -----
+    Consistency on other topics is not correctness (Ferro and Sanderson 2022, section 3): the fake
+    tests are consistent too. A test that treats the interaction of topic and system as fixed, such
+    as `anova-3`, is about these topics only; it rejects for differences that other topics would not
+    show.
+
+    Tests on ranks and signs, such as `sign`, `signed-rank` and `friedman`, do not test means: only
+    `swapped` makes their null hypotheses true, and under the other nulls their rejections may be
+    right. Two runs with equal scores on most topics differ by a constant there once they are
+    `centred`; with a real measure they would stay equal.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
+    >>> found = false_alarms(scores, ["anova-2+tukey", "t+none"], repeats=200)
+    >>> found.summary().select("test", pl.col("per pair").round(6), "any pair").rows()
+    [('anova-2', 0.005778, 0.125), ('t+none', 0.055333, 0.58)]
+    """
+    call = check_arguments(false_alarms, locals())
+    given = given_tests(scores, by_shard, tests, systems, None, alpha, missing, resamples)
+    topics = len(given.scores.topics)
+    swapped = null == "swapped"
+    limit = (topics, f"the {topics} topics") if swapped else (MOST_DRAWN, f"{MOST_DRAWN:,}")
+    wanted = checked_sizes([topics] if sizes is None else sizes, *limit)
+    [members] = given.groups.values()
+    source: Source = (
+        partial(_swapped, given, members, seed)
+        if swapped
+        else partial(_drawn, _populations(given, null, equal=True), seed)
+    )
+    found = run_parts(
+        _block,
+        (given, source, seed, _significant, ("rejected", "pairs")),
+        repeated(wanted, repeats, 25),
+        about={"study": "false alarms", "null": null, **given.about(seed)},
+        **work,
+    )
+    return FalseAlarms(
+        call,
+        measure=given.scores.measure,
+        tests=given.labels,
+        sizes=wanted,
+        systems=len(members),
+        topics=topics,
+        repeated=found,
+    )
+
+
+def _significant(test: TestChoice, verdict: Verdict) -> list[tuple[int, ...]]:
+    return [(int(verdict.significant.sum()), verdict.significant.size)]
+
+
+POPULATIONS = ("simulated", "resampled")
+"""Where new topics come from: fitted distributions, or the real topics, with replacement."""
+
+EDGES = (0.01, 0.02, 0.05, 0.1)
+"""Upper ends of ranges of true differences."""
+
+
+class PowerOfTests(Study):
+    """Power and error rates of tests, for known true differences.
+
+    Attributes
+    ----------
+    measure, systems
+        Text form of the measure; number of systems.
+    tests, sizes
+        The tests, and numbers of topics.
+    repeated
+        Table with a row for each `size`, `repeat`, `test` and `range` of true differences: the
+        `pairs` of it; `right` and `wrong`, the numbers of pairs rejected in the right direction,
+        and in the wrong one or without a true difference; `failed` is 1 where the test could not be
+        computed, which counts as no rejection. Range 0 are pairs whose true means are equal.
+    """
+
+    name = "power-of-tests"
+    reference: ClassVar[str] = "Urbano, Lima and Hanjalic (2019b)"
+    parts: ClassVar[Sequence[str]] = ("summary", "errors")
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "power": {
+            "size": Column("Number of topics.", key=True),
+            "test": Column("Test and correction.", key=True),
+            "from": Column("Lower end of the range of true differences."),
+            "to": Column("Upper end of that range; it may be infinite.", key=True),
+            "pairs": Column("Number of pairs of systems in the range."),
+            "power": Column(
+                "Power: proportion rejected in the right direction, on average over all repeats."
+            ),
+            "reversed": Column("Proportion rejected in the wrong direction."),
+        },
+        "errors": {
+            "size": Column("Number of topics.", key=True),
+            "test": Column("Test and correction.", key=True),
+            "power": Column("Power over all pairs with a true difference."),
+            "any reversed": Column(
+                "Proportion of repeats in which a pair was rejected in the wrong direction."
+            ),
+            "any equal": Column(
+                "Proportion of repeats in which a pair with equal true means was rejected."
+            ),
+            "failed": Column("Number of repeats in which the test could not be computed."),
+        },
+    }
+
+    repeated: pl.DataFrame
+
+    def summary(self) -> pl.DataFrame:
+        """Return the power by size of the true difference.
+
+        Repeats in which the test could not be computed count as without a rejection.
+        """
+        ends = (0.0, *self.edges, np.inf)
+        pairs = pl.col("pairs").sum()
+        table = (
+            self.repeated.filter(pl.col("range") > 0)
+            .group_by("size", "test", "range", maintain_order=True)
+            .agg(
+                pl.col("pairs").first(),
+                (pl.col("right").sum() / pairs).alias("power"),
+                (pl.col("wrong").sum() / pairs).alias("reversed"),
+            )
+        )
+        at = table.drop_in_place("range").to_numpy()
+        table.insert_column(2, pl.Series("from", np.take(ends, at - 1)))
+        return table.insert_column(3, pl.Series("to", np.take(ends, at)))
+
+    def errors(self) -> pl.DataFrame:
+        """Return the power over all pairs, and the proportions of repeats with an error."""
+        differs = pl.col("range") > 0
+        by_repeat = self.repeated.group_by("size", "test", "repeat", maintain_order=True).agg(
+            pl.col("right").sum(),
+            pl.col("pairs").filter(differs).sum(),
+            pl.col("wrong").filter(differs).sum().alias("reversed"),
+            pl.col("wrong").filter(~differs).sum().alias("equal"),
+            pl.col("failed").max(),
+        )
+        return by_repeat.group_by("size", "test", maintain_order=True).agg(
+            (pl.col("right").sum() / pl.col("pairs").sum()).alias("power"),
+            (pl.col("reversed") > 0).mean().alias("any reversed"),
+            (pl.col("equal") > 0).mean().alias("any equal"),
+            pl.col("failed").sum(),
+        )
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        size = max(self.sizes)
+        rows = self.errors().filter(pl.col("size") == size).drop_nulls("power")
+        if rows.is_empty():
+            return ()
+
+        def share(row: Mapping[str, Any]) -> tuple[str, str]:
+            short = percent(row["power"])
+            return f"{short} of the pairs", short
+
+        found = f"{rows['test'][0]} finds {share(rows.row(0, named=True))[0]} that differ."
+        if len(rows) > 1:
+            found = most_and_fewest(rows, "power", "true differences found", share, "test")
+            found = found[0].lower() + found[1:]
+        most = rows.sort("any reversed", descending=True).row(0, named=True)["any reversed"]
+        worst = names_or_count(attaining(rows, "any reversed", most, "test"), "test")
+        by = f" at most, by {worst}" if len(rows) > 1 else ""
+        return (
+            f"{labelled(self.measure)}on {counted(size, 'topic')} {found}",
+            f"A truly worse system is significantly better in {percent(most)} of the repeats{by}."
+            if most
+            else "In no repeat is a truly worse system significantly better.",
+            f"Sample: {counted(self.repeats, 'repeat')} with {self.population} topics.",
+        )
+
+    def heading(self) -> list[str]:
+        return [
+            f"{labelled(self.measure)}power of tests: {counted(self.systems, 'system')},"
+            f" {self.population} topics, {counted(self.repeats, 'repeat')}",
+            f"alpha {self.alpha:g}, seed {self.seed}",
+            *explained(self.tests),
+        ]
+
+
+@with_work
+def power_of_tests(
+    scores: Any,
+    tests: Iterable[Any] = ("anova-2", "t"),
+    *,
+    population: Annotated[str, OneOf(POPULATIONS)] = "simulated",
+    edges: Sequence[float] = EDGES,
+    sizes: Sizes = None,
+    repeats: Repeats = 1000,
+    seed: Seed = 0,
+    by_shard: Any = None,
+    systems: Sequence[str] | None = None,
+    alpha: float = 0.05,
+    missing: str | None = None,
+    resamples: Resamples = 1000,
+    **work: Unpack[Work],
+) -> PowerOfTests:
+    """Estimate the power of tests, for known true differences.
+
+    New topics are drawn from a population in which the true mean of each system is the one that it
+    has on the real topics. Together with :func:`false_alarms` it guides the choice of a test: of
+    the tests that keep their level, the most powerful one (Urbano, Lima and Hanjalic 2019).
+
+    The true means are themselves estimates, and lie farther apart than those of systems do: read
+    the power by size of the difference rather than over all pairs.
+
+    Parameters
+    ----------
+    scores, tests, by_shard, systems, alpha, missing, resamples
+        As for :func:`split_topics`, which raises the same errors.
+    population
+        Population from which topics are drawn. `simulated`: from distributions fitted to scores, as
+        :func:`cranfield.significance.fit_simulator` says, with the empirical copula; `resampled`:
+        from the real topics, with replacement, also by shard.
+    edges
+        Ends of the ranges of true differences, above 0 and rising.
+    sizes
+        Numbers of topics, by default as many as there are.
+    repeats
+        How often topics are drawn.
+    seed, jobs, backend, folder, progress
+        As for :func:`split_topics`.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
+    >>> found = power_of_tests(scores, ["anova-2+tukey", "t+holm"], sizes=[50], repeats=50)
+    >>> found.errors().select("test", pl.col("power").round(3), "any reversed").rows()
+    [('anova-2', 0.726, 0.0), ('t', 0.815, 0.0)]
+    """
+    check_several("edges", edges)
+    call = check_arguments(power_of_tests, locals())
+    given = given_tests(scores, by_shard, tests, systems, None, alpha, missing, resamples)
+    ends = tuple(float(edge) for edge in edges)
+    if not ends or min(np.diff((0.0, *ends))) <= 0:
+        raise PolicyError("edges of true differences must be above 0 and ascending")
+    topics = len(given.scores.topics)
+    wanted = checked_sizes([topics] if sizes is None else sizes, MOST_DRAWN, f"{MOST_DRAWN:,}")
+    populations = _populations(given, population)
+    true_differences = {
+        # Those by rounding are 0.
+        label: all_pairs(one.means[None, :]).differences_of(one.means)
+        for label, one in populations.items()
+    }
+    count = partial(_by_range, true_differences, ends)
+    source = partial(_drawn, populations, seed)
+    about = {"study": "power of tests", "population": population, "edges": list(ends)}
+    found = run_parts(
+        _block,
+        (given, source, seed, count, ("range", "pairs", "right", "wrong")),
+        repeated(wanted, repeats, 25),
+        about={**about, **given.about(seed)},
+        **work,
+    )
+    [members] = given.groups.values()
+    return PowerOfTests(
+        call,
+        measure=given.scores.measure,
+        tests=given.labels,
+        sizes=wanted,
+        systems=len(members),
+        edges=ends,
+        repeated=found,
+    )
+
+
+def _by_range(
+    true_differences: Mapping[str, Floats],
+    edges: Sequence[float],
+    test: TestChoice,
+    verdict: Verdict,
+) -> list[tuple[int, ...]]:
+    """Count pairs, and right and wrong rejections, by range of the true difference."""
+    true = true_differences[test.label]
+    right = verdict.significant & (verdict.order == np.sign(true))
+    wrong = verdict.significant & ~right
+    at = np.where(true == 0, 0, 1 + np.searchsorted(edges, np.abs(true)))
+    counts = [np.bincount(at, one, len(edges) + 2) for one in (np.ones_like(right), right, wrong)]
+    return [(k, *map(int, some)) for k, some in enumerate(zip(*counts, strict=True)) if some[0]]

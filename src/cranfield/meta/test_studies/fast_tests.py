@@ -1,0 +1,325 @@
+"""Fast versions of tests for studies, which need only the significant pairs, thousands of times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole, quoted
+from cranfield.meta.collection_studies.rankings import teams_of
+from cranfield.meta.work import fingerprint
+from cranfield.scores import Scores
+from cranfield.scores.one_measure import places_of
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.corrections.studentised import studentised_range_isf
+from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
+from cranfield.significance.pairwise.test import TESTS, TestInfo, find_test
+from cranfield.significance.prepare import Ready, as_scores, prepared
+from cranfield.significance.registry import Options
+
+Signs = NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Decisions of a test on one set of topics, by pair of systems; both of shape (pairs,).
+
+    The sign of the difference of means, 1 where the first system is above the second, is `order`;
+    `significant` is whether the pair differs significantly.
+    """
+
+    order: Signs
+    significant: Bools
+
+
+@dataclass(frozen=True)
+class TestChoice:
+    """A test with its correction and options, for repeated use.
+
+    Without a correction it is the default of the test. Without a policy for missing scores, scores
+    by shard may have gaps, and other gaps are an error.
+    """
+
+    __test__ = False  # not for pytest
+
+    test: str
+    correction: str | None = None
+    alpha: float = 0.05
+    missing: str | None = None
+    resamples: int = 1000
+    label: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        Options(alpha=self.alpha, resamples=self.resamples)
+        info = find_test(self.test).info
+        own = info.corrections[0]
+        correction = own if self.correction is None else info.supported(self.correction)
+        label = info.name if correction == own else f"{info.name}+{correction}"
+        for name, value in (("test", info.name), ("correction", correction), ("label", label)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def info(self) -> TestInfo:
+        return find_test(self.test).info
+
+    @property
+    def draws(self) -> bool:
+        """True if the test or its correction draws random samples."""
+        return self.info.random or CORRECTIONS[self.correction or ""].random
+
+    @property
+    def by_shard(self) -> bool:
+        return bool(self.info.shards)
+
+    def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> Verdict:
+        """Compare all pairs of systems.
+
+        A bare array of shape (topics, systems) is taken to have no gaps and two of each at least:
+        it is not checked, which saves most of the time that a fast test takes.
+        """
+        info = self.info
+        fast = info.bound or (info.fits and self.correction == "tukey")
+        if isinstance(scores, np.ndarray):
+            if fast and scores.ndim == 2:
+                return self._by_model(scores, scores)
+            scores = numbered(scores)
+        if not fast:
+            return self._compared(scores, seed)
+        ready = self.prepared(scores)
+        return self._by_model(ready.scores.values, ready.flat)
+
+    def prepared(self, scores: Scores) -> Ready:
+        """Make scores ready, and refuse those that the test cannot take, such as missing ones."""
+        return prepared(scores, self.info, self._missing(scores))
+
+    def _missing(self, scores: Scores) -> str | None:
+        if self.missing is None and scores.shards and self.info.shards == "needed":
+            return "available"
+        return self.missing
+
+    def _by_model(self, values: Floats, flat: Floats) -> Verdict:
+        """Compare by analysis of variance and Tukey's HSD, and compute nothing else."""
+        model = find_test(self.test).fit(values)
+        pairs = Pairs(flat, *_indices(flat.shape[1]))
+        difference = model.differences(pairs)
+        order = np.sign(difference).astype(np.int8)
+        if self.info.bound:
+            return Verdict(order, order != 0)
+        if model.error <= (ROUNDING * np.nanmax(np.abs(values), initial=0.0)) ** 2:
+            # Without any error, as of one topic drawn every time, differences have exact tests.
+            return self._compared(numbered(values), seed=0)
+        limit = critical(self.alpha, model.means.size, model.df) / np.sqrt(2)
+        beyond = np.abs(difference) >= limit * model.standard_errors(pairs)
+        return Verdict(order, beyond & (order != 0))
+
+    def _compared(self, scores: Scores, seed: int) -> Verdict:
+        found = compare(
+            scores,
+            test=self.test,
+            correction=self.correction,
+            alpha=self.alpha,
+            missing=self._missing(scores),
+            resamples=self.resamples,
+            seed=seed,
+            jobs=1,
+        )
+        # Of mean ranks the lower one is better.
+        better = -found.difference if found.lower_is_better else found.difference
+        return Verdict(np.sign(better).astype(np.int8), found.is_significant())
+
+
+def numbered(values: Floats) -> Scores:
+    """Return scores whose topics and systems have numbers for names."""
+    topics, systems = (tuple(map(str, range(number))) for number in values.shape[:2])
+    return Scores(values, topics, systems)
+
+
+@lru_cache(maxsize=16)
+def _indices(systems: int) -> tuple[Indices, Indices]:
+    """Return every pair of systems once, in order; groups of one study share them."""
+    pairs = all_pairs(np.empty((0, systems)))
+    return pairs.first, pairs.second
+
+
+@lru_cache(maxsize=4096)
+def critical(alpha: float, systems: int, df: float) -> float:
+    """Return the critical value of the studentised range; many topic sets share it."""
+    return studentised_range_isf(alpha, systems, df)
+
+
+def is_bound(label: str) -> bool:
+    """Return True for an upper bound on the rejections, which is not a test."""
+    return find_test(label.partition("+")[0]).info.bound
+
+
+def read_choice(text: Any, *, alpha: float, missing: str | None, resamples: int) -> TestChoice:
+    """Read a test such as `t`, `t+holm` or `("t", "holm")`."""
+    if isinstance(text, TestChoice):
+        return text
+    if isinstance(text, str):
+        test, _, correction = text.partition("+")
+        return TestChoice(test.strip(), correction.strip() or None, alpha, missing, resamples)
+    if isinstance(text, (tuple, list)) and len(text) == 2:
+        return TestChoice(text[0], text[1], alpha, missing, resamples)
+    raise PolicyError(f"a test must be named by a text such as 't' or 't+holm', got {text!r}")
+
+
+def verdict_or_none(choice: TestChoice, scores: Scores | Floats, seed: int) -> tuple[Verdict, bool]:
+    """Return the decisions, and whether the test could be computed; if not, no pair is rejected."""
+    try:
+        return choice(scores, seed=seed), True
+    except CranfieldError as error:
+        if isinstance(error, PolicyError):
+            raise
+        means = scores.grand_mean() if isinstance(scores, Scores) else scores.mean(axis=0)
+        pairs = all_pairs(means[None, :])
+        order = np.sign(np.nan_to_num(pairs.of_systems(means))).astype(np.int8)
+        return Verdict(order, np.zeros(len(pairs), dtype=bool)), False
+
+
+SIZES = (5, 10, 25, 50, 125)
+"""Sizes of topic sets of Ferro and Sanderson (2022), section 4."""
+
+ALL = "all systems"
+"""Name of the group that every system is in."""
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Scores and tests that fit each other.
+
+    `by_shard` are scores of the same topics and systems in the same order, or None; `groups` are
+    indices of the systems of each group.
+    """
+
+    scores: Scores
+    by_shard: Scores | None
+    tests: tuple[TestChoice, ...]
+    groups: dict[str, Indices]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(one.label for one in self.tests)
+
+    def sizes(self, requested: Sequence[int] | None) -> tuple[int, ...]:
+        """Return sizes of two disjoint sets of topics: half of them, rounded up, at most."""
+        topics = len(self.scores.topics)
+        most = (topics + 1) // 2
+        if topics < 4:
+            raise CranfieldError(f"two disjoint sets require at least 3 topics, got {topics}")
+        if requested is None:
+            return tuple(size for size in SIZES if size <= most) or (most,)
+        return checked_sizes(requested, most, f"half of the {topics} topics")
+
+    def about(self, seed: int) -> dict[str, Any]:
+        """Return what results depend on besides sizes and repeats."""
+        every = [self.scores] if self.by_shard is None else [self.scores, self.by_shard]
+        some = self.tests[0]
+        return {
+            "measure": self.scores.measure,
+            "tests": self.labels,
+            "alpha": some.alpha,
+            "missing": some.missing,
+            "resamples": some.resamples,
+            "groups": {name: len(members) for name, members in self.groups.items()},
+            "members": {name: members.tolist() for name, members in self.groups.items()},
+            "seed": seed,
+            "scores": fingerprint(*every),
+        }
+
+    def of(self, test: TestChoice, topics: Indices, systems: Indices) -> Scores:
+        """Return the scores that a test takes, of some topics and systems."""
+        takes = self.by_shard if test.by_shard else None
+        return (takes or self.scores).select(topics, systems)
+
+
+def checked_sizes(sizes: Any, most: int, what: str) -> tuple[int, ...]:
+    """Return sizes of topic sets, each once; they must be integers from 2 to a maximum."""
+    check_several("sizes", sizes)
+    try:
+        chosen = tuple(dict.fromkeys(sizes))
+    except TypeError:
+        raise PolicyError(f"sizes must be a list of numbers of topics, got {sizes!r}") from None
+    if not chosen:
+        raise PolicyError("expected at least one size of a topic set, got none")
+    for size in chosen:
+        check_whole("the size of a topic set", size, 2)
+        if size > most:
+            raise PolicyError(f"sizes must be at most {what}, got {size}")
+    return tuple(map(int, chosen))
+
+
+def given_tests(
+    scores: Any,
+    by_shard: Any,
+    tests: Iterable[Any],
+    systems: Sequence[str] | None,
+    teams: Any,
+    alpha: float,
+    missing: str | None,
+    resamples: int,
+) -> Given:
+    check_several("systems", systems)
+    check_several("tests", tests)
+    whole = as_scores(scores)
+    if whole.shards:
+        raise PolicyError("pass scores by shard as by_shard, and scores of all documents as scores")
+    shards = None
+    if by_shard is not None:
+        if not (shards := as_scores(by_shard)).shards:
+            raise PolicyError("by_shard must have shape (topics, systems, shards)")
+        shards = shards.aligned(whole, ("by_shard", "scores"))
+    if not isinstance(tests, Iterable):
+        raise PolicyError(f"tests must be a list of names, got {tests!r}")
+    chosen = [read_choice(one, alpha=alpha, missing=missing, resamples=resamples) for one in tests]
+    if not chosen:
+        raise PolicyError("expected at least one test, got none")
+    labels = [one.label for one in chosen]
+    for one in chosen:
+        if labels.count(one.label) > 1:
+            raise PolicyError(f"the test {one.label} is repeated")
+        if one.info.shards == "needed" and shards is None:
+            raise PolicyError(f"{one.test} requires scores by shard")
+    groups = _groups(whole, systems, teams)
+    for one in chosen:
+        # What cannot be tested on all topics is an error; on a few of them it is a finding.
+        one.prepared(shards if one.by_shard and shards is not None else whole)
+    return Given(whole, shards, tuple(chosen), groups)
+
+
+def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:
+    if not (systems is None or isinstance(systems, Iterable)):
+        raise PolicyError(f"systems must be a list of names, got {systems!r}")
+    names = list(scores.systems) if systems is None else list(dict.fromkeys(systems))
+    whole = ALL if systems is None else "systems"
+    groups = {whole: names}
+    if teams is not None:
+        by_team: dict[str, list[str]] = {}
+        for name, team in zip(names, teams_of(names, teams), strict=True):
+            by_team.setdefault(team, []).append(name)
+        if whole in by_team:
+            raise PolicyError(
+                f"a team must not be called {quoted(whole)}, the name of the group of all systems"
+            )
+        groups |= {team: by_team[team] for team in sorted(by_team) if len(by_team[team]) > 1}
+    places = {group: places_of(members, scores.systems) for group, members in groups.items()}
+    for group, members in places.items():
+        if len(members) < 2:
+            raise CranfieldError(
+                f"{group}: a comparison requires at least two systems, got {len(members)}"
+            )
+    return places
+
+
+def explained(tests: Iterable[str]) -> list[str]:
+    """Return a line that explains the short names of the tests."""
+    names = dict.fromkeys(one.partition("+")[0] for one in tests)
+    known = [TESTS[name].info for name in names if name in TESTS]
+    return ["; ".join(f"{info.name}: {info.title}" for info in known)] if known else []

@@ -1,0 +1,443 @@
+"""Expected numbers of significant pairs, and generalizability, by number of topics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.special import gammainccinv, gammaincinv, ndtr, stdtr, stdtrit, xlogy
+
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
+from cranfield.base.kinds import check_arguments
+from cranfield.base.text import counted
+from cranfield.meta.study import OF_MEASURE, Study, labelled
+from cranfield.meta.study_options import Proportion
+from cranfield.meta.test_studies.fast_tests import checked_sizes
+from cranfield.meta.topic_studies.sample_study import topic_scores
+from cranfield.meta.topic_studies.variance_components import Generalizability
+from cranfield.result import Column, Columns
+from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.corrections.studentised import studentised_range_isf
+from cranfield.significance.differences import ROUNDING
+from cranfield.significance.models.anova import two_way
+from cranfield.significance.registry import Options
+
+NODES = ((50, 256), (math.inf, 48))
+"""Of the integral over the estimated standard deviation, by degrees of freedom up to some."""
+
+
+def power(shift: Floats, df: int, critical: float) -> Floats:
+    r"""Return the probability that a noncentral t is beyond a critical value, on either side.
+
+    .. math:: P(|T| \ge c) = \int_0^\infty f_\phi(s)
+        \left[ \Phi(\lambda - c s) + \Phi(-\lambda - c s) \right] ds
+
+    with f the density of an estimate of a standard deviation of 1 with `df` degrees of freedom, and
+    the noncentrality of each pair as `shift`.
+
+    Examples
+    --------
+    >>> power(np.array([0.0, 2.0]), 98, 1.984467).round(4).tolist()
+    [0.05, 0.5082]
+    """
+    ends = np.sqrt([gammaincinv(df / 2, 1e-17) * 2 / df, gammainccinv(df / 2, 1e-17) * 2 / df])
+    nodes, weights = _nodes(next(number for most, number in NODES if df <= most))
+    s = ends.mean() + nodes * (ends[1] - ends[0]) / 2
+    # Logarithms of the density, without what the weights share.
+    logs = xlogy(df - 1, s) - df * s**2 / 2
+    weights = weights * np.exp(logs - logs.max())
+    weights /= weights.sum()
+    out = np.zeros(shift.shape)
+    for each, weight in zip(s, weights, strict=True):
+        if weight > 1e-18:
+            out += weight * (ndtr(shift - critical * each) + ndtr(-shift - critical * each))
+    return out
+
+
+@lru_cache(maxsize=4)
+def _nodes(number: int) -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(number)
+
+
+SOURCES = ("system", "topic", "system:topic")
+"""What scores vary by; the interaction holds all other error too."""
+
+
+def generalizability(
+    scores: Any,
+    *,
+    confidence: Proportion = 0.95,
+    missing: str | None = None,
+    target: Proportion = 0.95,
+) -> Generalizability:
+    r"""Estimate variance components of scores, and generalizability to other topics.
+
+    Topics are assumed to be a random sample of all topics, and systems of all systems:
+
+    .. math:: x_{ts} = \mu + \nu_s + \nu_t + \nu_{st}, \quad
+        \hat\sigma^2_{st} = MS_{st}, \quad
+        \hat\sigma^2_s = \frac{MS_s - MS_{st}}{n}, \quad
+        \hat\sigma^2_t = \frac{MS_t - MS_{st}}{m}
+
+    with n topics and m systems, and the mean squares of two-way analysis of variance.
+
+    Parameters
+    ----------
+    scores
+        :class:`Scores` of one measure, or what :func:`cranfield.compare` takes; two systems and
+        two topics at least.
+    confidence, target
+        Confidence level of the intervals, and reliability for which to compute the number of
+        topics; between 0 and 1.
+    missing
+        How to treat topics without a score of a system: `error`, the default; `drop` excludes such
+        topics; `zero` counts 0.
+
+    Returns
+    -------
+    Generalizability
+        With the variance components, the coefficients by number of topics, and the number of
+        topics that reaches a coefficient.
+
+    Raises
+    ------
+    CranfieldError
+        When scores are missing, infinite, too few, or all equal.
+    PolicyError
+        For an option out of its range, or scores by shard.
+
+    Notes
+    -----
+    Brennan (2001), Generalizability theory, chapters 2 and 6; for test collections Bodoff and Li
+    (2007), Kanoulas and Aslam (2009), and Urbano, Marrero and Martín (2013). A negative estimate is
+    taken as 0 and noted; where the topic variance is, the dependability is the relative
+    coefficient.
+
+    With :math:`r = \sigma^2_s / \sigma^2_{st}`, the bounds of the relative coefficient follow from
+    those of r, which are exact for normal effects (Feldt 1965),
+
+    .. math:: r_{1-\alpha} = \frac{1}{n} \left( \frac{MS_s}{MS_{st} F_{\alpha}} - 1 \right), \quad
+        F_{\alpha} = F_{\alpha; m-1, (m-1)(n-1)}
+
+    and those of the dependability from the bounds of
+    :math:`\sigma^2_s / (\sigma^2_t + \sigma^2_{st})` by Arteaga, Jeyaratnam and Franklin (1982),
+
+    .. math:: \frac{m}{n} \cdot
+        \frac{MS_s^2 - F' MS_s MS_{st} + (F' - F_{\alpha}) F_{\alpha} MS_{st}^2}
+        {(m-1) F' MS_s MS_{st} + F'' MS_s MS_t}, \quad
+        F' = F_{\alpha; m-1, \infty}, \quad F'' = F_{\alpha; m-1, n-1}
+
+    where F with index alpha is exceeded with probability alpha: half of 1 - `confidence` for the
+    lower bound, and 1 minus that half for the upper one. A bound is 0 where
+    :math:`MS_s \le F_{\alpha} MS_{st}`.
+
+    The coefficients are about systems like these: outliers, such as runs with errors, raise all of
+    them. Studies often exclude the lowest quarter.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> ev = cf.evaluate(covid.runs, covid.qrels, "nDCG@20")
+    >>> found = generalizability(ev["nDCG@20"])
+    >>> round(found.relative(50).value, 3), round(found.absolute(50).value, 3)
+    (0.989, 0.973)
+    >>> found.topics_for(0.95)
+    TopicsFor(target=0.95, topics=11, low=7, high=17)
+    """
+    call = check_arguments(generalizability, locals())
+    ready = topic_scores(scores, missing)
+    table, _ = two_way(ready.flat)
+    sources = [table.sources.index(one) for one in ("System", "Topic", "Error")]
+    squares, df = table.ms[sources], table.df[sources]
+    topics, systems = ready.flat.shape
+    error = squares[2]
+    estimates = np.array([(squares[0] - error) / topics, (squares[1] - error) / systems, error])
+    # A difference of mean squares by rounding only is none.
+    estimates[np.abs(estimates) <= ROUNDING * squares.max()] = 0.0
+    variances = np.maximum(estimates, 0.0)
+    if not variances.any():
+        raise CranfieldError("all scores are equal, so that there are no variance components")
+    negative = tuple(
+        f"the estimated variance of {source}s, {estimate:.3g}, is negative and set to 0"
+        for source, estimate in zip(SOURCES, estimates, strict=True)
+        if estimate < 0
+    )
+    if not variances[[0, 2]].any():
+        negative += ("systems do not vary: the coefficients are not defined",)
+    return Generalizability(
+        call,
+        measure=ready.scores.measure,
+        systems=systems,
+        topics=topics,
+        components=pl.DataFrame(
+            {
+                "source": SOURCES,
+                "df": df.astype(np.int64),
+                "mean square": squares,
+                "variance": variances,
+                "proportion": variances / variances.sum(),
+                "estimate": estimates,
+            }
+        ),
+        notes=(*ready.notes, *negative),
+    )
+
+
+SCORE_FREE_CORRECTIONS = ("tukey", "none", "bonferroni")
+"""Corrections whose critical value does not depend on the scores."""
+
+SIZES = (10, 25, 50, 75, 100, 150, 200, 300, 500, 1000)
+"""Numbers of topics in a table, besides that of the scores."""
+
+MOST_TOPICS = 10_000_000
+"""No number above it is taken."""
+
+MEANS = ("observed", "shrunk", "normal", "normal low", "normal high")
+"""What the true means of the systems are taken to be."""
+
+
+class Extrapolation(Study):
+    """Expected significant pairs and correlations of rankings by number of topics.
+
+    Attributes
+    ----------
+    measure, systems, topics
+        Of the scores; numbers of systems and topics.
+    pairs, significant
+        Number of pairs of systems; how many of them differ significantly on the given topics.
+    curve
+        The table, without the measure.
+    generalizability, notes
+        The variance components behind it; what was excluded, imputed, or taken as 0.
+    """
+
+    name = "extrapolation"
+    reference: ClassVar[str] = "Brennan (2001); Louis (1984)"
+    parts: ClassVar[Sequence[str]] = ("curve",)
+    titles: ClassVar[Mapping[str, str]] = {
+        "extrapolation": "Expected number of significant pairs by number of topics, and expected"
+        " tau with the true ranking and with one by other topics"
+    }
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "extrapolation": {
+            **OF_MEASURE,
+            "topics": Column("Number of topics.", key=True),
+            "means": Column(
+                "Assumption on the true means: `shrunk`, nearer to each other than the observed"
+                " ones; `normal low` and `normal high`, bounds if systems are normal.",
+                key=True,
+            ),
+            "significant": Column("Expected number of significant pairs.", decimals=1),
+            "tau truth": Column(
+                "Expected Kendall's tau of the ranking with the true one; null for the bounds.",
+                decimals=2,
+            ),
+            "tau repeat": Column(
+                "Expected Kendall's tau of the ranking with that by as many other"
+                " topics; null for the bounds.",
+                decimals=2,
+            ),
+        }
+    }
+
+    curve: pl.DataFrame
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.curve.filter(pl.col("means") == "shrunk").sort("topics")
+        if rows.is_empty():
+            return ()
+        last = rows.row(-1, named=True)
+        size, normal = last["topics"], self.curve.filter(pl.col("topics") == last["topics"])
+        low, high = (
+            normal.filter(pl.col("means") == f"normal {end}")["significant"].item()
+            for end in ("low", "high")
+        )
+        return (
+            f"{labelled(self.measure)}of {counted(self.pairs, 'pair')} of systems,"
+            f" {self.significant:,} differ significantly on {counted(self.topics, 'topic')}; on"
+            f" {counted(size, 'topic')} the expected number is {last['significant']:.0f}, and the"
+            f" expected Kendall's tau with the true order {last['tau truth']:.2f}.",
+            "This assumes that scores are sums of a system, a topic and normal errors of one"
+            " variance, and shrinks the observed means; for normally distributed systems"
+            f" {low:.0f} to {high:.0f} pairs ({100 * self.confidence:g}% CI).",
+        )
+
+    def heading(self) -> list[str]:
+        return [
+            f"{labelled(self.measure)}{counted(self.systems, 'system')},"
+            f" {counted(self.topics, 'topic')}: {self.significant} of {counted(self.pairs, 'pair')}"
+            f" significant by two-way ANOVA with {self.correction}, alpha {self.alpha:g}"
+        ]
+
+
+def extrapolate(
+    scores: Any,
+    sizes: Iterable[int] | None = None,
+    *,
+    correction: str = "tukey",
+    alpha: float = 0.05,
+    confidence: float = 0.95,
+    missing: str | None = None,
+) -> Extrapolation:
+    r"""Estimate the number of significant pairs with other numbers of topics, by two-way ANOVA.
+
+    Parameters
+    ----------
+    scores, missing
+        As for :func:`cranfield.meta.topic_studies.extrapolation.generalizability`.
+    sizes
+        Numbers of topics, 2 or more; by default some from 10 to 1000, and that of the scores.
+    correction, alpha
+        Of the tests of all pairs: `tukey`, `none` or `bonferroni`; and their significance level.
+    confidence
+        Between the rows `normal low` and `normal high`, from 0 to 1.
+
+    Raises
+    ------
+    CranfieldError
+        When scores are missing, infinite or too few, or add up from topic and system without error.
+    PolicyError
+        For an option that is unknown or out of its range, or scores by shard.
+
+    Notes
+    -----
+    Scores are assumed to be sums of effects of topic and system and independent normal errors with
+    one variance, estimated by :math:`MS_E`. With n topics and true means :math:`\mu_i`, the pair i,
+    j
+    is then rejected with the power of a t-test with the error of all systems,
+
+    .. math:: P(|T| \ge c_n), \quad T \sim t(\phi; \lambda), \quad
+        \phi = (n - 1)(m - 1), \quad \lambda = \frac{\mu_i - \mu_j}{\sigma \sqrt{2 / n}}
+
+    where :math:`c_n` is :math:`q_\alpha(m, \phi) / \sqrt{2}` for Tukey's HSD, and a quantile of t
+    for no correction or Bonferroni's. The sum over pairs is the expected number. The two means
+    are in their true order with probability :math:`\Phi(|\lambda|)`, so that over pairs the means
+    of :math:`2\Phi(|\lambda|) - 1` and of its square are the expected tau with the true ranking,
+    and between the rankings by two sets of n topics. (A true tie counts 0 in both.)
+
+    The true means are not known. They are estimated in several ways:
+
+    - `observed`: the means of the scores. Those scatter more than the true means do, by
+      :math:`\sigma^2_{st} / n`, so that all numbers come out too high, the more so the fewer
+      topics there are.
+    - `shrunk`: the observed means, their distances from the overall mean multiplied by
+      :math:`\sqrt{E\rho^2}` of the given topics. They scatter as much as the true means are
+      estimated to (Louis 1984), which matters here more than to be near each of them.
+    - `normal`: a normal sample with the estimated variance of systems, in place of these systems.
+      Then the pairs have the closed forms
+
+      .. math:: P\left(|t_\phi| \ge \frac{c_n}{\sqrt{1 + n \sigma^2_s / \sigma^2_{st}}}\right),
+          \quad \frac{2}{\pi} \arcsin \sqrt{E\rho^2(n)}, \quad \frac{2}{\pi} \arcsin E\rho^2(n)
+
+    - `normal low`, `normal high`: the same with the confidence bounds of
+      :math:`\sigma^2_s / \sigma^2_{st}`.
+
+    Systems of a collection are often far from a normal sample, such as many of much the same means
+    and a few that failed. `shrunk` keeps their shape, and is the row to use; the normal bounds show
+    how well the variance of systems is known. In all rows the error has one variance,
+    as the test assumes.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> ev = cf.evaluate(covid.runs, covid.qrels, "nDCG@20")
+    >>> found = extrapolate(ev["nDCG@20"], [50, 200])
+    >>> found
+    Extrapolation(nDCG@20: 40 systems, 50 topics: 473 of 780 pairs significant by two-way ANOVA ...)
+    >>> found.curve.filter(means="shrunk")["significant"].round().to_list()
+    [471.0, 610.0]
+    """
+    call = check_arguments(extrapolate, locals())
+    check_several("sizes", sizes)
+    correct = CORRECTIONS.find(correction)
+    if correct not in SCORE_FREE_CORRECTIONS:
+        raise PolicyError(
+            f"unknown correction {quoted(correction)}; expected one of:"
+            f" {', '.join(SCORE_FREE_CORRECTIONS)}"
+        )
+    Options(alpha=alpha)
+    ready = topic_scores(scores, missing)
+    found = generalizability(ready.scores, confidence=confidence)
+    n, m = found.topics, found.systems
+    wanted = sorted(
+        {*SIZES, n} if sizes is None else checked_sizes(sizes, MOST_TOPICS, f"{MOST_TOPICS:,}")
+    )
+    error = float(found.components["mean square"][2])
+    if error <= 0:
+        raise CranfieldError(
+            "the scores have no error variance: the result does not depend on the number of topics"
+        )
+    means = ready.flat.mean(axis=0)
+    shrunk = means.mean() + np.sqrt(found.relative().value) * (means - means.mean())
+    # The ratio of variances behind a coefficient r of one topic is r / (1 - r).
+    single = found.relative(1)
+    # Without a limit there is no ratio: a coefficient next to 1 has one.
+    shares = (min(r, math.nextafter(1, 0)) for r in (single.value, single.low, single.high))
+    ratios = dict(zip(MEANS[2:], (r / (1 - r) for r in shares), strict=True))
+    rows: list[dict[str, Any]] = []
+    for size in wanted:
+        critical = _critical(correct, alpha, m, (size - 1) * (m - 1))
+        for name, true in (("observed", means), ("shrunk", shrunk)):
+            rows.append({"topics": size, "means": name, **_given(true, error, size, critical)})
+        for name, ratio in ratios.items():
+            rows.append({"topics": size, "means": name, **_normal(ratio, m, size, critical)})
+    apart = np.abs(_apart(means))
+    limit = _critical(correct, alpha, m, (n - 1) * (m - 1)) * np.sqrt(2 * error / n)
+    clear = apart > ROUNDING * float(np.abs(ready.flat).max())
+    return Extrapolation(
+        call,
+        measure=found.measure,
+        systems=m,
+        topics=n,
+        correction=correct,
+        pairs=int(apart.size),
+        significant=int((clear & (apart >= limit)).sum()),
+        curve=pl.DataFrame(rows),
+        generalizability=found,
+        notes=(*ready.notes, *found.notes),
+    )
+
+
+def _given(means: Floats, error: float, topics: int, critical: float) -> dict[str, float]:
+    """Return expected values for given true means."""
+    systems = means.size
+    shift = np.abs(_apart(means)) / np.sqrt(2 * error / topics)
+    right = 2 * ndtr(shift) - 1
+    return {
+        "significant": float(power(shift, (topics - 1) * (systems - 1), critical).sum()),
+        "tau truth": float(right.mean()),
+        "tau repeat": float((right**2).mean()),
+    }
+
+
+def _normal(ratio: float, systems: int, topics: int, critical: float) -> dict[str, float]:
+    """Return expected values for true means that are a normal sample."""
+    df = (topics - 1) * (systems - 1)
+    share = 2 * float(stdtr(df, -critical / np.sqrt(1 + topics * ratio)))
+    coefficient = topics * ratio / (1 + topics * ratio)
+    return {
+        "significant": share * systems * (systems - 1) / 2,
+        "tau truth": float(2 / np.pi * np.arcsin(np.sqrt(coefficient))),
+        "tau repeat": float(2 / np.pi * np.arcsin(coefficient)),
+    }
+
+
+def _critical(correction: str, alpha: float, systems: int, df: int) -> float:
+    """Return the critical value of |t|."""
+    if correction == "tukey":
+        return studentised_range_isf(alpha, systems, df) / float(np.sqrt(2))
+    tests = systems * (systems - 1) // 2 if correction == "bonferroni" else 1
+    return float(-stdtrit(df, alpha / tests / 2))
+
+
+def _apart(means: Floats) -> Floats:
+    first, second = np.triu_indices(means.size, 1)
+    return np.asarray(means[first] - means[second])

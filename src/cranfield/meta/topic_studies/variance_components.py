@@ -1,0 +1,456 @@
+"""Generalizability theory: variance components of scores over one facet or two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.special import chdtri, fdtri
+
+from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
+from cranfield.base.kinds import Share
+from cranfield.base.text import counted
+from cranfield.meta.study import OF_MEASURE, Study, labelled, percent
+from cranfield.result import Column, Columns
+from cranfield.significance.models.random_topics import random_topics
+from cranfield.significance.pairwise.test import find_test
+from cranfield.significance.prepare import as_scores, prepared
+
+SIZES = (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500)
+"""Numbers of topics in a table, besides that of the scores."""
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A coefficient from 0 to 1, with its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class TopicsFor:
+    """The smallest number of topics that reaches a coefficient, the target; None if none does.
+
+    It is computed from the estimate; `low` and `high` from the upper and the lower confidence bound
+    of the coefficient.
+    """
+
+    target: float
+    topics: int | None
+    low: int | None
+    high: int | None
+
+
+class Generalizability(Study):
+    r"""Variance components of scores, and the coefficients that follow from them.
+
+    Attributes
+    ----------
+    measure, systems, topics
+        Of the scores, and numbers of systems and topics, m and n.
+    components
+        The table `variance`, without the measure.
+    notes
+        What was excluded, imputed, or taken as 0.
+    """
+
+    name = "generalizability"
+    reference: ClassVar[str] = (
+        "Brennan (2001); Bodoff and Li (2007); Feldt (1965);"
+        " Arteaga, Jeyaratnam and Franklin (1982)"
+    )
+    parts: ClassVar[Sequence[str]] = ("components", "coefficients", "_needed")
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "variance": {
+            **OF_MEASURE,
+            "source": Column("Source of variance: system, topic, or their interaction.", key=True),
+            "df": Column("Degrees of freedom."),
+            "mean square": Column("Mean square.", decimals=5, read=False),
+            "variance": Column("Variance component, at least 0.", decimals=5),
+            "proportion": Column("Proportion of the sum of the three.", decimals=3),
+            "estimate": Column(
+                "Estimate of the variance, negative where the component is 0.",
+                decimals=5,
+                read=False,
+            ),
+        },
+        "coefficients": {
+            **OF_MEASURE,
+            "topics": Column("Number of topics.", key=True),
+            "relative": Column(
+                "Generalizability coefficient: of differences and orders.", decimals=3
+            ),
+            "relative low": Column("Lower bound of its confidence interval.", decimals=3),
+            "relative high": Column("Upper bound of its confidence interval.", decimals=3),
+            "absolute": Column("Index of dependability: of scores.", decimals=3),
+            "absolute low": Column("Lower bound of its confidence interval.", decimals=3),
+            "absolute high": Column("Upper bound of its confidence interval.", decimals=3),
+        },
+        "topics needed": {
+            **OF_MEASURE,
+            "coefficient": Column("`relative` or `absolute`.", key=True),
+            "target": Column("Value to reach.", decimals=2, key=True),
+            "topics": Column("Smallest number of topics that reaches it; null if none does."),
+            "low": Column("The same by the upper bound of the coefficient."),
+            "high": Column("The same by the lower bound of the coefficient."),
+        },
+    }
+
+    components: pl.DataFrame
+
+    def relative(self, topics: int | None = None) -> Coefficient:
+        r"""Return the generalizability coefficient of a number of topics.
+
+        It measures how well the order of systems and their differences generalise to other topics:
+        the squared correlation of a system's mean with its mean over all possible topics.
+
+        .. math:: E\rho^2(n) = \frac{\sigma^2_s}{\sigma^2_s + \sigma^2_{st} / n}
+
+        The number n of topics is 1 or more; by default that of the scores.
+        Its interval is exact for normal effects: that of a ratio of mean squares by F.
+        """
+        return self._coefficient(self._ratios(absolute=False), topics)
+
+    def absolute(self, topics: int | None = None) -> Coefficient:
+        r"""Return the index of dependability of a number of topics.
+
+        It measures how well the means themselves generalise to other topics, which are easier or
+        harder.
+
+        .. math:: \Phi(n) = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n}
+
+        The number n of topics is 1 or more; by default that of the scores.
+        Its interval is approximate, also for normal effects.
+        """
+        return self._coefficient(self._ratios(absolute=True), topics)
+
+    def topics_for(self, target: float = 0.95, *, absolute: bool = False) -> TopicsFor:
+        """Return the smallest number of topics that reaches a coefficient, with its interval.
+
+        Parameters
+        ----------
+        target
+            Between 0 and 1, both excluded.
+        absolute
+            Whether the dependability has to reach it, not the relative coefficient.
+        """
+        Share().check("the target", target)
+        odds = target / (1 - target)
+        value, low, high = (
+            # A number that is whole but for rounding is not raised to the next.
+            max(1, math.ceil(odds / ratio * (1 - 1e-12))) if ratio > 0 else None
+            for ratio in self._ratios(absolute)
+        )
+        return TopicsFor(float(target), topics=value, low=high, high=low)
+
+    def coefficients(self, sizes: Iterable[int] | None = None) -> pl.DataFrame:
+        """Return both coefficients with their intervals by number of topics.
+
+        Sizes are numbers of topics, 1 or more; by default some from 5 to 500, and that of the
+        scores.
+        """
+        check_several("sizes", sizes)
+        wanted = sorted({*SIZES, self.topics}) if sizes is None else list(sizes)
+        rows = []
+        for size in wanted:
+            row: dict[str, Any] = {"topics": size}
+            for name in ("relative", "absolute"):
+                found = getattr(self, name)(size)
+                row |= {name: found.value, f"{name} low": found.low, f"{name} high": found.high}
+            rows.append(row)
+        return pl.DataFrame(rows)
+
+    def _coefficient(self, ratios: tuple[float, float, float], topics: int | None) -> Coefficient:
+        number = self.topics if topics is None else topics
+        check_whole("topics", number, 1)
+        return Coefficient(
+            *(1.0 if math.isinf(one) else number * one / (1 + number * one) for one in ratios)
+        )
+
+    def _ratios(self, absolute: bool) -> tuple[float, float, float]:
+        """Return the variance of systems by that of the error of one topic, with its interval."""
+        system, topic, rest = self.components["variance"].to_list()
+        error = topic + rest if absolute else rest
+        tail = (1 - self.confidence) / 2
+        if error <= 0 and system <= 0:
+            return math.nan, math.nan, math.nan
+        value = system / error if error > 0 else math.inf
+        limit = self._absolute_bound if absolute else self._relative_bound
+        return value, limit(tail), limit(1 - tail)
+
+    def _relative_bound(self, tail: float) -> float:
+        mean, _, error = self.components["mean square"].to_list()
+        most = _f(tail, self.systems - 1, (self.systems - 1) * (self.topics - 1))
+        if mean <= most * error:
+            return 0.0
+        # A coefficient that rounds to 1 has no bound.
+        return (mean / error / most - 1) / self.topics if error * most > 0 else math.inf
+
+    def _absolute_bound(self, tail: float) -> float:
+        mean, of_topics, error = self.components["mean square"].to_list()
+        m, n = self.systems, self.topics
+        known = float(chdtri(m - 1, tail)) / (m - 1)
+        most, other = _f(tail, m - 1, (m - 1) * (n - 1)), _f(tail, m - 1, n - 1)
+        if mean <= most * error:
+            return 0.0
+        above = (mean - most * error) * (mean + (most - known) * error)
+        below = mean * ((m - 1) * known * error + other * of_topics)
+        return max(0.0, m * above / (n * below)) if below > 0 else math.inf
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        needed = self._needed().filter(pl.col("coefficient") == "relative")
+        if needed.is_empty() or needed["topics"].null_count():
+            return ()
+        row = needed.row(0, named=True)
+        to = "" if row["low"] is None else f" (from {row['low']:,}"
+        upto = "" if not to else f" to {row['high']:,})" if row["high"] is not None else " on)"
+        enough = "enough" if row["topics"] <= self.topics else "fewer"
+        return (
+            f"{labelled(self.measure)}{counted(row['topics'], 'topic')}{to}{upto} are needed for a"
+            f" generalizability of {row['target']:g}; there are {self.topics:,}, which are"
+            f" {enough}. The interval has confidence {self.confidence:g}.",
+        )
+
+    def heading(self) -> list[str]:
+        systems = counted(self.systems, "system")
+        return [
+            f"{labelled(self.measure)}{systems}, {counted(self.topics, 'topic')}; generalizability"
+            f" coefficient (relative) {self.relative().value:.4f}, index of dependability"
+            f" (absolute) {self.absolute().value:.4f}",
+            f"low, high: {self.confidence:g} confidence intervals",
+        ]
+
+    def _needed(self) -> pl.DataFrame:
+        """Return the numbers of topics that reach the target."""
+        rows = [
+            {"coefficient": name, **vars(self.topics_for(self.target, absolute=absolute))}
+            for name, absolute in (("relative", False), ("absolute", True))
+        ]
+        numbers = dict.fromkeys(("topics", "low", "high"), pl.Int64)
+        return pl.DataFrame(rows, {"coefficient": pl.String, "target": pl.Float64, **numbers})
+
+
+def _f(tail: float, first: int, second: int) -> float:
+    """Return what an F exceeds with probability `tail`."""
+    return float(fdtri(first, second, 1 - tail))
+
+
+SOURCES = ("system", "topic", "system:topic", "topic:cell", "error")
+"""What scores vary by; a cell is a shard, or a variation of the query, of one topic."""
+
+EFFECTS = {
+    "system": "systems, whatever the topic",
+    "topic": "topics, whatever the system",
+    "system:topic": "systems that are good on different topics",
+    "topic:cell": "cells of one topic, whatever the system",
+    "error": "the residual, including systems on single cells",
+}
+"""What each source is, in words."""
+
+TOPICS = (10, 25, 50, 100, 200)
+CELLS = (1, 2, 3, 5, 10)
+
+
+class Facets(Study):
+    """Variance components of scores by topic and shard, or query variation.
+
+    Attributes
+    ----------
+    measure, systems, topics, cells
+        Of the scores, and numbers of systems, of topics, and of cells of topic and shard.
+    components
+        The table `variance`, without the measure.
+    notes
+        What was excluded or imputed.
+    """
+
+    name = "facets"
+    reference: ClassVar[str] = (
+        "Brennan (2001); Patterson and Thompson (1971); Culpepper et al. (2022)"
+    )
+    parts: ClassVar[Sequence[str]] = ("components", "coefficients")
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "variance": {
+            **OF_MEASURE,
+            "source": Column("Source of variance.", key=True),
+            "variance": Column("Variance component, at least 0.", decimals=5),
+            "proportion": Column("Proportion of the sum of all.", decimals=3),
+        },
+        "coefficients": {
+            **OF_MEASURE,
+            "topics": Column("Number of topics.", key=True),
+            "cells": Column("Number of cells of each topic.", key=True),
+            "relative": Column(
+                "Generalizability coefficient: of differences and orders.", decimals=3
+            ),
+            "absolute": Column("Index of dependability: of scores.", decimals=3),
+        },
+    }
+
+    components: pl.DataFrame
+
+    def relative(self, topics: int | None = None, cells: int | None = None) -> float:
+        r"""Return the generalizability coefficient of so many topics, each with so many cells.
+
+        It is the squared correlation of a system's mean with its mean over all possible topics and
+        cells: how well differences and orders hold.
+
+        .. math:: E\rho^2 = \frac{\sigma^2_s}{\sigma^2_s + \sigma^2_{st} / n
+            + \sigma^2_e / (n k)}
+
+        The numbers n of topics and k of cells of each are 1 or more; by default the topics that
+        there are, and their cells on average.
+        """
+        return self._coefficient(topics, cells, absolute=False)
+
+    def absolute(self, topics: int | None = None, cells: int | None = None) -> float:
+        r"""Return the index of dependability: how well the means themselves hold.
+
+        .. math:: \\Phi = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n
+            + (\sigma^2_{tk} + \sigma^2_e) / (n k)}
+        """
+        return self._coefficient(topics, cells, absolute=True)
+
+    def coefficients(
+        self, topics: Iterable[int] = TOPICS, cells: Iterable[int] = CELLS
+    ) -> pl.DataFrame:
+        """Return both coefficients by numbers of topics and of cells: what would be enough."""
+        check_several("topics", topics)
+        check_several("cells", cells)
+        each = list(cells)
+        rows = [
+            {
+                "topics": n,
+                "cells": k,
+                "relative": self.relative(n, k),
+                "absolute": self.absolute(n, k),
+            }
+            for n in topics
+            for k in each
+        ]
+        return pl.DataFrame(rows)
+
+    def _coefficient(self, topics: int | None, cells: int | None, *, absolute: bool) -> float:
+        for name, number in (("topics", topics), ("cells", cells)):
+            if number is not None:
+                check_whole(name, number, 1)
+        n = self.topics if topics is None else int(topics)
+        k = self.cells / self.topics if cells is None else int(cells)
+        system, topic, both, cell, error = self.components["variance"]
+        noise = both / n + error / (n * k) + absolute * (topic / n + cell / (n * k))
+        return float(system / (system + noise)) if system + noise > 0 else float("nan")
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        most = self.components.sort("proportion", descending=True, maintain_order=True).row(
+            0, named=True
+        )
+        own = self.components.row(0, named=True)
+        systems = (
+            f", {percent(own['proportion'])} from systems" if most["source"] != "system" else ""
+        )
+        return (
+            f"{labelled(self.measure)}most of the variance of scores,"
+            f" {percent(most['proportion'])},"
+            f" comes from {EFFECTS[most['source']]}{systems}.",
+            f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each,"
+            f" the generalizability coefficient of differences between systems is"
+            f" {self.relative():.2f} (1: the same on any topics and cells), that of their means"
+            f" {self.absolute():.2f}.",
+            "These are estimates without confidence intervals; systems, topics and cells are"
+            " assumed to be drawn at"
+            " random.",
+        )
+
+    def heading(self) -> list[str]:
+        return [
+            f"{labelled(self.measure)}{counted(self.systems, 'system')},"
+            f" {counted(self.topics, 'topic')}, {counted(self.cells, 'cell')}; generalizability"
+            f" coefficient (relative) {self.relative():.4f}, index of dependability (absolute)"
+            f" {self.absolute():.4f}"
+        ]
+
+
+def facets(scores: Any, *, missing: str | None = None) -> Facets:
+    r"""Split the variance of scores by shard, or by variation of each topic's query.
+
+    All effects are taken as random: systems, topics, and cells within topics, which are shards or
+    query variations that others could stand for.
+
+    .. math:: x_{tsk} = \mu + \nu_s + \nu_t + \nu_{st} + \nu_{tk} + \nu_{stk}
+
+    Without gaps the estimates are those of mean squares where these are not negative, which are
+    those of restricted maximum likelihood (REML). With gaps the variances of topics, cells and
+    error are by REML with systems as they are; that of systems is that of their weighted means less
+    what the error of these explains. Confidence intervals are not computed.
+
+    Parameters
+    ----------
+    scores
+        :class:`Scores` by shard, shape (topics, systems, shards), of two topics and two systems
+        at least, or what :func:`cranfield.compare` takes.
+    missing
+        What to do where cells have no scores: `error`, the default; `available` goes by those that
+        there are; `drop` excludes topics, `zero` counts 0.
+
+    Returns
+    -------
+    Facets
+        With the variance components, and coefficients for any numbers of topics and cells.
+
+    Raises
+    ------
+    CranfieldError
+        When scores are missing, infinite, too few or all equal, or no topic has two cells.
+    PolicyError
+        For scores that are not by shard.
+
+    Notes
+    -----
+    Brennan (2001), Generalizability theory, chapters 3 and 4, design systems by (cells in topics);
+    for query variations Culpepper et al. (2022); Patterson and Thompson (1971).
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> ev = cf.evaluate(covid.runs[:10], covid.qrels, "nDCG@20", shards=3)
+    >>> found = facets(ev["nDCG@20"])
+    >>> round(found.relative(), 3), round(found.relative(topics=100, cells=1), 3)
+    (0.904, 0.92)
+    """
+    given = as_scores(scores)
+    if not given.shards:
+        raise PolicyError("facets require scores by shard, or by query variation")
+    ready = prepared(given, find_test("random-topics").info, missing)
+    values = ready.scores.values
+    table, model = random_topics(values)
+    if not table.components:
+        raise CranfieldError(
+            "no topic has scores in two shards, so that cells cannot be separated from the error"
+        )
+    apart = model.means - model.means.mean()
+    number = float(model.counts[0])
+    of_systems = float(apart @ apart) / (apart.size - 1) - model.error / number
+    topic, both, cell, error = table.components.values()
+    variances = np.array([max(0.0, of_systems), topic, both, cell, error])
+    if not variances.any():
+        raise CranfieldError("all scores are equal, so that there are no variance components")
+    return Facets(
+        {"missing": missing},
+        measure=ready.scores.measure,
+        systems=values.shape[1],
+        topics=int(number),
+        cells=int((~np.isnan(values)).any(axis=1).sum()),
+        components=pl.DataFrame(
+            {"source": SOURCES, "variance": variances, "proportion": variances / variances.sum()}
+        ),
+        notes=ready.notes,
+    )

@@ -1,0 +1,188 @@
+"""Corrections of p-values, for any test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import PolicyError, check_choice, numbers
+from cranfield.significance.corrections.correction import CORRECTIONS, declared_correction
+from cranfield.significance.differences import (
+    BONFERRONI,
+    Bounds,
+    Corrected,
+    Interval,
+    Level,
+    Outcome,
+    Pairs,
+)
+from cranfield.significance.registry import Options
+
+
+def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
+    """Adjust the p-values of multiple comparisons.
+
+    Parameters
+    ----------
+    pvalues
+        From 0 to 1, any shape. NaN stays NaN and does not count as a comparison.
+    correction
+        `none`, `bonferroni`, `holm`, `bh` or `by`.
+
+    Returns
+    -------
+    array
+        Adjusted p-values, in the same shape.
+
+    Raises
+    ------
+    PolicyError
+        For invalid p-values, and for corrections that need more than p-values.
+
+    Examples
+    --------
+    >>> adjusted([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    name = CORRECTIONS.find(correction)
+    check_choice("correction of p-values", name, LAWS)
+    given = numbers(pvalues, "p-values")
+    known = ~np.isnan(given)
+    if ((given[known] < 0) | (given[known] > 1)).any():
+        raise PolicyError("p-values must be between 0 and 1")
+    out = np.full(given.shape, np.nan)
+    out[known] = LAWS[name](given[known])
+    return out
+
+
+@declared_correction("none", aliases=("uncorrected",), controls="each comparison")
+def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""not corrected for many comparisons.
+
+    does: no correction: the Type I error rate of each comparison is alpha
+    """
+    return Corrected(outcome.pvalue)
+
+
+@declared_correction("bonferroni", aliases=("bonf",), multiplies=True)
+def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""Bonferroni's correction.
+
+    does: p times the number of comparisons
+    source: Bonferroni (1936)
+    """
+    return _with_inequality("bonferroni", outcome)
+
+
+def _with_inequality(law: str, outcome: Outcome) -> Corrected:
+    """Correct, with simultaneous intervals by Bonferroni's inequality."""
+    pvalue = LAWS[law](outcome.pvalue)
+    if pvalue.size <= 1:
+        return Corrected(pvalue)
+    limits = partial(bonferroni_interval, outcome.interval, pvalue.size)
+    return Corrected(pvalue, interval=limits, holds_for=BONFERRONI)
+
+
+def bonferroni_interval(interval: Interval, pairs: int, level: Level) -> Bounds:
+    """Return intervals that hold simultaneously for a number of pairs, by Bonferroni's
+    inequality."""
+    return interval(1 - (1 - level) / pairs)
+
+
+@declared_correction("holm", aliases=("holm-bonferroni",), multiplies=True)
+def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""Holm's correction.
+
+    does: step-down version of Bonferroni's correction; controls the same error rate, never less
+        powerful
+    source: Holm (1979)
+
+    Intervals are Bonferroni's, which need no order of the pairs.
+    """
+    return _with_inequality("holm", outcome)
+
+
+@declared_correction("bh", aliases=("fdr", "fdr-bh", "benjamini-hochberg"), controls="FDR")
+def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""false discovery rate of Benjamini and Hochberg.
+
+    does: Benjamini and Hochberg: the expected proportion of false positives among the rejections
+        (false discovery rate) is at most alpha
+    assumes: comparisons are independent, or depend on each other positively
+    source: Benjamini and Hochberg (1995)
+    """
+    return _with_coverage_rate("bh", outcome)
+
+
+@declared_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), controls="FDR")
+def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""false discovery rate of Benjamini and Yekutieli.
+
+    does: Benjamini and Yekutieli: the same, however the comparisons depend on each other
+    source: Benjamini and Yekutieli (2001)
+    """
+    return _with_coverage_rate("by", outcome)
+
+
+def _with_coverage_rate(law: str, outcome: Outcome) -> Corrected:
+    """Correct, with intervals that have the false coverage rate of the selected pairs.
+
+    Of m pairs with R rejected at level q, each interval has level 1 - R q / m; it excludes 0
+    exactly where the pair is rejected. By the law of dependent p-values q is divided by the sum of
+    1 / i up to m. Source: Benjamini and Yekutieli (2005).
+    """
+    pvalue = LAWS[law](outcome.pvalue)
+    if pvalue.size <= 1:
+        return Corrected(pvalue)
+    dependence = _harmonic(pvalue.size) if law == "by" else 1.0
+    limits = partial(selected_interval, outcome.interval, pvalue, dependence)
+    return Corrected(pvalue, interval=limits, holds_for=SELECTED)
+
+
+def selected_interval(
+    interval: Interval, pvalue: Floats, dependence: float, level: Level
+) -> Bounds:
+    tail = 1 - np.asarray(level)
+    # 1 - level is not quite alpha, as floats.
+    rejected = (pvalue <= np.reshape(tail, (-1, 1)) * (1 + 1e-12)).sum(axis=1)
+    part = np.maximum(rejected, 1).reshape(tail.shape) / (pvalue.size * dependence)
+    return interval(1 - tail * part)
+
+
+SELECTED = "the significant pairs, of which a proportion of alpha is expected to miss"
+"""Scope of intervals with a false coverage rate."""
+
+
+def _harmonic(number: int) -> float:
+    """Return the sum of 1 / i up to a number."""
+    return float((1 / np.arange(1, number + 1)).sum())
+
+
+def _holm(pvalues: Floats) -> Floats:
+    order = np.argsort(pvalues, kind="stable")
+    raised = pvalues[order] * np.arange(pvalues.size, 0, -1)
+    out = np.empty(pvalues.size)
+    out[order] = np.minimum(1.0, np.maximum.accumulate(raised))
+    return out
+
+
+def _step_up(pvalues: Floats, dependence: float = 1.0) -> Floats:
+    order = np.argsort(pvalues, kind="stable")
+    raised = pvalues[order] * pvalues.size * dependence / np.arange(1, pvalues.size + 1)
+    out = np.empty(pvalues.size)
+    out[order] = np.minimum(1.0, np.minimum.accumulate(raised[::-1])[::-1])
+    return out
+
+
+LAWS: dict[str, Callable[[Floats], Floats]] = {
+    "none": np.copy,
+    "bonferroni": lambda pvalues: np.minimum(1.0, pvalues * pvalues.size),
+    "holm": _holm,
+    "bh": _step_up,
+    "by": lambda pvalues: _step_up(pvalues, _harmonic(pvalues.size)),
+}
+"""Adjustments of p-values, by the name of the correction."""

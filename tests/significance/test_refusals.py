@@ -1,0 +1,298 @@
+"""Wrong arguments and scores are refused in one line that names the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield import significance
+from cranfield.base.errors import CranfieldError
+from cranfield.significance.corrections.pvalue_corrections import adjusted
+from cranfield.significance.corrections.studentised import (
+    studentised_range_isf,
+    studentised_range_sf,
+)
+from cranfield.significance.effects import anova_effect_sizes, effect_sizes
+from cranfield.significance.models.assumptions import check_assumptions
+from cranfield.significance.models.random_topics import random_topics
+from cranfield.significance.prepare import by_cluster
+from cranfield.significance.transform import arcsine, standardise
+from tests.significance.helpers import Refusals, cases, options, scored
+
+# Without types, which forbid much of what is wrong here.
+compare: Any = cf.compare
+room: Any = significance
+
+SOME = scored(np.random.default_rng(0).random((20, 6)), measure="AP")
+PAIR = SOME.select(systems=SOME.systems[:2])
+SMALL = {"a": [0.2, 0.4, 0.3, 0.5], "b": [0.21, 0.4, 0.32, 0.49]}
+SHARDS = scored(np.random.default_rng(1).random((5, 3, 2)))
+GAP = scored(np.where(np.arange(20)[:, None] == 3, np.nan, SOME.values))
+ENDLESS = scored([[0.1, np.inf], [0.3, 0.4]])
+ONE_TOPIC = scored([[0.1, 0.2, 0.3]])
+RESIDUALS = np.random.default_rng(0).normal(size=(5, 3))
+MEASURES = {"AP": SOME, "RR": SOME}
+TABLE = scored([[0.1, 0.2], [0.3, 0.4]], measure="AP")
+
+REFUSALS: Refusals = {
+    "compare": [
+        *options(
+            lambda **more: compare(SOME, **more),
+            ({"test": "wilcox"}, "did you mean wilcoxon"),
+            ({"test": 5}, "the name of"),
+            ({"test": "anova-2f"}, "studies of tests"),
+            ({"test": "anova-3"}, "scores by shard"),
+            ({"correction": "fdx"}, "unknown correction 'fdx'; did you mean"),
+            ({"correction": 5}, "the name of"),
+            ({"correction": "dunnett"}, "one baseline, got 0"),
+            ({"correction": "tukey", "alternative": "less", "baseline": "s0"}, "two-sided"),
+            ({"test": "t", "correction": "tukey"}, "cannot be combined with test 't'"),
+            ({"alpha": "0.05"}, "between 0 and 1"),
+            ({"alpha": 1.0}, "between 0 and 1"),
+            ({"alpha": float("nan")}, "between 0 and 1"),
+            ({"alternative": "less"}, "requires a baseline"),
+            ({"alternative": "both"}, "expected one of: two-sided"),
+            ({"seed": None}, "seed must be an integer"),
+            ({"seed": 1.5}, "seed must be an integer"),
+            ({"seed": -1}, "from 0"),
+            ({"resamples": 1e4}, "resamples must be an integer"),
+            ({"resamples": 10**8}, "from 1 to 1,000,000"),
+            ({"resamples": 0}, "from 1"),
+            ({"jobs": True}, "jobs must be an integer"),
+            ({"jobs": 0}, "from 1"),
+            ({"exact": "yes"}, "True, False or None"),
+            ({"exact_n": -1}, "from 0"),
+            ({"baseline": 3.0}, "name of a system"),
+            ({"baseline": [True]}, "name of a system"),
+            ({"baseline": 6}, "from 0 to 5, got 6"),
+            ({"baseline": [-1]}, "-1"),
+            ({"baseline": "bm52"}, "system 'bm52'"),
+            ({"baseline": list(SOME.systems)}, "all systems are baselines"),
+            ({"missing": "skip"}, "expected one of: error"),
+            ({"missing": "available"}, "cannot be combined"),
+            ({"statistic": "mode"}, "statistic"),
+            ({"test": "t", "statistic": "median"}, "requires the test bootstrap-median"),
+            ({"test": "bootstrap-median", "statistic": "mean"}, "medians, got statistic='mean'"),
+            ({"test": "t", "threshold": 0.01}, "threshold .*sign"),
+            ({"test": "sign", "threshold": -1}, "-1"),
+        ),
+        (lambda: compare(MEASURES), "AP, RR"),
+        (lambda: compare(np.zeros(5)), "array of scores"),
+        (lambda: compare(0.5), "float"),
+        (lambda: compare(cf.evaluate({"q": {"d": 1}}, {"q": {"d": 1}}, ["AP", "RR"])), "AP, RR"),
+        (lambda: compare({"x": 0.1, "y": 0.2}), "system 'x'"),
+        (lambda: compare({"x": ["a"], "y": ["b"]}), "score 'a'"),
+        (lambda: compare({"x": {"q": None}, "y": {}}), "empty"),
+        (lambda: compare({}), "no systems"),
+        (lambda: compare({"a": [0.5, 0.4]}), "two systems"),
+        (lambda: compare({"a": [0.5], "b": [0.4]}), "1 score"),
+        (lambda: compare(pl.LazyFrame({"x": [1.0, 2.0]})), "topic"),
+        (lambda: compare(ENDLESS), "system 's1' on topic 'q0' has an infinite score"),
+        (lambda: compare(scored([[0, np.nan], [1, np.nan]]), test="welch"), "'s1' has 0 scores"),
+        (lambda: compare({"a": [0.1, 0.5], "b": [0.2, 0.3, 0.6]}), "unpaired test"),
+        (lambda: compare(SHARDS, test="t"), "by shard"),
+        (lambda: compare(SHARDS.select(["q0"]), test="anova-3"), "two topics"),
+        (lambda: compare(-SOME.values, statistic="geometric-mean"), "at least 0, got -"),
+        (lambda: SOME.geometric_mean(-1), "floor must be a number from 0"),
+        (lambda: SOME.geometric_mean(float("nan")), "floor must be a number from 0"),
+        (lambda: compare({"1": [0.1, 0.2], "2": [0.3, 0.1]}, baseline=1), "system is called '1'"),
+    ],
+    "comparison": [
+        (lambda: compare(SOME, baseline="s0").groups(), "all pairs"),
+        (lambda: compare(SOME, baseline="s0", test="t")["s1", "s2"], "not compared"),
+        (lambda: compare(SOME, test="t")["zz", "s0"], "system 'zz'"),
+        (lambda: compare(SOME, test="t")["s0"], "two systems"),
+        (lambda: compare(SOME, test="t")[0], "two systems"),
+        (lambda: compare(SOME, test="t")["s0", "s1", "s2"], "two systems"),
+        (lambda: compare(SOME, test="t", correction="bh").rank_sets(), "holm.*got bh"),
+        (lambda: compare(SOME, baseline="s1").rank_sets(), "all pairs"),
+        *(
+            (lambda margin=margin: compare(SMALL).equivalence(margin), "margin")
+            for margin in (0, -1, "2 percent", "nan", True, "%", "2%3", None)
+        ),
+        (lambda: compare(SOME, test="friedman").equivalence("2%"), "ranks"),
+        (lambda: str(compare(SMALL, alpha=0.5).equivalence(1)), "alpha below 0.5"),
+    ],
+    "several": [
+        (lambda: room.compare_measures({"a": SOME, "b": GAP}), "b: system 's0' on topic 'q3'"),
+        (lambda: room.compare_measures({"a": SOME, "b": PAIR}), "b lacks system 's2'"),
+        (lambda: room.compare_measures([SOME]), "mapping"),
+        (lambda: room.meta_analysis({"a": SOME}), "two collections"),
+        (lambda: room.meta_analysis(MEASURES, correction="max-t"), "max-t"),
+        (lambda: room.meta_analysis(MEASURES, tau2_by="ml"), "unknown tau2_by 'ml'"),
+        (lambda: room.meta_analysis(MEASURES, baseline="v"), "baseline"),
+        (
+            lambda: room.meta_analysis(
+                {"a": SMALL, "b": {"v": SMALL["a"], "w": SMALL["b"]}}, baseline=["a", "b"]
+            ),
+            "no collection",
+        ),
+        (
+            lambda: room.meta_analysis({"a": SOME, "b": scored(SOME.values, measure="RR")}),
+            "'AP', 'RR' cannot be pooled",
+        ),
+    ],
+    "bayes": [
+        *options(
+            lambda **more: room.compare_bayes(PAIR, "s0", "s1", **more),
+            ({"missing": "zero"}, "unknown missing 'zero'; expected one of: error, drop"),
+            ({"rope": -0.1}, "rope must be a finite number >= 0, got -0.1"),
+            ({"rope": float("nan")}, "rope must be a finite number >= 0, got nan"),
+            ({"rope": "x"}, "rope"),
+            ({"level": 1.0}, "level must be a number between 0 and 1"),
+        ),
+        (lambda: room.compare_bayes(PAIR, "s0", "c"), "system 'c'"),
+        (lambda: room.compare_bayes(PAIR, "s0", "s0"), "'s0' cannot be compared with itself"),
+        (lambda: room.compare_bayes(ONE_TOPIC, "s0", "s1"), "two topics"),
+        (lambda: room.compare_bayes(GAP.select(["q3"]), "s0", "s1", missing="drop"), "two topics"),
+        (lambda: room.compare_bayes(GAP, "s0", "s1"), "system 's0' on topic 'q3' has no score"),
+        (lambda: room.compare_bayes(ENDLESS, "s0", "s1"), "infinite"),
+        (lambda: room.compare_bayes(SHARDS, "s0", "s1"), "by shard"),
+    ],
+    "effects": [
+        (lambda: effect_sizes(SOME, kind="g"), "unknown effect size 'g'; expected one of:"),
+        (lambda: effect_sizes(SOME, confidence=95), "confidence"),
+        (lambda: room.effect_sizes(SOME, confidence="x"), "confidence"),
+        (lambda: effect_sizes(GAP), "no score"),
+        (lambda: anova_effect_sizes(compare(SOME, test="t").anova), "analysis of variance"),
+        (lambda: cf.risk(np.array([[0.5, -1.0]])), "at least 0"),
+        (lambda: cf.risk(np.array([[0.5, np.nan]])), "score of every system for every topic"),
+        (lambda: cf.risk(np.array([[0.5, 1.0]]), baseline="x"), "'x'"),
+        (lambda: cf.risk(np.array([[0.5, 1.0]]), alpha=-1), "alpha"),
+        (lambda: cf.risk(np.array([[0.5, 1.0]]), alpha="much"), "alpha"),  # type: ignore[arg-type]
+        (lambda: cf.risk(scored(SOME.values, lower_is_better=True)), "more is better"),
+    ],
+    "models": [
+        (lambda: check_assumptions(RESIDUALS, alpha=1), "alpha must be a number between 0 and 1"),
+        (lambda: check_assumptions(RESIDUALS[:, :, None]), r"\(5, 3, 1\)"),
+        (lambda: check_assumptions(RESIDUALS, RESIDUALS[:, :2]), r"\(5, 2\)"),
+        (lambda: check_assumptions([[0.1, np.nan, 0.2]]), "three residuals"),
+        (lambda: check_assumptions([[0.1, np.inf, 0.2]]), "at most 1e"),
+        (
+            lambda: random_topics(
+                np.where(np.arange(5)[:, None, None] == 0, SHARDS.values, np.nan)
+            ),
+            "two topics with scores",
+        ),
+        (lambda: compare(SHARDS.values[:, :, :1], test="anova-3"), "shards"),
+        (lambda: compare(SHARDS.values[:, :, :1], test="bootstrap-anova"), "shards"),
+        (lambda: studentised_range_sf(1.0, 1, 10), "groups must be an integer from 2"),
+        (lambda: studentised_range_sf(1.0, 3, 0), "degrees of freedom"),
+        (lambda: studentised_range_isf(1.0, 3, 10), "probability"),
+        (lambda: adjusted([1.2]), "0 and 1"),
+        (lambda: adjusted([0.1], "tukey"), "tukey"),
+        (lambda: adjusted(["a"]), "p-values"),
+    ],
+    "power": [
+        *options(
+            lambda **more: room.topics_needed(**{"variance": 0.02, "difference": 0.1, **more}),
+            ({"design": "anova"}, "unknown design 'anova'; expected one of: t, anova-1"),
+            ({"difference": None}, "difference"),
+            ({"width": 0.1}, "width"),
+            ({"design": "interval"}, "width"),
+            ({"design": "t", "systems": 3}, "two systems"),
+            ({"systems": 1}, "two systems"),
+            ({"alternative": "less"}, "two-sided"),
+            ({"design": "t", "alternative": "more"}, "unknown alternative 'more'"),
+            ({"power": 1.0}, "power must be a number between 0 and 1"),
+            ({"power": float("nan")}, "power must be a number between 0 and 1"),
+            ({"alpha": 0.0}, "alpha must be a number between 0 and 1"),
+            ({"design": "t", "alpha": 0.6, "alternative": "less"}, "below 0.5"),
+            ({"variance": 0.0}, "variance must be a number above 0"),
+            ({"variance": float("inf")}, "variance must be a number above 0"),
+            ({"difference": -0.1}, "difference must be a number above 0"),
+            ({"difference": float("nan")}, "difference must be a number above 0"),
+            ({"design": "t", "epsilon": 0.5}, "'t'"),
+            ({"design": "t", "difference": 1e-6, "variance": 1.0}, "10,000,000 topics"),
+        ),
+        *options(
+            lambda **more: room.power_anova(
+                **{"topics": 12, "systems": 10, "difference": 0.1, "variance": 0.1, **more}
+            ),
+            ({"epsilon": 0.1}, "between 0.1111 and 1"),
+            ({"epsilon": 1.1}, "between 0.1111 and 1"),
+            ({"epsilon": 0.5, "model": "anova-1"}, "two-way design"),
+            ({"model": "anova-3"}, "unknown model 'anova-3'; expected one of:"),
+        ),
+        *(
+            (lambda n=n: room.power_t(n, difference=0.1, variance=0.1), "2 or more")
+            for n in (1, [10, 0], float("nan"), float("inf"))
+        ),
+        (lambda: room.variance(SOME, model="t"), "unknown model 't'; expected one of:"),
+        (lambda: room.variance([]), "scores"),
+        (lambda: room.variance("AP"), "expected a list, got 'AP'"),
+        (lambda: room.variance(ONE_TOPIC), "two topics"),
+        (lambda: room.variance(scored(np.ones((4, 1)))), "two systems"),
+        (lambda: room.variance(ONE_TOPIC, model="anova-1"), "two scores"),
+        (lambda: room.variance(SHARDS), "by shard"),
+        (lambda: room.variance(GAP), "system 's0' on topic 'q3' has no score"),
+        (lambda: room.variance(ENDLESS), "infinite"),
+        *options(
+            lambda **more: room.power_pairs(room.Resampled(PAIR.values), **more),
+            ({"topics": 1}, "number of topics"),
+            ({"topics": 5, "difference": -1.0}, "difference must be a number above 0"),
+            ({"topics": 5, "sets": 0}, "sets"),
+            ({"power": 1.5}, "power"),
+            ({"topics": 5, "difference": 0.1, "alpha": 2.0}, "alpha"),
+            ({"difference": 1e-6, "sets": 1, "test": "sign"}, "10,000 topics"),
+        ),
+        (
+            lambda: room.power_pairs(room.Resampled(PAIR.values).with_means(0.0), topics=5, sets=2),
+            "true means",
+        ),
+    ],
+    "simulation": [
+        *options(
+            lambda **more: room.fit_simulator(SOME, **more),
+            ({"shrinkage": 2.0}, "shrinkage"),
+            ({"df": 0.0}, "df must be above 0"),
+            ({"criterion": "bic2"}, "criterion"),
+            ({"copula": "vine"}, "copula"),
+        ),
+        (lambda: room.fit_simulator(np.full((9, 2), 0.5)), "same score"),
+        (lambda: room.fit_simulator(SOME.values[:4]), "5 topics"),
+        (lambda: room.fit_simulator(SOME.values * 1e-10), "less than 1e-9"),
+        (lambda: room.fit_simulator(GAP), "no score"),
+        (lambda: room.fit_simulator(SHARDS), "by shard"),
+        (lambda: room.fit_simulator(PAIR).with_means(1.2), "1 other cannot have the mean 1.2"),
+        (lambda: room.fit_simulator(PAIR).with_means([1, 2, 3]), "means"),
+        (lambda: room.fit_simulator(PAIR).draw(5, -1), "seed must be"),
+        (lambda: room.fit_simulator(PAIR).select(["w"]), "indices"),
+        (lambda: room.fit_simulator(scored([[1e308], [-1e308]] * 3)), "1e\\+100"),
+        (lambda: room.Resampled(PAIR.values).draw("x", 1), "topics must be"),
+    ],
+    "clusters": [
+        (lambda: by_cluster(SOME, dict.fromkeys(SOME.topics[:-1], "1")), "'q19'"),
+        (lambda: by_cluster(SOME, str, weight="rows"), "unknown weight 'rows'"),
+        (lambda: by_cluster(GAP, str), "has no score"),
+        (lambda: by_cluster(scored([[1e308], [-1e308]]), str.upper), "1e\\+100"),
+        (lambda: room.by_cluster(SOME, np.arange(20)), "mapping"),
+        (lambda: room.by_cluster(SOME, ["1"] * 20), "mapping"),
+    ],
+    "transformations": [
+        (lambda: arcsine(scored([[0.5, 1.5]])), "system 's1' on topic 'q0' has 1.5"),
+        (lambda: arcsine(scored([[-0.1]])), "has -0.1"),
+        (lambda: arcsine(scored([[[0.1, np.inf]]])), "in shard 2 has inf"),
+        (lambda: standardise(TABLE, method="uniform"), "unknown method 'uniform'"),
+        (lambda: standardise(TABLE, method="linear", slope=0), "slope must"),
+        (lambda: standardise(SHARDS), "by shard"),
+        (lambda: standardise(ENDLESS), "system 's1' on topic 'q0' has an infinite score"),
+        (lambda: standardise(scored([[0.1]])), "'q0' has 1 reference score"),
+        (lambda: standardise(scored([[0.1, 0.2], [0.3, np.nan]])), "'q1' has 1 reference score"),
+        (lambda: standardise(TABLE, scored(TABLE.values, measure="P@5")), "'P@5'"),
+        (lambda: standardise(TABLE, scored([[0.1, 0.2]], measure="AP")), "lacks topic 'q1'"),
+        (lambda: standardise(TABLE, scored([[0.1, 0.2]] * 3)), "topic 'q2' of the reference"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("call", "message"), cases(REFUSALS))
+def test_refusals(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(CranfieldError, match=message) as refused:
+        call()
+    assert "\n" not in str(refused.value)

@@ -18,6 +18,10 @@ READERS = {
     "Runs": ("cranfield.collection.files.named_columns:RUN", "reading.md"),
     "Runs without scores": ("cranfield.collection.files.named_columns:RANKS", "reading.md"),
     "Judgments": ("cranfield.collection.files.named_columns:QRELS", "reading.md"),
+    "Excluded documents": (
+        "cranfield.collection.judged.exclusion:EXCLUDED",
+        "judging.md",
+    ),
     "Lengths of documents": ("cranfield.collection.document_tables:_LENGTHS", "users.md"),
     "Groups of documents": ("cranfield.collection.document_tables:_GROUPS", "fairness.md"),
     "Intents": ("cranfield.collection.intents:_INTENTS", "diversity.md"),

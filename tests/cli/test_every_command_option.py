@@ -111,6 +111,8 @@ def world(folder: Path) -> None:
         "bad.run": "q1 Q0 d1\n",
         "ungraded.csv": "topic,doc,grade\nq1,d13,\n" + as_csv(q, "", 0, 2, 3).lstrip(),
         "lengths.csv": "doc,length\n" + "".join(f"{d},{20 * k + 10}\n" for k, d in enumerate(DOCS)),
+        "excluded.csv": "topic,doc\n"
+        + "".join(f"q{t},{d}\n" for t in range(1, 6) for d in DOCS[:7]),
         "groups.csv": "doc,group\n" + "".join(f"{d},{'xyz'[k % 3]}\n" for k, d in enumerate(DOCS)),
         "intents.csv": "topic,intent,probability,kind\n"
         + "".join(f"q{t},1,0.3,inf\nq{t},2,0.7,nav\n" for t in range(1, 6)),

@@ -1,4 +1,4 @@
-"""Nested files of other tools: refused with what they hold, and a way on that works."""
+"""Nested files of other tools: read, or refused with a way on that works."""
 
 from __future__ import annotations
 
@@ -10,57 +10,118 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import InputError
+from cranfield.base.errors import CranfieldWarning, InputError
 
 HITS = [{"docid": "d1", "score": 2.0}, {"docid": "d5", "score": 1.0}]
-NESTED: dict[str, tuple[Any, str]] = {
-    "rankllm.jsonl": ({"query": {"qid": "q1"}, "candidates": HITS}, "'candidates' holds an array"),
-    "hits.jsonl": ({"qid": "q1", "hits": HITS}, "'hits' holds an array of 2"),
-    "lists.jsonl": ({"query_id": "q1", "doc_ids": ["d1", "d5"]}, "'doc_ids' holds an array of 2"),
+SEARCHED = [{"_index": "i", "_id": "d1", "_score": 2.0}, {"_index": "i", "_id": "d5", "_score": 1}]
+RESPONSE = {"took": 3, "hits": {"total": {"value": 2}, "max_score": 2.0, "hits": SEARCHED}}
+DPR = [{"id": "d1", "title": "t", "text": "x", "score": "2.0", "has_answer": True}]
+RATED = [{"hit": SEARCHED[0], "rating": 2}, {"hit": SEARCHED[1], "rating": None}]
+RANK_EVAL = {"metric_score": 0.5, "details": {"q1": {"hits": RATED}}, "failures": {}}
+PUBMED = "http://www.ncbi.nlm.nih.gov/pubmed/"
+READ: dict[str, Any] = {
+    "rankllm.jsonl": {"query": {"text": "x?", "qid": "q1"}, "candidates": HITS},
+    "hits.jsonl": {"qid": "q1", "hits": HITS},
+    "search.jsonl": {"query_id": "q1", "hits": SEARCHED},
+    "lists.jsonl": {"query_id": "q1", "doc_ids": ["d1", "d5"], "scores": [2.0, 1.0]},
+    "ranked.jsonl": {"query_id": "q1", "doc_ids": ["d1", "d5"]},
+    "rows.json": [{"qid": "q1", "hits": HITS}],
+    "bioasq.json": {"questions": [{"id": "q1", "body": "?", "documents": [PUBMED + "d1", "d5"]}]},
+    "dpr.json": {"q1": {"question": "x", "answers": ["a"], "contexts": HITS}},
+    "pyserini.json": [{"id": "q1", "question": "x?", "ctxs": [*DPR, {"id": "d5", "score": "1"}]}],
+    "questions.json": [{"question": "q1", "ctxs": [*DPR, {"id": "d5", "score": "1"}]}],
+    "rank_eval.json": RANK_EVAL,
+    "responses.json": {"q1": RESPONSE},
+    "responses.jsonl": {"query_id": "q1"} | RESPONSE,
+    "sorted.json": {"q1": {"hits": {"hits": [{**one, "_score": None} for one in SEARCHED]}}},
+}
+REFUSED: dict[str, tuple[Any, str]] = {
     "columns.jsonl": ({"qid": "q1", "docid": ["d1"], "score": [1]}, "'doc' holds an array of 1"),
     "id.jsonl": ({"qid": "q1", "docid": {"id": "d1"}, "score": 1}, "'doc' holds an object"),
-    "rows.json": ([{"qid": "q1", "hits": HITS}], "'hits' holds an array of 2"),
-    "bioasq.json": (
-        {"questions": [{"id": "q1", "documents": ["d1"]}]},
-        "'questions' is an array of 1, the first is an object with 'id', 'documents'",
-    ),
-    "dpr.json": ({"q1": {"question": "x", "contexts": HITS}}, "'q1' is an object with 'question'"),
-    "rank_eval.json": (
-        {"metric_score": 0.5, "details": {"q1": {"hits": HITS}}},
-        "for topic 'metric_score', got a number",
-    ),
-    "took.json": ({"took": 3, "hits": {"total": 1, "hits": HITS}}, "'took', got a number"),
+    "took.json": (RESPONSE, "expected a topic in each record .* got a response without one"),
+    "msearch.json": ({"took": 3, "responses": [RESPONSE]}, "got a response without one"),
+    "no-topic.jsonl": ({"hits": HITS}, "record 1: expected a topic"),
+    "two.jsonl": ({"qid": "q1", "hits": HITS, "ctxs": HITS}, "two lists of documents"),
+    "topics.jsonl": ({"qid": "q1", "topic_id": "q2", "hits": HITS}, "two names of the topic"),
+    "ids.jsonl": ({"qid": "q1", "hits": [{"doc_id": "a", "pid": "b"}]}, "two names of the doc"),
+    "no-id.jsonl": ({"qid": "q1", "hits": [{"title": "a"}]}, "expected the id of each document"),
+    "scores.jsonl": ({"qid": "q1", "docids": ["a"], "scores": [1, 2]}, "expected 1 scores"),
+    "some.jsonl": ({"qid": "q1", "hits": [HITS[0], {"docid": "d2"}]}, "1 of 2 documents"),
+    "request.json": ({"requests": [{"id": "q1", "ratings": []}], "metric": {}}, "judgments"),
+    "details.json": ({"metric_score": 1, "details": {"q1": {"hits": HITS}}}, "expected hits in"),
 }
 
 
-@pytest.mark.parametrize("name", NESTED)
+def written(folder: Path, name: str, data: Any) -> Path:
+    (folder / name).write_text(json.dumps(data) + "\n")
+    return folder / name
+
+
+@pytest.mark.parametrize("name", READ)
 def test_runs(name: str, tmp_path: Path) -> None:
-    data, said = NESTED[name]
-    (tmp_path / name).write_text(json.dumps(data) + "\n")
+    path = written(tmp_path, name, READ[name])
+    in_memory = [READ[name]] if name.endswith("jsonl") else READ[name]
+    for run in (cf.read_run(path), cf.read_runs(path)[0], cf.read_runs(in_memory)[0]):
+        frame = run.to_polars()
+        assert frame.rows() == [
+            ("q1", "d1", frame["score"][0], 1),
+            ("q1", "d5", frame["score"][1], 2),
+        ]
+        has_scores = name not in {"ranked.jsonl", "bioasq.json", "sorted.json"}
+        assert frame["score"].to_list() == ([2.0, 1.0] if has_scores else [-1.0, -2.0])
 
-    def first(path: Path) -> cf.Run:
-        return cf.read_runs(path)[0]
 
-    for read in (first, cf.read_run):
-        with pytest.raises(
-            InputError, match="expected .*write a table or JSON lines with"
-        ) as error:
-            read(tmp_path / name)
-        assert "columns=" not in str(error.value)
-    with pytest.raises(InputError) as error:
-        cf.read_runs(tmp_path / name)[0]
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_runs(name: str, tmp_path: Path) -> None:
+    data, said = REFUSED[name]
+    path = written(tmp_path, name, data)
+    with pytest.raises(InputError, match=said) as error:
+        cf.read_run(path)
     assert name in str(error.value)
-    assert said in str(error.value)
+    assert "columns=" not in str(error.value)
+    with pytest.raises(InputError):
+        cf.read_runs(path)[0]
+
+
+def test_lines_systems_and_empty_rankings(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    records: list[dict[str, Any]] = [
+        {"qid": "q1", "model": "x", "hits": HITS},
+        {"qid": "q2", "model": "x", "hits": []},
+        {"qid": "q1", "model": "y", "hits": [*HITS[::-1]]},
+    ]
+    path.write_text("\n".join(map(json.dumps, records)))
+    runs = cf.read_runs(path)
+    assert [(run.name, len(run)) for run in runs] == [("x", 2), ("y", 2)]
+    # Documents are in another order than their scores: reported, as of a column of ranks.
+    judged = cf.judge(runs, {"q1": {"d1": 1}})
+    assert [one.contradictions for one in judged.coverage.systems] == [0, 1]
+    path.write_text("\n".join(json.dumps(one) for one in [*records[:2], records[0] | {"qid": 1}]))
+    assert cf.read_run(path).topics == ("q1", "1", "q2")
+    path.write_text("\n".join(json.dumps(one) for one in [records[0], records[0]]))
+    with pytest.raises(InputError, match="a.jsonl:2: document twice in one topic, first in line 1"):
+        cf.read_run(path)
 
 
 def test_judgments(tmp_path: Path) -> None:
-    for name, data in (
-        ("requests.json", {"requests": [{"id": "q1", "ratings": [{"_id": "d1", "rating": 1}]}]}),
-        ("judged.jsonl", {"qid": "q1", "relevant": ["d1"]}),
+    request = {"id": "q1", "request": {}, "ratings": [{"_id": "d1", "rating": 2}]}
+    for name, data, grades in (
+        ("requests.json", {"requests": [request], "metric": {"dcg": {}}}, [2]),
+        ("requests-only.json", {"requests": [request]}, [2]),
+        ("bioasq.json", READ["bioasq.json"], [1, 1]),
+        ("graded.jsonl", {"qid": "q1", "docs": [{"docid": "d1", "relevance": 0}]}, [0]),
     ):
-        (tmp_path / name).write_text(json.dumps(data))
-        with pytest.raises(InputError, match=f"{name}: expected .*topic, doc and grade"):
-            cf.read_qrels(tmp_path / name)
+        assert cf.read_qrels(written(tmp_path, name, data)).grades.tolist() == grades
+    with pytest.warns(CranfieldWarning) as told:
+        found = cf.read_qrels(written(tmp_path, "response.json", RANK_EVAL))
+    assert found.to_polars().rows() == [("q1", "d1", 2)]
+    assert "retrieved documents only" in str(told[0].message)
+    assert "1 of 2 rows has no grade" in str(told[1].message)
+    for name in ("hits.jsonl", "lists.jsonl", "ranked.jsonl"):
+        with pytest.raises(InputError, match=f"{name}: expected grades .*got none: is it a run"):
+            cf.read_qrels(written(tmp_path, name, READ[name]))
+    with pytest.raises(InputError, match="expected .*topic, doc and grade"):
+        cf.read_qrels(written(tmp_path, "judged.jsonl", {"qid": "q1", "relevant": ["d1"]}))
 
 
 def test_parquet_with_lists(tmp_path: Path) -> None:

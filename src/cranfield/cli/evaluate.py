@@ -70,8 +70,8 @@ OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
     " format output places coverage",
 )
 @settings(
-    "negative max-grade topics-with-grade encoding separator numbers ungraded"
-    " backend order caption label long"
+    "negative max-grade topics-with-grade exclude encoding separator numbers chunk-separator"
+    " ungraded map-grades backend order caption label long"
 )
 @score_input(measures_option(DEFAULT))
 @output_options(formats=OUTPUTS)

@@ -122,3 +122,8 @@ def tell_ungraded(source: str, dropped: int, rows: int) -> None:
     if dropped:
         are = "has no grade and counts" if dropped == 1 else "have no grade and count"
         warn(f"{source}: {dropped:,} of {counted(rows, 'row')} {are} as not judged", stacklevel=6)
+
+
+def tell_pairs(source: str) -> None:
+    """Warn of judgments without grades, which list the relevant documents."""
+    warn(f"{source}: no column of grades; each document is read as relevant", stacklevel=6)

@@ -142,7 +142,7 @@ PRESETS: dict[str, Policies] = {
 """Policies of other programs, by name.
 
 A preset sets the policies and roundings of a program. It does not remove documents, as BEIR does
-with those whose id is that of the query, and does not include options of the program.
+with those whose id is that of the query (`exclude="self"`), nor include options of the program.
 
 `ndeval` is `ndeval -traditional`, which orders documents by score; without that option it goes by
 the rank column (`ties="rank"`). With `-c`, it and `gdeval` count every judged topic

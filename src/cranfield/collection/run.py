@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Indices
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.keys import Codes, first_repeat
 from cranfield.collection.metadata.reading import MetadataPlace
@@ -47,6 +47,8 @@ class Run(Pairs, Framed):
         Place of its metadata, which :attr:`metadata` reads.
     unranked
         Mask of the rows whose rank is not an integer; None if each is one; shape (rows,).
+    chunks
+        Number of chunks that were merged into documents; 0 if none were.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Run(Pairs, Framed):
     origin: Origin = field(default=Origin("a run"))
     described: MetadataPlace | None = None
     unranked: Bools | None = None
+    chunks: int = 0
 
     def __post_init__(self) -> None:
         repeat = first_repeat(self.keys, self.docs, self.codes)
@@ -131,21 +134,71 @@ class Run(Pairs, Framed):
         by_first = np.argsort(first, kind="stable")[: int((first < rows.size).sum())]
         code_of = np.zeros(len(self.topics), dtype=np.int32)
         code_of[by_first] = np.arange(by_first.size)
+        topics = tuple(self.topics[code] for code in by_first.tolist())
+        copy = self._rows(rows, topics, code_of[codes], self.docs)
+        if "keys" in vars(self):
+            copy.__dict__["keys"] = self.keys[rows]
+        return copy
+
+    def without(self, excluded: NDArray[np.bool_]) -> Run:
+        """Return the run without some rows; a topic that loses all has an empty ranking."""
+        rows = kept_rows(~excluded, len(self))
+        return self if rows.size == len(self) else self._rows(rows, self.topics, self.codes[rows])
+
+    def merged(self, separator: str) -> Run:
+        """Return the run with the documents of its chunks, each with its best chunk's score.
+
+        Parameters
+        ----------
+        separator
+            Text before which the id of a chunk is that of its document.
+
+        Raises
+        ------
+        InputError
+            For a chunk whose id begins with the separator.
+
+        Examples
+        --------
+        >>> from cranfield import read_run
+        >>> run = read_run({"q1": {"a#1": 0.5, "a#2": 1.5, "b#1": 1.0}})
+        >>> run.merged("#").to_polars().rows()
+        [('q1', 'a', 1.5), ('q1', 'b', 1.0)]
+        """
+        if not self.docs.str.contains(separator, literal=True).any():
+            name = f"{self.origin.name}: " if self.origin.lines else ""
+            warn(f"{name}no document id has the chunk separator {quoted(separator)}", stacklevel=4)
+            return self
+        docs = self.docs.str.split_exact(separator, 1).struct.field("field_0")
+        if (bad := docs == "").any():
+            row = int(bad.arg_true()[0])
+            reason = f"expected a document before {quoted(separator)} in the id of a chunk"
+            raise self.origin.wrong(reason, row, self.topics[self.codes[row]], self.docs[row])
+        order = np.argsort(-self.scores, kind="stable")
+        pairs = pl.DataFrame({"topic": self.codes, "doc": docs})[order]
+        rows = np.sort(order[pairs.select(pl.struct(pl.all()).is_first_distinct()).to_series()])
+        copy = self._rows(rows, self.topics, self.codes[rows], docs)
+        copy.__dict__["chunks"] = len(self)
+        return copy
+
+    def _rows(
+        self, rows: Indices, topics: tuple[str, ...], codes: Codes, docs: pl.Series | None = None
+    ) -> Run:
+        """Return the run with some rows, their topics, and perhaps other names of documents."""
         copy = object.__new__(Run)
         # Made without __post_init__: a part of rows without repeats has none.
         copy.__dict__.update(
             name=self.name,
-            topics=tuple(self.topics[code] for code in by_first.tolist()),
-            codes=code_of[codes],
-            docs=self.docs[rows],
+            topics=topics,
+            codes=codes,
+            docs=(self.docs if docs is None else docs)[rows],
             scores=self.scores[rows],
             ranks=None if self.ranks is None else self.ranks[rows],
             origin=Origin(self.origin.name),
             described=self.described,
             unranked=None if self.unranked is None else self.unranked[rows],
+            chunks=self.chunks,
         )
-        if "keys" in vars(self):
-            copy.__dict__["keys"] = self.keys[rows]
         return copy
 
     def to_polars(self) -> pl.DataFrame:

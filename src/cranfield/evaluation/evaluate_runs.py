@@ -56,6 +56,8 @@ class Judging(OfRankings, total=False):
     columns: Mapping[str, str] | None
     on_duplicate: str
     on_bad_run: str
+    grades: Mapping[Any, int] | Sequence[float] | None
+    exclude: Any
 
 
 class Sharded(Judging, total=False):
@@ -148,11 +150,12 @@ def evaluate(
         `{document: shard}`, a data frame, a file.
     options
         As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`,
-        `max_grade`, `topics_with_grade`, `lengths`, `groups`, `intents`, `aspects`, `system`,
-        `columns`, `on_duplicate`, `on_bad_run`, `jobs`, `backend`, `progress`. With
+        `max_grade`, `topics_with_grade`, `exclude`, `lengths`, `groups`, `intents`, `aspects`,
+        `system`, `columns`, `on_duplicate`, `on_bad_run`, `grades`, `jobs`, `backend`, `progress`.
+        With
         shards, the depth is that of the whole
         ranking, a system that lacks a topic in its run lacks it in all shards, and `lengths`,
-        `groups`, `intents` and `aspects` are refused. Only with shards:
+        `groups`, `intents`, `aspects`, `grades` and `exclude` are refused. Only with shards:
 
         `seed` of random shards, 0 by default.
 
@@ -269,7 +272,7 @@ def _by_shard(
 
     if options.get("rel") is not None:
         check_whole("rel", options["rel"], 0)
-    for name in ("lengths", "groups", "intents", "aspects"):
+    for name in ("lengths", "groups", "intents", "aspects", "grades", "exclude"):
         if options.pop(name, None) is not None:
             raise PolicyError(f"{name} cannot be combined with shards")
     judged, sharded = judge_shards(

@@ -154,6 +154,8 @@ def read_columns(data: Any, schema: Schema) -> Columns:
     if isinstance(data, (str, PathLike)):
         return columns_of_file(Source.of(data), schema)
     source = schema.called or schema.kind
+    if isinstance(data, Mapping | list) and (nested := _nested(data, schema, source)) is not None:
+        return nested
     if isinstance(data, Mapping) and schema.mapping is not None:
         return Columns.of(schema.mapping(data, source), source)
     if is_frame(data):
@@ -296,14 +298,28 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         return Columns.of_rows(rows[0], rows[1:], name, lines[1:])
     if form == "jsonl":
         records, lines = json_lines(text, name)
-        return columns_of_records(records, schema, name, lines)
+        nested = _nested(records, schema, name, lines)
+        return nested or columns_of_records(records, schema, name, lines)
     parsed = parsed_json(text, name)
+    if (nested := _nested(parsed, schema, name)) is not None:
+        return nested
     if isinstance(parsed, Mapping) and schema.mapping is not None:
         return Columns.of(schema.mapping(parsed, name), name)
     if isinstance(parsed, list):
         return columns_of_records(parsed, schema, name)
     what = "an object or an array" if schema.mapping else f"an array of {schema.things}"
     raise InputError(f"expected {what} in JSON, got {type(parsed).__name__}", source=name)
+
+
+def _nested(
+    data: Any, schema: Schema, source: str, lines: Sequence[int] | None = None
+) -> Columns | None:
+    """Take JSON whose records hold lists, where the schema reads it; None for other JSON."""
+    found = None if schema.nested is None else schema.nested(data, source)
+    if found is None:
+        return None
+    columns, rows = found
+    return Columns.of(columns, source, None if lines is None else [lines[row] for row in rows])
 
 
 def lines_of_rows(raw: bytes, rows: int, head: int = 0) -> Sequence[int] | None:

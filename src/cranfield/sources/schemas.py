@@ -46,6 +46,8 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "topic of scores": (
             f"{_TOPIC[0]} topic_no topic_num topic_number query_no query_num query_number q_no",
             *_TOPIC[1:],
+            # Of ragas.
+            "user_input",
         ),
         "doc": _DOC,
         "cited": ("citation", "segment_id", *_DOC, "segment"),
@@ -285,6 +287,8 @@ class Schema:
         in memory are not read at all.
     lines_as_rows: what they are where they are the fields of a line of text.
     mapping: makes columns of a mapping or an object of JSON, and the name of the source.
+    nested: makes columns of JSON whose records hold lists, with the record of each row; it
+        returns None for other JSON.
     numbered: whether rows of CSV know their line, which takes longer, and errors their topic.
     """
 
@@ -297,6 +301,7 @@ class Schema:
     tuples: tuple[str, ...] | None = ()
     lines_as_rows: tuple[str, ...] = ()
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]] | None = None
+    nested: Callable[[Any, str], tuple[Mapping[str, Cells], list[int]] | None] | None = None
     numbered: bool = False
     hint: str = ""
     decisive: tuple[str, ...] = ("status",)

@@ -40,7 +40,7 @@ def told(error: click.NoSuchOption, command: click.Command) -> str:
 _HINT = re.compile(
     r"""\w+\([^()]*\)"""  # A measure with its parameters, or a call of Python, stays as it is.
     r"""|\b(?P<name>[a-z_]+)=(?:(?P<text>'[^']*'|"[^"]*"|\.\.\.)|(?P<true>True)\b"""
-    r"""|\{'(?P<key>\w+)':\ \.\.\.\})"""
+    r"""|\{'(?P<key>\w+)':\ \.\.\.\}|(?P<literal>\[[^]]*\]|\{[^}]*\}))"""
     r"""|(?<=such\ as\ )(?P<of>[a-z_]+)=(?P<number>\d+)"""
 )
 
@@ -58,7 +58,7 @@ _OF_READERS = frozenset(
         "scale",
     }
     | {"max_grade", "topics_with_grade"}
-    | {"numbers", "separator", "subtopics", "system", "ungraded"}
+    | {"numbers", "separator", "subtopics", "system", "ungraded", "grades"}
 )
 """Arguments of reading and judging; messages of a command name only those that it has."""
 
@@ -108,6 +108,8 @@ def _as_option(hint: re.Match[str], option: click.Option) -> str:
             return f"{name} true"
     if option.is_flag:
         return name
+    if hint["literal"]:
+        return f"{name} {hint['literal']}"
     if hint["key"]:
         return f"{name} {hint['key']}=..."
     if hint["true"]:

@@ -40,7 +40,26 @@ def names_of_columns(given: str) -> dict[str, str]:
     return columns
 
 
+def grades_of_text(given: str) -> dict[str, str] | list[str]:
+    """Take `Relevant=2,Partly=1` apart, or cut points such as `0.5,0.8`."""
+    parts = given.split(",")
+    pairs = [part.rpartition("=") for part in parts]
+    if any(value for value, _, _ in pairs):
+        return {value.strip(): grade.strip() for value, _, grade in pairs}
+    return parts
+
+
 (ungraded_option,) = options_of("cranfield.read_qrels", "ungraded")
+(grades_option,) = options_of(
+    "cranfield.read_qrels",
+    "grades",
+    grades={
+        "flag": "--map-grades",
+        "metavar": "VALUE=N,...",
+        "callback": lambda context, option, given: given and grades_of_text(given),
+        "help": "Grades of words, as a mapping, or cut points between real numbers, as a list.",
+    },
+)
 (subtopics_option,) = options_of(
     "cranfield.read_qrels", "subtopics", subtopics={"goes_with": ("QRELS", "--judged")}
 )
@@ -71,7 +90,9 @@ reading_options = (
     ),
     separator_option,
     numbers_option,
-    *options_of("cranfield.read_runs", "on_duplicate"),
+    *options_of(
+        "cranfield.read_runs", "on_duplicate chunk_separator", chunk_separator={"metavar": "TEXT"}
+    ),
     bad_run_option,
 )
 
@@ -89,7 +110,9 @@ class Reading:
     numbers: str = "auto"
     subtopics: bool | None = None
     on_duplicate: str = "error"
+    chunk_separator: str | None = None
     ungraded: str = "error"
+    map_grades: Any = None
     on_bad_run: str = "error"
 
     @classmethod
@@ -119,6 +142,7 @@ class Reading:
             subtopics=subtopics,
             columns=called,
             ungraded=self.ungraded,
+            grades=self.map_grades,
             **self._usual,
         )
         if self.columns is not None:
@@ -179,6 +203,7 @@ class Reading:
             "columns": called,
             "system": self.system,
             "numbers": self.numbers,
+            "chunk_separator": self.chunk_separator,
             "lower_is_better": not {*self.lower}.isdisjoint(self._score_columns),
             **self._usual,
         }
@@ -295,6 +320,9 @@ def _judging(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
             (
                 rel_option,
                 *options_of("cranfield.judge", f"compat {' '.join(OF_RANKINGS)}"),
+                *options_of(
+                    "cranfield.judge", "exclude", exclude={"metavar": "self|FILE", "type": READ}
+                ),
             ),
         )
         + in_group(
@@ -303,6 +331,7 @@ def _judging(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
                 *reading_options,
                 *more,
                 ungraded_option,
+                grades_option,
                 *options_of("cranfield.judge", "lengths groups intents", type=READ),
                 option(
                     "--aspect",
@@ -336,15 +365,17 @@ document_judging_options = _judging()
 """The options of reading and judging where documents are judged, not subtopics."""
 
 RUN_SETTINGS = (
-    "input-format encoding system columns lower separator numbers on-duplicate on-bad-run"
+    "input-format encoding system columns lower separator numbers on-duplicate chunk-separator"
+    " on-bad-run"
 )
 """Options of reading runs that most commands take from a file of settings."""
 
-READING_SETTINGS = f"{RUN_SETTINGS} subtopics ungraded"
+READING_SETTINGS = f"{RUN_SETTINGS} subtopics ungraded map-grades"
 """The same, with options of reading judgments."""
 
 DOCUMENT_JUDGING_SETTINGS = (
-    f"{' '.join(OF_RANKINGS)} lengths groups intents aspect backend {RUN_SETTINGS} ungraded"
+    f"{' '.join(OF_RANKINGS)} exclude lengths groups intents aspect backend {RUN_SETTINGS}"
+    " ungraded map-grades"
 ).replace("_", "-")
 """Options of reading and judging that all commands but `evaluate` take from a file of settings."""
 

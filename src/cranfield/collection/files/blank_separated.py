@@ -32,7 +32,7 @@ from cranfield.collection.files.layouts import (
 )
 from cranfield.collection.pairs import tell_ungraded
 from cranfield.sources.chunks import LineMap, Source, check_fruitless
-from cranfield.sources.values import NO_GRADE, absent, integer_in, is_number, no_integer, whole_in
+from cranfield.sources.values import NO_GRADE, absent, integer_in, is_number, whole_in
 
 _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*")
 _BLANK_BYTES = BLANKS.encode()
@@ -349,7 +349,9 @@ def _value(row: dict[str, str], name: str, layout: Layout, wrong: Callable[..., 
         reason = f"grade {quoted(text)} is not L0, L1, L2 and so on"
     else:
         number = whole_in(text)
-        reason = f"{name} {quoted(text)} is {no_integer(text)}"
+        from cranfield.collection.files.grade_maps import not_a_grade
+
+        reason = f"{name} {quoted(text)} is {not_a_grade(text)}"
     if number is None and not (layout.gaps and absent(text, NO_GRADE)):
         raise wrong(reason, topic=row.get("topic"), doc=row["doc"])
     return number

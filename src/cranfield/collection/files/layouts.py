@@ -15,7 +15,7 @@ lines, which differs where scores are tied: `ties="input"` of :func:`cranfield.j
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -24,7 +24,8 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.sources.chunks import Source
-from cranfield.sources.values import is_number, whole_in
+from cranfield.sources.schemas import Column, spelt
+from cranfield.sources.values import ID, is_number, whole_in
 
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int32, pl.Float64
 
@@ -75,6 +76,9 @@ SHORT_RUN = Layout(
 SHORT_QRELS = Layout(
     "qrels", {"topic": _TEXT, "doc": _TEXT, "grade": _WHOLE}, read=("topic", "doc", "grade")
 )
+PAIRS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT}, read=("topic", "doc"))
+"""The relevant documents, as in the reference files of MS MARCO."""
+
 PRELS = Layout(
     "prels",
     {"topic": _TEXT, "doc": _TEXT, "grade": _WHOLE, "method": _TEXT, "inclusion": _NUMBER},
@@ -162,12 +166,18 @@ _HEAD_BYTES = 1 << 16
 
 
 def layout_of(
-    source: Source, form: str, kind: str, separator: str = "auto", ungraded: str = "error"
+    source: Source,
+    form: str,
+    kind: str,
+    separator: str = "auto",
+    ungraded: str = "error",
+    grade: Callable[[str], int | None] | None = None,
 ) -> tuple[Source, Layout | None]:
     """Choose the layout of a file of lines by its format and first line; None for other formats.
 
     The formats are `trec`, `ntcir`, `prels`, `xqrels`; or `text` and `tsv`, which are what their
-    first line looks like: TSV may have no names of columns. The kind is `qrels` or `run`.
+    first line looks like: TSV may have no names of columns. The kind is `qrels` or `run`. Where
+    grades are mapped, `grade` is the one of a text.
     """
     trec = RUN if kind == "run" else QRELS
     layout = {"trec": trec, "prels": PRELS, "xqrels": XQRELS}.get(form)
@@ -180,14 +190,22 @@ def layout_of(
         if form == "text" and (layout := recognised(text, kind)):
             return source, layout
         separator = "tab" if form == "tsv" and separator == "auto" else separator
-        layout = _layout_of_line(text, kind, separator) or (trec if form == "text" else None)
+        known = _layout_of_line(text, kind, separator, grade or whole_in)
+        if known is None and kind == "qrels" and grade is None and separator != "blank":
+            known = PAIRS if _is_pair(text) else None
+        layout = known or (trec if form == "text" else None)
     if layout is None:
         return source, None
-    gaps = ungraded == "drop" and layout is QRELS
-    return source, replace(layout, separator=separator, gaps=gaps)
+    gaps = ungraded == "drop" and layout is QRELS and grade is None
+    columns = dict(layout.columns)
+    if grade is not None:
+        columns["grade"] = pl.String
+    return source, replace(layout, columns=columns, separator=separator, gaps=gaps)
 
 
-def _layout_of_line(line: str, kind: str, separator: str) -> Layout | None:
+def _layout_of_line(
+    line: str, kind: str, separator: str, grade: Callable[[str], int | None]
+) -> Layout | None:
     """Recognise a line of topic, document and number, or one of TREC text that is whole."""
     by_tabs = [field.strip(BLANKS) for field in line.split("\t")]
     cells = by_tabs
@@ -196,7 +214,7 @@ def _layout_of_line(line: str, kind: str, separator: str) -> Layout | None:
 
     def has_value(place: int) -> bool:
         text = cells[place]
-        return is_number(text) if kind == "run" else whole_in(text) is not None
+        return is_number(text) if kind == "run" else grade(text) is not None
 
     if kind == "run":
         short, whole = len(cells) == 3 and has_value(2), len(cells) >= 6 and has_value(4)
@@ -205,6 +223,18 @@ def _layout_of_line(line: str, kind: str, separator: str) -> Layout | None:
     lacks = separator != "blank" and len(by_tabs) == 4 and not by_tabs[2]
     short = len(cells) == 3 and has_value(2) and cells[1] not in Q0 and not lacks
     return SHORT_QRELS if short else QRELS if len(cells) == 4 and has_value(3) else None
+
+
+def _is_pair(line: str) -> bool:
+    """Tell whether a line is a topic and a document between tabs, and not their names."""
+    fields = [field.strip(BLANKS) for field in line.split("\t")]
+    names = {spelt(name) for column in ("topic", "doc") for name in Column(column, ID).names}
+    return (
+        len(fields) == 2
+        and "" not in fields
+        and fields[1] not in Q0
+        and not names & {*map(spelt, fields)}
+    )
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from cranfield.collection.files.named_columns import (
     runs_of_mapping,
     shape,
 )
+from cranfield.collection.files.nested_json import is_nested
 from cranfield.collection.files.reading import read_run, refuse_open, systems_table
 from cranfield.collection.metadata.reading import BESIDE
 from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBERS, SEPARATORS
@@ -55,6 +56,7 @@ _USUAL = {
     "separator": "auto",
     "numbers": "auto",
     "on_duplicate": "error",
+    "chunk_separator": None,
     "on_bad_run": "error",
 }
 """Options of reading, and their defaults."""
@@ -158,6 +160,8 @@ class Runs(Sequence[Run]):
             settings["lower scores rank first"] = True
         if (on_duplicate := self._options.get("on_duplicate", "error")) != "error":
             settings["on_duplicate"] = on_duplicate
+        if (separator := self._options.get("chunk_separator")) is not None:
+            settings["chunk separator"] = separator
         if self.skipped:
             settings["skipped runs"] = list(self.skipped.values())
         return settings
@@ -209,7 +213,7 @@ class Runs(Sequence[Run]):
         new = {name: value for name, value in options.items() if value != _USUAL[name]}
         if not new:
             return self
-        for name in _USUAL.keys() - {"on_duplicate", "on_bad_run"}:
+        for name in _USUAL.keys() - {"on_duplicate", "chunk_separator", "on_bad_run"}:
             if name in new and new[name] != self._options.get(name, _USUAL[name]):
                 raise PolicyError(f"{name} applies to files and tables; these runs have been read")
         return Runs(self._items, **{"on_bad_run": self.on_bad_run, **self._options, **new})
@@ -229,6 +233,7 @@ def read_runs(
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
     on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    chunk_separator: str | None = None,
     on_bad_run: Annotated[str, OneOf(tuple(BAD_RUNS))] = "error",
 ) -> Runs:
     """Read many runs, each on access.
@@ -242,7 +247,7 @@ def read_runs(
         What names several files gives them in order of name. A table with a column of systems
         (usual names: `system`, `run`, `model`, `tag`, ...) is a run of each, in order of
         appearance.
-    format, encoding, columns, lower_is_better, separator, numbers, on_duplicate
+    format, encoding, columns, lower_is_better, separator, numbers, on_duplicate, chunk_separator
         As for :func:`read_run`. Where files without names of columns stand beside tables, `columns`
         is about the tables; so is `lower_is_better` if `columns` names the score.
     system
@@ -281,6 +286,7 @@ def read_runs(
         "separator": separator,
         "numbers": numbers,
         "on_duplicate": on_duplicate,
+        "chunk_separator": chunk_separator,
     }
     if isinstance(data, Runs):
         return data.read_as(on_bad_run=on_bad_run, **options)
@@ -306,7 +312,7 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
         # It is looked at twice, and can be read once.
         data = Source(path, held=Source(path).read())
     try:
-        of_rows = ("on_duplicate", "lower_is_better", "numbers")
+        of_rows = ("on_duplicate", "lower_is_better", "numbers", "chunk_separator")
         table = systems_table(data, **{k: v for k, v in options.items() if k not in of_rows})
     except InputError:
         if path == "-":
@@ -350,6 +356,8 @@ def _items(data: Any) -> Iterator[Item]:
     refuse_open(data)
     if isinstance(data, (str, PathLike)):
         yield from named_files([fspath(data)])
+    elif is_nested(data):
+        yield None, data
     elif isinstance(data, Mapping):
         yield from runs_of_mapping(data)
     elif isinstance(data, Iterable) and not isinstance(data, Run) and not is_frame(data):

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import some_of
+from cranfield.collection.files.grade_maps import VALUE, not_a_grade
+from cranfield.collection.files.nested_json import NO_DOCUMENT, columns_of_nested
 from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import Listed
@@ -34,9 +36,6 @@ DOC = Column("doc", ID)
 SCORE = Column("score", NUMBER)
 SYSTEM = optional("tag", TAG, "system")
 GRADED = Column("grade", GRADE, "judgment")
-
-NO_DOCUMENT = object()
-"""The only document of an empty ranking, in columns made of a mapping."""
 
 _VALUES = {"score": SCORE, "grade": GRADED}
 
@@ -178,6 +177,7 @@ RUN = Schema(
     lines_as_rows=("topic", "q0", "doc", "rank", "score", "tag"),
     hint=_HINT,
     mapping=partial(_by_topic, "score"),
+    nested=partial(columns_of_nested, "run"),
 )
 
 RANKS = Schema("run", (TOPIC, DOC, Column("rank", GRADE), SYSTEM), called="a run")
@@ -187,7 +187,7 @@ QRELS = Schema(
     "qrels",
     (
         *(TOPIC, DOC),
-        replace(GRADED, kind=GRADE_OR_NONE),
+        replace(GRADED, kind=replace(GRADE_OR_NONE, wanted=not_a_grade)),
         optional("subtopic", ID),
         optional("class", ID),
         optional("stratum", ID),
@@ -198,9 +198,16 @@ QRELS = Schema(
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
     hint=_HINT,
     mapping=partial(_by_topic, "grade"),
+    nested=partial(columns_of_nested, "qrels"),
 )
 
-SCHEMAS = {"run": RUN, "qrels": QRELS}
+VALUED = replace(
+    QRELS,
+    columns=tuple(replace(c, kind=VALUE) if c.name == "grade" else c for c in QRELS.columns),
+)
+"""Judgments whose grades are words or real numbers, which are mapped."""
+
+SCHEMAS = {"run": RUN, "qrels": QRELS, "valued": VALUED}
 
 
 _PREFIXES = {"": ("run", "qrels"), "run": ("run",), "runs": ("run",), "qrels": ("qrels",)}

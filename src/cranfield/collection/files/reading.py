@@ -21,6 +21,7 @@ from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.layouts import layout_of, without_header
 from cranfield.collection.keys import Codes, TopicCoder, numbered
 from cranfield.collection.metadata.reading import MetadataPlace
+from cranfield.collection.pairs import tell_pairs
 from cranfield.collection.policies import (
     DUPLICATES,
     FORMATS,
@@ -43,6 +44,7 @@ from cranfield.sources.chunks import (
 )
 
 if TYPE_CHECKING:
+    from cranfield.collection.files.grade_maps import GradeMap
     from cranfield.collection.files.named_columns import Called
     from cranfield.collection.files.system_tables import SystemTable
 
@@ -65,6 +67,7 @@ def read_qrels(
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     ungraded: Annotated[str, OneOf(tuple(UNGRADED))] = "error",
+    grades: Mapping[Any, int] | Sequence[float] | None = None,
 ) -> Qrels:
     """Read relevance judgments.
 
@@ -104,6 +107,10 @@ def read_qrels(
         How to treat judgments without a grade: `error`, or `drop`, for documents that are not
         judged. A grade is empty, null, NaN or `NA`, as in a sheet that is half filled in. A line of
         TREC text without a grade ends after the document. They are counted, with a warning.
+    grades
+        Grades of words or real numbers: `{"Relevant": 2, "Partly": 1, "No": 0}`, or cut points.
+        The cut points `[0.5, 0.8]` make 0 of values below 0.5, 1 of values from 0.5 and below 0.8,
+        and 2 of others. A value without a grade is refused. By default grades are integers.
 
     Raises
     ------
@@ -129,13 +136,21 @@ def read_qrels(
         return data
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("ungraded", ungraded, UNGRADED)
-    if isinstance(data, dict) and (format, encoding, columns) == ("auto", "utf-8", None):
+    mapped = None
+    if grades is not None:
+        from cranfield.collection.files.grade_maps import GradeMap
+
+        mapped = GradeMap.of(grades)
+    usual = (format, encoding, columns, grades) == ("auto", "utf-8", None, None)
+    if isinstance(data, dict) and usual:
         from cranfield.collection.files.named_columns import qrels_of_dicts
 
         if (qrels := qrels_of_dicts(data)) is not None:
             _warn_of_unjudged(data)
             return qrels.kept()
-    rows = _read(data, "qrels", format, encoding, separator, columns, ungraded=ungraded)
+    rows = _read(
+        data, "qrels", format, encoding, separator, columns, ungraded=ungraded, grades=mapped
+    )
     if rows.has("inclusion"):
         chances = rows.numbers("inclusion")
         rows.refuse(
@@ -201,6 +216,7 @@ def read_run(
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
     on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    chunk_separator: str | None = None,
 ) -> Run:
     """Read one run.
 
@@ -236,6 +252,9 @@ def read_run(
         numbers that are neither clearly.
     on_duplicate
         As for :func:`read_qrels`; the `best` one is that with the best score.
+    chunk_separator
+        Text such as `#` before which the id of a chunk is that of its document. Each document has
+        the score of its best chunk (MaxP). By default ids are those of documents.
 
     Returns
     -------
@@ -262,7 +281,7 @@ def read_run(
     if isinstance(data, Run):
         if lower_is_better:
             raise PolicyError("lower_is_better applies to files and tables, got a Run")
-        return data if name is None else data.renamed(name)
+        return _merged(data if name is None else data.renamed(name), chunk_separator)
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("numbers", numbers, NUMBERS)
     usual = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
@@ -272,7 +291,7 @@ def read_run(
         described = MetadataPlace(file=fspath(metadata)) if not isinstance(metadata, bool) else None
         run = run_of_dicts(data, "run" if name is None else name, described)
         if run is not None:
-            return run.kept()
+            return _merged(run.kept(), chunk_separator)
     rows = _read(data, "run", format, encoding, separator, columns, system=system)
     scores, ranks = _scores(rows, numbers)
     unranked = None if ranks is None else rows.without_number("rank")
@@ -309,7 +328,16 @@ def read_run(
             f" {quoted(name)}",
             stacklevel=2,
         )
-    return run
+    return _merged(run, chunk_separator)
+
+
+def _merged(run: Run, separator: str | None) -> Run:
+    """Merge chunks into documents if they have a separator."""
+    if separator is None:
+        return run
+    if separator == "":
+        raise PolicyError("chunk_separator must be text, got ''")
+    return run.merged(separator)
 
 
 def _is_without_named_score(rows: _Rows, columns: Mapping[str, str] | Called | None) -> bool:
@@ -478,6 +506,7 @@ def _read(
     *,
     system: str | None = None,
     ungraded: str = "error",
+    grades: GradeMap | None = None,
 ) -> _Rows:
     """Read any kind of input: a file of lines, or a table."""
     check_encoding(encoding)
@@ -495,16 +524,17 @@ def _read(
 
         names = called(columns, kind, system)
     if not is_path or str(data).startswith("irds:"):
-        return _of_table(data, kind, format, names, ungraded)
+        return _of_table(data, kind, format, names, ungraded, grades=grades)
     source = Source.of(data)
     form = _form_of(source, format)
     source = source.in_encoding(encoding, form)
     place = MetadataPlace(path=source.path)
     if kind == "run" and form in OF_LINES:
         source, place = without_header(source)
-    source, layout = layout_of(source, form, kind, separator, ungraded)
+    grade = None if grades is None else grades.grade
+    source, layout = layout_of(source, form, kind, separator, ungraded, grade)
     if layout is None:
-        return _of_table(source, kind, form, names, ungraded, place)
+        return _of_table(source, kind, form, names, ungraded, place, grades=grades)
     if names is not None and "tag" in names.names and "tag" in layout.columns:
         from cranfield.collection.files.system_tables import table_of_lines
 
@@ -514,6 +544,19 @@ def _read(
     lines = LineMap()
     origin = Origin(source.name, lines)
     frames = read_frames(source, layout, lines)
+    if kind == "qrels" and "grade" not in layout.columns:
+        frames = (frame.with_columns(grade=pl.lit(1, pl.Int32)) for frame in frames)
+        tell_pairs(source.name)
+    if grades is not None:
+        if layout.levels:
+            raise InputError("has grades L0, L1, ..., which are not mapped", source=source.name)
+        frame = pl.concat(list(frames))
+        values = grades.grades_of(frame["grade"])
+        if (unknown := values.is_null()).any():
+            row = int(unknown.arg_true()[0])
+            topic, doc, text = frame.select("topic", "doc", "grade").row(row)
+            raise origin.wrong(grades.reason(text), row, topic, doc)
+        frames = iter([frame.with_columns(values)])
     return _Rows.of(kind, frames, origin=origin, stem=source.stem, place=place)
 
 
@@ -524,6 +567,8 @@ def _of_table(
     names: Called | None,
     ungraded: str,
     place: MetadataPlace | None = None,
+    *,
+    grades: GradeMap | None = None,
 ) -> _Rows:
     # What the text formats do not need is only loaded here; it would be most of their time.
     from cranfield.collection.files.named_columns import Called
@@ -534,6 +579,7 @@ def _of_table(
         "form": form,
         "called": names or Called(kind),
         "ungraded": ungraded,
+        "grades": grades,
     }
     try:
         table = read_system_table(data, **options)

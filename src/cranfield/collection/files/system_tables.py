@@ -16,18 +16,19 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, optional_module, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.collection.files.blank_separated import read_frames
+from cranfield.collection.files.grade_maps import GradeMap
 from cranfield.collection.files.layouts import Layout
 from cranfield.collection.files.named_columns import (
     DOC,
     FLAT,
-    NO_DOCUMENT,
     SYSTEM,
     TOPIC,
     Called,
     schema_for,
     shape,
 )
-from cranfield.collection.pairs import tell_ungraded
+from cranfield.collection.files.nested_json import NO_DOCUMENT
+from cranfield.collection.pairs import tell_pairs, tell_ungraded
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import (
     Columns,
@@ -142,13 +143,15 @@ def read_system_table(
     form: str,
     called: Called,
     ungraded: str = "error",
+    grades: GradeMap | None = None,
     numbered: bool = False,
 ) -> SystemTable:
     """Read judgments or runs from anything with named columns; `numbered` keeps lines of CSV."""
     if isinstance(data, SystemTable):
         return data
     stem, path = "run", None
-    schema = replace(schema_for(kind, (), {}), numbered=numbered)
+    of = kind if grades is None else "valued"
+    schema = replace(schema_for(of, (), {}), numbered=numbered)
     if isinstance(data, str) and data.startswith("irds:"):
         columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
     elif isinstance(data, (str, PathLike)):
@@ -159,13 +162,21 @@ def read_system_table(
     names = called.of(columns.names)
     if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
         names["tag"] = system
-    schema = replace(schema_for(kind, columns.names, names), numbered=numbered)
-    places = _places(columns, schema, names, kind)
+    schema = replace(schema_for(of, columns.names, names), numbered=numbered)
+    ids_only = kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS
+    if ids_only and grades is None:
+        tell_pairs(columns.source)
+        without = tuple(one for one in schema.columns if one.name != "grade")
+        places = _places(columns, replace(schema, columns=without), names, kind)
+    else:
+        places = _places(columns, schema, names, kind)
     # Of columns that may name systems more is said below, or in errors.
     like = [k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)]
     columns.tell_unused(schema, [*places.values(), *like])
     cells = {name: columns.cells(k) for name, k in places.items()}
     _refuse_nested(cells, columns.source, kind)
+    if kind == "qrels" and "grade" not in cells:
+        cells["grade"] = [1] * len(cells["doc"])
     if "tag" in cells:
         cells["tag"] = _names_of(cells["tag"])
     others = {
@@ -178,14 +189,14 @@ def read_system_table(
     )
     table, empty = _filled(cells, schema, columns)
     made = SystemTable(table, others, stem, path, has_subtopics=of_subtopics, empty=empty)
-    return made if kind == "run" else _graded(made, ungraded)
+    return made if kind == "run" else _graded(made, ungraded, grades)
 
 
 def _filled(
     cells: dict[str, Cells], schema: Schema, columns: Columns
 ) -> tuple[Table, tuple[str, ...]]:
     """Fit the columns of documents to a schema; with the topics that have an empty ranking."""
-    docs, empty = cells["doc"], ()
+    docs, empty, lines = cells["doc"], (), columns.lines
     if isinstance(docs, list) and any(doc is NO_DOCUMENT for doc in docs):
         full = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
         topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
@@ -195,7 +206,8 @@ def _filled(
             frame = pl.DataFrame(schema={one.name: one.kind.dtype for one in schema.columns})
             return Table(frame, columns.source, ()), empty
         cells = {name: [column[k] for k in full] for name, column in cells.items()}
-    table = fitted(cells, schema, columns.source, columns.lines)
+        lines = None if lines is None else [lines[k] for k in full]
+    table = fitted(cells, schema, columns.source, lines)
     unnamed = table.frame["tag"].is_null() if "tag" in cells else pl.Series([True])
     if not unnamed.all():
         table.refuse(unnamed, lambda _: "has no system, but other rows have one")
@@ -205,9 +217,17 @@ def _filled(
     return table, empty
 
 
-def _graded(made: SystemTable, ungraded: str) -> SystemTable:
-    """Refuse rows of judgments without a grade, or drop them, and report how many."""
+def _graded(made: SystemTable, ungraded: str, grades: GradeMap | None) -> SystemTable:
+    """Map grades; refuse rows of judgments without a grade, or drop them, and report how many."""
     table = made.table
+    if grades is not None:
+        texts = table.frame["grade"]
+        values = grades.grades_of(texts)
+        if (unknown := values.is_null() & texts.is_not_null()).any():
+            row = int(unknown.arg_true()[0])
+            raise table.wrong(row, grades.reason(texts[row]), table.frame["topic"][row])
+        table = replace(table, frame=table.frame.with_columns(values))
+        made = replace(made, table=table)
     empty = table.frame["grade"].is_null()
     if not empty.any():
         return made
@@ -223,12 +243,6 @@ def _places(
     columns: Columns, schema: Schema, names: Mapping[str, str], kind: str
 ) -> dict[str, int]:
     """Find the columns, or say what a table lacks that is no run and no judgments."""
-    if kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS:
-        raise InputError(
-            "expected a grade for each document, got topics and documents only; add a column grade"
-            " with 1 for each relevant document",
-            source=columns.source,
-        )
     try:
         return schema.places(columns.names, columns.source, names)
     except InputError as error:

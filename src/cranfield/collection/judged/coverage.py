@@ -35,6 +35,10 @@ class SystemCoverage:
         Judged topics for which the run has nothing.
     extra
         Topics of the run that have no judgment.
+    excluded
+        Documents that were removed from its rankings, of all topics.
+    chunks
+        Chunks that were merged into documents; 0 if none were.
     """
 
     system: str
@@ -48,6 +52,8 @@ class SystemCoverage:
     contradictions: int
     missing: tuple[str, ...]
     extra: tuple[str, ...]
+    excluded: int = 0
+    chunks: int = 0
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,15 @@ class Coverage:
                 f"{_of(unjudged, self.systems)} more than 20% unjudged documents in the top 10"
                 f" ({_most(worst, self.systems)}{share:.0%})"
             )
+        for count_of, what in (
+            (attrgetter("excluded"), "excluded"),
+            (attrgetter("chunks"), "merged into documents by their best score"),
+        ):
+            if counts := [count_of(row) for row in self.systems if count_of(row)]:
+                thing = counted(max(counts), "document" if what == "excluded" else "chunk")
+                most = "at most " if len({*counts}) > 1 else ""
+                rows = [row for row in self.systems if count_of(row)]
+                notes.append(f"{_of(rows, self.systems)} {most}{thing} {what}")
         if self.skipped:
             runs = counted(len(self.systems) + len(self.skipped), "run")
             notes.append(f"{len(self.skipped)} of {runs} skipped ({some_of(self.skipped, 3)})")

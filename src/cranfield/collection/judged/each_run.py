@@ -80,6 +80,8 @@ class JudgedRun(_Sent):
     source: Ints
     beside: Mapping[str, Beside]
     ties: Ints
+    excluded: int = 0
+    chunks: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,6 +292,8 @@ def _coverage(
                 contradictions=part.contradictions,
                 missing=tuple(topic_order(list(qrels_topics[~part.has]))),
                 extra=tuple(topic_order(list(part.extra))),
+                excluded=part.excluded,
+                chunks=part.chunks,
             )
             for i, part in enumerate(parts)
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
@@ -25,6 +25,7 @@ from cranfield.collection.judged.each_run import (
     assembled,
     judge_each,
 )
+from cranfield.collection.judged.exclusion import Exclusion
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import Order, order_of
 from cranfield.collection.judged.rows import NO_TIES
@@ -59,6 +60,7 @@ def read_both(
     columns: Mapping[str, str] | None = None,
     on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     on_bad_run: str = "error",
+    grades: Mapping[Any, int] | Sequence[float] | None = None,
 ) -> tuple[Runs, Qrels]:
     """Read judgments, and prepare runs to be read, with names of columns for both."""
     runs, qrels = _in_order(runs, qrels)
@@ -68,7 +70,9 @@ def read_both(
         from cranfield.collection.files.named_columns import shared
 
         of_qrels, of_runs = shared(columns, system)
-    judgments = read_qrels(qrels, subtopics=subtopics, columns=of_qrels, on_duplicate=on_duplicate)
+    judgments = read_qrels(
+        qrels, subtopics=subtopics, columns=of_qrels, on_duplicate=on_duplicate, grades=grades
+    )
     if _types(runs) == {int} and _types(qrels) == {float}:
         warn(f"runs with integer scores and judgments with float grades may be swapped; {ORDER}")
     if columns is not None:
@@ -171,6 +175,7 @@ def judge(
     depth: Annotated[int | None, Whole(1)] = None,
     max_grade: Annotated[int | None, Whole(1)] = None,
     topics_with_grade: Annotated[int | None, Whole(1)] = None,
+    exclude: Any = None,
     compat: Compat | None = None,
     lengths: Any = None,
     groups: Any = None,
@@ -180,6 +185,7 @@ def judge(
     columns: Mapping[str, str] | None = None,
     on_duplicate: str = "error",
     on_bad_run: str = "error",
+    grades: Mapping[Any, int] | Sequence[float] | None = None,
     jobs: Annotated[int | None, Whole(1)] = None,
     backend: Annotated[str | None, OneOf(BACKENDS)] = None,
     progress: Progress | None = None,
@@ -211,6 +217,10 @@ def judge(
     topics_with_grade
         Keep only topics with a document of this grade or higher. By default topics without a
         relevant document are kept, and most measures give them 0.
+    exclude
+        Documents removed from rankings before ranks are taken: `self`, or a file of them.
+        `self` removes the document whose id is that of the topic, as BEIR and MTEB do. A file has
+        topic and document; in memory also `{topic: [document, ...]}`. Judgments are unchanged.
     compat
         Program whose policies and rounding to reproduce: `trec_eval`, `trec_eval-9`,
         `trec_eval-10`, `ndeval`, `gdeval`, `ntcireval`, `cwl`.
@@ -234,6 +244,8 @@ def judge(
         which.
     on_duplicate
         As for :func:`read_runs` and :func:`read_qrels`.
+    grades
+        As for :func:`read_qrels`.
     jobs
         Number of workers (results do not depend on it). In threads by default twice the number of
         processors, 8 at the most, and fewer when the files are so large that memory would suffer.
@@ -291,19 +303,22 @@ def judge(
             qrels,
             subtopics=True if intents is not None else None,
             on_bad_run=on_bad_run,
+            grades=grades,
             **reading,
         )
     judgments = by_subtopic.flat()
     known = _known(by_subtopic, judgments, lengths, groups, intents)
     others = {name: read_qrels(one).flat() for name, one in (aspects or {}).items()}
 
-    of_run = _OfRun(judgments, chosen, known.tables, tuple(others.values()))
+    of_run = _OfRun(judgments, chosen, known.tables, tuple(others.values()), Exclusion.of(exclude))
     where = {"jobs": jobs, "backend": backend}
     with telling_order(runs, qrels, **reading):
         names, found = judge_each(many, (judgments, *others.values()), of_run, progress, **where)
     judged = assembled(names, [part for part, _ in found], judgments, chosen, known)
     _warn_of_unjudged_systems(judged)
-    judged = judged.read_as(many.settings)
+    excluded = sum(row.excluded for row in judged.coverage.systems)
+    about = {} if exclude is None else {"excluded documents": excluded}
+    judged = judged.read_as({**many.settings, **about})
     if others:
         tables = Known(known.tables)
         # The grades of other aspects are on scales of their own.
@@ -362,10 +377,15 @@ class _OfRun:
     chosen: Policies
     tables: Mapping[str, DocumentTable]
     others: tuple[Qrels, ...]
+    exclusion: Exclusion | None = None
 
     def __call__(self, run: Run, stem: str | None) -> tuple[JudgedRun, list[JudgedRun]]:
+        rows = len(run)
+        if self.exclusion is not None:
+            run = run.without(~self.exclusion.kept(run))
         order = order_of(run, self.chosen.ties)
         part = judge_one(run, stem, self.judgments, self.chosen, self.tables, order)
+        part = replace(part, excluded=rows - len(run))
         on = [judge_one(run, stem, other, self.chosen, order=order) for other in self.others]
         return part, on
 
@@ -437,6 +457,7 @@ def judge_one(
         extra={run.topics[i]: int(counts[i]) for i in np.flatnonzero(~known)},
         tied=order.tied,
         contradictions=order.contradictions,
+        chunks=run.chunks,
         source=source,
         beside={
             name: _beside(run, order, to_qrels, table, chosen.depth)

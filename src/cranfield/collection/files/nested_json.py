@@ -1,0 +1,286 @@
+"""JSON of search engines and rerankers: a record for each topic, with its documents inside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.text import counted
+from cranfield.collection.pairs import tell_ungraded
+from cranfield.sources.schemas import Column, optional, spelt
+from cranfield.sources.values import GRADE, ID, NUMBER, TAG, Cells
+
+NO_DOCUMENT = object()
+"""The only document of an empty ranking, in columns made of a mapping."""
+
+_LISTS = frozenset(
+    {"candidates", "ctxs", "contexts", "hits", "results", "documents", "docs", "docids"}
+    | {"passages", "ranking"}
+)
+"""Names of lists of documents within the record of a topic, spelt as by `schemas.spelt`."""
+
+_TOPIC = Column("topic", ID)
+_DOC = Column("doc", ID)
+_SCORE = Column("score", NUMBER)
+_GRADE = Column("grade", GRADE)
+_SYSTEM = optional("tag", TAG, "system")
+
+_PUBMED = re.compile(
+    r"https?://(?:www\.)?(?:ncbi\.nlm\.nih\.gov/pubmed|pubmed\.ncbi\.nlm\.nih\.gov)/([^/]+)/?"
+)
+
+_NO_TOPIC = (
+    "expected a topic in each record (usual names: query_id, qid), got {}; write the topic beside"
+    ' its response: {{"query_id": ..., "hits": ...}}'
+)
+
+
+@dataclass(frozen=True)
+class _Ranking:
+    """The documents of a topic, the row that they come from, and perhaps their system.
+
+    relevant: whether documents without a grade are the relevant ones, as in BioASQ.
+    """
+
+    topic: Any
+    hits: Sequence[Any]
+    scores: Sequence[Any] | None = None
+    row: int = 0
+    system: Any = None
+    relevant: bool = False
+
+
+def columns_of_nested(
+    kind: str, data: Any, source: str
+) -> tuple[dict[str, Cells], list[int]] | None:
+    """Make columns of nested records of a kind, and the record of each row; None for other data.
+
+    Records are those of RankLLM, DPR, Pyserini and others (a topic with a list of documents),
+    responses of Elasticsearch by topic, requests and responses of its rank_eval, and BioASQ's
+    questions.
+    """
+    if not is_nested(data):
+        return None
+    value = "score" if kind == "run" else "grade"
+    columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
+    ranks: list[int] = []
+    systems: list[Any] = []
+    rows: list[int] = []
+    for ranking in _rankings(data, kind, source):
+        docs, values = _documents(ranking, kind, source)
+        if kind == "run" and not docs:
+            docs, values = [NO_DOCUMENT], [0.0]
+        columns["topic"] += [ranking.topic] * len(docs)
+        columns["doc"] += docs
+        columns[value] += values
+        ranks += range(1, len(docs) + 1)
+        rows += [ranking.row] * len(docs)
+        systems += [ranking.system] * len(docs)
+    if kind == "run":
+        columns["rank"] = ranks
+        if any(system is not None for system in systems):
+            columns["tag"] = systems
+    return dict(columns), rows
+
+
+def is_nested(data: Any) -> bool:
+    """Tell whether JSON, or the same in memory, has a record for each topic or is of rank_eval."""
+    if isinstance(data, list):
+        return bool(data) and _has_list(data[0])
+    if not isinstance(data, Mapping):
+        return False
+    responses = isinstance(data.get("responses"), list) or _is_response(data)
+    topics = bool(data) and all(map(_has_list, data.values()))
+    return responses or topics or bool(_keys_of(data))
+
+
+def _keys_of(data: Mapping[Any, Any]) -> list[str]:
+    """Return the key that holds what a file of rank_eval or BioASQ says of each topic, if any."""
+    kinds = {"details": Mapping, "requests": list, "questions": list}
+    others = {"details": "metric_score"}
+    return [
+        key
+        for key, kind in kinds.items()
+        if isinstance(data.get(key), kind) and others.get(key, key) in data
+    ]
+
+
+def _rankings(data: Any, kind: str, source: str) -> list[_Ranking]:
+    """Find the rankings of topics."""
+    if isinstance(data, list):
+        return [*_of_records(data, source)]
+    key = next(iter(_keys_of(data)), "")
+    if key == "details":
+        return [*_of_rank_eval(data[key], kind, source)]
+    if key == "requests":
+        return [*_of_requests(data[key], kind, source)]
+    if key == "questions":
+        return [replace(one, relevant=True) for one in _of_records(data[key], source)]
+    if isinstance(data.get("responses"), list) or _is_response(data):
+        raise InputError(_NO_TOPIC.format("a response without one"), source=source)
+    return [_ranking(topic, record, source, 0) for topic, record in data.items()]
+
+
+def _is_response(record: Mapping[Any, Any]) -> bool:
+    """Tell whether this is a response of Elasticsearch or OpenSearch to a search."""
+    hits = record.get("hits")
+    return isinstance(hits, Mapping) and isinstance(hits.get("hits"), list)
+
+
+def _has_list(record: Any) -> bool:
+    """Tell whether this is the record of a topic, with a list of documents."""
+    return isinstance(record, Mapping) and (_is_response(record) or bool(_lists_in(record)))
+
+
+def _lists_in(record: Mapping[Any, Any]) -> list[Any]:
+    """Return the names of the lists of documents in a record."""
+    return [name for name, value in record.items() if spelt(name) in _LISTS and _is_list(value)]
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and (not value or isinstance(value[0], Mapping | str | int))
+
+
+def _of_records(records: Sequence[Any], source: str) -> Iterator[_Ranking]:
+    for row, record in enumerate(records):
+        if not _has_list(record):
+            raise InputError(
+                f"record {row + 1}: expected a list of documents as in other records", source=source
+            )
+        yield _ranking(_topic(record, row, source), record, source, row)
+
+
+def _topic(record: Mapping[Any, Any], row: int, source: str) -> Any:
+    """Find the topic of a record: its id, that of its query, or else the text of its query."""
+    name = _name_of(_TOPIC, record, f"record {row + 1}", source)
+    topic = record.get(name)
+    if isinstance(topic, Mapping):
+        inner = _name_of(_TOPIC, topic, f"record {row + 1}", source)
+        return topic.get("id") if inner is None else topic[inner]
+    # An identifier wins over a text.
+    by_text = name is None or spelt(name) in {"query", "question"}
+    topic = record.get("id", topic) if by_text else topic
+    if topic is None:
+        raise InputError(f"record {row + 1}: {_NO_TOPIC.format('none')}", source=source)
+    return topic
+
+
+def _name_of(column: Column, record: Mapping[Any, Any], where: str, source: str) -> Any:
+    """Return the name of a column in a record; None where it has none, and two are refused."""
+    names = [*record]
+    places = column.named_in(names)
+    if len(places) > 1:
+        two = " and ".join(quoted(names[k]) for k in places[:2])
+        reason = f"{where} has two names of the {column.name}: {two}; remove one"
+        raise InputError(reason, source=source)
+    return names[places[0]] if places else None
+
+
+def _ranking(topic: Any, record: Mapping[Any, Any], source: str, row: int) -> _Ranking:
+    named = _lists_in(record)
+    if len(named) > 1:
+        listed = " and ".join(map(quoted, named[:2]))
+        reason = f"topic {quoted(topic)} has two lists of documents: {listed}; remove one"
+        raise InputError(reason, source=source)
+    hits = record["hits"]["hits"] if _is_response(record) else record[named[0]]
+    scores = record.get("scores")
+    if scores is not None and (not isinstance(scores, list) or len(scores) != len(hits)):
+        reason = f"expected {len(hits)} scores for topic {quoted(topic)}, got another number"
+        raise InputError(reason, source=source)
+    system = record.get(_name_of(_SYSTEM, record, f"topic {quoted(topic)}", source))
+    return _Ranking(topic, hits, scores, row, None if isinstance(system, Mapping) else system)
+
+
+def _of_rank_eval(details: Mapping[Any, Any], kind: str, source: str) -> Iterator[_Ranking]:
+    """Yield the rankings of a response of rank_eval, or the ratings of their documents."""
+    if kind == "qrels":
+        warn(
+            f"{source}: a rank_eval response has the ratings of retrieved documents only, and"
+            " recall and nDCG need all; its request has them",
+            stacklevel=5,
+        )
+    unrated = every = 0
+    for topic, detail in details.items():
+        hits = detail.get("hits") if isinstance(detail, Mapping) else None
+        if not isinstance(hits, list) or not all(
+            isinstance(hit, Mapping) and isinstance(hit.get("hit"), Mapping) for hit in hits
+        ):
+            reason = f"expected hits in the details of topic {quoted(topic)}"
+            raise InputError(reason, source=source)
+        rated = [hit for hit in hits if hit.get("rating") is not None or kind == "run"]
+        every += len(hits)
+        unrated += len(hits) - len(rated)
+        yield _Ranking(topic, [{**hit["hit"], "rating": hit.get("rating")} for hit in rated])
+    if unrated:
+        tell_ungraded(source, unrated, every)
+
+
+def _of_requests(requests: Sequence[Any], kind: str, source: str) -> Iterator[_Ranking]:
+    if kind == "run":
+        raise InputError("is a rank_eval request: judgments, and not a run", source=source)
+    for request in requests:
+        if not isinstance(request, Mapping) or not isinstance(request.get("ratings"), list):
+            raise InputError("expected ratings in each of the requests", source=source)
+        yield _Ranking(request.get("id"), request["ratings"])
+
+
+def _documents(ranking: _Ranking, kind: str, source: str) -> tuple[list[Any], list[Any]]:
+    """Return the documents of a topic, and their scores or grades."""
+    hits = ranking.hits
+    topic = quoted(ranking.topic)
+    if not all(isinstance(hit, Mapping) for hit in hits):
+        if any(isinstance(hit, Mapping | list) for hit in hits):
+            reason = f"topic {topic} has documents of different kinds"
+            raise InputError(reason, source=source)
+        docs = [_without_url(hit) for hit in hits]
+        if kind == "qrels":
+            if not ranking.relevant:
+                raise _no_grades(topic, source)
+            return docs, [1] * len(docs)
+        return docs, [*ranking.scores] if ranking.scores else [*range(-1, -len(docs) - 1, -1)]
+    docs = [_without_url(_id_of(hit, topic, source)) for hit in hits]
+    column = _SCORE if kind == "run" else _GRADE
+    names = [_name_of(column, hit, f"a document of topic {topic}", source) for hit in hits]
+    values = [hit.get(name) for hit, name in zip(hits, names, strict=True)]
+    if kind == "qrels":
+        if hits and not any(names):
+            raise _no_grades(topic, source)
+        return docs, values
+    if ranking.scores is not None:
+        values = [*ranking.scores]
+    lacking = sum(value is None for value in values)
+    if lacking == len(values):
+        # Elasticsearch gives no scores where hits are sorted by something else.
+        return docs, [*range(-1, -len(docs) - 1, -1)]
+    if lacking:
+        reason = f"{lacking} of {counted(len(values), 'document')} of topic {topic} have no score"
+        raise InputError(reason, source=source)
+    return docs, values
+
+
+def _no_grades(topic: str, source: str) -> InputError:
+    reason = f"expected grades of the documents of topic {topic}, got none: is it a run?"
+    return InputError(reason, source=source)
+
+
+def _id_of(hit: Mapping[Any, Any], topic: str, source: str) -> Any:
+    """Find the id of a document: `_id` of search engines, a usual name, or `id`."""
+    ids = {name: one for name, one in hit.items() if isinstance(one, str | int)}
+    name = "_id" if "_id" in ids else _name_of(_DOC, ids, f"a document of topic {topic}", source)
+    if name is None and "id" not in ids:
+        some = ", ".join(quoted(name) for name in [*hit][:6]) or "nothing"
+        raise InputError(
+            f"expected the id of each document of topic {topic} (usual names: docid, _id),"
+            f" got {some}",
+            source=source,
+        )
+    return ids["id" if name is None else name]
+
+
+def _without_url(doc: Any) -> Any:
+    """Return the number of an article of PubMed, which BioASQ has as a URL."""
+    found = _PUBMED.fullmatch(doc) if isinstance(doc, str) else None
+    return doc if found is None else found[1]

@@ -1,0 +1,136 @@
+"""Words and real numbers as grades."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
+from tests.cli.running import cranfield
+
+WORDS = {"Relevant": 2, "Partly": 1, "Not relevant": 0}
+
+
+def sources(rows: list[tuple[str, str, Any]], folder: Path) -> Mapping[str, Any]:
+    """Write the same judgments in all forms."""
+    lines = [f"{topic}\t{doc}\t{value}\n" for topic, doc, value in rows]
+    texts = {
+        "trec.txt": "".join(f"{topic}\t0\t{doc}\t{value}\n" for topic, doc, value in rows),
+        "short.txt": "".join(lines),
+        "plain.tsv": "".join(lines),
+        "head.tsv": "query-id\tcorpus-id\tscore\n" + "".join(lines),
+        "head.csv": "topic,doc,grade\n" + "".join(lines).replace("\t", ","),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    nested: dict[str, dict[str, Any]] = {}
+    for topic, doc, value in rows:
+        nested.setdefault(topic, {})[doc] = value
+    frame = pl.DataFrame(rows, schema=["topic", "doc", "grade"], orient="row")
+    return {**{name: folder / name for name in texts}, "dict": nested, "frame": frame, "rows": rows}
+
+
+def test_words(tmp_path: Path) -> None:
+    rows = [("q1", "a", "Relevant"), ("q1", "b", "Not relevant"), ("q2", "a", "Partly")]
+    expected = [(topic, doc, WORDS[word]) for topic, doc, word in rows]
+    for name, data in sources(rows, tmp_path).items():
+        assert cf.read_qrels(data, grades=WORDS).to_polars().rows() == expected, name
+    # A line between blanks has words without blanks.
+    (tmp_path / "blank.txt").write_text("q1 0 a yes\nq1  0 b no\n")
+    found = cf.read_qrels(tmp_path / "blank.txt", grades={"yes": 1, "no": 0})
+    assert found.grades.tolist() == [1, 0]
+
+
+def test_cut_points(tmp_path: Path) -> None:
+    draw = np.random.default_rng(3)
+    values = [*draw.random(200).round(3).tolist(), 0.5, 0.8, 0.0, 1.0]
+    rows = [(f"q{k % 7}", f"d{k}", value) for k, value in enumerate(values)]
+    cuts = [0.5, 0.8]
+    expected = {}
+    for topic, doc, value in rows:
+        grade = 0
+        for cut in cuts:
+            if value >= cut:
+                grade += 1
+        expected[topic, doc] = grade
+    for name, data in sources(rows, tmp_path).items():
+        found = cf.read_qrels(data, grades=cuts).to_polars().rows()
+        assert {row[:2]: row[2] for row in found} == expected, name
+
+
+def test_gains_of_a_map() -> None:
+    # Gains of ESCI: 1 for exact matches, and 0.1 for substitutes.
+    qrels = {"q1": {"d1": 0.1, "d5": 1.0}}
+    run = {"q1": {"d1": 2.0, "d5": 1.0}}
+    found = cf.evaluate(run, qrels, ["nDCG@10"], grades={0.1: 1, 1: 10}).means()
+    assert found.rows()[0][-1] == pytest.approx((1 + 10 / log2(3)) / (10 + 1 / log2(3)))
+    with pytest.raises(PolicyError, match="grades cannot be combined with shards"):
+        cf.evaluate(run, qrels, ["AP"], shards=2, grades=[0.5])
+
+
+def test_numbers_are_the_same_however_written() -> None:
+    data = [("q1", "a", "1.0"), ("q1", "b", "01"), ("q1", "c", 1)]
+    assert cf.read_qrels(data, grades={1: 3}).grades.tolist() == [3, 3, 3]
+
+
+def test_missing_grades(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("topic,doc,grade\nq1,a,yes\nq1,b,\nq1,c,NA\n")
+    with pytest.raises(InputError, match=r"q.csv:3: has no grade"):
+        cf.read_qrels(tmp_path / "q.csv", grades={"yes": 1})
+    with pytest.warns(CranfieldWarning, match="2 of 3 rows have no grade"):
+        found = cf.read_qrels(tmp_path / "q.csv", grades={"yes": 1}, ungraded="drop")
+    assert found.to_polars().rows() == [("q1", "a", 1)]
+
+
+def test_values_without_a_grade(tmp_path: Path) -> None:
+    rows = [("q1", "a", "Relevant"), ("q1", "b", "Perfect")]
+    for name, data in sources(rows, tmp_path).items():
+        place = {"head.csv": "head.csv:3: ", "head.tsv": "head.tsv:3: "}.get(name, f"{name}:2: ")
+        place = "row 2: " if name in {"dict", "frame", "rows"} else place
+        expected = f"{place}grade 'Perfect' is not a value that grades map; expected one of: 'Rel"
+        with pytest.raises(InputError, match=expected):
+            cf.read_qrels(data, grades={"Relevant": 1})
+    with pytest.raises(InputError, match="grade 'Relevant' is not a finite number, as the cut"):
+        cf.read_qrels(rows, grades=[0.5])
+
+
+@pytest.mark.parametrize(
+    "grades", [{}, [], "a", 0.5, [0.8, 0.5], [0.5, 0.5], ["x"], [True], {"a": 0.5}, {"a": True}]
+)
+def test_wrong_maps(grades: Any) -> None:
+    with pytest.raises(PolicyError, match="grades must"):
+        cf.read_qrels({"q": {"d": 1}}, grades=grades)
+
+
+def test_the_refusal_names_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 3 a\nq1 Q0 d5 2 2 a\n")
+    (tmp_path / "q.txt").write_text("q1 0 d1 0.1\nq1 0 d5 1.0\n")
+    (tmp_path / "q.csv").write_text("query,docid,rating\nq1,d1,no\nq1,d5,exact\n")
+    for data in (tmp_path / "q.txt", {"q1": {"d1": 0.1}}):
+        with pytest.raises(InputError, match=r"grades=\[0.5, 0.8\] cuts real numbers into grades"):
+            cf.read_qrels(data)
+    with pytest.raises(InputError, match=r"'no' is not an .*; grades=\{'no': 1, \.\.\.\} maps"):
+        cf.read_qrels(tmp_path / "q.csv")
+    _, told = cranfield(tmp_path, "evaluate", "q.txt", "a.run", status=2)
+    assert "q.txt:1: " in told
+    assert (
+        "; --settings with map-grades: [0.5, 0.8] cuts real numbers into grades 0, 1 and 2" in told
+    )
+    (tmp_path / "cuts.yml").write_text("map-grades: [0.5, 0.8]\n")
+    out, _ = cranfield(tmp_path, "evaluate", "q.txt", "a.run", "-m", "RR", "--settings", "cuts.yml")
+    assert "0.5000" in out
+    (tmp_path / "words.yml").write_text('map-grades: {exact: 2, "no": 0}\n')
+    out, _ = cranfield(
+        tmp_path, "evaluate", "q.csv", "a.run", "-m", "RR", "--settings", "words.yml"
+    )
+    assert "0.5000" in out
+    (tmp_path / "few.yml").write_text("map-grades: {exact: 2}\n")
+    _, told = cranfield(tmp_path, "evaluate", "q.csv", "a.run", "--settings", "few.yml", status=2)
+    assert "q.csv:2: grade 'no' is not a value that grades map; expected one of: 'exact'" in told

@@ -50,6 +50,11 @@ READERS = {
     "Logs: clicks": ("cranfield.online.log.cells:CLICKS", "logs.md"),
     "Logs: one table of shown results": ("cranfield.online.log.cells:FLAT", "logs.md"),
     "Labels of pages": ("cranfield.online.measures.measuring:LABELS", "online-measures.md"),
+    "Totals of impressions and clicks": (
+        "cranfield.online.measures.documents:_TOTALS",
+        "online-measures.md",
+    ),
+    "Groups of topics": ("cranfield.significance.summary:_TOPIC_GROUPS", "scores.md"),
     "Pages to interleave": ("cranfield.online.interleaving.interleaver:_PAGES", "interleaving.md"),
     "Logged actions": ("cranfield.online.off_policy.policy_value:ACTIONS", "off-policy.md"),
     "Policies": ("cranfield.online.off_policy.policy_value:POLICY", "off-policy.md"),

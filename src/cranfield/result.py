@@ -87,8 +87,8 @@ Columns = Mapping[str, Column]
 class Result(Plotted):
     """Base class of results.
 
-    A subclass is a frozen dataclass. Its fields hold what was done and, where they are no columns
-    of a table, the values; its class attributes declare its tables:
+    A subclass is a frozen dataclass. Its fields hold the settings and the values that
+    are not columns of a table; its class attributes declare its tables:
 
     columns
         The columns of its table; of several tables, by the name of each table.
@@ -342,7 +342,7 @@ def readable(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
 
 @dataclass(frozen=True)
 class ResultSet:
-    """One result, or several together, as they are written.
+    """One result, or several together, in their written form.
 
     Attributes
     ----------

@@ -156,7 +156,7 @@ def test_columns_of_a_board(folder: Path) -> None:
     call = ("campaign", "history", "board.csv", "-m", "RMSE", "--lower-is-better")
     assert cranfield(folder, *call)[0].startswith("RMSE: 2 records")
     (folder / "board.csv").write_text("date,who,RMSE\n2020-01-01,a,0.5\n2020-01-02,b,0.25\n")
-    assert "--column entry=... names it" in cranfield(folder, *call, status=2)[1]
+    assert "set --column entry=..." in cranfield(folder, *call, status=2)[1]
     assert cranfield(folder, *call, "--column", "entry=who")[0].startswith("RMSE: 2 records")
 
 

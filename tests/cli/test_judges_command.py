@@ -101,18 +101,18 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
     ("arguments", "wrong"),
     [
         (
-            ["fine.txt", "--kin", "kin.csv"],
-            "--kin requires --runs without --correct",
+            ["fine.txt", "--families", "families.csv"],
+            "--families requires --runs",
         ),
         (["fine.txt", "-m", "AP"], "--measure requires --runs or --own-runs"),
         (["fine.txt", "--runs", "one.run", "--own-runs"], "either --runs or --own-runs"),
-        (["fine.txt", "--table", "kin"], "unknown table 'kin'"),
+        (["fine.txt", "--table", "kin"], "unknown table"),
         (["fine.txt", "fine.txt"], "two judges have the name 'fine'"),
         (["none.txt"], "none.txt: cannot be read"),
         (["*.nothing"], "no file matches the pattern"),
         (["fine.txt", "--scale", "3"], "lowest and highest grade of a scale"),
         (["fine.txt", "--own-runs", "--aspect", "x=qrels"], "--aspect cannot be used"),
-        (["fine.txt", "--own-runs", "--kin", "kin.csv"], "no judge has kin among the systems"),
+        (["fine.txt", "--own-runs", "--families", "families.csv"], "expected a judge"),
     ],
 )
 def test_what_is_refused(labelled: Path, arguments: list[str], wrong: str) -> None:
@@ -168,15 +168,10 @@ def test_ppi_scores(llmjudge: Path, form: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
-        (["--correct", "topic"], "--correct requires --runs or --own-runs"),
-        (["--own-runs", "--correct", "page"], "unknown unit 'page'; expected one of"),
-        (["--own-runs", "--correct", "topic", "--kin", "kin.csv"], "--kin cannot be combined with"),
-        (["--own-runs", "--correct", "document", "-m", "AP"], "--correct topic takes it"),
-        (
-            ["--own-runs", "--ppi", "topic", "--families", "families.csv"],
-            "--families does not go with",
-        ),
-        (["--own-runs", "--ppi", "document", "-m", "AP"], "use --ppi topic"),
+        (["--ppi", "topic"], "--ppi requires --runs or --own-runs"),
+        (["--own-runs", "--ppi", "page"], "unknown unit 'page'; expected one of"),
+        (["--own-runs", "--ppi", "topic", "--families", "families.csv"], "--families cannot be"),
+        (["--own-runs", "--ppi", "document", "-m", "AP"], "--ppi topic"),
         (
             ["--own-runs", "--ppi", "topic", "--table", "rankings"],
             "unknown table 'rankings'",

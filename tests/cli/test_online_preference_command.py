@@ -61,7 +61,7 @@ def test_three_rankers_are_a_table_of_pairs(logs: Path) -> None:
 def test_a_correction_of_one_pair_has_no_effect(logs: Path) -> None:
     start = ("online", "preference", "two.csv", "--unit", "user")
     _, err = cranfield(logs, *start, "--correction", "bh")
-    assert "setting correction has no effect: the log has one pair of rankers" in err
+    assert "setting correction has no effect: there is only one pair of rankers" in err
     _, err = cranfield(logs, *start, "--rankers", "a,z", status=2)
     assert "unknown ranker 'z'; expected one of: a, b\n" in err
 
@@ -86,7 +86,7 @@ def test_counts_have_exact_intervals(logs: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "missing LOG"),
+        ((), "expected LOG"),
         (("two.csv",), "users have several pages (4 users, 8 pages)"),
         (("two.csv", "--unit", "shop"), "'--unit': 'shop' is not one of 'user', 'session'"),
         (("two.csv", "--unit", "user", "--rankers", "a,c"), "unknown ranker 'c'"),

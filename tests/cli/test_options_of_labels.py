@@ -226,7 +226,7 @@ REFUSED = [
     ("judges people.csv llm --columns zebra=doc", "zebra"),
     ("judges people.csv llm --system x", "setting system requires --runs"),
     ("judges people.csv llm --lower score", "setting lower requires --runs"),
-    ("judges people.csv llm --skip-bad-runs", "setting skip-bad-runs requires --runs"),
+    ("judges people.csv llm --on-bad-run skip", "setting on-bad-run requires --runs"),
     ("judges people.csv llm --own-runs --system x", "setting system requires --runs"),
     ("judges people.csv llm --jobs 2", "--jobs requires --runs or --own-runs"),
     ("judges people.csv llm --rel 1", "--rel requires --runs or --own-runs"),

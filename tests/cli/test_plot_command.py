@@ -74,7 +74,7 @@ def test_default_file(folder: Path) -> None:
         (("box", *TWO, "-o", "-"), "does not end in .html"),
         (("differences", *TWO, "--only", "one"), "shows two systems, got 1"),
         (("differences", *TWO, "--only", "one", "--only", "x"), "'x'"),
-        (("residuals", *TWO, "--test", "sign"), "is no analysis of variance"),
+        (("residuals", *TWO, "--test", "sign"), "is not an analysis of variance"),
         (("spacing", "-m", "P"), "requires --length"),
         (("spacing", *TWO, "--length", "3"), "QRELS, RUN and --scores cannot be given"),
         (("stability", *TWO), "a study: cranfield study collection ... --plot stability=FILE"),

@@ -107,7 +107,7 @@ def test_compare_writes_tables(folder: Path) -> None:
             "setting label requires --format",
         ),
         (("compare", "qrels", "*.run", "--long"), "setting long requires --format latex"),
-        (("compare", "qrels", "*.run", "--marks", "symbols"), "'symbols' need a baseline"),
+        (("compare", "qrels", "*.run", "--marks", "symbols"), "'symbols' require a baseline"),
         (
             ("compare", "qrels", "*.run", "--as", "ranks", "--strict"),
             "--as ranks and --joint cannot be combined",

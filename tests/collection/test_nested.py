@@ -235,7 +235,7 @@ def test_judged_once_for_each_subtopic() -> None:
         [{"topic": "q", "doc": doc, "grade": 1, "subtopic": part} for doc in "ab" for part in "12"]
     )
     run = cf.read_run({"q": {"x": 2.0, "b": 1.0}})
-    asked, found = run.found_in(qrels)
+    asked, found = run.matching_rows(qrels)
     assert sorted(zip(asked.tolist(), found.tolist(), strict=True)) == [(1, 2), (1, 3)]
 
 

@@ -288,7 +288,7 @@ def test_many_runs(tmp_path: Path) -> None:
     assert len(cf.read_runs({"q": {"d": 1.0}, "r": {"d": 1.0}})) == 1
     assert repr(cf.read_runs(tmp_path)[:1]) == "Runs(1 run)"
     assert cf.read_runs(tmp_path)["b"].name == "b"
-    with pytest.raises(cf.PolicyError, match="there is no run 'bb'; did you mean 'b'?"):
+    with pytest.raises(cf.PolicyError, match="unknown run 'bb'; did you mean 'b'?"):
         cf.read_runs(tmp_path)["bb"]
     with pytest.raises(cf.InputError, match="no file matches"):
         cf.read_runs(f"{tmp_path}/*.xz")

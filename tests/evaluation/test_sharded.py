@@ -333,7 +333,7 @@ def test_what_cannot_be_scored() -> None:
     refused(cf.PolicyError, "unknown ties 'none'; expected one of:", ties="none")
     refused(cf.PolicyError, "jobs must be an integer from 1", shards=MAP, jobs=0)
     refused(cf.MeasureError, "unknown measure", measures="Nothing")
-    with pytest.raises(cf.InputError, match="no runs were given"):
+    with pytest.raises(cf.InputError, match="expected at least one run"):
         evaluate([], QRELS, "AP", shards=MAP)
     with pytest.raises(cf.InputError, match="no topic of the runs is judged"):
         evaluate({"7": {"a": 1.0}}, QRELS, "AP", shards=MAP)

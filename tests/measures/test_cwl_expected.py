@@ -288,7 +288,7 @@ def test_wrong_objects() -> None:
 
 def test_costs_need_lengths() -> None:
     none = cf.judge({"t": {"d": 1.0}}, {"t": {"d": 1}})
-    with pytest.raises(MeasureError, match="needs the lengths of documents"):
+    with pytest.raises(MeasureError, match="requires document lengths"):
         cf.score(none, "EC(P@2, unit=1)")
     some = judged_of([1, 0], known=False)
     with pytest.raises(

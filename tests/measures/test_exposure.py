@@ -246,5 +246,5 @@ def test_refusals(text: str, reason: str) -> None:
 
 
 def test_groups_are_needed() -> None:
-    with pytest.raises(MeasureError, match="needs groups of documents"):
+    with pytest.raises(MeasureError, match="requires document groups"):
         cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, ["AWRF"])

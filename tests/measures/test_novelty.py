@@ -128,7 +128,7 @@ def test_probabilities() -> None:
 
 def test_needs_subtopics() -> None:
     """Judgments without subtopics are refused by name of the measure."""
-    with pytest.raises(MeasureError, match="alpha_nDCG@5 needs judgments by subtopic"):
+    with pytest.raises(MeasureError, match="alpha_nDCG@5 requires judgments by subtopic"):
         cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "alpha_nDCG@5")
 
 

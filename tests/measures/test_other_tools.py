@@ -122,7 +122,7 @@ def test_upper_and_lower_case_are_the_same_where_one_measure_is_meant() -> None:
             found = cf.parse_measures(f"{text}@7")
         except cf.MeasureError as error:
             assert re.search(  # noqa: PT017
-                "ambiguous|takes no cutoff|needs |unknown measure|did you mean|is not",
+                "ambiguous|takes no cutoff|needs |unknown measure|did you mean|is not|must be",
                 str(error),
             ), (text, str(error))
         else:

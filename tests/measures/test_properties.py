@@ -132,7 +132,7 @@ def test_what_the_battery_lacks_is_not_computed() -> None:
     assert "depends on those of the other topics" in risk.reason
     assert all(finding.holds is None for finding in risk.findings.values())
     lost = properties("URisk(nDCG, baseline='nobody')")
-    assert "no system is called that" in lost.reason
+    assert "unknown baseline" in lost.reason
     assert repr(lost).startswith("Properties(URisk(nDCG, baseline='nobody'): not computed")
     assert properties("IPrec@0.1")["top_heavy"].holds is None
 

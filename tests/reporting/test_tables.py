@@ -212,7 +212,7 @@ def test_topics() -> None:
             {"alpha": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6), "baseline": "c"},
             "at most 5 levels or baselines",
         ),
-        ({"baseline": "f"}, "no system 'f'"),
+        ({"baseline": "f"}, "unknown system 'f'"),
         ({"resamples": 10}, "resamples requires a test"),
         (
             {"test": "t", "colour": 1},

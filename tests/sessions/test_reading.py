@@ -119,9 +119,9 @@ def test_odd_things_are_counted_and_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
-        ("<log>\n<session num='1'>\n</log>", 3, "no well-formed XML: mismatched tag"),
-        ("<log>\n<a>&nbsp;</a></log>", 2, "no well-formed XML: undefined entity"),
-        ("", 1, "no well-formed XML: no element found"),
+        ("<log>\n<session num='1'>\n</log>", 3, "not well-formed XML: mismatched tag"),
+        ("<log>\n<a>&nbsp;</a></log>", 2, "not well-formed XML: undefined entity"),
+        ("", 1, "not well-formed XML: no element found"),
         ("<log/>", None, "has no session"),
         ("<log>\n<session/></log>", 2, "a session has no num"),
         ("<log><session num='1'/>\n<session num='1'/></log>", 2, "session '1' occurs twice"),

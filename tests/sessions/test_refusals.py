@@ -37,23 +37,23 @@ def with_first_row(**change: Any) -> object:
 REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     "click_u": [
         (lambda: click_u([1], [0], 10), "ranks from 1"),
-        (lambda: click_u([1], cast(Any, [1.5]), 10), "whole numbers"),
+        (lambda: click_u([1], cast(Any, [1.5]), 10), "integers"),
         (lambda: click_u([1, 2], [1], 10), "a number for each click"),
         (lambda: click_u([1], [1], [10, 20]), "one for each click"),
         (lambda: click_u([1], [1], -5), "at least 0"),
         (lambda: click_u([1], [1], cast(Any, "long")), "numbers"),
-        (lambda: click_u([1], [1], 10, share=2), "share=2"),
-        (lambda: click_u([1], [1], 10, limit=0), "limit=0"),
-        (lambda: click_u([1], [1], 10, snippet=float("nan")), "snippet=nan"),
+        (lambda: click_u([1], [1], 10, share=2), "share must be"),
+        (lambda: click_u([1], [1], 10, limit=0), "limit must be"),
+        (lambda: click_u([1], [1], 10, snippet=float("nan")), "snippet must be"),
     ],
     "measures": [
         (lambda: evaluate_sessions(XML, QRELS, "ClickU"), "11 of 11 clicks"),
         (lambda: evaluate("ClickU(snippet='own', length=10)"), "snippets"),
-        (lambda: evaluate("ClickU(judged_only=True, length=1)"), "condensed"),
+        (lambda: evaluate("ClickU(judged_only=True, length=1)"), "judged_only"),
         (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "ClickU"), "evaluate_sessions"),
-        (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "sDCG"), "sDCG needs sessions of queries"),
+        (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "sDCG"), "sDCG requires sessions of queries"),
         *[
-            (partial(cf.parse_measure, text), "is not")
+            (partial(cf.parse_measure, text), "must be")
             for text in (
                 *("ClickU(F=1.5)", "ClickU(L=0)", "ClickU(snippet='real')"),
                 *("sDCG(b=1)", "sDCG(bq=0.5)", "sDCG(variant='old')"),
@@ -128,7 +128,7 @@ def test_refused_in_one_line(topic: str) -> None:
         ("a.csv", "", "is empty"),
         ("b.csv", b"session\n\xff\n", "is not UTF-8 text"),
         ("c.csv", "session,query\n1,2,3\n", "has lines with more cells"),
-        ("d.txt", "1 2 3", "ends in none of"),
+        ("d.txt", "1 2 3", "expected the suffix"),
         ("e.parquet", b"PAR1", "is not readable Parquet"),
     ],
 )
@@ -141,7 +141,7 @@ def test_wrong_files(tmp_path: Path, name: str, content: str | bytes, words: str
     ("content", "words"),
     [
         ("s1\tt1\ns 2\t\n", ":2: has no topic"),
-        ("1 2\n\n3\n", "3: 1 column"),
+        ("1 2\n\n3\n", "3: expected 2 columns"),
         ("1 2\n1 3\n", "session '1' has topic '2' and '3'"),
     ],
 )

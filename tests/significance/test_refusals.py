@@ -88,7 +88,7 @@ REFUSALS: Refusals = {
         (lambda: compare({"x": 0.1, "y": 0.2}), "system 'x'"),
         (lambda: compare({"x": ["a"], "y": ["b"]}), "score 'a'"),
         (lambda: compare({"x": {"q": None}, "y": {}}), "empty"),
-        (lambda: compare({}), "no systems"),
+        (lambda: compare({}), "at least one system"),
         (lambda: compare({"a": [0.5, 0.4]}), "two systems"),
         (lambda: compare({"a": [0.5], "b": [0.4]}), "1 score"),
         (lambda: compare(pl.LazyFrame({"x": [1.0, 2.0]})), "topic"),

@@ -114,7 +114,7 @@ def test_wrong_nuggets_are_named(
         ("q1 a -1", "r:1: position '-1' is not a number of at least 0 (topic 'q1')"),
         ("q1 a 1_0", "r:1: position '1_0' is not a number of at least 0 (topic 'q1')"),
         ("q1 syslen= 5\nq1 syslen= 6", "r:2: conflicting lengths 5 and 6 (topic 'q1')"),
-        ("q1", "r:1: 1 column where a line of answers has 2 (topic nugget)"),
+        ("q1", "r:1: expected 2 columns (topic nugget) in a line of answers, got 1"),
     ],
 )
 def test_wrong_answers_are_named(

@@ -103,7 +103,7 @@ def test_what_is_lacking_is_said() -> None:
         evaluate_answers(judged, "SMeasure")
     with pytest.raises(MeasureError, match="TMeasure needs the length of each answer"):
         evaluate_answers(judged, "TMeasure")
-    with pytest.raises(MeasureError, match="a number above 0"):
+    with pytest.raises(MeasureError, match="a number > 0"):
         SMeasure(L=0)
 
 

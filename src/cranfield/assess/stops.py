@@ -493,7 +493,7 @@ def stopping_by_topic(
     parsed = _parsed(rules)
     topic = grades = np.zeros(0, dtype=np.int32)
     if (qrels := judgments_so_far(judged)) is not None:
-        docs, rows = pool.found_in(qrels)
+        docs, rows = pool.matching_rows(qrels)
         in_order = docs[np.argsort(rows)]
         topic, grades = pool.topic[in_order], qrels.grades[np.sort(rows)]
     return {

@@ -32,7 +32,7 @@ def whole_file(
     `new` file takes the place of a link.
 
     A `private` file is read by its owner only; a `synced` one is on the disk, with its name, when
-    this returns, and stays there when the power fails. A `new` one leaves a file as it is that
+    this returns, and stays there when the power fails. A `new` one leaves a file unchanged that
     another process has made meanwhile.
     """
     target = Path(fspath(path))
@@ -40,7 +40,7 @@ def whole_file(
     try:
         if not (private or synced or new):
             target, stream = _followed(target)
-        # A stream of this process, a pipe or a device is written to as it is: nothing can take its
+        # A stream of this process, a pipe or a device is written to directly: nothing can take its
         # place.
         if stream is not None:
             sys.stdout.flush()

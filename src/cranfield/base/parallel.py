@@ -345,8 +345,8 @@ def _by_joblib(call: _Call, jobs: int, tasks: Named[Any, Any]) -> Iterator[tuple
 
         # joblib sends a large array to each worker once, or shares its memory.
         data = bytes(dumps(call))
-        packed = np.frombuffer(data, dtype=np.uint8)
-        function = partial(_unpacked, packed, hashlib.blake2b(data).hexdigest())
+        pickled = np.frombuffer(data, dtype=np.uint8)
+        function = partial(_unpickled, pickled, hashlib.blake2b(data).hexdigest())
     calls = (joblib.delayed(function)(name, task) for name, task in tasks)
     options: dict[str, Any] = {"n_jobs": jobs, "batch_size": 1, "pre_dispatch": "2*n_jobs"}
     try:
@@ -371,10 +371,10 @@ _opened: dict[str, _Call] = {}
 """The last call that this worker received, by its hash."""
 
 
-def _unpacked(packed: Any, digest: str, name: Any, task: Any) -> tuple[Any, Any]:
+def _unpickled(pickled: Any, digest: str, name: Any, task: Any) -> tuple[Any, Any]:
     call = _opened.get(digest)
     if call is None:
-        call = pickle.loads(packed)
+        call = pickle.loads(pickled)
         _opened.clear()
         _opened[digest] = call
     return call.named(name, task)

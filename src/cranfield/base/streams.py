@@ -56,7 +56,7 @@ def number_of(name: str) -> int:
 def uniforms(seed: int, first: int, number: int, width: int, *key: int) -> Floats:
     """Return numbers from 0 to below 1 for some rows, of which each has its own.
 
-    Row k is the same whatever rows are asked for with it, so that neither batches nor workers
+    Row k is the same whatever rows are requested with it, so that neither batches nor workers
     change what is drawn for an impression. Shape (number, width), of rows from `first` on.
 
     >>> rows = uniforms(7, 0, 4, 3)

@@ -259,8 +259,8 @@ def pack(opened: OpenedCampaign, folder: str | PathLike[str]) -> Path:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(opened.folder / name, target)
         _write(building / RULES, rules_text(rules, opened.folder))
-        packed = read_rules(building / RULES)
-        _write(building / README, _readme(rules, packed))
+        packed_rules = read_rules(building / RULES)
+        _write(building / README, _readme(rules, packed_rules))
     return Path(fspath(folder))
 
 
@@ -274,7 +274,7 @@ def _write(path: Path, text: str) -> None:
         out.write(text.encode())
 
 
-def _readme(rules: Rules, packed: Rules) -> str:
+def _readme(rules: Rules, packed_rules: Rules) -> str:
     from cranfield.campaign.pages import filled_text
 
     dates = []
@@ -283,6 +283,6 @@ def _readme(rules: Rules, packed: Rules) -> str:
         known = [f"{word} at {shown(time)}" for word, time in times if time is not None]
         if known:
             dates.append((task.name, known))
-    files = sorted(packed.files.items())
-    digest = rules_sha256(packed)
+    files = sorted(packed_rules.files.items())
+    digest = rules_sha256(packed_rules)
     return filled_text("pack.md", rules=rules, dates=dates, files=files, all_files=digest)

@@ -82,7 +82,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter: its default and value as they are written, and its meaning."""
+    """A parameter: its default and value as text, and its meaning."""
 
     default: str
     doc: str

@@ -238,7 +238,8 @@ SHOWN = 12
 
 @command(
     epilog=TRAIN_EPILOG,
-    first="model tied held-out qrels measure over log-format odd format table output settings",
+    first="model tied held-out qrels measure baseline log-format on-anomaly format table output"
+    " settings",
 )
 @settings(f"resamples seed {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=READ)

@@ -56,8 +56,8 @@ Examples:
 
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR@10")
 OUTPUT = "report.html"
-LEFT_OUT = ("output", *WORK, "page", "format", "table")
-"""Options that change nothing on the page, so that they are no part of the command on it."""
+OMITTED = ("output", *WORK, "page", "format", "table")
+"""Options that change nothing on the page, so that the command shown on it omits them."""
 
 
 COMPARING_SETTINGS = (
@@ -194,7 +194,7 @@ def command_of(context: click.Context, output: str = "--output") -> list[str]:
     words = ["cranfield", *names]
     options: list[str] = []
     for one in context.command.params:
-        if one.name in LEFT_OUT or not on_command_line(one.name or ""):
+        if one.name in OMITTED or not on_command_line(one.name or ""):
             continue
         value: Any = context.params.get(one.name or "", context.meta.get(one.name or ""))
         if isinstance(one, click.Argument):
@@ -407,7 +407,7 @@ def _options(chart: Kind, name: str, given: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _pair(chart: Kind, name: str, found: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Name the two systems of a chart of two: those asked for, or the only two that there are."""
+    """Name the two systems of a chart of two: the requested ones, or the only two."""
     if "first" not in chart.options:
         return options
     pair = options.pop("systems", None) or found.systems

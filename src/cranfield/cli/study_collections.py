@@ -64,7 +64,7 @@ def contributors_option(default: str) -> Callable[[Any], Any]:
 
 
 OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
-"""Options on judgments that are taken back."""
+"""Options on withdrawn judgments."""
 
 
 @command(

@@ -143,7 +143,7 @@ def measures(
 def _scores(
     source: ScoreInput, gold: Sequence[str | Measure], judging: Mapping[str, Any]
 ) -> tuple[dict[str, Scores], dict[str, Scores], list[str]]:
-    """Return the scores of all measures, of those asked for, and the names of the gold ones."""
+    """Return the scores of all measures, of the requested ones, and the names of the gold ones."""
     asked = source.asked
     if not source.score_files:
         rel, compat = judging["rel"], judging["compat"]
@@ -226,7 +226,7 @@ def scales(
         refuse_given(("max_grade",), "requires --graded")
     refuse_given(OF_DOCUMENTS, "cannot be combined with studies of scales")
     options.check_table(meta.ScaleStudy)
-    # The least that can be asked for: before files are read, which takes a while.
+    # Check the minimum before files are read, which takes a while.
     scale_options(asked or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
     judged = judged_runs(qrels, runs, **judging)
     if not graded:

@@ -81,7 +81,7 @@ _PLOT = option(
 
 @dataclass(frozen=True)
 class StudyOptions:
-    """What a study was asked for besides its own options.
+    """Options of a study besides its own: judging, output and format.
 
     Its `judging` are options of reading and judging, with `jobs` and `rel`.
     """
@@ -117,7 +117,7 @@ class StudyOptions:
         self.written.check(name for name in names if name not in lacking)
 
     def show(self, *studies: Result, **options: Any) -> None:
-        """Write the studies as it was asked for; see :func:`cranfield.result.together`."""
+        """Write the studies in the requested form; see :func:`cranfield.result.together`."""
         draw = None
         if self.chart is not None:
             from cranfield.reporting.charts.registry import draw_study

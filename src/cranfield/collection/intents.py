@@ -165,7 +165,7 @@ class Intents:
 
     Most documents answer few of the intents, or none: there is an entry for each grade but 0.
 
-    names: the intents of each topic, in order; those without a relevant document are left out.
+    names: the intents of each topic, in order; those without a relevant document are excluded.
     exists: whether a topic has an intent in this place; shape (topics, n).
     probability: Pr(intent | topic), 0 where there is none; shape (topics, n). They add up to 1
         if none were given, else to what was given for the intents that have a relevant

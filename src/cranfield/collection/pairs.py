@@ -52,7 +52,7 @@ class Pairs:
         code_of = {name: code for code, name in enumerate(self.topics)}
         return np.array([code_of.get(name, -1) for name in topics], dtype=np.int64)
 
-    def found_in(self, others: Pairs) -> tuple[Indices, Indices]:
+    def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
         """Pairs (row, row of the others) of the same topic and document, in no order."""
         asked, found = others.index.candidates(self.keys)
         # Equal keys are only a claim; the topics and the documents decide.
@@ -95,10 +95,10 @@ class Listed(Pairs):
         """First row of each topic."""
         return [0, *accumulate(map(len, self.inside))][:-1]
 
-    def found_in(self, others: Pairs) -> tuple[Indices, Indices]:
+    def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
         """Pairs (row, row of the others) of the same topic and document, in no order."""
         if not isinstance(others, Listed) or _FEW * len(others.codes) > len(self.codes):
-            return super().found_in(others)
+            return super().matching_rows(others)
         asked: list[int] = []
         found: list[int] = []
         codes = others.codes_of(self.topics).tolist()

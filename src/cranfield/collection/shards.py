@@ -162,7 +162,7 @@ class Sharding(ABC):
         Raises
         ------
         InputError
-            For what is no id.
+            For a value that is not a document id.
         """
         if not isinstance(docs, pl.Series):
             listed = [docs] if isinstance(docs, str) else list(docs)
@@ -316,7 +316,7 @@ def read_shards(data: Any) -> GivenShards:
     ----------
     data
         A dict `{document: shard}`, a data frame of any library, or the path of a file with named
-        columns: CSV, TSV or Parquet by its suffix, packed or not. The columns are `doc` and
+        columns: CSV, TSV or Parquet by its suffix, compressed or not. The columns are `doc` and
         `shard`, or other usual names for them, such as `docno`; others are not looked at.
 
     Returns
@@ -372,9 +372,9 @@ class JudgedShards(Scorable):
     shards
         The judged runs of each shard. All have the same topics and systems.
     lost
-        Documents in no shard that were left out: how many each system had retrieved, by system.
+        Excluded documents, which are in no shard: how many each system had retrieved, by system.
     lost_judgments
-        How many judgments were left out for the same reason.
+        Number of judgments excluded for the same reason.
     rel
         Lowest grade that makes a document relevant when topics are looked at for one; None for
         that of each measure.

@@ -75,7 +75,7 @@ def fuse(
     depth
         Number of top documents to use from each ranking. By default all.
     limit
-        Maximum number of documents per topic in the fused run. None is no limit.
+        Maximum number of documents per topic in the fused run. None means no limit.
     ties
         Order of documents with equal scores in the runs. The names are those of
         :func:`cranfield.judge`. Ranks are made from scores, whatever the rank column says.

@@ -29,7 +29,7 @@ _TOOLS = {
     "parse_measure": "grammar",
     "parse_measures": "grammar",
 }
-"""The module of each name that is no measure."""
+"""The module of each name other than a measure."""
 
 __all__ = [  # noqa: PLE0604
     "ALIASES",

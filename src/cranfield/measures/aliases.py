@@ -187,11 +187,11 @@ NO_MEASURES = {
         for program in _ALL
     },
 }
-"""Names that one could expect, and why they are no measures; those of programs in lower case."""
+"""Plausible names that are not measures, with the reason; names of programs in lower case."""
 
 
 def from_paper(text: str) -> str:
-    """Rewrite a name of a paper; any other text comes back as it is."""
+    """Rewrite a name of a paper; any other text is returned unchanged."""
     return _rewritten(_PAPERS, text, re.IGNORECASE)
 
 
@@ -262,7 +262,7 @@ def with_gains(one: Measure, gains: tuple[float, ...]) -> Measure:
 
 
 def in_any_case(program: str | None, text: str) -> str:
-    """Rewrite a name of a program whatever its case; any other text comes back as it is."""
+    """Rewrite a name of a program whatever its case; any other text is returned unchanged."""
     return _rewritten(_PROGRAMS.get(program or "", ()), text, re.IGNORECASE)
 
 
@@ -379,7 +379,7 @@ def _with_parameters(text: str) -> list[str] | None:
 def in_its_case(text: str) -> str:
     """Write a name of trec_eval with a number as trec_eval does: `ndcg_cut_10` for `NDCG_CUT_10`.
 
-    A name without a number comes back as it is, since measures are called so too.
+    A name without a number is returned unchanged, since it may be a measure.
     """
     found = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)([_.][-+0-9.,=]+)", text)
     known = [] if not found else [one for one in FAMILIES if one.lower() == found[1].lower()]
@@ -399,7 +399,7 @@ _NAME_OF = {form: name for name, form in SINGLE.items()}
 def trec_name(one: Measure, rel: int = 1) -> str:
     """Name a measure as trec_eval prints it; its own text form where trec_eval has no name.
 
-    `rel` is the lowest relevant grade that all measures were asked for (trec_eval's -l), which is
+    `rel` is the lowest relevant grade of all requested measures (trec_eval's -l), which is
     not part of a name.
     """
     plain = one

@@ -405,7 +405,7 @@ def define(
     name
         An identifier that no measure has yet.
     function
-        Takes the judged runs, cut off and condensed as asked for, and returns scores of shape
+        Takes the judged runs, cut off and condensed as requested, and returns scores of shape
         (topics, systems).
     lower_is_better
         Whether lower scores are better. By default they are not, with a warning if the name
@@ -419,7 +419,7 @@ def define(
     Raises
     ------
     MeasureError
-        For a name that is taken or is no identifier.
+        For a name that is taken or not an identifier.
 
     Examples
     --------

@@ -117,7 +117,7 @@ def pairs(value: Mapping[Any, Any]) -> Pairs:
             raise ValueError("a mapping with finite numbers as gains")
         if isinstance(worth, float) and not isfinite(worth):
             raise ValueError("a mapping with finite numbers as gains")
-        # A whole number may be too large for a float, and is compared as it is.
+        # A whole number may be too large for a float, and is compared as an integer.
         if not -1e15 <= worth <= 1e15 or abs(grade) >= 2**31:
             raise ValueError("a mapping with grades and gains of moderate size")
     return tuple(sorted((grade, float(worth)) for grade, worth in value.items()))

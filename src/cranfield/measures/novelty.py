@@ -230,7 +230,7 @@ _PERFECT = r"\sum_i Pr(i|q) (1 - \alpha)^{r-1}"
 
 _OVER_DOC = (
     "divisor of the sum: 'perfect' is a list of documents that each answer every"
-    " intent, 'none' is no division"
+    " intent, 'none' does not divide"
 )
 _DECIMALS = 12
 """Gains that differ by less are equal: sums of the same parts in another order."""
@@ -339,8 +339,8 @@ def _greedy(hits: NDArray[np.bool_], weight: Floats, left: float, cutoff: int | 
 
 def _kinds(hits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Where each kind of rows first stands, and the kind of each row, in order of appearance."""
-    packed = np.packbits(hits, axis=1)
-    _, first, kind = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    patterns = np.packbits(hits, axis=1)
+    _, first, kind = np.unique(patterns, axis=0, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))
     return np.sort(first), rank[kind.ravel()]
 

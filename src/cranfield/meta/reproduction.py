@@ -362,10 +362,10 @@ def replicate(
 
 def _runs(given: Any, side: str) -> dict[str, Run]:
     if isinstance(given, Mapping) and any(role in given for role in ROLES):
-        odd = next((role for role in given if role not in ROLES), None)
-        if odd is not None:
+        unknown = next((role for role in given if role not in ROLES), None)
+        if unknown is not None:
             raise PolicyError(
-                f"unknown role {quoted(odd)} of the {side} runs; expected one of:"
+                f"unknown role {quoted(unknown)} of the {side} runs; expected one of:"
                 f" {', '.join(ROLES)}"
             )
         return {role: read_run(given[role]) for role in ROLES if role in given}
@@ -458,8 +458,8 @@ def _of_scores(
     test = check_test(test, paired=kind == "reproduction")
     one, two = _by_measure(original, "original"), _by_measure(again, "other")
     if one.keys() != two.keys():
-        odd = next(name for name in [*one, *two] if name not in one or name not in two)
-        raise PolicyError(f"scores of {quoted(odd)} are on one side only")
+        unpaired = next(name for name in [*one, *two] if name not in one or name not in two)
+        raise PolicyError(f"scores of {quoted(unpaired)} are on one side only")
     roles = same_roles(
         *({role: 0 for s in side.values() for role in s.systems} for side in (one, two))
     )

@@ -510,7 +510,7 @@ def _tested(
     both = replace(like, values=values, topics=topics, systems=SIDES)
     found = compare(both, test=test, correction="none", seed=seed)
     for note in found.notes:
-        # What is missing is so by design, and that t is ANOVA is no news of this comparison.
+        # Scores are missing by design, and that t is ANOVA says nothing about this comparison.
         if "missing score" not in note and "two-way ANOVA" not in note:
             notes.add(note)
     return {"statistic": float(found.statistic[0]), "p": float(found.raw_pvalues[0])}

@@ -32,7 +32,7 @@ from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.registry import Options
 
 TRIAL = {"a": [0.1, 0.5, 0.2, 0.7], "b": [0.4, 0.6, 0.3, 0.2], "c": [0.9, 0.3, 0.8, 0.1]}
-"""Scores of three systems: a test that goes with these goes with those of any study."""
+"""Scores of three systems: a test that supports these supports those of any study."""
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ RESULTS = {
     ),
     "TopicsNeeded": ("topic set size", "Sakai (2016b); Sakai (2018)"),
     "Image": ("images of measures", "Ferrante, Ferro and Fuhr (2021)"),
-    "Meaning": ("meaningfulness", "Ferrante, Ferro and Fuhr (2021)"),
+    "Meaningfulness": ("meaningfulness", "Ferrante, Ferro and Fuhr (2021)"),
     "ScaleReport": (
         "scales",
         "Ferrante, Ferro and Pontarollo (2019); Ferrante, Ferro and Fuhr (2021)",

@@ -101,7 +101,7 @@ def lead(one: PairwiseComparison, name: str) -> str:
 
 
 def listing(names: Sequence[str], most: int | None = 5) -> str:
-    """List names as a sentence does; of many, the first few."""
+    """List names as in a sentence; at most the first few."""
     if most is not None and len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most:,} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

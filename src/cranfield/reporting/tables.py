@@ -249,7 +249,7 @@ def table(
     results
         An :class:`Evaluation`, or :class:`Scores`, of one measure or by measure: a row a system.
         A :class:`PairwiseComparison`: its ranking with groups, or its pairs. The table of an
-        analysis of variance. A polars data frame, such as the tables of a study: as it is.
+        analysis of variance. A polars data frame, such as the tables of a study, unchanged.
     baseline, test, correction
         Where one of them is given, an evaluation is tested too, as by :func:`cranfield.compare`,
         each measure by itself. Tests and corrections have their defaults there.
@@ -339,7 +339,7 @@ def table(
             name: compare(one, alpha=levels[0], **tests, **options) for name, one in scores.items()
         }
         made = marks_of(comparisons, kind, levels)
-        # What was tested is what is shown, also where missing scores were filled in or left out.
+        # What was tested is what is shown, also where missing scores were imputed or excluded.
         scores = {name: one.scores for name, one in comparisons.items()}
     elif options:
         raise PolicyError(f"{next(iter(options))} requires a test, such as test='t'")

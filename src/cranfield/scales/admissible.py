@@ -190,7 +190,7 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     ----------
     scores
         :class:`cranfield.Scores`, or what :func:`cranfield.compare` takes: a mapping of systems, a
-        data frame, or an array of shape (topics, systems). NaN is no score; with shards, their
+        data frame, or an array of shape (topics, systems). NaN means no score; with shards, their
         means are taken.
     first, second
         Indices of the systems of each pair.
@@ -198,7 +198,7 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     Raises
     ------
     PolicyError
-        For what are no scores, and for systems that are no indices or not in pairs.
+        For invalid scores, and for systems that are not indices or not in pairs.
 
     Notes
     -----

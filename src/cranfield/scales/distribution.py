@@ -276,7 +276,7 @@ def coefficients(
 ) -> tuple[Ints, Complex]:
     """Compute phi(k) for start <= k < stop, whole squares, leaving out those surely below the cut.
 
-    A product of factors of magnitude at most 1 only falls: as soon as it is below the cut, the
+    A product of factors of magnitude at most 1 only falls: once it is below the cut, the
     other factors do not matter.
     """
     starts = range(start, stop, SIDE * SIDE)
@@ -468,7 +468,7 @@ class SumDistribution:
         return self._all(x)[1]
 
     def bracket(self, x: ArrayLike) -> tuple[Floats, Floats]:
-        """Return proved lower and upper limits of F(x).
+        """Return proved lower and upper bounds of F(x).
 
         They are often closer than the error, which holds for the worst x. F is monotone, so
         limits at one x are limits beyond it, too: asking for more x together never widens them.

@@ -26,7 +26,7 @@ Group = tuple[int | None, tuple[int, ...] | None]
 def padded(judged: JudgedRuns, length: int, rel: int | None) -> Ints:
     """Return the grades of rankings by rank, 0 where there is no judged document.
 
-    All grades from `rel` on are 1; without it grades are as they are. Shape (topics * systems,
+    All grades from `rel` on are 1; without it grades are unchanged. Shape (topics * systems,
     length).
     """
     topics, systems = judged.shape
@@ -87,7 +87,7 @@ class Interval(Wrapping):
     r"""The interval-scaled version of a measure: scores become their ranks.
 
     Each score is replaced by its rank among all values that the measure takes on runs of this
-    length, so that neighbouring values are one step apart. The order of runs stays as it is. The
+    length, so that neighbouring values are one step apart. The order of runs does not change. The
     measure inside needs a cutoff N: `interval(DCG@10)`.
 
     Raises

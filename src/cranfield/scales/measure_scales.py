@@ -1,6 +1,6 @@
 """On which scale is a measure?
 
-Additive measures are decided against the total orders by the steps between neighbours, of which
+Additive measures are decided against the total orders by the differences of neighbours, of which
 there are few kinds. For its own order any measure that rewards swaps and replacements can be
 decided at the bottom of the partial order: below all other runs are the empty one, and those with
 one document at the last ranks.
@@ -290,7 +290,7 @@ SEARCHED = 2**10
 def searched_verdicts(asked: RunSet, exact: Form | None) -> list[Verdict]:
     """Decide what can be decided: for its own order, the set-based and the rank-based one.
 
-    An additive measure, where any run can be, is decided by the steps between neighbours; against
+    An additive measure, where any run can be, is decided by the differences of neighbours; against
     others a witness is looked for.
     """
     own = _own(asked)
@@ -388,7 +388,7 @@ def scale_of(
     Notes
     -----
     All runs are looked at while there are up to 2^18 of them. Beyond that additive measures (P, R,
-    F, gP, gR, RBP, DCG, nDCG) are decided by the steps between neighbours, other known ones by the
+    F, gP, gR, RBP, DCG, nDCG) are decided by the differences of neighbours, other known ones by the
     bottom of the partial order and by witnesses; what is still open is said to be so.
 
     Examples

@@ -137,7 +137,7 @@ def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     Raises
     ------
     PolicyError
-        For ranks, shape (runs,), that are no whole numbers from 0 to C(N + c, N) - 1.
+        For ranks, shape (runs,), that are not integers from 0 to C(N + c, N) - 1.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     Raises
     ------
     PolicyError
-        For ranks, shape (runs,), that are no whole numbers from 0 to (c + 1)^N - 1.
+        For ranks, shape (runs,), that are not integers from 0 to (c + 1)^N - 1.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def natural_distance(ranks: Ranks) -> Ranks:
     Raises
     ------
     PolicyError
-        For ranks that are no list of numbers.
+        For ranks that are not a list of numbers.
 
     Notes
     -----

@@ -32,7 +32,7 @@ from cranfield.scales.forms.form import lowest_relevant, of_documents
 ROUNDING = 1e-12
 """Scores that differ by at most this are equal."""
 MOST_JUDGED = 100_000
-"""Relevant documents of a topic that is made up."""
+"""Maximum number of relevant documents of a synthetic topic."""
 
 
 def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tuple[int, ...]:
@@ -218,7 +218,7 @@ def score_runs(
     Raises
     ------
     PolicyError
-        For runs that are no rows of grades 0..c, and judgments that are none.
+        For runs that are not rows of grades 0..c, and invalid judgments.
     MeasureError
         For a wrong measure.
 

@@ -85,7 +85,7 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
     before = _decided(comparison)
     values = comparison.scores.values
     shifted = values - min(np.nanmin(values, initial=0.0), 0.0)
-    # A unit is no matter, and large scores have no large powers.
+    # The unit does not matter; without it, powers of large scores could overflow.
     unit = np.nanmax(shifted, initial=0.0) or 1.0
     again = [_again(comparison, (shifted / unit) ** power) for power in exponents.tolist()]
     return np.array([one == before for one in again]).reshape(exponents.size, len(comparison))

@@ -34,7 +34,7 @@ WRITTEN_OUT = 12
 """Runs up to this length are written rank by rank."""
 
 AS_FLOATS = "values are floats; differences below 2^-40 of the largest are treated as ties"
-"""What is said where values are not compared exactly."""
+"""Note where values are not compared exactly."""
 
 KINDS = {
     "inverted": "{0} is below {1} in that order, but scores better: {2} against {3}",

@@ -145,7 +145,7 @@ def mid_ranks(ordered: Floats, gap: Floats) -> tuple[Floats, Floats]:
     """Return twice the mid-ranks of rows of ascending numbers, and how tied they are.
 
     `ordered` ascends along its rows, shape (rows, n), and infinities at the end are not ranked.
-    Neighbours that are no further apart than `gap`, shape (rows,), are tied. Twice a rank is an
+    Neighbours at most `gap` apart, shape (rows,), are tied. Twice a rank is an
     integer, 0 where infinite; of ties the sum over groups of t of them of t^3 - t is returned.
     """
     rows, n = ordered.shape

@@ -73,7 +73,7 @@ def t_power(half: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
         raise PolicyError(f"alpha of a one-sided test must be below 0.5, got {alpha:g}")
     # What both tails share, and what tells them apart.
     return np.asarray(
-        (_tail(1.0, df, half, 2 * alpha) + _tail(1.0, df, half, 2 * alpha, odd=True)) / 2
+        (_tail(1.0, df, half, 2 * alpha) + _tail(1.0, df, half, 2 * alpha, odd_terms=True)) / 2
     )
 
 
@@ -197,7 +197,9 @@ def expected_width(topics: ArrayLike, *, variance: float, alpha: float = 0.05) -
     return np.asarray(2 * stdtrit(n - 1, 1 - alpha / 2) * bias * np.sqrt(2 * variance / n))
 
 
-def _tail(first: float, second: Floats, half: Floats, alpha: float, *, odd: bool = False) -> Floats:
+def _tail(
+    first: float, second: Floats, half: Floats, alpha: float, *, odd_terms: bool = False
+) -> Floats:
     r"""Compute the probability that a noncentral F exceeds the critical value of the central one.
 
     A noncentral F is a Poisson mixture of central ones. With x such that I_x(a/2, b/2) = 1 - alpha,
@@ -216,13 +218,13 @@ def _tail(first: float, second: Floats, half: Floats, alpha: float, *, odd: bool
     # are many, some of them evenly spaced do.
     step = np.maximum(1.0, np.floor(np.sqrt(half) / 25))
     j = np.floor(half) + step * np.arange(-600, 601)
-    counts = np.maximum(j, 0.0) + (0.5 if odd else 0.0)
+    counts = np.maximum(j, 0.0) + (0.5 if odd_terms else 0.0)
     weights = np.exp(xlogy(counts, half) - half - gammaln(counts + 1))
     weights[j < 0] = 0.0
     # Their sum is known, which does away with the spacing and with errors of the logarithms.
     total = weights.sum(axis=-1, keepdims=True)
     # Without an effect both tails are the same: their difference has no weight at all.
-    weights *= (erf(np.sqrt(half)) if odd else 1.0) / np.where(total > 0, total, 1.0)
+    weights *= (erf(np.sqrt(half)) if odd_terms else 1.0) / np.where(total > 0, total, 1.0)
     b = np.asarray(second)[..., None] / 2
     x = betaincinv(first / 2, b, 1 - alpha)
     return np.asarray((weights * betaincc(first / 2 + counts, b, x)).sum(axis=-1))

@@ -93,7 +93,7 @@ CONSTANT = 2.0**-44
 """Variance, by n times the largest square, below which a sample does not vary.
 
 Numbers of at most 1 are rounded to multiples of 2^-(52 - ceil(log2 n)) < n 2^-51, and so are their
-squares. The mean square minus the squared mean of a sample that is all the same then errs by up to
+squares. The mean square minus the squared mean of a constant sample is then wrong by up to
 1.5 n 2^-51. From 40 times as much on, a variance is right to some percent.
 """
 

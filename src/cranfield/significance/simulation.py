@@ -162,7 +162,7 @@ def _normal_kernel(values: Floats, points: Floats) -> Fitted:
     width = np.maximum(0.9 * spread * len(values) ** -0.2, 0.005)
 
     def density(at: Floats) -> Floats:
-        # Shape (numbers, systems): how near each score is to where the density is asked for.
+        # Shape (numbers, systems): the distance of each score from each requested number.
         away = (at[:, None] - values) / width
         peak = np.sqrt(2 * np.pi) * width
         return np.asarray((np.exp(-(away**2) / 2) / peak).mean(axis=1))
@@ -497,7 +497,7 @@ def fit_simulator(
     for the empirical one a copula is the same from below and from above, so that differences are
     more symmetric than real ones. Continuous distributions have no ties: scores of exactly 0, and
     topics on which two systems score alike, are not simulated. With more systems than topics
-    correlations are singular, which is no obstacle to drawing.
+    correlations are singular, which does not prevent drawing.
 
     Parameters
     ----------
@@ -602,7 +602,7 @@ def fit_simulator(
 
 
 def _filled(seen: Floats) -> Floats:
-    """Fill up values that are multiples of one, such as those of P@10; leave others as they are."""
+    """Fill up values that are multiples of one, such as those of P@10; leave others unchanged."""
     least = float(np.diff(seen).min())
     places = seen / least
     number = round(1 / least)

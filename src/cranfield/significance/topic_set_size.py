@@ -386,7 +386,7 @@ def power_pairs(
     Data sets are simulated from a population like the pilot's: with the spreads, the shapes and the
     correlations of its systems. With a `difference` D all systems have one true mean, but for one
     that is better by D: its pairs are truly different. Each system takes this role in turn.
-    Scores are moved by a constant for it, so that spreads and correlations stay as they are; a few
+    Scores are moved by a constant for it, so that spreads and correlations do not change; a few
     may lie beyond their bounds.
     Without it all systems have the means of the pilot; these means lie farther apart than true
     ones, so that such power is too high for planning.

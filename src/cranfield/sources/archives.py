@@ -31,13 +31,13 @@ LIMITS = {
 }
 """The limits, by the variable of the environment that changes each.
 
-How many times larger than the file what is unpacked of it may be (text of runs becomes five to
+Maximum ratio of decompressed to compressed size (text of runs becomes five to
 twenty times larger); the bytes of a line; of blanks and zeros that a file may begin with where it
 is read as a whole, and of blank lines and comments in a row; the objects of JSON and elements of
 XML, which take far more memory than their text.
 """
 
-_UNPACKED = 32 << 20
+_ALWAYS_ALLOWED = 32 << 20
 """Bytes up to which a small archive may become as large as it likes."""
 
 
@@ -79,9 +79,9 @@ class _Counted(io.RawIOBase):
 class _Bounded(io.BufferedIOBase):
     """The content of an archive, unbuffered; it ends with an error where it is too large."""
 
-    def __init__(self, stream: IO[bytes], packed: _Counted) -> None:
+    def __init__(self, stream: IO[bytes], compressed: _Counted) -> None:
         self._stream = cast("io.BufferedIOBase", stream)
-        self._packed = packed
+        self._compressed = compressed
         self._most = limit("CRANFIELD_MAX_RATIO")
         self._so_far = 0
 
@@ -93,7 +93,7 @@ class _Bounded(io.BufferedIOBase):
 
     def read(self, size: int | None = -1) -> bytes:
         if size is None or size < 0:
-            return b"".join(iter(lambda: self.read(_UNPACKED), b""))
+            return b"".join(iter(lambda: self.read(_ALWAYS_ALLOWED), b""))
         return self._within(self._stream.read(size))
 
     def read1(self, size: int = -1) -> bytes:
@@ -104,22 +104,22 @@ class _Bounded(io.BufferedIOBase):
 
     def _within(self, data: bytes) -> bytes:
         self._so_far += len(data)
-        check_size(self._so_far, self._packed.read_so_far, self._most)
+        check_size(self._so_far, self._compressed.read_so_far, self._most)
         return data
 
 
-def check_size(size: int, packed: int, most: int | None = None) -> None:
-    """Refuse what becomes so large of so many packed bytes, if that is beyond the limit."""
+def check_size(size: int, compressed_size: int, most: int | None = None) -> None:
+    """Refuse a decompressed size beyond the limit for this compressed size."""
     most = most or limit("CRANFIELD_MAX_RATIO")
-    if size > max(_UNPACKED, most * packed):
+    if size > max(_ALWAYS_ALLOWED, most * compressed_size):
         said = f"holds more than {most} times its size when decompressed"
         raise beyond(said, "CRANFIELD_MAX_RATIO")
 
 
-def bounded(raw: IO[bytes], unpack: Callable[[IO[bytes]], IO[bytes]]) -> IO[bytes]:
+def bounded(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[bytes]:
     """Return the content of an archive, with its limit."""
     count = _Counted(raw)
-    content = unpack(io.BufferedReader(count, _BUFFER))
+    content = decompress(io.BufferedReader(count, _BUFFER))
     return cast("IO[bytes]", _Bounded(content, count))
 
 
@@ -174,7 +174,7 @@ def asks(test: Callable[[Path], bool], path: str | Path) -> bool:
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::[^/]+)?://")
 _SECRET = re.compile(r"(?<=://)[^/@:]*:[^/@]*@")
 _BLOCK = 1 << 20
-"""Bytes asked for at a time."""
+"""Bytes requested at a time."""
 
 Answer = TypeVar("Answer")
 
@@ -301,22 +301,22 @@ _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 """A frame of Zstandard without content, which any archive of it may begin with."""
 
 DAMAGED = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error", "DamagedError"}
-"""Names of what the unpackers raise; `error` is zlib's. Their modules are loaded when needed."""
+"""Names of the exceptions of decompressors; `error` is zlib's. Modules are loaded lazily."""
 
 
 class DamagedError(Exception):
     """An archive that goes on with something else than another archive."""
 
 
-def unpacked(raw: IO[bytes]) -> IO[bytes]:
-    """Return a stream of the content, unpacked if it begins like an archive."""
+def decompressed(raw: IO[bytes]) -> IO[bytes]:
+    """Return a stream of the content, decompressed if it begins like an archive."""
     if not isinstance(raw, io.BufferedReader):
         raw = io.BufferedReader(cast("io.RawIOBase", raw))
-    unpack = _unpacker(raw.peek(10)[:10])
-    return raw if unpack is None else bounded(raw, unpack)
+    decompress = _decompressor(raw.peek(10)[:10])
+    return raw if decompress is None else bounded(raw, decompress)
 
 
-def _unpacker(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
+def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
     """Return the decompressor of a file by its first bytes; None if it is not compressed."""
     if head.startswith(b"\x1f\x8b"):
         import gzip
@@ -374,12 +374,12 @@ def _zstd() -> Any:
 
 
 class _Streams(io.RawIOBase):
-    """One or more packed streams in a row, to the very end, which readers of Python ignore."""
+    """One or more compressed streams in a row, to the very end, which readers of Python ignore."""
 
     def __init__(self, raw: IO[bytes], make: Callable[[], Any]) -> None:
         self._raw = raw
         self._make = make
-        self._unpacker = make()
+        self._decompressor = make()
 
     def readable(self) -> bool:
         return True
@@ -388,21 +388,21 @@ class _Streams(io.RawIOBase):
         """Fill the buffer with some of the content; 0 at the end."""
         while True:
             data = b""
-            if self._unpacker.eof:
-                data = self._unpacker.unused_data or self._raw.read(_SIZE)
+            if self._decompressor.eof:
+                data = self._decompressor.unused_data or self._raw.read(_SIZE)
                 while data and not data.strip(b"\0"):
                     # xz pads its streams with zeros.
                     data = self._raw.read(_SIZE)
                 if not data:
                     return 0
-                self._unpacker = self._make()
+                self._decompressor = self._make()
                 data = data.lstrip(b"\0")
-            elif self._unpacker.needs_input:
+            elif self._decompressor.needs_input:
                 data = self._raw.read(_SIZE)
                 if not data:
                     raise EOFError("the file ends before the end of the archive")
             try:
-                content = self._unpacker.decompress(data, len(buffer))
+                content = self._decompressor.decompress(data, len(buffer))
             except OSError as error:
                 raise DamagedError(str(error)) from error
             if content:
@@ -410,14 +410,14 @@ class _Streams(io.RawIOBase):
                 return len(content)
 
 
-def packed(data: bytes, path: str) -> bytes:
+def compressed(data: bytes, path: str) -> bytes:
     """Compress the output by the suffix `.gz`, `.bz2` and such; unchanged for others."""
-    packer = packer_for(path)
-    return data if packer is None else packer(data)
+    compressor = compressor_for(path)
+    return data if compressor is None else compressor(data)
 
 
-def packer_for(path: str) -> Callable[[bytes], bytes] | None:
-    """Find what packs a file of this name."""
+def compressor_for(path: str) -> Callable[[bytes], bytes] | None:
+    """Return the compressor for a file of this name."""
     suffix = PurePath(path).suffix.lower()
     if suffix == ".gz":
         import gzip

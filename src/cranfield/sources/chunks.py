@@ -27,6 +27,7 @@ from cranfield.sources.archives import (
     bundle,
     check_beginning,
     check_line,
+    decompressed,
     is_url,
     limit,
     members,
@@ -34,7 +35,6 @@ from cranfield.sources.archives import (
     path_of,
     shown,
     size_of,
-    unpacked,
 )
 
 CHUNK = 4 << 20
@@ -55,7 +55,7 @@ FORMAT_OF_SUFFIX = {
 
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
 
-_PACKING = 10
+_RATIO = 10
 """Times that the content of an archive is larger, about."""
 
 
@@ -97,7 +97,7 @@ class Source:
         try:
             return self._plain().stem.encode(errors="surrogateescape").decode(errors="replace")
         except UnicodeEncodeError:
-            # No file is called so, and this is said when it is opened.
+            # No file has this name; opening it raises the error.
             return "run"
 
     @property
@@ -114,17 +114,17 @@ class Source:
             size = size_of(self.path) if elsewhere else path.stat().st_size
         except (OSError, ValueError):
             return 0
-        packed = Path(path_of(self.path)).suffix.lower() in {*_SUFFIXES, ".parquet"}
-        return size * _PACKING if packed else size
+        compressed = Path(path_of(self.path)).suffix.lower() in {*_SUFFIXES, ".parquet"}
+        return size * _RATIO if compressed else size
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Open for reading, unpacked; what goes wrong comes out as an InputError."""
+        """Open for reading, decompressed; what goes wrong comes out as an InputError."""
         if self.held is not None:
             yield BytesIO(self.held)
             return
-        with self.packed() as raw:
-            stream = unpacked(raw)
+        with self.open_raw() as raw:
+            stream = decompressed(raw)
             if kind := bundle(stream):
                 names = members(stream, kind)
                 of = f" ({some_of(map(quoted, names), 3)})" if names else ""
@@ -136,7 +136,7 @@ class Source:
             yield stream
 
     @contextmanager
-    def packed(self) -> Iterator[IO[bytes]]:
+    def open_raw(self) -> Iterator[IO[bytes]]:
         """Open for reading unchanged; errors are raised as InputError."""
         try:
             if is_url(self.path):
@@ -205,7 +205,7 @@ class Source:
 
     def mapped(self) -> memoryview:
         """Return the content of a file, read lazily."""
-        with self.packed() as file:
+        with self.open_raw() as file:
             if not os.fstat(file.fileno()).st_size:
                 raise InputError("is empty", source=self.name)
             # It is closed when nothing looks at it any more, such as the frames of an error.

@@ -25,7 +25,7 @@ from cranfield.sources.schemas import AS_USUAL, SUCCESS, Lines, Schema, fields_o
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
 from cranfield.sources.values import Cells, is_number
 
-_UNPACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
+_DECOMPRESSED_BY_POLARS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def columns_of_frame(data: Any, source: str) -> Columns:
         series: Any = frame.get_column(names[k])
         if isinstance(native := series.to_native(), pl.Series) and native.dtype != pl.Object:
             return native
-        # An object column may hide anything; through Python each value is seen as it is. What Arrow
+        # An object column may hide anything; Python shows each value unchanged. What Arrow
         # has no type for (complex numbers, wide integers) Python can still show.
         if series.dtype == nw.Object or series.dtype.is_temporal():
             return list(series.to_list())
@@ -336,8 +336,8 @@ def lines_of_rows(raw: bytes, rows: int, head: int = 0) -> Sequence[int] | None:
 def csv_frame(raw: bytes, source: str, separator: str) -> pl.DataFrame:
     """Read CSV as a table of text; rows and lines are not the same where a cell has several."""
     unreadable = "is not readable TSV" if separator == "\t" else "is not readable CSV"
-    if raw.startswith(_UNPACKED):
-        # Polars would unpack it, as much as there is.
+    if raw.startswith(_DECOMPRESSED_BY_POLARS):
+        # Polars would decompress it without a limit.
         raise InputError(f"{unreadable}: it begins like an archive", source=source)
     while raw.startswith(BOM_UTF8):
         raw = raw.removeprefix(BOM_UTF8)
@@ -480,7 +480,7 @@ def refusing(
     except errors as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         if isinstance(error, pl.exceptions.PanicException):
-            # What it says is meant for those who wrote the reader.
+            # Its message is meant for the authors of the reader.
             reason = "its content is inconsistent"
         # It may show the text of cells, of any length.
         shown = plain(reason[:201])

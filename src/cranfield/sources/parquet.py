@@ -119,7 +119,7 @@ def check_parquet(data: memoryview) -> None:
     if sum(rows) != _count(footer, 3, "rows"):
         raise DamagedParquetError("it declares another number of rows than its parts have")
     check_size(_WIDTH * sum(rows) * len(leaves), len(data))
-    total = packed = 0
+    total = compressed = 0
     for group, height in zip(groups, rows, strict=True):
         columns = _list(group, 1)
         if len(columns) != len(leaves):
@@ -128,8 +128,8 @@ def check_parquet(data: memoryview) -> None:
             chunk = _chunk(_struct(column), end)
             if flat and chunk.values != height:
                 raise DamagedParquetError("a column has another number of values than of rows")
-            packed += chunk.end - chunk.start
-            if packed > len(data):
+            compressed += chunk.end - chunk.start
+            if compressed > len(data):
                 # The same pages again and again would take for ever.
                 raise DamagedParquetError("its columns overlap")
             total += sum(_pages(data, chunk))

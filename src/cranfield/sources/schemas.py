@@ -101,7 +101,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "dwell": ("dwell dwell_time dwell_seconds time_on_page",),
         "censored": ("censored right_censored dwell_censored",),
         "page": (*_IMPRESSION, "query_id", "id"),
-        # Where a query is told by its identifier.
+        # Where a query is given by its identifier.
         "impression": (*_IMPRESSION, "id", "key"),
         "query": (
             "query query_text user_query search_term search_query",

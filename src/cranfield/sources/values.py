@@ -191,7 +191,7 @@ class Kind:
                 return bare.set(bare == "", None)
             return series.cast(pl.String) if given.is_integer() else None
         if given == pl.String:
-            # All are as they are usually written, or each is looked at.
+            # Either all have the usual form, or each is checked.
             texts = pl.DataFrame({"": series.str.strip_chars(_BLANKS)})
             written = (numbers_in if self.dtype == pl.Float64 else integers_in)(pl.col(""))
             made = texts.select(written).to_series()

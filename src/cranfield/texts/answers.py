@@ -295,7 +295,7 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     warn_missing(lengths, gold.topics, tuple(systems))
     keys = np.array(list(matches), dtype=np.int64).reshape(-1, 3)
     values = np.array(list(matches.values()), dtype=np.float64).reshape(-1, 2)
-    # What is not supported at all is no match; that there is an answer is kept all the same.
+    # A pair without support is not a match; the answer itself is kept.
     keep = values[:, 1] > 0
     keys, values = keys[keep], values[keep]
     return JudgedAnswers(

@@ -148,7 +148,7 @@ def judge_summaries(
     Raises
     ------
     InputError
-        For a second text of a system for a topic, for what is no text, and for a text with
+        For a second text of a system for a topic, for a value that is not text, and for a text with
         letters or digits in which no word is found.
     PolicyError
         For a tokeniser that there is not.

@@ -38,7 +38,7 @@ def test_what_the_task_asks_for(tmp_path: Path) -> None:
     ]
     assert faults(tmp_path, "tag: b\nactor: {team: [t]}\nmethod: {name: ENTER_VALUE_HERE}") == [
         ("metadata-placeholder", 1, "ir_metadata: method.name is still 'ENTER_VALUE_HERE'"),
-        ("metadata-type", 1, "ir_metadata: actor.team is a list where text is wanted"),
+        ("metadata-type", 1, "ir_metadata: actor.team must be text, got a list"),
         ("metadata-tag", 1, "ir_metadata: tag is 'b', but the run has the tag 'a'"),
     ]
     found = faults(tmp_path, "tag: a\nmethod: {name: n}\ntag: a")

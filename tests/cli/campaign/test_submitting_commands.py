@@ -142,7 +142,7 @@ def test_what_does_not_go_together(folder: Path) -> None:
             ("bm25.run", "--answer", "x=1", "--answer", "x=2"),
             "--answer 'x' must be given only once",
         ),
-        (("bm25.run", "--received", "noon"), "'noon' is no time such as"),
+        (("bm25.run", "--received", "noon"), "expected a time such as"),
         (("bm25.run", "--priority", "0"), "'--priority': 0 is not in the range"),
         (("bm25.run", "--priority", "9" * 30), "priority must be an integer from 1"),
         (("bm25.run", "--description", "x" * 10_001), "'description' must have at most 10,000"),

@@ -88,8 +88,8 @@ REFUSED = [
     ("s.txt", "runid\tall\ta\nmap\tall\t1\nrunid\tall\tb\n", "no scores by topic"),
     ("s.txt", "map\t\t.5\n", ":1: has no topic"),
     # JSON
-    ("s.json", '{"a": {"q1": 1, "q1": 2}}', "'q1' is twice in one object"),
-    ("s.json", '{"a": {"q1": 1}, "a": {"q1": 2}}', "'a' is twice in one object"),
+    ("s.json", '{"a": {"q1": 1, "q1": 2}}', "'q1' occurs twice in one object"),
+    ("s.json", '{"a": {"q1": 1}, "a": {"q1": 2}}', "'a' occurs twice in one object"),
     (
         "s.json",
         '{"a": 1, "b": 2}',
@@ -123,7 +123,7 @@ REFUSED = [
     ("s.json", '{"topic": {"0": "q1"}, "a": {"0": 1}}', "when its values are columns"),
     ("s.json", '{"topic": ["q1", "q2"], "a": [1]}', "columns are of different lengths"),
     ("s.json", '[{"topic": "q1", "a": 1}, 7]', "row 2: expected a record as in the first row"),
-    ("s.json", '{"a":\n {"q1": }}', ":2: is no valid JSON: Expecting value"),
+    ("s.json", '{"a":\n {"q1": }}', ":2: is not valid JSON: Expecting value"),
     ("s.json", '{"a": {}}', "has no scores by topic"),
 ]
 

@@ -92,11 +92,16 @@ def test_the_command_refuses_in_one_line(folder: Path) -> None:
     (folder / "odd.csv").write_text("page,query\ns1,q1\ns1,q1\n")
     (folder / "blank.csv").write_text("page,query\ns 1,q1\n")
     wrong = {
-        "by --impressions": (),
-        "--keys does not go with --impressions": ("--impressions", "1", "--keys", "pages.csv"),
+        "--impressions": (),
+        "--keys cannot be combined": (
+            "--impressions",
+            "1",
+            "--keys",
+            "pages.csv",
+        ),
         "unknown interleaving method": ("--impressions", "1", "--method", "Draft"),
         "odd.csv:3: page 's1' occurs twice": ("--keys", "odd.csv"),
-        "holds a blank": ("--keys", "blank.csv", "--format", "trec"),
+        "contains a blank": ("--keys", "blank.csv", "--format", "trec"),
         "would overwrite an input file": ("--keys", "pages.csv", "-o", "pages.csv"),
         "requires --output": ("--impressions", "1", "--format", "parquet"),
         "n must be an integer from 0 to": ("--impressions", str(2**63)),

@@ -75,7 +75,7 @@ LIVING_LABS = [
     ('{"sid":"s","qid":"q","ranking":3}', "is not a record of living labs"),
     ('{"sid":"s","ranking":[]}', "has no query"),
     ('{"sid":"s","qid":"q","ranking":[{"clicked":true}]}', "is clicked, but has no document"),
-    ('{"sid":"s",', "is no valid JSON"),
+    ('{"sid":"s",', "is not valid JSON"),
     ("[1]", "is not an object"),
     ('{"sid":"\\ud800","qid":"q","ranking":[]}', "is not valid JSON: half of a"),
 ]

@@ -39,7 +39,7 @@ def of_clicks(**columns: Any) -> object:
 
 REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     "texts": [
-        (lambda: parse("CTR@0"), "cutoff=0"),
+        (lambda: parse("CTR@0"), "cutoff must be"),
         (lambda: parse("CTR@three"), "cutoff"),
         (lambda: parse("pSkip@3"), "pSkip cannot have a cutoff"),
         (lambda: parse("CTR(rank=3)"), "no parameter 'rank'"),

@@ -67,9 +67,9 @@ def test_self_preference_is_drawn_by_its_sign(people: dict[str, dict[str, int]])
     assert domain_of(chart, "y") == ["turned", "fair", "turned too"]
     verdicts = {row["judge"]: row["verdict"] for row in rows_with(chart, "bias")}
     assert verdicts == {
-        "turned": "favours its own family",
+        "turned": "favours its family",
         "fair": "no clear bias",
-        "turned too": "disfavours its own family",
+        "turned too": "disfavours its family",
     }
 
 

@@ -100,7 +100,7 @@ def test_looks_are_drawn_and_listed(tmp_path: Path) -> None:
     spec_of(chart)
     with pytest.raises(cf.PolicyError, match="unknown metric 'x'; expected one of: m"):
         charts.sequence_chart(found, "x")
-    with pytest.raises(cf.CranfieldError, match="was looked at once"):
+    with pytest.raises(cf.CranfieldError, match="has one look"):
         charts.sequence_chart(experiment())
 
 

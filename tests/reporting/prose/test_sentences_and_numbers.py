@@ -354,13 +354,13 @@ class Comparison(Reader):
         assert ("does not depend on" in found[0]) == enough == (", and " in found[0])
 
     @matches(
-        rf"(?:Of ({N}) significantly different pairs?, ({WORD}) keeps?|The significantly different"
-        r" pair (does not )?keeps?) the order of means under every increasing transformation of the"
-        r" scores\."
+        rf"(?:({N}) of ({N}) significantly different pairs? keep|The significantly different"
+        r" pair (does not keep|keeps)) (?:their|its) order of means under every increasing"
+        r" transformation of the scores \(stochastic dominance\)\."
     )
     def see_order(self, found: re.Match[str]) -> None:
         said = number(found[2]) if found[1] else 1
-        kept = number(found[1]) if found[1] else int(not found[3])
+        kept = number(found[1]) if found[1] else int(found[3] == "keeps")
         assert said == int(self.star.sum())
         # A system is above for all transformations just when it is by its sorted scores.
         ordered = np.sort(self.one.scores.values, axis=0)

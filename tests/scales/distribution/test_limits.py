@@ -253,7 +253,7 @@ def test_waves_of_large_times() -> None:
 @pytest.mark.parametrize(
     ("components", "reason"),
     [
-        ([], "needs components"),
+        ([], "at least one component"),
         ([np.array([])], "one or more"),
         ([np.array([0.0, math.inf])], "finite"),
         ([np.array([1.0, 0.0])], "ascend"),
@@ -268,5 +268,5 @@ def test_components_that_are_none(components: list[Floats], reason: str) -> None
 def test_what_cannot_be_asked() -> None:
     with pytest.raises(PolicyError, match="above 0"):
         distribution_of_sums([np.array([0.0, 1.0])], wanted=0)
-    with pytest.raises(PolicyError, match="no number"):
+    with pytest.raises(PolicyError, match="must be numbers"):
         distribution_of_sums([np.array([0.0, 1.0])]).cdf([0.0, math.nan])

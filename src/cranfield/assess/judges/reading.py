@@ -131,7 +131,7 @@ def _items(data: Any) -> Iterator[tuple[str | None, Any]]:
     if isinstance(data, (str, PathLike)):
         path = fspath(data)
         name, _, file = path.partition("=")
-        # A name stands before the first sign; what looks like a folder is no name.
+        # A name stands before the first sign; what looks like a folder is not a name.
         if name and file and "/" not in name:
             yield name, file
         else:
@@ -346,7 +346,7 @@ def with_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:
 def matched(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:
     """Return pairs by topic, grade by people and grade by the judge, and counts of labels."""
     people, labels = panel.human, judge.labels
-    rows, human_rows = labels.found_in(people)
+    rows, human_rows = labels.matching_rows(people)
     if not human_rows.size:
         raise InputError(
             f"{quoted(judge.name)} has no label for any pair that people judged",

@@ -124,7 +124,7 @@ class Consensus(Result):
 
     @cached_property
     def level(self) -> Ints:
-        """The grade of each pair as an index into `labels.grades`; -1 is no judgment."""
+        """The grade of each pair as an index into `labels.grades`; -1 means no judgment."""
         best = _best(self.posterior)
         last = best.shape[1] - 1 - best[:, ::-1].argmax(axis=1)
         level = np.asarray(last if self.tie == "high" else best.argmax(axis=1), dtype=np.int64)

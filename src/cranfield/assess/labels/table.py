@@ -246,7 +246,7 @@ class Overview(Result):
         number = np.bincount(labels.worker * q + labels.level, minlength=workers * q)
         used = number.reshape(workers, q) > 0
         one_grade = (used.sum(axis=1) == 1) & (of_worker >= MANY) & (q > 1)
-        # A repeated label of a pair that nobody else labelled is no second opinion.
+        # A repeated label of a pair that nobody else labelled is not a second opinion.
         pair, worker = np.divmod(np.unique(labels.cell), workers)
         alone = (of_worker > 0) & (workers > 1)
         alone[worker[np.bincount(pair, minlength=of_pair.size)[pair] > 1]] = False

@@ -163,7 +163,7 @@ class Pool(Result, Rankings):
         judgments = judgments_so_far(qrels)
         grades = np.full(len(self), UNJUDGED, dtype=np.int32)
         if judgments is not None:
-            docs, rows = self.found_in(judgments)
+            docs, rows = self.matching_rows(judgments)
             grades[docs] = judgments.grades[rows]
         if negative == "unjudged":
             grades[grades < 0] = UNJUDGED

@@ -194,9 +194,9 @@ class BoundedSource(Source):
     max_decompressed_bytes: int
 
     @contextmanager
-    def packed(self) -> Iterator[IO[bytes]]:
-        """Open for reading as it is, unless it is too large."""
-        with super().packed() as raw:
+    def open_raw(self) -> Iterator[IO[bytes]]:
+        """Open for reading without decompression, unless it is too large."""
+        with super().open_raw() as raw:
             if self.path != "-" and Path(self.path).stat().st_size > self.max_bytes:
                 raise TooLargeError(f"the file has more than {self.max_bytes:,} bytes")
             yield raw

@@ -159,7 +159,7 @@ def _inside(path: str) -> bool:
 
 
 def _shown(path: str) -> str:
-    """Show a name as it is where that is safe."""
+    """Show a name unchanged where that is safe."""
     return path if path.isprintable() else quoted(path, 200)
 
 

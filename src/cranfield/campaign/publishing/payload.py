@@ -38,7 +38,7 @@ from cranfield.collection.metadata.reading import LARGEST, header_of
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.report_page import report
-from cranfield.sources.archives import unpacked
+from cranfield.sources.archives import decompressed
 from cranfield.sources.chunks import CHUNK, TOGETHER, Source
 from cranfield.sources.values import integers_in
 
@@ -148,7 +148,7 @@ def _aliases(
     teams = sorted({run.team for run in own}, key=drawn)
     width = max(2, len(str(len(teams))))
     numbers = (f"{k:0{width}}" for k in count(1))
-    # A real team may be called so, or a run.
+    # A real team or run may have such a name.
     free = (
         number
         for number in numbers
@@ -193,7 +193,7 @@ _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*\n?")
 def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> bytes:
     """Return the decompressed lines of a run, without comments, header or description.
 
-    Those of a run without a name are written anew, from the columns as they are read, and say
+    Those of a run without a name are written anew, from the columns that were read, and state
     nothing but topics, documents, ranks and scores, as they were written: the second column is
     `Q0`, the last one the alias, and a rank that is not an integer is 0.
 
@@ -202,7 +202,7 @@ def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> 
     InputError
         For a line that cannot be read, with its number among those that are released.
     """
-    with unpacked(BytesIO(data)) as stream:
+    with decompressed(BytesIO(data)) as stream:
         text = b"".join(Source("run", held=stream.read()).chunks())
     # Its check has found that it ends.
     if header := header_of(text[:_HEAD], "the run"):

@@ -322,7 +322,7 @@ class Scoring:
                 raise
             # A run without a judged topic cannot be judged alone, but among others.
             found = judged(self.submissions)
-        # Scores are kept by text form, whatever a measure was called when it was asked for.
+        # Scores are kept by text form, whatever name of the measure was requested.
         wanted = [one() for one in measures]
         return None if found is None else score(found, wanted, compat=self.compat)
 

@@ -165,7 +165,7 @@ def files_of(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
 
 
 def as_bytes(text: str) -> bytes:
-    # What is no character, as a name of a file may have, is written by its code; in JSON too.
+    # Surrogates, which names of files may contain, are written as escapes, also in JSON.
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -195,7 +195,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        # Names that hold a NUL are no ordinary error of the system.
+        # A name with a NUL raises a ValueError, not an OSError.
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"cannot be created: {reason}", source=str(folder)) from error
 

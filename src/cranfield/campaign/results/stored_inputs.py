@@ -57,11 +57,11 @@ def add_judgments(
         The campaign.
     qrels
         A file of lines as :func:`cranfield.read_qrels` reads them: topic, iteration, document and
-        grade, packed or not.
+        grade, compressed or not.
     task
         The task; not needed if there is only one.
     version
-        Name of the version, such as `1`. A version that is there stays as it is.
+        Name of the version, such as `1`. An existing version is never changed.
     note
         Note about the version.
 
@@ -400,7 +400,7 @@ def _mark(
     with opened.registry.change("pool", task, details) as change:
         there = {one.id: one for one in change.submissions(task, None)}
         for one in new:
-            # The run as it is now: somebody may have withdrawn it while the pool was made.
+            # The current state of the run: somebody may have withdrawn it while the pool was made.
             now = there[one.id]
             if now.state != "accepted":
                 raise PolicyError(f"run {quoted(one.tag)} was withdrawn while the pool was made")

@@ -286,7 +286,7 @@ def check_rules(rules: Rules) -> None:
 
 
 def template() -> str:
-    """Return a campaign.toml with comments; it can be used as it is, and asks little of runs.
+    """Return a campaign.toml with comments; it can be used unchanged, and asks little of runs.
 
     Examples
     --------

@@ -22,7 +22,7 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     """Return the ids of a task's topics in the order of the file; None where none are named.
 
     Topics are the first words of lines; TREC's files with `<num> Number: 401`; XML with
-    `<topic number="401">`; JSON, as an object by id or a list of objects; JSON lines; packed or
+    `<topic number="401">`; JSON, as an object by id or a list of objects; JSON lines; compressed or
     not; or those of ir_datasets, `irds:...`.
 
     Raises
@@ -43,7 +43,7 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
                 raise InputError(f"duplicate topic {quoted(topic)}{first}", line=line)
             lines[topic] = line
     except InputError as error:
-        # Participants are told the name, not the place on the organisers' machine.
+        # Participants see the name, not the path on the organisers' machine.
         raise InputError(error.reason, source=name, line=error.line) from error
     if not lines:
         raise InputError("has no topics", source=name)

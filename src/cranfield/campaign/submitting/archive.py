@@ -46,7 +46,7 @@ _TABLE = Schema(
     numbered=True,
 )
 
-_PACKED = {".gz", ".bz2", ".xz", ".zst"}
+_COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _files_by_tag(
             reason = (getattr(error, "strerror", None) or str(error)).lower()
             raise InputError(f"cannot be read: {reason}", source=str(run)) from error
         for file in paths:
-            bare = file.stem if file.suffix.lower() in _PACKED else file.name
+            bare = file.stem if file.suffix.lower() in _COMPRESSED else file.name
             names = (file.name, bare, Path(bare).stem)
             possible = [tag for name in names for tag in (name, name.removeprefix("input."))]
             tag = next((tag for tag in possible if tag in tags), None)

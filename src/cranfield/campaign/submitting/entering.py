@@ -266,7 +266,7 @@ def checked_copy(
 def _copied(source: Source, copy: Path, most: int) -> tuple[str, int]:
     """Copy a file, up to the block in which it is too large; return its hash and its size."""
     digest, size = hashlib.sha256(), 0
-    with source.packed() as raw, copy.open("xb") as out:
+    with source.open_raw() as raw, copy.open("xb") as out:
         while block := raw.read(BLOCK):
             size += len(block)
             if size > most:
@@ -285,7 +285,7 @@ def _copy_beside(run: Path, copy: Path) -> None:
     for before in ("{}.", ""):
         beside = run.with_name(before.format(run.name) + BESIDE)
         if beside.is_file():
-            with Source(str(beside)).packed() as raw:
+            with Source(str(beside)).open_raw() as raw:
                 target = copy.with_name(before.format(copy.name) + BESIDE)
                 target.write_bytes(raw.read(LARGEST + 1))
 
@@ -308,7 +308,7 @@ class Decision:
 
 
 def received_at(declared: Declaration, now: datetime) -> datetime:
-    """Return when a run came, in whole seconds, as it is kept."""
+    """Return the time of submission in whole seconds, as stored."""
     now = now.astimezone(UTC).replace(microsecond=0)
     if declared.received is None:
         return now

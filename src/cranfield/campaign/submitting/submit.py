@@ -85,7 +85,7 @@ def submit(
     opened
         The campaign.
     run
-        A file, packed or not; `-` is standard input.
+        A file, compressed or not; `-` is standard input.
     task
         Its name; where there is only one, it needs none.
     declared

@@ -21,7 +21,7 @@ from cranfield.sources.archives import asks, matches
 def check_conditions(ctx: click.Context) -> None:
     """Refuse an option that was given without anything that it `goes_with`.
 
-    What it goes with are ways, of which one is enough: `"--sample --judged"` where both are given,
+    Each of its conditions is sufficient: `"--sample --judged"` where both are given,
     `"--format=latex,html"` where one of these is the value, `"!--judged"` where that is not given.
     """
     named: dict[str, click.Parameter] = {}
@@ -133,7 +133,7 @@ BY_SUFFIX = {
 }
 """Formats that suffixes say, in any command that writes them."""
 
-PACKED = (".gz", ".bz2", ".xz", ".zst")
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def choose_format(ctx: click.Context) -> None:
@@ -157,7 +157,7 @@ def choose_format(ctx: click.Context) -> None:
 
 def _said_by(path: str) -> str:
     name = PurePath(path)
-    if name.suffix.lower() in PACKED:
+    if name.suffix.lower() in COMPRESSED:
         name = name.with_suffix("")
     return BY_SUFFIX.get(name.suffix.lower(), "")
 
@@ -175,7 +175,7 @@ LETTERS = {
     "--by-session": "-q",
     "--test": "-t",
 }
-"""What a letter stands for, in every command that has the option; there are no other letters."""
+"""Short flags; each means the same in every command, and there are no others."""
 
 METAVARS = {
     "--anonymous-until": "DAY",
@@ -187,7 +187,7 @@ METAVARS = {
     "--task": "NAME",
     "--team": "ID",
 }
-"""What stands in help for the text of an option, in every command that has the option."""
+"""Metavar of an option in help, the same in every command."""
 
 OF_OUTPUT = ("--format", "--output", "--table")
 """Options whose group in help is that of the output, in every command."""
@@ -204,13 +204,13 @@ FOLDER = Path(__file__).parents[1]
 
 
 class Option(click.Option):
-    """An option that knows its group in help; `detail` is told by `--help-all` only.
+    """An option that knows its group in help; `--help-all` alone shows `detail`.
 
     In hints it `stands_for` an argument of Python, the one of its own name if none is given. What
     it `goes_with` are options without which it would have no effect: see `conditions`. A file that
-    is `formatted` is in the format that its suffix says, if no other is asked for: see `formats`.
+    is `formatted` is in the format that its suffix says, if no other is requested: see `formats`.
     It is made `of` a parameter of a function, where it has one: see `signatures`. An option that is
-    `in_file` is no flag, but a key of the file of --settings.
+    `in_file` is not a flag, but a key of the file of --settings.
     """
 
     def __init__(
@@ -498,12 +498,12 @@ def _files(given: str) -> Iterator[str | Path]:
 
 
 class CommandGroup(click.Group):
-    """A group that finds its commands in modules of the command line, and loads those asked for.
+    """A group that finds its commands in modules of the command line, and loads them on request.
 
     The commands of the group `online` are declared in the modules `online_*.py` of
     :mod:`cranfield.cli`, those of the program, whose `of` is empty, in modules without an
     underscore. A command line has to start at once, and most of what commands need is needed by
-    few of them. Help lists commands by name, or where a group is `in_order` as they are declared,
+    few of them. Help lists commands by name, or in order of declaration if a group is `in_order`,
     those in `first` before the others.
     """
 

@@ -20,7 +20,7 @@ HABITS = {
     "--prose": ("--as", "--as prose writes a paragraph"),
     "--by_query": ("--by-topic", "-q, --by-topic writes the scores of each topic"),
 }
-"""What is said of an option that a command lacks, where it has the parameter that does this."""
+"""Hints for unknown options: the option of the same purpose, and what it does."""
 
 
 def told(error: click.NoSuchOption, command: click.Command) -> str:
@@ -38,7 +38,7 @@ def told(error: click.NoSuchOption, command: click.Command) -> str:
 
 
 _HINT = re.compile(
-    r"""\w+\([^()]*\)"""  # A measure with its parameters, or a call of Python, stays as it is.
+    r"""\w+\([^()]*\)"""  # A measure with its parameters, or a call of Python, is not changed.
     r"""|\b(?P<name>[a-z_]+)=(?:(?P<text>'[^']*'|"[^"]*"|\.\.\.)|(?P<true>True)\b"""
     r"""|\{'(?P<key>\w+)':\ \.\.\.\}|(?P<literal>\[[^]]*\]|\{[^}]*\}))"""
     r"""|(?<=such\ as\ )(?P<of>[a-z_]+)=(?P<number>\d+)"""

@@ -183,7 +183,7 @@ class Reading:
         return read_run(path, name=name, **self._of_runs)
 
     def runs(self, qrels: str | None, runs: tuple[str, ...] | Runs) -> Runs:
-        """Find the runs that were named; each is read when it is asked for."""
+        """Find the named runs; each is read on first use."""
         from cranfield.collection.files.many_runs import Runs, read_runs
 
         if isinstance(runs, Runs):
@@ -389,7 +389,7 @@ JUDGING_SETTINGS = f"{DOCUMENT_JUDGING_SETTINGS} subtopics"
 def wanted_measures(
     asked: Iterable[str | Measure], rel: int | None, compat: str | None = None
 ) -> list[Measure]:
-    """Read the measures that were asked for; the package is loaded when one is."""
+    """Parse the requested measures; the package is loaded only if there are any."""
     from cranfield.measures.grammar import parse_measures
 
     return parse_measures(asked, compat=compat, rel=rel)

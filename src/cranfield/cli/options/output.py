@@ -366,7 +366,7 @@ def output_options(
 
 
 def write(text: str, output: str | None, also: Callable[[], object] | None = None) -> None:
-    """Write to standard output, for `-` too, or to a file that appears whole, packed by its suffix.
+    """Write to standard output, for `-` too, or atomically to a file, compressed by its suffix.
 
     What `also` writes is there only if this can be written too.
     """
@@ -376,10 +376,10 @@ def write(text: str, output: str | None, also: Callable[[], object] | None = Non
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    from cranfield.sources.archives import packed
+    from cranfield.sources.archives import compressed
 
     with whole_file(output or "") as out:
-        out.write(packed(text.encode(), output or ""))
+        out.write(compressed(text.encode(), output or ""))
         if also is not None:
             also()
 

@@ -123,7 +123,7 @@ def score_input(measures: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 _NAMES = [name for name in TESTS if name not in BOUNDS]
-# The default by its usual name stands before its numbered kin.
+# The default by its usual name precedes its numbered variants.
 _NAMES.insert(_NAMES.index("anova-1"), "anova")
 
 

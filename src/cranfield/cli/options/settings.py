@@ -1,4 +1,4 @@
-"""Files of settings: YAML whose keys are options of a command that are no flags."""
+"""Files of settings: YAML whose keys are options of a command without a flag."""
 
 from __future__ import annotations
 

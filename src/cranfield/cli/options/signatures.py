@@ -171,7 +171,7 @@ def _described(function: str) -> dict[str, str]:
 
 
 def _about(function: str, parameter: str) -> str:
-    """Return what is said of a parameter, by the function or the one that it refers to."""
+    """Return the documentation of a parameter, by the function or the one that it refers to."""
     try:
         about = _described(function).get(parameter, "")
     except LookupError:

@@ -333,7 +333,7 @@ def _check_width(fields: list[str], layout: Layout, wrong: Callable[..., InputEr
 def _value(row: dict[str, str], name: str, layout: Layout, wrong: Callable[..., InputError]) -> Any:
     text, dtype = row[name], layout.columns[name]
     if layout.separator == ";":
-        # Documents are compared as they are written; blanks belong to them.
+        # Documents are compared character by character; blanks belong to them.
         text = text if name == "doc" else text.strip(BLANKS)
         if not text:
             raise wrong(f"{name} is empty", topic=row["topic"], doc=row["doc"])

@@ -124,7 +124,7 @@ def recognised(line: str, kind: str) -> Layout | None:
     """Return the layout of text that is certainly in one of these formats, by its first line."""
     if kind == "qrels":
         layout = _of_judgments(line)
-        # Between blanks, a document called L1 of TREC is no grade with a class behind it.
+        # Between blanks, a TREC document with the id L1 is not a grade with a class behind it.
         certain = layout is not None and (layout.separator == ";" or layout.read != _CLASSES)
         return layout if certain else None
     fields, blank = line.split(";"), split_at_blanks(line)

@@ -493,7 +493,7 @@ def files_of(path: str) -> Iterator[str]:
 def _files_elsewhere(url: str) -> list[str]:
     pattern = has_magic(url)
     if not pattern and Source(url).suffix:
-        # What has a suffix is no folder, and asking would take its time.
+        # A path with a suffix is not a folder, and a request would take time.
         return [url]
     files = listed(url, pattern=pattern)
     if files == []:

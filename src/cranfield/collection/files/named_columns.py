@@ -225,8 +225,8 @@ def schema_for(kind: str, names: Sequence[object], called: Mapping[str, str]) ->
 class Called:
     """What columns are called in tables of a kind, by what they hold.
 
-    names: the names that were asked for.
-    loose: columns that may be called so, or as usual, since the name may be one of other tables.
+    names: the requested names.
+    loose: columns that may have this or the usual name, since the name may be one of other tables.
     met: those of them that a table had.
     beside_tables: whether files without names of columns stand beside tables, which have them.
     """
@@ -249,7 +249,7 @@ class Called:
         return found
 
     def refuse(self, source: str, what: str) -> None:
-        """Refuse to be asked for columns where they have no names."""
+        """Refuse requested columns of files without column names."""
         asked = [column for column in self.names if column not in self.loose]
         if asked:
             raise InputError(
@@ -282,9 +282,9 @@ def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | 
 
 
 def shared(columns: Mapping[str, str] | None, system: str | None) -> tuple[Called, Called]:
-    """Take names for both judgments and runs: what both have may be called so in one only."""
+    """Take names for both judgments and runs: a name of both may occur in one only."""
     qrels, run = called(columns, "qrels", None), called(columns, "run", system)
-    both = {asked for asked in columns or {} if len(_meant(asked)) == 2}
+    both = {name for name in columns or {} if len(_meant(name)) == 2}
     loose = frozenset(column for asked in both for _, column in _meant(asked))
     qrels.loose = run.loose = loose
     return qrels, run
@@ -321,11 +321,11 @@ _INTEGERS: frozenset[Any] = frozenset({int, *np.sctypeDict.values()} - {np.bool_
 
 
 class ListedRun(Listed, Run):
-    """A run whose documents become a column when that is asked for."""
+    """A run whose documents become a column on request."""
 
 
 class ListedQrels(Listed, Qrels):
-    """Judgments whose documents become a column when that is asked for."""
+    """Judgments whose documents become a column on request."""
 
 
 # In messages they are what they are to users; pickles find them by their qualified names.

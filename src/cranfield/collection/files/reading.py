@@ -77,7 +77,7 @@ def read_qrels(
         A path (`-` is standard input), an ir_datasets id as `"irds:..."`, a dict
         `{topic: {document: grade}}` or `{topic: [document, ...]}` (grade 1), a data frame of any
         library, or an iterable of named tuples, mappings or (topic, document, grade) tuples. Files
-        may be packed (gz, bz2, xz, zst).
+        may be compressed (gz, bz2, xz, zst).
     format
         Format of the files; `auto` detects it by the suffix. `trec` (topic, iteration, document,
         grade, separated by any blanks), `csv`, `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades
@@ -115,8 +115,8 @@ def read_qrels(
     Raises
     ------
     InputError
-        Naming the file, the line and the reason: too few or too many columns, a grade that is no
-        integer, a document judged twice, an inclusion probability outside 0 to 1, an empty file,
+        Naming the file, the line and the reason: too few or too many columns, a grade that is not
+        an integer, a document judged twice, an inclusion probability outside 0 to 1, an empty file,
         undecodable bytes, a damaged archive.
     PolicyError
         For an unknown format, encoding, column or policy.
@@ -124,7 +124,7 @@ def read_qrels(
     Warns
     -----
     CranfieldWarning
-        For judgments that are left out, grades that are true and false, and topics of a dict that
+        For skipped judgments, grades that are true and false, and topics of a dict that
         have no judgment.
 
     Examples
@@ -264,14 +264,15 @@ def read_run(
     Raises
     ------
     InputError
-        Naming the file, the line and the reason: too few columns, a score that is no finite
-        number, a document twice in one topic, an empty file, undecodable bytes, a damaged archive,
-        a header without its end; for a table of several systems, which :func:`read_runs` reads.
+        Naming the file, the line and the reason: too few columns, a score that is not a
+        finite number, a document twice in one topic, an empty file, undecodable bytes, a
+        damaged archive, a header without its end; for a table of several systems
+        (see :func:`read_runs`).
 
     Warns
     -----
     CranfieldWarning
-        When a file holds several run tags; for documents that are left out.
+        When a file holds several run tags; for skipped documents.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def is_like_system(name: object) -> bool:
 class SystemTable:
     """Rows of a table as topics, documents, and scores or grades; perhaps those of one system.
 
-    others: the columns that nothing is read from, by name, each taken when it is asked for.
+    others: the columns that nothing is read from, by name, each taken on request.
     stem, path: name of the table, and of the file that it is.
     rows: which rows of the whole table these are; None for all.
     has_subtopics: whether a column is called subtopic, and not iteration.
@@ -242,7 +242,7 @@ def _graded(made: SystemTable, ungraded: str, grades: GradeMap | None) -> System
 def _places(
     columns: Columns, schema: Schema, names: Mapping[str, str], kind: str
 ) -> dict[str, int]:
-    """Find the columns, or say what a table lacks that is no run and no judgments."""
+    """Find the columns, or report what a table lacks to be a run or judgments."""
     try:
         return schema.places(columns.names, columns.source, names)
     except InputError as error:

@@ -21,7 +21,7 @@ from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.metadata.reading import header_lines
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.sources.archives import packer_for
+from cranfield.sources.archives import compressor_for
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 
 WRITERS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
@@ -50,14 +50,14 @@ def write_run(
     metadata: bool = False,
     format: str = "auto",
 ) -> None:
-    """Write a run, ranks from 1 in the order by score; packed if the suffix says so.
+    """Write a run, ranks from 1 in the order by score; compressed if the suffix says so.
 
     Parameters
     ----------
     run
         A run, or what :func:`read_run` takes.
     path
-        File to write (`.gz`, `.bz2`, `.xz`, `.zst` are packed), or `-` for standard output.
+        File to write (`.gz`, `.bz2`, `.xz`, `.zst` are compressed), or `-` for standard output.
     limit
         Documents a topic to write at the most; None for all.
     metadata
@@ -73,7 +73,7 @@ def write_run(
     CranfieldError
         When an id holds a blank, which TREC text cannot express.
     InputError
-        When metadata are asked for and cannot be read.
+        When metadata are requested and cannot be read.
     PolicyError
         For an unknown format, and for metadata in one that has no comments.
 
@@ -110,14 +110,14 @@ def write_run(
 
 
 def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") -> None:
-    """Write judgments with all of their columns, in their order; packed if the suffix says so.
+    """Write judgments with all of their columns, in their order; compressed if the suffix says so.
 
     Parameters
     ----------
     qrels
         Judgments, or what :func:`read_qrels` takes.
     path
-        File to write (`.gz`, `.bz2`, `.xz`, `.zst` are packed), or `-` for standard output.
+        File to write (`.gz`, `.bz2`, `.xz`, `.zst` are compressed), or `-` for standard output.
     format
         One of `trec`, `prels`, `xqrels`, `csv`, `tsv`, `json`, `jsonl`, `parquet`. By default what
         the suffix says; of other files the one of lines that holds all columns: `xqrels` with
@@ -170,13 +170,13 @@ def _lines_for(columns: Sequence[str]) -> str:
 
 
 def write_table(frame: pl.DataFrame, path: str | PathLike[str], form: str) -> None:
-    """Write a data frame in a format with named columns; packed if the suffix says so."""
+    """Write a data frame in a format with named columns; compressed if the suffix says so."""
     with _written(path) as out:
         WRITERS[form](frame, out)
 
 
 def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes = b"") -> None:
-    """Write columns separated by blanks, of which `topic` is one; packed if the suffix says so."""
+    """Write columns separated by blanks, one of them `topic`; compressed if the suffix says so."""
     for column in table.select(pl.col(pl.String)):
         bad = column.filter(column.str.contains(r"[ \t\v\f\r\n]") | (column == ""))
         if bad.len():
@@ -193,8 +193,8 @@ def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes =
 
 @contextmanager
 def _written(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file, or standard output, for what is written whole; packed if the suffix says so."""
-    packer = packer_for(fspath(path))
+    """Open a file or standard output to be written whole; compressed if the suffix says so."""
+    packer = compressor_for(fspath(path))
     if packer is None and fspath(path) != "-":
         with whole_file(path) as file:
             yield file

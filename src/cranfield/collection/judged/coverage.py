@@ -178,13 +178,12 @@ def what_of(judged: object) -> str:
 class Scorable:
     """What a way in makes of its input: judged runs, answers, sessions.
 
-    It has the labels `topics` and `systems`; measures know what else. What it says otherwise than
-    here, such as which cells have no score, it overrides. Of runs it is made by
-    :func:`cranfield.judge`.
+    It has the labels `topics` and `systems`; measures know what else. Subclasses override what
+    differs, such as which cells have no score. :func:`cranfield.judge` makes it of runs.
     """
 
     what: ClassVar[str] = "rankings"
-    """What stands in its cells, in messages."""
+    """The value of a cell, in messages."""
 
     if TYPE_CHECKING:
 

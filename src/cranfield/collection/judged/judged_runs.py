@@ -52,7 +52,7 @@ class Annotations:
         Where rankings are sessions of several queries: a row for each retrieved document, judged or
         not; `grade` is the number of the query that it answers, from 1, rising with the rank.
     clicks
-        The clicks of these sessions; they are of no ranking, and stay as they are in every view.
+        The clicks of these sessions; they belong to no ranking, and every view has them unchanged.
     settings
         How these sessions became rankings, or how runs were read that are not as usual, by name.
     """
@@ -254,7 +254,7 @@ class JudgedRuns(Scorable):
     def intents(self, name: str, rel: int = 1) -> Intents:
         """Return the grades by intent; `name` is the measure that needs them.
 
-        Intents without a document of grade >= rel are left out.
+        Intents without a document of grade >= rel are excluded.
         """
         intents = self.annotations.intents
         if intents is None:

@@ -239,8 +239,8 @@ def judge(
     system, on_bad_run
         As for :func:`read_runs`.
     columns
-        As for :func:`read_runs` and :func:`read_qrels`; what is the topic or the document may be
-        called so in the runs or in the judgments, and `{"run.doc": ..., "qrels.doc": ...}` says in
+        As for :func:`read_runs` and :func:`read_qrels`; a name of the topic or document column
+        may apply to the runs or to the judgments, and `{"run.doc": ..., "qrels.doc": ...}` says to
         which.
     on_duplicate
         As for :func:`read_runs` and :func:`read_qrels`.
@@ -425,7 +425,7 @@ def judge_one(
     """Judge one run, and look its documents up in tables; its order may be known already."""
     order = order_of(run, chosen.ties) if order is None else order
     to_qrels = qrels.codes_of(run.topics)
-    rows, source = run.found_in(qrels)
+    rows, source = run.matching_rows(qrels)
     rank, topic = order.ranks_of(rows), qrels.codes[source].astype(np.int64)
     grade = qrels.grades[source].astype(np.int64)
     known = to_qrels >= 0

@@ -128,7 +128,7 @@ def order_of(run: Run, ties: str) -> Order:
     counts = np.bincount(codes, minlength=len(run.topics))
     unsettled = None
     same = codes[1:] == codes[:-1]
-    # Codes count up in order of appearance, unless rows were left out of the run.
+    # Codes count up in order of appearance, unless rows of the run were skipped.
     if ((codes[1:] < codes[:-1]) | (same & (ordered[1:] > ordered[:-1]))).any():
         unsettled = _sorted_rows(codes, -ordered, counts)
         ordered, codes = ordered[unsettled], codes[unsettled]

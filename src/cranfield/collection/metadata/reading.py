@@ -112,7 +112,7 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
     Parameters
     ----------
     data
-        A file: YAML (`.yml`, `.yaml`), or a run, packed or not, whose header it is; or the YAML
+        A file: YAML (`.yml`, `.yaml`), or a run, compressed or not, whose header it is; or the YAML
         itself, as bytes.
 
     Returns

@@ -24,7 +24,7 @@ from cranfield.sources.schemas import SUMMARIES, Schema, optional, spelt
 from cranfield.sources.values import LABEL, NUMBER, absent, finite
 
 NO_SCORE = frozenset({"", "na", "nan", "n/a", "null", "none", "-", "<na>"})
-"""What stands in a table where there is no score; case does not matter."""
+"""Values of cells without a score, in lower case."""
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
 
@@ -121,7 +121,7 @@ answercorrectness answerrelevance answerrelevancy contextentityrecall contextpre
 contextrelevance count len length n queries tokens
 """
 _UNKNOWN_MEASURES = frozenset(_OTHERS.split())
-"""Names of measures and counts of other tools that are no measures of ours, by `spelt`."""
+"""Names of other tools' measures and counts that cranfield does not have, by `spelt`."""
 
 CUTOFF = re.compile(r"@\d")
 

@@ -200,7 +200,7 @@ class ScoreTable:
 def from_table(table: ScoreTable) -> ScorePart:
     """Find out whether a table is wide or long, and take its scores.
 
-    Columns of other names are left out of a long table, and are systems or measures in a wide one,
+    Columns of other names are ignored in a long table, and are systems or measures in a wide one,
     except columns of text. Raises an `InputError` where the head leaves open which column is which.
     """
     place = roles(table.names, table.source.name)

@@ -53,7 +53,7 @@ def read_scores(
     Parameters
     ----------
     data
-        A file (`-` is standard input; it may be packed); a data frame; a mapping {system: {topic:
+        A file (`-` is standard input), compressed or not; a data frame; a mapping {system: {topic:
         score}}, {system: {topic: {measure: score}}}, {system: {measure: {topic: score}}}, {topic:
         {measure: score}} of one system, or {system: scores}; or several of these, whose systems
         are put side by side. A table is either wide, with a row for each topic and a column for
@@ -61,8 +61,8 @@ def read_scores(
         first column of text; or long, with columns `topic`, `system`, `score` and perhaps
         `measure` and `shard`. Text lines are what
         `trec_eval -q` prints (measure, topic, value) or ir_measures (topic, measure, value). Empty
-        cells, `NaN` and `NA` are no score; the topic `all` is what these programs sum up, and left
-        out.
+        cells, `NaN` and `NA` are missing scores; the topic `all`, the summary of these programs,
+        is skipped.
     measure
         The measure to take where there are several, under any of its names; where there is none,
         the name of it.
@@ -83,7 +83,7 @@ def read_scores(
     Raises
     ------
     InputError
-        Naming the file, the line and the reason: a score that is no finite number, a line of
+        Naming the file, the line and the reason: a score that is not a finite number, a line of
         another length, two scores for one topic and system, no scores at all.
     PolicyError
         For an unknown format, or a direction other than that of a known measure.
@@ -121,7 +121,7 @@ def read_scores_by_measure(
 
     Data and format are as for :func:`read_scores`. Where no measure is named, all that there are
     are taken. Names are as they were given; scores whose measure is not said are under an empty
-    name, or under the only one of `measures`, and refused where several are asked for.
+    name, or under the only one of `measures`, and refused where several are requested.
     `lower_is_better` names the measures of which lower scores are better.
 
     Examples
@@ -240,7 +240,7 @@ def from_file(file: Source, layout: str, requested: Sequence[str] = ()) -> Score
 def _from_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> ScorePart:
     if layout == "auto":
         layout = FORMAT_OF_SUFFIX.get(suffix, "parquet" if raw.startswith(b"PAR1") else "")
-        # Lines of trec_eval may be called so, too.
+        # Files of trec_eval lines may have this suffix, too.
         layout = "" if layout == "tsv" else layout
     if layout == "parquet" and raw.strip():
         return from_table(from_parquet(raw, source))

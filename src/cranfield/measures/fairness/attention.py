@@ -122,7 +122,7 @@ def gathered(rows: Rows, values: Floats, number: int) -> tuple[Rows, Floats]:
 def of_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
     """Sum a value of each judgment by topic and group, by weight; shape (topics, groups).
 
-    Documents with a grade that does not count as a judgment are left out.
+    Documents with a grade that does not count as a judgment are excluded.
     """
     number = len(groups.names)
     judgments = judged.judgments
@@ -165,7 +165,7 @@ class InequityOfAttention(Exposing):
     relevant or not judged. For groups, only documents with a group share in attention and
     relevance. An empty ranking gives no attention, and scores 1.
 
-    FairRankTune 0.0.7 (`IAA`) compares attention and relevance as they are, with no sum of 1.
+    FairRankTune 0.0.7 (`IAA`) compares attention and relevance without normalising sums to 1.
     """
 
     gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC + ", as what a document deserves")
@@ -260,7 +260,7 @@ def _target(value: Any) -> str | Shares:
 class AttentionWeightedRankFairness(Exposing):
     """AWRF; 1 where exposure is as it should be.
 
-    Documents without a known group take attention, but are no part of the distributions. The score
+    Documents without a known group take attention, but the distributions exclude them. The score
     is 0 where a ranking has no document of a group, and where the target is empty, as for a topic
     without relevant documents of a group.
 

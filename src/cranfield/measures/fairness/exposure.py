@@ -26,7 +26,7 @@ demographic parity, disparate treatment (exposed utility) and disparate impact (
 that of all other documents with a group, where 0 is parity, and less is to its disadvantage.
 
 Documents without a known group are in no group, but take their ranks. A group without documents,
-or without utility, in the judgments of a topic is left out of it. Where fewer than two are left the
+or without utility, in the judgments of a topic is excluded. Where fewer than two remain, the
 score is 0. A millionth is added to both sides before logarithms are taken, so that a side without
 exposure has a finite score.
 """

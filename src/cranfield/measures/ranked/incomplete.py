@@ -110,7 +110,7 @@ class GeometricBinaryPreference(_Bpref):
 class GradedPreference(Measure):
     r"""rpref: each relevant document by its gain, less for those above it that have less.
 
-    Unjudged documents are left out of the ranking. A document above counts by the share of the
+    Unjudged documents are removed from the ranking. A document above counts by the share of the
     gain that it lacks. What that sum is divided by is the form:
 
     - `N`: the most that it could be for a document of the highest grade,
@@ -193,7 +193,7 @@ class _Strata:
 def _strata(judged: JudgedRuns, name: str) -> _Strata:
     """Number the strata and weigh their documents; `name` is the measure that needs them."""
     judgments = judged.judgments
-    # As text, so that labels of any kinds can be told apart.
+    # As text, so that labels of any types can be distinguished.
     _, label = np.unique(np.asarray(judged.column("stratum", name), str), return_inverse=True)
     pairs = judgments.topic * (label.max(initial=0) + 1) + label
     _, code = np.unique(pairs, return_inverse=True)

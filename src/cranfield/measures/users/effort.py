@@ -205,7 +205,7 @@ class UMeasure(UserModel):
 
 
 _T_DOC = "total gain that the user wants: the number of relevant documents, if gains are binary"
-# Below 1/2 a user who finds all at once would go on with a chance that is no chance.
+# Below 1/2 the continuation probability of a user who finds all at once is outside [0, 1].
 WANTED = number(0.5, 1000)
 _DEPTH = parameter(
     None,

@@ -130,7 +130,7 @@ class EU(Expectation):
     INST, INSQ    no last rank                           1000 ranks: `depth=1000`
     AP            AP is over RB, EU(AP) over what is     EU over what is retrieved
                   retrieved (see there)
-    TBG           a sum (Smucker and Clarke 2012); EU    a rate, of gains as they are given; EU(TBG)
+    TBG           a sum (Smucker and Clarke 2012); EU    a rate, of the raw gains; EU(TBG)
                   is the rate                            is .4928 times that
     U             a sum at the end of each text          a rate, at the start of each text; no
                   (Sakai 2013, equation 19)              weight for rank n

@@ -13,7 +13,7 @@ The user of AP (Moffat, Thomas and Scholer 2013) is to stop among all relevant d
 chances. Who would stop at one that is not retrieved never meets it. The weights that are left are
 brought to a sum of 1, as in cwl_eval, so that EU is AP by RB / (relevant documents retrieved).
 
-ERR is no expected utility: it is the mean of 1/i over the rank i at which the user is satisfied
+ERR is not an expected utility: it is the mean of 1/i over the rank i at which the user is satisfied
 (Azzopardi, Mackenzie and Moffat 2021). What is expected of its user is that of NERR8.
 """
 

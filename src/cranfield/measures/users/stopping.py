@@ -8,7 +8,7 @@ rank alone says. With V' for those whom nothing satisfies (Azzopardi, Mackenzie 
 Ranks without a judgment all have the same gain. Between two others the product is geometric, and so
 sums of V over such a stretch are differences of sums that are known before.
 
-ERR is no weighted sum of gains (ERR is not C/W/L, in the same paper). NERR are numbered as the
+ERR is not a weighted sum of gains (ERR is not C/W/L, in the same paper). NERR are numbered as the
 equations there. Gains from 0 to 1 are the chances to be satisfied.
 """
 

@@ -152,7 +152,7 @@ class LeaveOneOut(Study):
                 f" depth and contributors"
             )
         if pools.outside:
-            fate = {"keep": "kept", "drop": "taken back"}[self.others]
+            fate = {"keep": "kept", "drop": "withdrawn"}[self.others]
             lines.append(
                 f"note: {counted(pools.outside, 'judgment')} of documents that no contributing run"
                 f" has in its top {pools.depth}; these are {fate}"

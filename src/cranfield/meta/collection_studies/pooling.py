@@ -410,7 +410,7 @@ def pooling(
         folder=folder,
         progress=progress,
     )
-    # Those of a measure and a list together, and else as they are.
+    # Those of a measure and a list together, and else unchanged.
     rows = pl.concat(
         rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
         for measure, kind, _ in wanted.kinds

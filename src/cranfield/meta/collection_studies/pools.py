@@ -120,9 +120,9 @@ def traced(
     backend: str | None = None,
     progress: Progress | None = None,
 ) -> TracedRuns:
-    """Judge runs once, so that judgments can be taken back without reading anything again.
+    """Judge runs once, so that judgments can be withdrawn without reading anything again.
 
-    What is given is as for :func:`cranfield.judge`; runs that are traced already stay as they are,
+    What is given is as for :func:`cranfield.judge`; runs that are traced already are unchanged,
     and take no judgments (None) and no policies.
     """
     policies: dict[str, Any] = {"ties": ties, "topics": topics, "negative": negative}
@@ -344,7 +344,7 @@ def pools(
     runs, qrels
         As for :func:`cranfield.judge`; or :class:`TracedRuns`, and None.
     teams
-        Table of systems and their teams; the systems of a team are left out together. By default
+        Table of systems and their teams; the systems of a team are excluded together. By default
         each system is a team of its own. Other forms are those of :func:`cranfield.meta.teams_of`.
     contributors
         The runs that went into the pool: None for all of them, names of systems, or `judged`: those

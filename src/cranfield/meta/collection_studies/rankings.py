@@ -61,7 +61,7 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
         name; a compiled regular expression, which is looked for in the name, and whose first group,
         or whole match where there is no group, is the team; a data frame, or the path of a CSV or
         TSV file, with a column of systems (`system`, `tag`, `run`, ...) and one of teams (`team`,
-        `group` or `participant`). Systems that are not asked for may be in it.
+        `group` or `participant`). It may contain other systems, too.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def ranks(values: Floats, others: Floats, lower_is_better: bool = False) -> Floa
     """Rank of each system by its value among the values of the other systems.
 
     Systems that differ by rounding only are tied, and tied systems have the best of their ranks.
-    Ranks are from 1; NaN is no score, and no rank. While a system is ranked, all others have the
+    Ranks are from 1; NaN means no score or rank. While a system is ranked, all others have the
     score that `others` say. All have shape (systems,).
 
     Examples

@@ -284,7 +284,7 @@ def predictive_power(
 
 
 def _preferred(scores: list[Scores], table: pl.DataFrame) -> Floats:
-    """Return which run each measure prefers, shape (measures, preferences); NaN is no score."""
+    """Return which run each measure prefers, shape (measures, preferences); NaN means no score."""
     values = np.stack([-one.values if one.lower_is_better else one.values for one in scores])
     first, second = (places_of(table[name], scores[0].systems) for name in ("first", "second"))
     rows = places_of(table["topic"], scores[0].topics)

@@ -319,7 +319,7 @@ def swap_method(
 
     Notes
     -----
-    Means are exact sums of scores as integers; differences that are no more than rounding are zero.
+    Means are exact sums of scores as integers; differences within rounding are zero.
     A difference where a bin begins belongs to it.
 
     Examples

@@ -225,7 +225,7 @@ def false_alarms(
     ways:
 
     - `centred`: all means become the same, by a constant for each system, and topics are drawn with
-      replacement. Spreads, correlations and the shapes of differences stay as they are.
+      replacement. Spreads, correlations and the shapes of differences do not change.
     - `simulated`: new topics are drawn from fitted distributions whose means are made the same, as
       :func:`cranfield.significance.fit_simulator` says, with the empirical copula. Scores stay
       possible ones.

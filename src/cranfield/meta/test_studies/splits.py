@@ -473,7 +473,7 @@ def split_topics(
     teams
         Table of systems and their teams; the study is repeated for each team. Other forms are those
         of :func:`cranfield.meta.teams_of`. Teams of one system have nothing to compare, and are
-        left out.
+        skipped.
     alpha, missing, resamples
         As for :func:`compare`; scores by shard that are missing for all systems are taken as such
         by default.

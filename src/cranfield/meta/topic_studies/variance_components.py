@@ -388,7 +388,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
 
     Without gaps the estimates are those of mean squares where these are not negative, which are
     those of restricted maximum likelihood (REML). With gaps the variances of topics, cells and
-    error are by REML with systems as they are; that of systems is that of their weighted means less
+    error are by REML with unweighted systems; that of systems is that of their weighted means less
     what the error of these explains. Confidence intervals are not computed.
 
     Parameters

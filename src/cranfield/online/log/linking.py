@@ -105,7 +105,7 @@ def _repeats(frame: pl.DataFrame) -> bool:
 def repeated_rows(frame: pl.DataFrame) -> pl.Series:
     """Return which rows are equal to an earlier one."""
     hashes = frame.hash_rows()
-    # Sorted, they are compared several times as fast as they are grouped.
+    # Sorted, comparing them is several times as fast as grouping them.
     ordered = hashes.sort()
     several = ordered.filter(ordered == ordered.shift(1))
     some = hashes.is_in(several.implode())

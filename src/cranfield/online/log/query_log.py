@@ -307,7 +307,7 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
     """Cut the pages of each user into sessions; a session that is there already is replaced.
 
     A page starts a new session when it comes more than `timeout` after all that its user did
-    before: the pages, the clicks on them, and as far as it is known the reading of what was clicked
+    before: the pages, the clicks on them, and, where known, the reading of what was clicked
     (Ferro and Sanderson's *Evaluation of IR Systems*, section 6.1; 30 minutes are usual: He and
     Göker 2000).
 

@@ -1,8 +1,8 @@
 """The table of pages: what is counted on each of them.
 
 Each is a value of every row and how the rows of a page become one. Sums are of whole numbers, so
-that no engine, order or number of threads changes a bit: times are in microseconds, and what is no
-whole number is in units of :data:`UNIT`.
+that no engine, order or number of threads changes a bit: times are in microseconds, and other
+numbers are in units of :data:`UNIT`.
 """
 
 from __future__ import annotations

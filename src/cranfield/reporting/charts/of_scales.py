@@ -285,7 +285,7 @@ def spacing_chart(
     -----
     Figure 2 of Ferrante, Ferro and Fuhr (2021), which is figure 19 of Ferro and Maistro (2024).
     Labels move up or down where they would cover each other. Where all of them do not fit, some are
-    left out; the marks are always all there.
+    omitted; the marks are always all there.
 
     Examples
     --------

@@ -93,7 +93,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     """Draw the p-values of each measure from the smallest: the lower the curve, the more power.
 
     Where a curve crosses the line of the significance level, the pairs to its left are those that
-    the measure tells apart.
+    are significantly different.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
 
     Notes
     -----
-    Figure 16 of Sakai (2013). Points that fall on the same half pixel across are left out, but for
+    Figure 16 of Sakai (2013). Points that fall on the same half pixel across are omitted, but for
     the first and the last of them, so that the curve looks as if all were there.
 
     Examples
@@ -269,7 +269,7 @@ def pooling_chart(found: Pooling, what: str = "tau") -> alt.ConcatChart:
     found
         What :func:`cranfield.meta.pooling` found.
     what
-        `tau` (default), `tau ap`, `rmse`, `confirmed`, or `drop %` of a team left out.
+        `tau` (default), `tau ap`, `rmse`, `confirmed`, or `drop %` of an excluded team.
 
     Raises
     ------
@@ -574,5 +574,5 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
         width=WIDTH,
         height=ROW * len(pairs),
         description=f"Kendall's tau between two measures on runs of length {chosen}, of the"
-        " measures as they are and of their interval-scaled versions.",
+        " measures and of their interval-scaled versions.",
     )

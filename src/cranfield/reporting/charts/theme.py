@@ -22,8 +22,8 @@ COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7"),
     *("#E69F00", "#56B4E9", "#000000", "#999999"),
 )
-"""The palette of Okabe and Ito (2008), which people who do not see all colours can tell apart;
-yellow, which is pale on white, is left out, and grey comes last."""
+"""The palette of Okabe and Ito (2008), which people who do not see all colours can distinguish;
+yellow, which is pale on white, is omitted, and grey comes last."""
 
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2))
 """Patterns of lines, for when the colours have been used up."""
@@ -192,10 +192,10 @@ def _shown_offline(kind: Any) -> Any:
             if alt.renderers.active != "default":
                 return super()._repr_mimebundle_(*given, **options)
             try:
-                picture = rendered(self, "svg").decode()
+                svg = rendered(self, "svg").decode()
             except MissingDependencyError as error:
                 return {"text/plain": f"{described(self)} ({error})"}
-            return {"image/svg+xml": picture, "text/plain": described(self)}
+            return {"image/svg+xml": svg, "text/plain": described(self)}
 
     Offline.__name__, Offline.__qualname__ = kind.__name__, kind.__qualname__
     return Offline

@@ -178,8 +178,8 @@ class Part:
     """One measure on the page, with a unique name.
 
     Scores are those that were compared, if there is a comparison; `overall` is the statistic of
-    each system that was compared, or else that of the measure. `refused` is the reason why there
-    is no comparison.
+    each system that was compared, or else that of the measure. `refused` is the reason for a
+    missing comparison.
     """
 
     name: str

@@ -61,7 +61,7 @@ def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None
 
 
 def page_data(contents: Contents) -> dict[str, Any]:
-    """Return what the page computes with; arrays are :func:`encoded`, and NaN is no score.
+    """Return what the page computes with; arrays are :func:`encoded`, and NaN is a missing score.
 
     Without `first` and `second` the pairs of a comparison are all, in order.
     """

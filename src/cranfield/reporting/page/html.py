@@ -82,7 +82,7 @@ def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = (
     if scripts:
         policy.append(f"script-src {' '.join(repr(digest(one)) for one in scripts)}")
     policy += ["img-src data:", "base-uri 'none'", "form-action 'none'"]
-    # Hashes are quoted in the policy, so that it is no text to be escaped.
+    # Hashes are quoted in the policy, so that it must not be escaped.
     shown = {"policy": Html("; ".join(policy)), "style": Html(style), "body": body}
     page = filled("shell.html", title=title, **shown)
     return page.encode("utf-8", "backslashreplace").decode()

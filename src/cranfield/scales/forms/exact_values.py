@@ -2,9 +2,9 @@
 
 A value is a row of whole numbers: the coefficients of the inverse logarithms that it is made of,
 over a common denominator; a single number for the measures with rational values. So values and
-their differences are equal if their rows are, and their order is told by as many digits as it
+their differences are equal if their rows are, and their order is computed with as many digits as it
 takes. A measure without a form is scored in floats, where two values within 2^-40 of the largest
-one count as one; `Values.exact` tells which it is.
+one count as one; `Values.exact` is True if there is a form.
 """
 
 from __future__ import annotations

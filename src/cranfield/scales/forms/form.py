@@ -7,7 +7,7 @@ then linear forms in independent variables, no two of them proportional, and the
 have different poles. No proof without the conjecture is known and no counterexample: a relation
 with coefficients as small as those of grades would be seen by the numbers of this module, which
 are computed to any precision. So two combinations are equal if, and only if, their coefficients
-are; which of two others is larger is told by as many digits as it takes. Whatever relies on the
+are; which of two others is larger is computed with as many digits as needed. Whatever relies on the
 independence raises an error, and does not guess, when two sums that should differ agree to
 thousands of digits.
 
@@ -22,7 +22,7 @@ documents so far; ERR: the chance that the user still reads). Nothing in a form 
 
 Forms come from the laws of the measures themselves, through which fractions pass as floats do:
 `exactly` makes the measure whose parameters are fractions. Where a definition has a parameter that
-is no whole number, such as p = 0.8, p = 1/3 or a gain of 0.1, it means that number, not the binary
+is not an integer, such as p = 0.8, p = 1/3 or a gain of 0.1, it means that number, not the binary
 float beside it.
 """
 
@@ -120,7 +120,7 @@ def minus(one: Terms, other: Terms, times: Fraction = ONE) -> Terms:
 
 
 def precisions() -> Iterator[int]:
-    """Binary digits by which numbers may be told apart, more and more, to an end."""
+    """Yield increasing binary precisions for comparing numbers, up to a maximum."""
     bits = 192
     while bits <= MOST_DIGITS:
         yield bits
@@ -159,7 +159,7 @@ def quotient(above: Terms, below: Terms) -> Fraction | Irrational:
 @total_ordering
 @dataclass(frozen=True)
 class Irrational:
-    """A quotient of two combinations that is no rational number; made by :func:`quotient`.
+    """A quotient of two combinations that is not a rational number; made by :func:`quotient`.
 
     Those of one divisor can be compared and subtracted, with each other and with fractions.
     The first coefficient of `below` is 1.

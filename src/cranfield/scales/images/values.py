@@ -208,7 +208,7 @@ class Image:
         Raises
         ------
         PolicyError
-            For what is no number, for a score that is no value of the image within a relative
+            For a score that is not a number or not a value of the image within a relative
             distance of 2^-44, and for one that is so close to several values that it could be any
             of them.
 
@@ -419,13 +419,13 @@ def image(
     Returns
     -------
     Image
-        Cheap to make; what takes time is done when it is asked for, and kept.
+        Cheap to make; expensive parts are computed on request, and cached.
 
     Raises
     ------
     PolicyError
-        For a length or highest grade that is no positive whole number, or too large a one
-        (:func:`cranfield.scales.runs.check_size`); for judgments that are no grades, or more than
+        For a length or highest grade that is not a positive integer, or too large
+        (:func:`cranfield.scales.runs.check_size`); for judgments that are not grades, or more than
         100,000 documents; and for images that are out of reach, saying what is not.
     MeasureError
         For a wrong measure, and one that depends on more than the grades by rank.
@@ -513,7 +513,7 @@ def held_as(
         walked = with_at_most(walked, limit, rel)
     walk = Walk.of(walked)
     wide = walk.kind.hasobject
-    # Values of many digits can be listed, but not counted in windows.
+    # Values with many digits can be listed, but not counted in windows.
     many_digits = wide and walk.number() > MOST_DIGITS
     rank, bags = last_bags(walk, LISTED // (4 if many_digits else 1))
     if rank == 0:

@@ -55,7 +55,7 @@ EACH_TOPIC = (
     "means and differences weight all topics equally; the ANOVA table and the raw p-values weight"
     " topics by their number of cells"
 )
-"""What is said where a model with gaps is corrected by samples of topics."""
+"""Note where a model with gaps is corrected by samples of topics."""
 
 
 def compare(
@@ -166,7 +166,7 @@ def compare(
             f" in studies of tests only"
         )
     if test is None and correction and CORRECTIONS.find(correction) not in chosen.info.corrections:
-        # Of two systems, what goes with the default test of many.
+        # Two systems may use the corrections of the default test of three or more.
         chosen = default_test(3, bool(given.shards))
     info = chosen.info
     if threshold and not info.threshold:

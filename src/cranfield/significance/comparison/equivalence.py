@@ -61,7 +61,7 @@ class Equivalence(Result):
         Scope of the statements: each pair alone, or all pairs simultaneously.
     tails
         Multiple of alpha outside an interval: 2 for a 1 - 2 alpha interval; 1 for simultaneous
-        intervals of many pairs, where an error on either side counts.
+        intervals of multiple pairs, where an error on either side counts.
     times
         Factor of p-values and divisor of alpha by which statements on many pairs hold
         simultaneously (Bonferroni's inequality), where intervals are of each pair alone.

@@ -77,7 +77,7 @@ def beyond_assumptions(
     Tukey's and Dunnett's tests assume one error variance for all pairs, and the randomised Tukey
     HSD exchanges the scores of all systems: Type I errors are then too frequent for pairs whose
     differences vary more than others (docs/calibration.md). If `hopeless`, no difference can be
-    significant, and the note on few topics is left out.
+    significant, and the note on few topics is omitted.
     """
     sampled = correction.resamples_topics or info.name == "bootstrap"
     sensitive = correction.one_variance and info.one_variance
@@ -447,7 +447,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
 
     def _pair_table(self, places: int) -> Table:
         symbol = CORRECTIONS[self.correction].symbol or self.info.symbol
-        # Words stay as they are; in LaTeX, letters are set as formulas.
+        # Words do not change; in LaTeX, letters are set as formulas.
         letter = Cell(symbol, latex=f"${symbol.replace('W+', 'W^+')}$")
         statistic = letter if len(symbol) in {1, 2} else symbol or "statistic"
         p = Cell("p", latex="$p$", html="<i>p</i>")

@@ -221,7 +221,7 @@ class CentredPairs:
 
     @property
     def t(self) -> Floats:
-        """Student's t by pair; 0 where nothing varies, which is no evidence in resamples."""
+        """Student's t by pair; 0 where nothing varies, which means no evidence in resamples."""
         return np.where(self.error == 0, 0.0, ratio(self.difference, self.error))
 
     def resampled(self, counts: Floats) -> Floats:
@@ -335,7 +335,7 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
     r"""Return adjusted p-values by pair, (count + 1) / (B + 1).
 
     Each topic's differences keep or change their sign, the same for all pairs, so that pairs stay
-    as dependent as they are. Every pair is measured by its own variance: systems may differ in
+    as dependent as in the sample. Every pair is measured by its own variance: systems may differ in
     variance and be correlated in any way. The sum of squares of a pair's differences does not
     change with their signs, so t rises with
 
@@ -388,7 +388,7 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     source: Carterette (2012)
 
     Sakai (2013), figure 15, has a p of count / B with a strict inequality. It is of all pairs of
-    the systems, whichever are asked for.
+    the systems, whichever are requested.
     """
     values, topics = pairs.values, pairs.topics
     integers, unit = as_integers(values, 2 * topics)

@@ -118,7 +118,7 @@ class Studentised:
         return out
 
     def isf(self, probability: Floats | float) -> Floats | float:
-        """Return the q with P(X / S >= q) = `probability`; of many to about 1e-12 of itself."""
+        """Return the q with P(X / S >= q) = `probability`; for many systems to a relative 1e-12."""
         if isinstance(probability, np.ndarray):
             return self._isf_of_many(probability)
         low, high = 0.0, 8.0

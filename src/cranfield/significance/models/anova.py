@@ -188,7 +188,7 @@ def by_model(model: Model, pairs: Pairs, options: Options, *, paired: bool, **mo
 
 
 def one_way(values: Floats) -> tuple[AnovaTable, Model]:
-    """Analyse scores by system, shape (topics, systems); NaN is no score."""
+    """Analyse scores by system, shape (topics, systems); NaN is a missing score."""
     counts = (~np.isnan(values)).sum(axis=0).astype(np.float64)
     number, systems = counts.sum(), values.shape[1]
     if number <= systems:
@@ -229,7 +229,7 @@ def two_way_model(values: Floats) -> Model:
 
 
 def three_way(values: Floats) -> tuple[AnovaTable, Model]:
-    """Analyse scores by topic, system and shard; NaN is no score, of all systems or none."""
+    """Analyse scores by topic, system and shard; NaN is a missing score, of all systems or none."""
     if values.ndim != 3 or min(values.shape) < 2:
         raise CranfieldError("three-way ANOVA requires at least two topics, systems and shards")
     if np.isnan(values).any():

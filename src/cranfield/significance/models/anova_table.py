@@ -85,7 +85,7 @@ HEAD = (
 """Names of the columns."""
 
 SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))
-"""From which omega squared on an effect is called so (Rutherford, 2011)."""
+"""Lowest omega squared of each label of effect size (Rutherford, 2011)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

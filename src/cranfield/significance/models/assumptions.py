@@ -251,7 +251,7 @@ def check_assumptions(
     ----------
     residuals
         Scores minus what the model predicts, shape (topics, systems), such as
-        `comparison.anova.residuals`; NaN is no score.
+        `comparison.anova.residuals`; NaN is a missing score.
     fitted
         What the model predicts, in the same shape. With it, additivity is tested; that needs
         predictions that are the sum of an effect of the topic and one of the system, and no NaN.
@@ -278,7 +278,7 @@ def check_assumptions(
     flat = e[~np.isnan(e)]
     ordered = np.sort(flat)
     own = [column[~np.isnan(column)] for column in e.T]
-    # No test depends on the unit; of very large or small residuals the powers are no floats.
+    # No test depends on the unit; powers of very large or small residuals would overflow.
     unit = np.ldexp(1.0, min(int(np.frexp(np.abs(flat).max())[1]), 1023))
     e, flat = e / unit, flat / unit
     predicted = None if predicted is None else predicted / unit

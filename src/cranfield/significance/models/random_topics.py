@@ -282,7 +282,7 @@ def only_these_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
 
 
 def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
-    """Analyse scores by topic, system and shard; NaN is no score, of all systems or of none.
+    """Analyse scores by topic, system and shard; NaN is a missing score, of all systems or of none.
 
     The error of a difference is of the differences between topics: of as many scores each, by the
     mean square of topic and system; else by restricted maximum likelihood, which weighs topics by
@@ -367,7 +367,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Bootstrap ANOVA.
 
     asks: If the residuals of the model fell otherwise on the scores, and two systems did not
-        differ, how often would their effects be as far apart as they are?
+        differ, how often would their effects be as far apart as observed?
     null: The two systems have the same effect.
     assumes: Residuals are exchangeable: independent, with one distribution, of any shape. With
         shards, topics are fixed, as in three-way ANOVA.

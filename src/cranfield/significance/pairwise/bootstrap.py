@@ -59,7 +59,7 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Studentised bootstrap test.
 
     asks: If topics were drawn anew from topics like these, and the systems did not differ, how
-        often would t be as large as it is?
+        often would t be as large as observed?
     null: The mean difference is zero.
     assumes: Topics are a random sample; no distributional form is assumed.
     when: Two systems on the same topics, with differences that are far from normal, and a few
@@ -173,7 +173,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Bootstrap test of medians.
 
     asks: If topics were drawn anew from topics like these, and the systems had the same median
-        score, how often would their medians be as far apart as they are?
+        score, how often would their medians be as far apart as observed?
     null: The median scores of the two systems are the same.
     assumes: Topics are a random sample, and so many that medians vary as they do in samples of
         them.
@@ -187,7 +187,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     interval: difference of medians
     source: Efron and Tibshirani (1993); for statistics other than the mean Sakai (2013)
     convention: Not studentised, as the standard error of a median has no plain estimate. The
-        same topics are drawn for all systems. Of many pairs the largest centred difference of
+        same topics are drawn for all systems. For several pairs the largest centred difference of
         each resample counts (correction bootstrap-max).
     """
     centred = centred_medians(pairs, options)
@@ -304,7 +304,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         the p-value it does not assume that both distributions are the same, so that the two may
         disagree if a difference is barely significant.
     """
-    values, count = packed(pairs.values)
+    values, count = left_justified(pairs.values)
     integers, _ = as_integers(values, 4 * values.shape[0] ** 2)
     integers = np.nan_to_num(integers)
     totals = integers.sum(axis=0)
@@ -335,7 +335,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def packed(values: Floats) -> tuple[Floats, Indices]:
+def left_justified(values: Floats) -> tuple[Floats, Indices]:
     """Move each system's scores to the front; return them, and how many each system has."""
     missing = np.isnan(values)
     order = np.argsort(missing, axis=0, kind="stable")
@@ -379,7 +379,7 @@ def _reaching(
 
 def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return bootstrap-t intervals of the difference of means, each system by its own variance."""
-    values, count = packed(pairs.values)
+    values, count = left_justified(pairs.values)
     systems, resamples = values.shape[1], options.resamples
     means, squared = np.empty((2, systems, resamples))
     own = np.empty(systems)

@@ -328,8 +328,8 @@ def enumerated(pairs: Pairs, options: Options) -> Floats:
         # Topics without difference take no part: move them to the end, and leave them out.
         order = np.argsort(differences == 0, axis=1, kind="stable")
         most = int((differences != 0).sum(axis=1).max(initial=0))
-        packed = np.take_along_axis(differences, order, axis=1)[:, : max(1, most)]
-        integers, _ = as_integers(packed, packed.shape[1])
+        nonzero = np.take_along_axis(differences, order, axis=1)[:, : max(1, most)]
+        integers, _ = as_integers(nonzero, nonzero.shape[1])
         out.append(_two_halves(integers, options.alternative))
     return np.concatenate(out)
 

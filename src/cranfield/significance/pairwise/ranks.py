@@ -44,7 +44,7 @@ def binomial_pvalues(
 ) -> Floats:
     """Return the probability of counts as extreme, if each is a win with an expected probability.
 
-    Two-sided, the probabilities of all counts that are no more probable than the observed one are
+    Two-sided, the probabilities of all counts at most as probable as the observed one are
     summed.
     Without wins and losses it is 1.
     """

@@ -133,7 +133,7 @@ class TestInfo:
     @property
     def corrections(self) -> tuple[str, ...]:
         """Corrections that the test supports, the default first."""
-        # Of unpaired tests, and of those that ask for these topics only, topics are no sample.
+        # Unpaired tests, and tests about these topics only, do not treat topics as a sample.
         resampled = self.paired and self.samples_topics
         fitting = [
             one

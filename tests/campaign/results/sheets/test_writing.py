@@ -128,7 +128,7 @@ def test_overview_without_the_extra_for_charts(
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.warns(cf.CranfieldWarning, match=r"no charts: .* install 'cranfield\[charts\]'"):
         written = small().overview(None, tmp_path / "over")
-    assert {path.name for path in written} >= {"index.html", "board.csv", "report.html"}
+    assert {path.name for path in written} >= {"index.html", "leaderboard.csv", "report.html"}
     assert not (tmp_path / "over/charts").exists()
     assert "data:image" not in (tmp_path / "over/index.html").read_text("utf-8")
 

@@ -35,7 +35,7 @@ TABLES = ("leaderboard", "runs", "teams", "topic-statistics")
 
 @dataclass(frozen=True)
 class Released:
-    """One release of a task, read when it is asked for.
+    """One release of a task, read on request.
 
     Attributes
     ----------

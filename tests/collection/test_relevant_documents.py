@@ -38,7 +38,7 @@ def test_what_is_no_list_of_relevant_documents(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
         with pytest.raises(InputError, match=said.removeprefix("a.*")):
             cf.read_qrels(tmp_path / name)
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="has no grade column"):
         cf.read_qrels([{"qid": "q1", "docid": "d1"}], grades={"a": 1})
 
 

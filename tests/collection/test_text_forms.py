@@ -381,5 +381,6 @@ def test_depth_is_of_the_input_and_limit_of_the_output() -> None:
 
 
 def test_judgments_without_grades() -> None:
-    with pytest.raises(cf.InputError, match="expected a grade for each document, got topics and"):
-        cf.read_qrels([{"query-id": "1", "corpus-id": "a"}])
+    with pytest.warns(cf.CranfieldWarning, match="each document is read as relevant"):
+        found = cf.read_qrels([{"query-id": "1", "corpus-id": "a"}])
+    assert found.grades.tolist() == [1]

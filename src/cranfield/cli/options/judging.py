@@ -354,7 +354,10 @@ WORK = ("jobs", "backend")
 POLICIES = ("rel", "compat", *OF_RANKINGS)
 """Parameters that say how runs are judged."""
 
-OF_DOCUMENTS = ("lengths", "groups", "intents", "aspects")
+_OF_MEASURES = ("lengths", "groups", "intents", "aspects")
+"""Parameters of judging that name files which some measures need."""
+
+OF_DOCUMENTS = ("exclude", *_OF_MEASURES)
 """Parameters of judging that name files about documents and topics besides the judgments."""
 
 
@@ -454,7 +457,7 @@ def evaluated(
     evaluation = score(judged, wanted, compat=compat)
     evaluation.warn()
     needs = " ".join(f"{' '.join(one.info.inputs)} {one.info.needs}" for one in wanted)
-    unused = [name for name in OF_DOCUMENTS if name not in needs]
+    unused = [name for name in _OF_MEASURES if name not in needs]
     tell_without_effect(unused, "no requested measure uses it")
     least = max(map(lowest_relevant, wanted))
     if judged.max_grade < least:

@@ -201,13 +201,12 @@ QRELS = Schema(
     nested=partial(columns_of_nested, "qrels"),
 )
 
-VALUED = replace(
+SCHEMAS = {"run": RUN, "qrels": QRELS}
+# Judgments whose grades are words or real numbers, which are mapped.
+SCHEMAS["valued"] = replace(
     QRELS,
     columns=tuple(replace(c, kind=VALUE) if c.name == "grade" else c for c in QRELS.columns),
 )
-"""Judgments whose grades are words or real numbers, which are mapped."""
-
-SCHEMAS = {"run": RUN, "qrels": QRELS, "valued": VALUED}
 
 
 _PREFIXES = {"": ("run", "qrels"), "run": ("run",), "runs": ("run",), "qrels": ("qrels",)}

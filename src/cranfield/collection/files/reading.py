@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from io import IOBase
 from os import PathLike, fspath
@@ -18,7 +18,7 @@ from cranfield.base.errors import InputError, PolicyError, check_choice, quoted,
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.blank_separated import read_frames
-from cranfield.collection.files.layouts import layout_of, without_header
+from cranfield.collection.files.layouts import Layout, layout_of, without_header
 from cranfield.collection.keys import Codes, TopicCoder, numbered
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import tell_pairs
@@ -545,20 +545,34 @@ def _read(
     lines = LineMap()
     origin = Origin(source.name, lines)
     frames = read_frames(source, layout, lines)
-    if kind == "qrels" and "grade" not in layout.columns:
-        frames = (frame.with_columns(grade=pl.lit(1, pl.Int32)) for frame in frames)
-        tell_pairs(source.name)
-    if grades is not None:
-        if layout.levels:
-            raise InputError("has grades L0, L1, ..., which are not mapped", source=source.name)
-        frame = pl.concat(list(frames))
+    if kind == "qrels":
+        frames = _with_grades(frames, layout, grades, origin)
+    return _Rows.of(kind, frames, origin=origin, stem=source.stem, place=place)
+
+
+def _with_grades(
+    frames: Iterator[pl.DataFrame], layout: Layout, grades: GradeMap | None, origin: Origin
+) -> Iterator[pl.DataFrame]:
+    """Yield judgments with their grades: mapped, or 1 where the columns have none."""
+    if "grade" not in layout.columns:
+        for frame in frames:
+            yield frame.with_columns(grade=pl.lit(1, pl.Int32))
+        tell_pairs(origin.name)
+        return
+    if grades is None:
+        yield from frames
+        return
+    if layout.levels:
+        raise InputError("has grades L0, L1, ..., which are not mapped", source=origin.name)
+    start = 0
+    for frame in frames:
         values = grades.grades_of(frame["grade"])
         if (unknown := values.is_null()).any():
             row = int(unknown.arg_true()[0])
             topic, doc, text = frame.select("topic", "doc", "grade").row(row)
-            raise origin.wrong(grades.reason(text), row, topic, doc)
-        frames = iter([frame.with_columns(values)])
-    return _Rows.of(kind, frames, origin=origin, stem=source.stem, place=place)
+            raise origin.wrong(grades.reason(text), start + row, topic, doc)
+        start += frame.height
+        yield frame.with_columns(values)
 
 
 def _of_table(

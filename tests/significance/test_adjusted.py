@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
+from statsmodels.stats.multitest import multipletests
 
 from cranfield.significance.corrections.pvalue_corrections import adjusted
 
@@ -16,6 +17,14 @@ PVALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 def test_false_discovery_rates_are_those_of_scipy(pvalues: list[float]) -> None:
     for name in ("bh", "by"):
         expected = false_discovery_control(pvalues, method=name)
+        np.testing.assert_allclose(adjusted(pvalues, name), expected, atol=1e-12)
+
+
+@given(PVALUES)
+def test_sidak_and_hommel_are_those_of_statsmodels(pvalues: list[float]) -> None:
+    for name in ("sidak", "hommel"):
+        with np.errstate(divide="ignore"):
+            expected = multipletests(pvalues, method=name)[1]
         np.testing.assert_allclose(adjusted(pvalues, name), expected, atol=1e-12)
 
 

@@ -373,6 +373,7 @@ class Corrected:
 TOGETHER = "all pairs together"
 ALL_COMPARISONS = "all comparisons"
 BONFERRONI = f"{TOGETHER}, by Bonferroni's inequality"  # scope of simultaneous intervals
+SIDAK = f"{TOGETHER}, by Sidak's inequality"
 
 
 def nothing_known(pairs: int) -> Bounds:

@@ -258,7 +258,11 @@ def compared(
 ) -> tuple[list[Row], pl.DataFrame | None]:
     """Compare each variant with the control by the tests that were chosen; also return looks."""
     pairs = [*product(arms, range(1, len(units.variants)))]
-    level = 1 - options.alpha / (len(pairs) if options.correction == "bonferroni" else 1)
+    level = 1 - options.alpha
+    if options.correction == "bonferroni":
+        level = 1 - options.alpha / len(pairs)
+    elif options.correction == "sidak":
+        level **= 1 / len(pairs)
     drawn = _bootstrapped(units, arms, level, options) if options.errors == "bootstrap" else {}
     looks, last = None, dict[Pair, float]()
     if options.sequential is not None:

@@ -25,6 +25,7 @@ from cranfield.significance.differences import (
     ALL_COMPARISONS,
     BONFERRONI,
     PAIR,
+    SIDAK,
     TOGETHER,
     Interval,
     named_pairs,
@@ -182,7 +183,7 @@ MEANS = ("mean difference", "difference of means", "difference of medians")
 LINEAR = ("mean", "sum", "geometric mean", "median")
 """Statistics that intervals of differences can be drawn around."""
 
-SIMULTANEOUS = (TOGETHER, BONFERRONI, ALL_COMPARISONS)
+SIMULTANEOUS = (TOGETHER, BONFERRONI, SIDAK, ALL_COMPARISONS)
 """Kinds of simultaneous intervals, which can be drawn around means."""
 
 

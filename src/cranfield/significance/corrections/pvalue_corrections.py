@@ -13,6 +13,7 @@ from cranfield.base.errors import PolicyError, check_choice, numbers
 from cranfield.significance.corrections.correction import CORRECTIONS, declared_correction
 from cranfield.significance.differences import (
     BONFERRONI,
+    SIDAK,
     Bounds,
     Corrected,
     Interval,
@@ -31,7 +32,7 @@ def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     pvalues
         From 0 to 1, any shape. NaN stays NaN and does not count as a comparison.
     correction
-        `none`, `bonferroni`, `holm`, `bh` or `by`.
+        `none`, `bonferroni`, `sidak`, `holm`, `hommel`, `bh` or `by`.
 
     Returns
     -------
@@ -106,6 +107,39 @@ def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     return _with_inequality("holm", outcome)
 
 
+@declared_correction("sidak", multiplies=True)
+def sidak(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""Sidak's correction.
+
+    does: 1 - (1 - p)^m for m comparisons; slightly more powerful than Bonferroni's correction
+    assumes: comparisons are independent, or two-sided tests of normally distributed differences
+    source: Sidak (1967)
+    """
+    pvalue = LAWS["sidak"](outcome.pvalue)
+    if pvalue.size <= 1:
+        return Corrected(pvalue)
+    limits = partial(sidak_interval, outcome.interval, pvalue.size)
+    return Corrected(pvalue, interval=limits, holds_for=SIDAK)
+
+
+def sidak_interval(interval: Interval, pairs: int, level: Level) -> Bounds:
+    """Return intervals that hold simultaneously for a number of pairs, by Sidak's inequality."""
+    return interval(level ** (1 / pairs))
+
+
+@declared_correction("hommel")
+def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""Hommel's correction.
+
+    does: closed testing by the test of Simes; never less powerful than Holm's correction
+    assumes: comparisons are independent, or depend on each other positively
+    source: Hommel (1988)
+
+    Intervals are Bonferroni's, which need no order of the pairs.
+    """
+    return _with_inequality("hommel", outcome)
+
+
 @declared_correction("bh", aliases=("fdr", "fdr-bh", "benjamini-hochberg"), controls="FDR")
 def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""false discovery rate of Benjamini and Hochberg.
@@ -170,6 +204,28 @@ def _holm(pvalues: Floats) -> Floats:
     return out
 
 
+def _hommel(pvalues: Floats) -> Floats:
+    """Adjust by Simes' test of every number of hypotheses that can be true."""
+    number = pvalues.size
+    order = np.argsort(pvalues, kind="stable")
+    ascending = pvalues[order]
+    adjusted_pvalues = ascending.copy()
+    for true in range(number, 1, -1):
+        # Simes' test of the largest p-values; each other hypothesis joins all but the first.
+        tail = true * ascending[number - true + 1 :] / np.arange(2, true + 1)
+        others = np.minimum(tail.min(), true * ascending)
+        others[number - true + 1 :] = others[number - true]
+        np.maximum(adjusted_pvalues, others, out=adjusted_pvalues)
+    out = np.empty(number)
+    out[order] = np.minimum(1.0, adjusted_pvalues)
+    return out
+
+
+def _sidak(pvalues: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.expm1(pvalues.size * np.log1p(-pvalues)))
+
+
 def _step_up(pvalues: Floats, dependence: float = 1.0) -> Floats:
     order = np.argsort(pvalues, kind="stable")
     raised = pvalues[order] * pvalues.size * dependence / np.arange(1, pvalues.size + 1)
@@ -181,7 +237,9 @@ def _step_up(pvalues: Floats, dependence: float = 1.0) -> Floats:
 LAWS: dict[str, Callable[[Floats], Floats]] = {
     "none": np.copy,
     "bonferroni": lambda pvalues: np.minimum(1.0, pvalues * pvalues.size),
+    "sidak": _sidak,
     "holm": _holm,
+    "hommel": _hommel,
     "bh": _step_up,
     "by": lambda pvalues: _step_up(pvalues, _harmonic(pvalues.size)),
 }

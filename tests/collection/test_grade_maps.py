@@ -134,3 +134,10 @@ def test_the_refusal_names_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "few.yml").write_text("map-grades: {exact: 2}\n")
     _, told = cranfield(tmp_path, "evaluate", "q.csv", "a.run", "--settings", "few.yml", status=2)
     assert "q.csv:2: grade 'no' is not a value that grades map; expected one of: 'exact'" in told
+
+
+def test_text_has_a_value_on_each_line(tmp_path: Path) -> None:
+    path = tmp_path / "q.txt"
+    path.write_text("1 0 a yes\n1 0 b no\n")
+    with pytest.raises(cf.PolicyError, match="ungraded"):
+        cf.read_qrels(path, grades={"yes": 1, "no": 0}, ungraded="drop")

@@ -542,6 +542,11 @@ def _read(
         return _of_table(table_of_lines(source, layout, names), kind, form, names, ungraded, place)
     if names is not None and not names.beside_tables:
         names.refuse(source.name, "text without names of columns")
+    if grades is not None and ungraded == "drop":
+        raise PolicyError(
+            "ungraded='drop' cannot be combined with grades in text without names of columns: every"
+            " line has a value there"
+        )
     lines = LineMap()
     origin = Origin(source.name, lines)
     frames = read_frames(source, layout, lines)

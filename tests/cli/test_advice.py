@@ -169,4 +169,4 @@ def test_decimal_grades(grade: str, folder: Path) -> None:
         (folder / name).write_text(text)
         line = error_of(folder, f"evaluate {name} a.run -m AP")
         assert f"grade '{grade}' is not an integer" in line
-        assert "map them to integer grades" in line
+        assert "map-grades" in line

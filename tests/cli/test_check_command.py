@@ -198,7 +198,7 @@ def test_a_file_is_read_as_the_other_kind_only_if_it_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged, scored = '{"1": {"a": 1}}', '{"1": {"a": 0.5}}'
-    write(tmp_path, **{"qrels.json": judged, "run.json": scored, "bad.csv": "topic,doc\n1,a\n"})
+    write(tmp_path, **{"qrels.json": judged, "run.json": scored, "bad.csv": "topic,x\n1,a\n"})
     said = lines(tmp_path, "run.json", "qrels.json", status=1)
     assert [line for line in said if "[place]" in line] == [
         "run.json: looks like a run, expected judgments [place]"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
-from cranfield.base.errors import PolicyError, check_whole
+from cranfield.base.errors import PolicyError, check_several, check_whole
 from cranfield.collection.judged.each_run import Progress
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.policies import Compat, Negative, Ties, Topics, Unjudged
@@ -193,6 +193,7 @@ def evaluate(
             if all(map(_is_measure, (measures, *more)))
             else "cf.evaluate takes 3 positional arguments (runs, qrels, measures); name the others"
         )
+    check_several("grades", judging.get("grades"))
     parsed = parse_measures(measures, compat=compat)
     judging: dict[str, Any] = {**options}
     if shards is None:
@@ -254,6 +255,7 @@ def score_samplings(
     from cranfield.collection.shards import random_shards
 
     check_whole("samplings", samplings, 1, MOST_SAMPLINGS)
+    check_several("grades", options.get("grades"))
     partitions = [random_shards(shards, seed, k) for k in range(int(samplings))]
     parsed = parse_measures(measures, compat=compat)
     return _by_shard(runs, qrels, parsed, partitions, compat=compat, **options)

@@ -292,7 +292,7 @@ def table(
     covidex.r5.2s.lr     0.8311    0.8460
     elhuyar_prf_nof99p   0.8116    0.8340
     <BLANKLINE>
-    differs from elhuyar_prf_nof99p: † p ≤ 0.05, ‡ p ≤ 0.01
+    significantly different from elhuyar_prf_nof99p: † p ≤ 0.05, ‡ p ≤ 0.01
     Paired t-test with Holm's correction, each measure by itself, 50 topics
     note: ...
     >>> print(cf.table(ev["P@20"], marks="groups", places=3).to_latex(caption="P@20"), end="")

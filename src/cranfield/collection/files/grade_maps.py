@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, check_several, quoted
 from cranfield.base.text import some_of
 from cranfield.sources.values import NO_GRADE, Kind, absent, finite, no_integer, plain, whole_in
 
@@ -48,6 +48,7 @@ class GradeMap:
         """Take `{value: grade}`, or rising cuts; raises PolicyError for anything else."""
         if isinstance(given, cls):
             return given
+        check_several("grades", given)
         if isinstance(given, Mapping) and given:
             values = {str(plain(value)).strip(): grade for value, grade in given.items()}
             grades = {value: whole_in(str(grade)) for value, grade in values.items()}
@@ -59,7 +60,7 @@ class GradeMap:
             if len(values) < len(given):
                 raise PolicyError("grades must name each value once")
             return cls({value: grade for value, grade in grades.items() if grade is not None})
-        listed = [*given] if isinstance(given, Iterable) and not isinstance(given, str) else []
+        listed = [*given] if isinstance(given, Iterable) else []
         cuts = [finite(cut) for cut in listed]
         numbers = tuple(cut for cut in cuts if cut is not None)
         if not numbers or len(numbers) < len(cuts) or any(a >= b for a, b in pairwise(numbers)):

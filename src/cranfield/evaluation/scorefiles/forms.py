@@ -394,6 +394,8 @@ def from_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
         if len(records) == 1 and _holds_systems(records[0]):
             return from_mapping(records[0], source)
         columns = columns_of_records(records, SCORES, source.name, numbers)
+        if not columns.names:
+            raise InputError("expected columns of scores, got none", source=source.name)
         return from_table(ScoreTable(source, columns))
     parsed = parsed_json(text, source.name)
     if isinstance(parsed, Mapping):

@@ -193,7 +193,7 @@ def evaluate(
             if all(map(_is_measure, (measures, *more)))
             else "cf.evaluate takes 3 positional arguments (runs, qrels, measures); name the others"
         )
-    check_several("grades", judging.get("grades"))
+    check_several("grades", options.get("grades"))
     parsed = parse_measures(measures, compat=compat)
     judging: dict[str, Any] = {**options}
     if shards is None:

@@ -297,9 +297,10 @@ DEFAULTS = {
 
 @command(
     epilog=ANSWERS_EPILOG,
-    first="measure nuggets assignments citations references system by-topic format output settings",
+    first="measure nuggets assignments citations references tokeniser system by-topic format output"
+    " settings",
 )
-@settings("tokeniser places order caption label long")
+@settings("places order caption label long")
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
 @option(
     "--nuggets",

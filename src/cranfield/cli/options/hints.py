@@ -17,6 +17,8 @@ HABITS = {
     "-M": ("--depth", "--depth N truncates rankings"),
     "-J": ("--unjudged", "--unjudged condensed removes unjudged documents"),
     "--duplicates": ("--on-duplicate", "--on-duplicate says which of repeated documents counts"),
+    "--odd": ("--on-anomaly", "--on-anomaly says how to treat inconsistent records"),
+    "--kin": ("--families", "--families FILE estimates self-preference"),
     "--prose": ("--as", "--as prose writes a paragraph"),
     "--by_query": ("--by-topic", "-q, --by-topic writes the scores of each topic"),
 }

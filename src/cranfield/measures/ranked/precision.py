@@ -143,6 +143,23 @@ class GeneralisedRecall(_SumOfGains):
 
 
 @measure(
+    "NCG",
+    aliases=("nCG",),
+    summary="Normalised cumulated gain: gain of the top k, over that of the ideal top k.",
+    formula=r"\frac{\sum_{r=1}^{k} g_r}{\sum_{r=1}^{k} g^*_r}",
+    source="Järvelin and Kekäläinen (2002)",
+)
+class NormalisedCumulatedGain(_SumOfGains):
+    """Normalised cumulated gain; 0 for a topic without gain. It is nDCG without a discount."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        best = ideal(judged, self.gains)
+        best = best.where(best.rank <= (self.cutoff or 1))
+        rows = gained(judged, self.gains)
+        return ratio(rows.total(rows.gains), best.total(best.gains))
+
+
+@measure(
     "RelP",
     summary="Precision at k, relative to the best that k and the recall base allow.",
     formula=r"\frac{1}{\min(k, RB)} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
@@ -176,6 +193,28 @@ class Success(OfRelevance):
 
     def values(self, judged: JudgedRuns) -> Floats:
         return (judged.relevant(self.rel).count > 0).astype(np.float64)
+
+
+@measure(
+    "Complete",
+    aliases=("Completeness",),
+    summary="Whether all relevant documents are in the top k.",
+    formula=r"[RB > 0 \land R@k = 1]",
+    source="van Rijsbergen (1979), recall",
+    at_wanted="required",
+    scale=Scale.INTERVAL,
+    scale_note="it has two values, and one step",
+    monotone=True,
+    counts=True,
+    family="precision and recall",
+)
+class Complete(OfRelevance):
+    """1 if recall at the cutoff is 1, else 0; 0 for a topic without relevant documents."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        relevant = judged.recall_base(self.rel)
+        complete: NDArray[np.bool_] = (judged.relevant(self.rel).count == relevant) & (relevant > 0)
+        return complete.astype(np.float64)
 
 
 @measure(
@@ -239,6 +278,34 @@ class ReciprocalRank(OfRelevance):
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
         return hits.largest(self.worth(hits.rank))
+
+
+@measure(
+    "FirstRank",
+    aliases=("MeanRank",),
+    summary="Rank of the first relevant document, k + 1 if none is in the top k; lower is better.",
+    formula=r"\min(\{r \le k : g_r \ge \mathit{rel}\} \cup \{k + 1\})",
+    source="Cooper (1968): the search length for one document, plus 1",
+    at_wanted="required",
+    range=(1.0, float("inf")),
+    lower_is_better=True,
+    scale=Scale.INTERVAL,
+    scale_note="interval: ranks have equal steps, and k + 1 is one step after k",
+    family="precision and recall",
+)
+class FirstRank(OfRelevance):
+    """Rank of the first relevant document; its mean is the mean rank of known-item search.
+
+    The cutoff is required because a run must not gain by being short: where no relevant document
+    is in the top k the score is k + 1, whatever the number of documents retrieved.
+    """
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        hits = judged.relevant(self.rel)
+        missed = (self.cutoff or 1) + 1.0
+        ranks: Floats = ratio(np.array(1.0), hits.largest(1 / hits.rank))
+        ranks[hits.count == 0] = missed
+        return ranks
 
 
 _betas = gain_check(

@@ -64,6 +64,7 @@ class _AtCutoff(
     scale_note=_SET_NOTE,
     elsewhere={"trec_eval": "P_k", "ir_measures": "P@k", "ranx": "precision@k"},
     linear=True,
+    expectation="documents",
 )
 class Precision(_AtCutoff):
     """Precision at a cutoff; a shorter list is divided by the cutoff all the same."""
@@ -80,6 +81,7 @@ class Precision(_AtCutoff):
     source="Cleverdon (1967); van Rijsbergen (1979)",
     scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "recall_k", "ir_measures": "R@k", "ranx": "recall@k"},
+    expectation="documents",
 )
 class Recall(_AtCutoff):
     """Recall at a cutoff; 0 for a topic without relevant documents."""
@@ -114,6 +116,7 @@ class _SumOfGains(
     summary=("Graded precision: gain of the top k, over the largest possible gain."),
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
     linear=True,
+    expectation="documents",
 )
 class GeneralisedPrecision(_SumOfGains):
     """Generalised precision; a shorter list is divided by the cutoff all the same."""
@@ -132,6 +135,7 @@ class GeneralisedPrecision(_SumOfGains):
     aliases=("GeneralisedRecall",),
     summary="Graded recall: gain of the top k, over that of all judged documents.",
     formula=r"gR@k = \frac{\sum_{r=1}^{k} g_r}{\sum_{d} g_d}",
+    expectation="documents",
 )
 class GeneralisedRecall(_SumOfGains):
     """Generalised recall; 0 for a topic without gain."""
@@ -148,6 +152,7 @@ class GeneralisedRecall(_SumOfGains):
     summary="Normalised cumulated gain: gain of the top k, over that of the ideal top k.",
     formula=r"\frac{\sum_{r=1}^{k} g_r}{\sum_{r=1}^{k} g^*_r}",
     source="Järvelin and Kekäläinen (2002)",
+    expectation="documents",
 )
 class NormalisedCumulatedGain(_SumOfGains):
     """Normalised cumulated gain; 0 for a topic without gain. It is nDCG without a discount."""
@@ -166,6 +171,7 @@ class NormalisedCumulatedGain(_SumOfGains):
     source="trec_eval, measure relative_P",
     scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "relative_P_k"},
+    expectation="documents",
 )
 class RelativePrecision(_AtCutoff):
     """Relative precision, also called capped recall or R-cap."""
@@ -187,6 +193,7 @@ class RelativePrecision(_AtCutoff):
     monotone=True,
     counts=True,
     family="precision and recall",
+    expectation="stop",
 )
 class Success(OfRelevance):
     """1 if any of the top k is relevant, else 0; its mean is the success or hit rate."""
@@ -232,6 +239,7 @@ class Complete(OfRelevance):
     elsewhere={"trec_eval": "Rprec, Rprec_mult_m", "ir_measures": "Rprec", "ranx": "r-precision"},
     beyond_length="how many relevant documents the topic has",
     family="precision and recall",
+    expectation="documents",
 )
 class RPrecision(OfRelevance):
     """R-precision; with `multiple` trec_eval's Rprec_mult, rounded as it does."""
@@ -268,6 +276,7 @@ class RPrecision(OfRelevance):
     },
     monotone=True,
     family="precision and recall",
+    expectation="stop",
 )
 class ReciprocalRank(OfRelevance):
     """Reciprocal rank; 0 when no relevant document is retrieved (in the top k)."""
@@ -292,6 +301,7 @@ class ReciprocalRank(OfRelevance):
     scale=Scale.INTERVAL,
     scale_note="interval: ranks have equal steps, and k + 1 is one step after k",
     family="precision and recall",
+    expectation="stop",
 )
 class FirstRank(OfRelevance):
     """Rank of the first relevant document; its mean is the mean rank of known-item search.

@@ -133,6 +133,7 @@ class FMeasure(_OfOneSize):
     counts=True,
     family="precision and recall",
     elsewhere={"ranx": "f1@k (for lists of at least k documents)"},
+    expectation="documents",
 )
 class FAtCutoff(OfCounts):
     """F-measure of the top k; a shorter list is divided by the cutoff all the same, as in P@k."""
@@ -259,6 +260,7 @@ class NumRelevant(OfRelevance):
     elsewhere={"trec_eval": "num_rel_ret", "ir_measures": "NumRelRet"},
     linear=True,
     **_COUNT,
+    expectation="documents",
 )
 class NumRelevantRetrieved(OfCounts):
     """Relevant documents retrieved (in the top k)."""

@@ -1,7 +1,6 @@
 """Build hook of the site: the options of each command, from its declarations.
 
-A line `<!-- options: evaluate -->` of a page becomes a table that opens on a click, and
-`<!-- rules -->` the file of rules of a campaign that `cranfield campaign init` writes.
+A line `<!-- options: evaluate -->` of a page becomes a table that opens on a click.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from typing import Any
 
 import click
 
-from cranfield.campaign.rules.reading import template
 from cranfield.cli.main import app
 from cranfield.cli.options.declaring import Command, Option
 
@@ -22,8 +20,7 @@ MARK = re.compile(r"(?m)^<!-- options: ([a-z ]+) -->$")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Insert the options of commands, and the rules of a campaign."""
-    markdown = markdown.replace("<!-- rules -->", f"```toml\n{template()}```")
+    """Insert the options of commands."""
     return MARK.sub(lambda match: "\n".join(section(match[1])), markdown)
 
 

@@ -1,7 +1,7 @@
 """Build hook of the site: tables of methods, models and measures, from their registries.
 
-A line `<!-- catalogue: NAME -->` of a page becomes the table of one of `CATALOGUES`, and
-`<!-- rules -->` the file of rules of a campaign that `cranfield campaign init` writes.
+A line `<!-- catalogue: NAME -->` of a page becomes the table of one of `CATALOGUES`,
+`<!-- names: PROGRAM -->` a table of the names of measures in a program, and `<!-- rules -->` the file of rules of a campaign that `cranfield campaign init` writes.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import polars as pl
 
 import cranfield as cf
 from cranfield.campaign.rules.reading import template
+from cranfield.cli.measures import entries
 
-MARK = re.compile(r"(?m)^<!-- catalogue: ([a-z-]+) -->$")
-"""Where a catalogue is to be inserted."""
+MARK = re.compile(r"(?m)^<!-- (catalogue|names): ([A-Za-z_-]+) -->$")
+"""Where a table is to be inserted."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,29 @@ CATALOGUES = {
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Insert catalogues, and the rules of a campaign."""
     markdown = markdown.replace("<!-- rules -->", f"```toml\n{template()}```")
-    return MARK.sub(lambda match: "\n".join(table(CATALOGUES[match[1]])), markdown)
+    return MARK.sub(
+        lambda match: "\n".join(
+            names(match[2]) if match[1] == "names" else table(CATALOGUES[match[2]])
+        ),
+        markdown,
+    )
+
+
+def names(program: str) -> Iterator[str]:
+    """Yield the table of measures with another name in a program, which opens on a click."""
+    yield '<details markdown="1">'
+    yield f"<summary>Names of measures in {program}</summary>"
+    yield from ("", f"| cranfield | {program} |", "| --- | --- |")
+    for entry in entries():
+        if name := entry.info.elsewhere.get(program):
+            path = f"measures/{entry.info.name}.md"
+            yield f"| [`{entry.info.name}`]({path}) | {escaped(name)} |"
+    yield from ("", "</details>", "")
+
+
+def escaped(text: str) -> str:
+    """Escape the characters that have a meaning in Markdown."""
+    return re.sub(r"([\\`*_{}\[\]|#])", r"\\\1", text)
 
 
 def table(catalogue: Catalogue) -> Iterator[str]:

@@ -58,7 +58,11 @@ def row(option: Option, context: click.Context) -> str:
     """Write a row: the names of an option, its help and its values."""
     record = option.get_help_record(context)
     assert record is not None
-    names = [max(option.opts, key=len).removeprefix("--")] if option.in_file else [*option.opts, *option.secondary_opts]
+    names = (
+        [max(option.opts, key=len).removeprefix("--")]
+        if option.in_file
+        else [*option.opts, *option.secondary_opts]
+    )
     names = sorted(names, key=len)
     text = escaped(record[1].replace("\n", " "))
     values = record[0].partition(" ")[2] if option.in_file else option.make_metavar(context)

@@ -457,11 +457,11 @@ class Rules:
         """Return a task by name; where there is only one, it needs no name."""
         if name is None and len(self.tasks) == 1:
             return next(iter(self.tasks.values()))
+        known = f"one of: {', '.join(self.tasks)}"
+        if name is None:
+            raise PolicyError(f"expected a task; {known}")
         if name not in self.tasks:
-            problem = (
-                "expected a task;" if name is None else f"unknown task {quoted(name)}; expected"
-            )
-            raise PolicyError(f"{problem} one of: {', '.join(self.tasks)}")
+            raise PolicyError(f"unknown task {quoted(name)}; expected {known}")
         return self.tasks[name]
 
 

@@ -17,12 +17,11 @@ import polars as pl
 from cranfield.base.errors import InputError
 from cranfield.campaign.checks.report import Faults
 from cranfield.collection.files.blank_separated import all_by_tabs, separator_of
-from cranfield.collection.files.layouts import QRELS, RUN
+from cranfield.collection.files.layouts import BLANKS, QRELS, RUN
 from cranfield.collection.metadata.reading import HeaderError
 from cranfield.sources.archives import DAMAGED, BeyondLimitError
 from cranfield.sources.chunks import Source
 
-BLANKS = " \t\v\f\r"
 WORD = f"[^{BLANKS}]+"
 
 
@@ -63,15 +62,14 @@ def read_lines(
     columns += ", separated by ';'" if form == "ntcir" else ""
     expected = f"where a {kind} line has {len(names)} ({columns})"
     wrong = rows.filter(pl.col("width") != len(names)).select("line", "width")
-    faults.add_rows("columns", wrong, lambda row: f"{row['width']} columns {expected}")
+    faults.add_rows("columns", wrong, f"{{width}} columns {expected}")
     if form == "ntcir":
         # Semicolons allow empty values; readers of runs ignore the second column.
-        for name in names:
-            empty = rows.filter(pl.col(name) == "", pl.lit(name != "q0"))
-            empty = empty.select("line", name=pl.lit(name))
-            faults.add_rows("columns", empty, lambda row: f"an empty {row['name']} {expected}")
-        filled = pl.col(pl.String).exclude("q0")
-        rows = rows.with_columns(pl.when(filled != "").then(filled))
+        filled = [name for name in names if name != "q0"]
+        for name in filled:
+            empty = rows.filter(pl.col(name) == "").select("line")
+            faults.add_rows("columns", empty, f"an empty {name} {expected}")
+        rows = rows.with_columns(pl.when(pl.col(filled) != "").then(pl.col(filled)))
     return Lines(rows, count, stopped)
 
 

@@ -16,7 +16,6 @@ from cranfield.base.errors import InputError, collected_warnings, quoted
 from cranfield.base.files import file_sha256
 from cranfield.base.text import counted
 from cranfield.campaign.checks.lines import (
-    BLANKS,
     WORD,
     BoundedSource,
     TooLargeError,
@@ -31,6 +30,7 @@ from cranfield.campaign.rules.task_rules import (
     whole_matches,
 )
 from cranfield.campaign.rules.topics import topic_ids
+from cranfield.collection.files.layouts import BLANKS
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.ranking import Order, order_of
 from cranfield.collection.keys import DocIndex, numbered

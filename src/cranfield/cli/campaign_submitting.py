@@ -334,8 +334,8 @@ def list_runs(
     else:
         import polars as pl
 
-        cells = [[None if value == "" else value for value in row.values()] for row in rows]
-        frame = pl.DataFrame(cells, list(names), orient="row", infer_schema_length=None)
+        values = [[None if value == "" else value for value in row.values()] for row in rows]
+        frame = pl.DataFrame(values, list(names), orient="row", infer_schema_length=None)
         answers = [json.dumps(run.answers, ensure_ascii=False, sort_keys=True) for run in runs]
         text = frame.with_columns(answers=pl.Series(answers, dtype=pl.String)).write_csv()
     write(text, output)

@@ -77,14 +77,12 @@ def _split(
     chunk: bytes, first_line: int, names: tuple[str, ...], form: str, faults: Faults
 ) -> pl.DataFrame:
     """Split the lines of a chunk into columns."""
-    undecoded = _undecoded_lines(chunk, first_line, faults)
-    decoded = chunk.decode(errors="replace" if undecoded else "strict")
+    decoded, undecoded = _decoded(chunk, first_line, faults)
     text = pl.Series([decoded]).str.split("\n").explode()
     mixed = b"\t" in chunk and _has_other_blanks(chunk)
-    tabs = mixed and all_by_tabs(chunk, len(names))
     if form == "ntcir":
         split = text.str.strip_chars_end(BLANKS).str.split(";")
-    elif tabs:
+    elif mixed and all_by_tabs(chunk, len(names)):
         split = text.str.split("\t")
     elif mixed:
         split = _by_line(text, names)
@@ -143,15 +141,12 @@ def _by_line(text: pl.Series, names: tuple[str, ...]) -> pl.Series:
     return lines.select(pl.when(fits).then("tabs").otherwise("blanks")).to_series()
 
 
-def _undecoded_lines(chunk: bytes, first_line: int, faults: Faults) -> list[int]:
-    """Report and return the lines with bytes that are not UTF-8."""
+def _decoded(chunk: bytes, first_line: int, faults: Faults) -> tuple[str, list[int]]:
+    """Decode a chunk; report and return the lines with bytes that are not UTF-8."""
     try:
-        chunk.decode()
+        return chunk.decode(), []
     except UnicodeDecodeError:
-        pass
-    else:
-        return []
-    undecoded = []
+        undecoded = []
     for number, line in enumerate(chunk.split(b"\n"), first_line):
         try:
             line.decode()
@@ -159,7 +154,7 @@ def _undecoded_lines(chunk: bytes, first_line: int, faults: Faults) -> list[int]
             byte = line[error.start]
             faults.add("encoding", f"byte 0x{byte:02x} is not valid UTF-8 text", number)
             undecoded.append(number)
-    return undecoded
+    return chunk.decode(errors="replace"), undecoded
 
 
 def code_of(error: InputError) -> str:

@@ -247,14 +247,14 @@ def pack(opened: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     rules = opened.rules
     check_rules(rules)
     with whole_folder(folder) as building:
-        for name, path in sorted(rules.paths.items()):
+        for name in sorted({*rules.files} - {rules.source}):
             if name.casefold() in (RULES, README.casefold()):
                 raise InputError(
                     f"file {quoted(name)} has the name of a file that the pack writes itself",
                     source=rules.source,
                 )
             (building / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, building / name)
+            shutil.copyfile(opened.folder / name, building / name)
         (building / RULES).write_bytes(rules_text(rules, opened.folder).encode())
         readme = _readme(rules, read_rules(building / RULES))
         (building / README).write_bytes(readme.encode())

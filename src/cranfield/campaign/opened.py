@@ -51,6 +51,11 @@ class OpenedCampaign:
 
         return read_rules(self.folder)
 
+    @property
+    def used_rules(self) -> Mapping[str, str] | None:
+        """The SHA-256 of the files of the rules, by path; None if they were not read yet."""
+        return self.rules.files if "rules" in self.__dict__ else None
+
     def outside(self, path: PathName) -> Path:
         """Return a path for what leaves the campaign; refuse those in its folder."""
         target = Path(fspath(path))
@@ -112,10 +117,8 @@ class Registry(Reading):
         return (file.st_ino, file.st_size, file.st_mtime_ns)
 
     def _record_rules(self, change: Transaction, now: str, actor: str) -> None:
-        if "rules" not in self._opened.__dict__:  # not read yet
-            return
-        used, known = self._opened.rules.files, change.rules_files()
-        if used == known:
+        used, known = self._opened.used_rules, change.rules_files()
+        if used is None or dict(used) == known:
             return
         change._finish(now, actor, "rules", "", dict(used))
         if known:

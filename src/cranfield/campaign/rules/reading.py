@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from datetime import datetime
@@ -15,6 +16,7 @@ from typing import Any
 
 import cranfield
 from cranfield.base.errors import CranfieldError, InputError, quoted
+from cranfield.base.files import file_sha256
 from cranfield.base.text import plain
 from cranfield.campaign.checks.report import CODES, UNREADABLE
 from cranfield.campaign.rules.task_rules import (
@@ -90,6 +92,22 @@ def rules_sha256(rules: Rules) -> str:
     return sha256("".join(lines).encode()).hexdigest()
 
 
+class _Digests(UserDict[str, str]):
+    """SHA-256 by path; those of files, which can be large, are computed on request."""
+
+    def __init__(self, folder: Path, digests: Mapping[str, str]) -> None:
+        super().__init__(digests)
+        self._folder = folder
+
+    def __getitem__(self, name: str) -> str:
+        if not self.data[name]:
+            try:
+                self.data[name] = file_sha256(self._folder / name)
+            except InputError as error:
+                raise InputError(error.reason, source=name) from None
+        return self.data[name]
+
+
 def _file_of_rules(path: Path) -> Path:
     try:
         if not path.is_dir():
@@ -119,7 +137,7 @@ def _rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) -> Rul
     with below("campaign"):
         campaign = fields_of(CAMPAIGN, tables.get("campaign", {}), required=["id", "title"])
     tasks: dict[str, TaskRules] = {}
-    paths: dict[str, Path] = {}
+    files = _Digests(file.parent, {file.name: digest})
     with below("tasks"):
         if not tables.get("tasks"):
             raise WrongValueError("has no task; each task is a table such as [tasks.adhoc]")
@@ -130,14 +148,14 @@ def _rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) -> Rul
                     if other.lower() == name.lower():
                         reason = f"differs from {other} only in upper and lower case"
                         raise WrongValueError(reason)
-                fields = _task_fields(values, file.parent, paths)
+                fields = _task_fields(values, file.parent, files)
                 line_of = partial(_line_of_task, text, name)
                 tasks[name] = TaskRules(name, **fields, source=file.name, line_of=line_of)
                 _check_consistency(tasks[name])
-    return Rules(**campaign, tasks=tasks, source=file.name, sha256=digest, paths=paths)
+    return Rules(**campaign, tasks=tasks, source=file.name, files=files)
 
 
-def _task_fields(values: Any, folder: Path, paths: dict[str, Path]) -> dict[str, Any]:
+def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
     """Return the fields of a task by its table, and enter the files that it names."""
     fields = fields_of(TASK, values)
     if isinstance(fields.get("documents"), dict):
@@ -156,7 +174,7 @@ def _task_fields(values: Any, folder: Path, paths: dict[str, Path]) -> dict[str,
         if isinstance(name := fields.get(field), PurePosixPath):
             with below(field):
                 fields[field] = _existing_file(name, folder)
-            paths[str(name)] = fields[field]
+            files.setdefault(str(name), "")
     return fields | {"severities": own | others}
 
 

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 
 from cranfield.base.errors import InputError, PolicyError, quoted
-from cranfield.base.files import file_sha256
 from cranfield.base.text import counted, did_you_mean
 
 if TYPE_CHECKING:
@@ -411,7 +409,9 @@ class TaskRules:
     metadata: Annotated[MetadataRules | None, table_as(MetadataRules, METADATA)] = None
     questions: Annotated[Mapping[str, Question], table_of(_question)] = field(default_factory=dict)
     source: str | None = field(default=None, compare=False, repr=False)
-    line_of: Callable[[str], int | None] = field(default=lambda _: None, compare=False, repr=False)
+    line_of: Callable[[str], int | None] = field(
+        default=lambda key: None, compare=False, repr=False
+    )
 
     @property
     def ranks_decide(self) -> bool:
@@ -425,8 +425,9 @@ class Rules:
 
     Attributes
     ----------
-    sha256, paths
-        SHA-256 of campaign.toml, and the other files that it names, by path relative to the folder.
+    files
+        SHA-256 of campaign.toml and of each file that it names, by path relative to the folder;
+        they identify the rules of a submission.
     """
 
     id: Annotated[str, file_name]
@@ -436,22 +437,7 @@ class Rules:
     description: Annotated[str, text] = ""
     keep_refused: Annotated[bool, truth] = False
     source: str = "campaign.toml"
-    sha256: str = ""
-    paths: Mapping[str, Path] = field(default_factory=dict)
-
-    @cached_property
-    def files(self) -> Mapping[str, str]:
-        """SHA-256 of campaign.toml and of each file that it names, by path.
-
-        They identify the rules of a submission.
-        """
-        digests = {self.source: self.sha256}
-        for name, path in self.paths.items():
-            try:
-                digests[name] = file_sha256(path)
-            except InputError as error:
-                raise InputError(error.reason, source=name) from None
-        return digests
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def task(self, name: str | None = None) -> TaskRules:
         """Return a task by name; where there is only one, it needs no name."""

@@ -15,8 +15,7 @@ from cranfield.base.streams import stream
 from cranfield.significance.differences import Pairs, all_pairs
 from cranfield.significance.pairwise import bootstrap
 from cranfield.significance.pairwise.bootstrap import unpaired_bootstrap_test
-from cranfield.significance.pairwise.test import find_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, find_test
 from cranfield.significance.resampling import (
     CONSTANT,
     RELATIVE,

@@ -16,8 +16,8 @@ from cranfield.base.text import counted, plain
 from cranfield.online.experiments.comparisons import Options
 from cranfield.online.experiments.design import checked_weights, chi_square
 from cranfield.result import Column, Columns, Result, TableResult
-from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.pairwise.ranks import binomial_pvalues
+from cranfield.significance.registry import CORRECTIONS
 
 ALARM = 0.0005
 """P-value below which units are not spread as they should (Fabijan et al., 2019)."""

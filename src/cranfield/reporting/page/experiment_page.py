@@ -18,7 +18,7 @@ from cranfield.reporting.page.html import (
 )
 from cranfield.reporting.page.sections import Inputs, made_with
 from cranfield.reporting.summary import listing
-from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.registry import CORRECTIONS
 from cranfield.tabular import Table, between, from_frame, number
 
 SOURCES = (

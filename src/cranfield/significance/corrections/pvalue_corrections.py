@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, check_choice, numbers
-from cranfield.significance.corrections.correction import CORRECTIONS, declared_correction
 from cranfield.significance.differences import (
     BONFERRONI,
     SIDAK,
@@ -21,7 +20,7 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
 )
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import CORRECTIONS, Options, declared_correction
 
 
 def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:

@@ -11,7 +11,6 @@ import numpy as np
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
-from cranfield.significance.corrections.correction import declared_correction
 from cranfield.significance.corrections.pvalue_corrections import bonferroni
 from cranfield.significance.differences import (
     BLOCK,
@@ -25,7 +24,7 @@ from cranfield.significance.differences import (
     ratio,
     spread,
 )
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, declared_correction
 from cranfield.significance.resampling import (
     RELATIVE,
     Centred,

@@ -34,8 +34,7 @@ from cranfield.significance.differences import (
     t_interval,
 )
 from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
-from cranfield.significance.pairwise.test import declared_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, declared_test
 
 FACTORS = ("Topic", "System", "Shard")  # what the axes of scores are, in their order
 

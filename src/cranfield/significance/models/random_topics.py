@@ -38,8 +38,7 @@ from cranfield.significance.models.anova import (
     two_way_model,
 )
 from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
-from cranfield.significance.pairwise.test import declared_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, declared_test
 from cranfield.significance.resampling import (
     DRAWN,
     RELATIVE,

@@ -10,7 +10,6 @@ import numpy as np
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
-from cranfield.significance.corrections.correction import declared_correction
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     largest_difference,
@@ -30,8 +29,7 @@ from cranfield.significance.differences import (
     away,
     ratio,
 )
-from cranfield.significance.pairwise.test import declared_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, declared_correction, declared_test
 from cranfield.significance.resampling import (
     DRAWN,
     RELATIVE,

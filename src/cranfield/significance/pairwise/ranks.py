@@ -33,8 +33,7 @@ from cranfield.significance.differences import (
     nothing_known,
     of_tail,
 )
-from cranfield.significance.pairwise.test import declared_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, declared_test
 
 NEAR = 1e-7  # probabilities that differ by less, relatively, are equal but for rounding
 

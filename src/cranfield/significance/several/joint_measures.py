@@ -19,7 +19,6 @@ from cranfield.scores import Scores
 from cranfield.scores.averages import filled
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.comparison.result import notes_on
-from cranfield.significance.corrections.correction import CORRECTIONS, RECOMMENDED
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     PooledErrors,
@@ -29,7 +28,6 @@ from cranfield.significance.corrections.resampled import (
     step_down,
 )
 from cranfield.significance.differences import PAIR, Bounds, Pairs, named_pairs, pairs_of
-from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import (
     as_scores,
     baseline_indices,
@@ -37,7 +35,7 @@ from cranfield.significance.prepare import (
     statistic_of,
     transformed,
 )
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import CORRECTIONS, RECOMMENDED, Options, find_test
 from cranfield.tabular import Table
 
 MARKS = {1: "+", -1: "-", 0: "."}

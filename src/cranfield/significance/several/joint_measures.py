@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import compress
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +14,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.showing import WithProse
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
-from cranfield.scores import Scores
-from cranfield.scores.averages import filled
+from cranfield.scores.one_measure import aligned, complete
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.comparison.result import notes_on
 from cranfield.significance.corrections.resampled import (
@@ -243,7 +241,10 @@ def compare_measures(
     [[0, 0], [1, 0], [1, 0]]
     """
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
-    scores, notes = _together(evaluation, missing)
+    if not isinstance(evaluation, Mapping) or not evaluation:
+        raise PolicyError("expected a mapping of measures to scores")
+    requested = {str(name): as_scores(one) for name, one in evaluation.items()}
+    scores, notes = complete(aligned(requested), missing or "error")
     info = find_test("t").info
     names, systems = tuple(scores), next(iter(scores.values())).systems
     baselines = baseline_indices(systems, baseline)
@@ -310,28 +311,3 @@ def _compared(
     contradicts = ((low > 0) | (high < 0)) != (pvalue <= options.alpha)
     low[contradicts] = high[contradicts] = np.nan
     return difference, pvalue, low, high
-
-
-def _together(evaluation: Any, missing: str | None) -> tuple[dict[str, Scores], tuple[str, ...]]:
-    """Align the scores of all measures, and apply the policy for missing ones."""
-    if not isinstance(evaluation, Mapping) or not evaluation:
-        raise PolicyError("expected a mapping of measures to scores")
-    given = {str(name): as_scores(one) for name, one in evaluation.items()}
-    start, first = next(iter(given.items()))
-    scores = {name: one.aligned(first, (name, start)) for name, one in given.items()}
-    flat = [
-        one.flat("a comparison by several measures does not take scores by shard")
-        for one in scores.values()
-    ]
-    listed = list(scores.items())
-
-    def cell(table: int, place: Indices) -> str:
-        name, one = listed[table]
-        return f"{name}: {one.cell(place)} has no score"
-
-    values, kept, notes = filled(flat, missing or "error", cell, by=" by every measure")
-    topics = tuple(compress(first.topics, kept))
-    return {
-        name: replace(one, values=table, topics=topics)
-        for (name, one), table in zip(listed, values, strict=True)
-    }, notes

@@ -418,8 +418,8 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     if _is_our_json(data):
         lower = data.get("lower is better")
         names = lower if isinstance(lower, list) else []
-        systems = {name: one.get("topics", {}) for name, one in data["systems"].items()}
-        return part_of(_from_systems(systems), {str(name): True for name in names})
+        topics = {name: one.get("topics", {}) for name, one in data["systems"].items()}
+        return part_of(_from_systems(topics), {str(name): True for name in names})
     if any(SCORES.column_of(name) == "topic" for name in data):
         listed = columns_of_mapping(SCORES.kind)(data, source.name)
         if not any(listed.values()):
@@ -429,10 +429,10 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     inner = _keys(one for one in systems.values() if isinstance(one, Mapping))
     turned = inner and all(map(_TOPIC.fullmatch, map(str, systems)))
     if turned and not any(map(_TOPIC.fullmatch, inner)):
-        read, topics = (some_of(map(quoted, names), 3) for names in (systems, inner))
+        outer, within = (some_of(map(quoted, names), 3) for names in (systems, inner))
         warn(
-            f"{source.name}: expected {{system: {{topic: score}}}}; {read} look like topics, but"
-            f" are read as systems, and {topics} as topics"
+            f"{source.name}: expected {{system: {{topic: score}}}}; {outer} look like topics, but"
+            f" are read as systems, and {within} as topics"
         )
     return part_of(_from_systems(systems))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from cranfield.evaluation.scorefiles.cells import (
 )
 from cranfield.scores import Scores
 from cranfield.sources.schemas import SUMMARIES, spelt
+
+Label = TypeVar("Label", str, "str | None")
 
 AGGREGATE = "all"
 """The topic under which trec_eval and ir_measures print what they sum up over topics."""
@@ -97,48 +99,46 @@ def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     """Put the systems of all parts side by side; labels are in order of appearance."""
     kinds = [_kind(part, measure) for part in parts]
     _check_alike(parts, kinds, measure)
-    pairs = list(zip(parts, kinds, strict=True))
-    entries = [
-        (part, entry) for part, kind in pairs for entry in part.entries if entry.measure == kind
+    picked = [
+        (part, kind, [entry for entry in part.entries if entry.measure == kind])
+        for part, kind in zip(parts, kinds, strict=True)
     ]
+    topics = _numbered(entry.topic for *_, entries in picked for entry in entries)
     # A system without a score of this measure stays, so that its absence is seen.
-    systems = dict.fromkeys(entry.system for part in parts for entry in part.entries)
-    labels = [
-        dict.fromkeys(entry.topic for _, entry in entries),
-        systems,
-        dict.fromkeys(entry.shard for _, entry in entries),
-    ]
-    topic_at, system_at, shard_at = ({name: k for k, name in enumerate(axis)} for axis in labels)
-    values = np.full([len(axis) for axis in labels], np.nan)
+    systems = _numbered(entry.system for part in parts for entry in part.entries)
+    shards = _numbered(entry.shard for *_, entries in picked for entry in entries)
+    values = np.full((len(topics), len(systems), len(shards)), np.nan)
     seen = np.zeros(values.shape, dtype=bool)
-    for part, (_, topic, system, shard, cell, line) in entries:
-        at = topic_at[topic], system_at[system], shard_at[shard]
-        if seen[at]:
-            where = "" if shard is None else f" in shard {quoted(shard)}"
-            raise InputError(
-                f"system {quoted(system)} has two scores{where}",
-                source=part.source,
-                line=line,
-                topic=topic,
-            )
-        seen[at] = True
+    for part, _, entries in picked:
         with naming(part.source):
-            values[at] = score_in(cell, line, topic)
+            for _, topic, system, shard, cell, line in entries:
+                at = topics[topic], systems[system], shards[shard]
+                if seen[at]:
+                    where = "" if shard is None else f" in shard {quoted(shard)}"
+                    raise InputError(
+                        f"system {quoted(system)} has two scores{where}", line=line, topic=topic
+                    )
+                seen[at] = True
+                values[at] = score_in(cell, line, topic)
     by_shard = parts[0].by_shard
     name = measure if measure is not None else kinds[0]
     scores = Scores(
         values if by_shard else values[:, :, 0],
-        tuple(topic_at),
-        tuple(system_at),
-        shards=tuple(map(str, shard_at)) if by_shard else (),
+        tuple(topics),
+        tuple(systems),
+        shards=tuple(map(str, shards)) if by_shard else (),
         # What a measure that we know declares.
         definition=measure_of(name) if name else None,
     )
     scores = replace(scores, measure=name or "")
-    stated = {part.directions[kind] for part, kind in pairs if kind in part.directions}
+    stated = {part.directions[kind] for part, kind, _ in picked if kind in part.directions}
     if len(stated) > 1:
         raise InputError("expected scores of one direction, got lower and higher is better")
     return scores.with_direction(stated.pop()) if stated else scores
+
+
+def _numbered(labels: Iterable[Label]) -> dict[Label, int]:
+    return {label: k for k, label in enumerate(dict.fromkeys(labels))}
 
 
 def _kind(part: ScorePart, measure: str | None) -> str | None:

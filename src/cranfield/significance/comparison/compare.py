@@ -367,7 +367,7 @@ def rank_sets(
     ready = Ready(found.scores, found.scores.over_shards().values, ())
     values = transformed(ready, found.statistic_of_topics).flat
     pairs = all_pairs(values[~np.isnan(values).any(axis=1)])
-    family = PooledErrors.of(pairs)
+    family = PooledErrors(pairs)
     own = None
     if family.error:
         statistic = np.abs(found.matrix(family.t))

@@ -149,7 +149,7 @@ def resampler(pairs: Pairs, options: Options, by_error: bool) -> Callable[[Pairs
     extreme = -np.inf if options.alternative == "less" else np.inf
 
     def resampled(block: Pairs) -> Floats:
-        means, variances = CentredPairs.of(block).pairs.moments(counts)
+        means, variances = CentredPairs(block).pairs.moments(counts)
         if not by_error:
             return means
         variances /= pairs.topics
@@ -393,7 +393,7 @@ def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
         # Its own random numbers, whichever thread it falls to, and not those of the p-value.
         random = stream(options.seed, OF_INTERVAL, system)
         for part, counts in drawn_counts(random, resamples, n):
-            mean, variance = Centred.of(centred[None], noise).moments(counts)
+            mean, variance = Centred(centred[None], noise).moments(counts)
             means[system, part], squared[system, part] = mean[0], variance[0] / n
 
     in_threads(draw, list(range(systems)), options.jobs)

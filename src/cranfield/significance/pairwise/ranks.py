@@ -289,8 +289,8 @@ class _SignedRanks:
 def _of_tails(low: Floats, high: Floats, alternative: str) -> Floats:
     """Return exact p-values from both tails."""
     if alternative == "two-sided":
-        return np.minimum(1.0, 2 * np.minimum(low, high))
-    return np.minimum(1.0, high if alternative == "greater" else low)
+        return np.asarray(np.minimum(1.0, 2 * np.minimum(low, high)))
+    return np.asarray(np.minimum(1.0, high if alternative == "greater" else low))
 
 
 def _tied(ranks: Floats) -> Indices:

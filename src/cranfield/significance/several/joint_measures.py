@@ -14,6 +14,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.showing import WithProse
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
+from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned, complete
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.comparison.result import notes_on
@@ -241,10 +242,7 @@ def compare_measures(
     [[0, 0], [1, 0], [1, 0]]
     """
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
-    if not isinstance(evaluation, Mapping) or not evaluation:
-        raise PolicyError("expected a mapping of measures to scores")
-    requested = {str(name): as_scores(one) for name, one in evaluation.items()}
-    scores, notes = complete(aligned(requested), missing or "error")
+    scores, notes = complete(aligned(_by_measure(evaluation)), missing or "error")
     info = find_test("t").info
     names, systems = tuple(scores), next(iter(scores.values())).systems
     baselines = baseline_indices(systems, baseline)
@@ -288,6 +286,12 @@ def compare_measures(
     )
 
 
+def _by_measure(evaluation: Any) -> dict[str, Scores]:
+    if not isinstance(evaluation, Mapping) or not evaluation:
+        raise PolicyError("expected a mapping of measures to scores")
+    return {str(name): as_scores(one) for name, one in evaluation.items()}
+
+
 def _compared(
     every: Sequence[Pairs], correction: str, options: Options
 ) -> tuple[Floats, Floats, Floats, Floats]:
@@ -295,13 +299,13 @@ def _compared(
     " other."""
     families: Sequence[PooledErrors | CentredPairs]
     if correction == "bootstrap-tukey":
-        families = pooled = [PooledErrors.of(pairs) for pairs in every]
+        families = pooled = [PooledErrors(pairs) for pairs in every]
         largest = maxima(pooled, options)
         # Without an error there is no evidence.
         t = np.concatenate([np.where(family.error == 0, 0.0, family.t) for family in pooled])
         pvalue = pvalues_of(np.abs(t), largest)
     else:
-        families = centred = [CentredPairs.of(pairs) for pairs in every]
+        families = centred = [CentredPairs(pairs) for pairs in every]
         pvalue, largest = step_down(centred, options)
     difference = np.concatenate([family.difference for family in families])
     error = np.concatenate([np.zeros(family.difference.size) + family.error for family in families])

@@ -174,7 +174,7 @@ def compare(
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare as compared
     from cranfield.significance.comparison.equivalence import read_margin
-    from cranfield.significance.corrections.correction import CORRECTIONS
+    from cranfield.significance.registry import CORRECTIONS
 
     # Before any file is read.
     if view == "summary":

@@ -27,9 +27,7 @@ from cranfield.scales.interval_scaled import Interval
 from cranfield.scales.runs import as_measure
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.correction import CORRECTIONS
-from cranfield.significance.pairwise.test import find_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import CORRECTIONS, Options, find_test
 
 TRIAL = {"a": [0.1, 0.5, 0.2, 0.7], "b": [0.4, 0.6, 0.3, 0.2], "c": [0.9, 0.3, 0.8, 0.1]}
 """Scores of three systems: a test that supports these supports those of any study."""

@@ -208,6 +208,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     ratio = plain("; ".join(report.sample_ratio.heading()))
     said = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% confidence intervals"
     if not report.stopped and report.correction != "none":
+        said = f"{report.interval_scope} {said}".lstrip()
         said += f"; colours after the correction {report.correction}"
     return interval_rows(
         frame,

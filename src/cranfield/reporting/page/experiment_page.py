@@ -18,7 +18,7 @@ from cranfield.reporting.page.html import (
 )
 from cranfield.reporting.page.sections import Inputs, made_with
 from cranfield.reporting.summary import listing
-from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.registry import CORRECTIONS
 from cranfield.tabular import Table, between, from_frame, number
 
 SOURCES = (
@@ -149,7 +149,7 @@ def _metrics(report: ExperimentReport) -> Table:
                 _p(row["adjusted p"]),
             ]
         )
-    level = f"{100 - 100 * report.alpha:g}% confidence interval"
+    level = f"{report.interval_scope} {100 - 100 * report.alpha:g}% confidence interval".lstrip()
     head = ["metric", "variant", "verdict", f"{label(report.control)} (control)", "mean"]
     head += [f"difference, {level}", f"lift, {level}", "0 is dashed", "p"]
     return Table("Metrics by variant", head, rows, (0, 1, 2, 7))

@@ -33,8 +33,8 @@ from cranfield.reporting.summary import (
 )
 from cranfield.scales.statements import MEANINGFUL, Meaningfulness
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
-from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.models.assumptions import Assumptions
+from cranfield.significance.registry import CORRECTIONS
 from cranfield.sources.archives import is_url, shown
 from cranfield.tabular import Table, as_cell, shown_p
 

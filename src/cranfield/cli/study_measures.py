@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +12,13 @@ from cranfield.base.errors import PolicyError, check_share
 from cranfield.cli.options.declaring import (
     READ,
     command,
+    file_option,
     on_command_line,
     option,
     refuse_given,
     settings,
 )
-from cranfield.cli.options.judging import (
-    OF_DOCUMENTS,
-    judged_runs,
-    measures_option,
-    wanted_measures,
-)
+from cranfield.cli.options.judging import OF_DOCUMENTS, judged_runs, measures_option
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.study_options import (
@@ -64,12 +60,10 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
     help="Trusted simple measure with which to test the concordance of the others; may be given"
     " several times, for measures that must agree.",
 )
-@option(
+@file_option(
     "--preferences",
-    metavar="FILE",
     help="CSV file with the preferences of people between two runs: topic, first, second,"
     " preferred.",
-    type=READ,
 )
 @options_from("cranfield.meta.predictive_power", "majority", goes_with="--preferences")
 @options_from("cranfield.meta.discriminative_power", "test resamples")
@@ -83,16 +77,12 @@ def measures(
     gold: tuple[str, ...],
     preferences: str | None,
     majority: bool,
-    test: str,
-    correction: str | None,
-    resamples: int,
-    alpha: float,
-    missing: str | None,
     sizes: list[int] | None,
     repeats: int,
     bins: list[float] | None,
     coefficient: str,
     options: StudyOptions,
+    **tested: Any,
 ) -> None:
     """Compare measures: how stable they are, and how far they agree.
 
@@ -104,16 +94,16 @@ def measures(
     from cranfield.scores.one_measure import aligned, complete
 
     # Before any file is read.
-    check_share("alpha", alpha)
-    choice = TestChoice(test, correction, alpha, missing, resamples)
+    check_share("alpha", tested["alpha"])
+    choice = TestChoice(**tested)
     refuse_resamples([choice])
     kinds: list[type[Result]] = [meta.DiscriminativePower, meta.Swaps, meta.Correlations]
     kinds += [meta.Concordance] if gold else []
     kinds += [meta.PredictivePower] if preferences is not None else []
     options.check_table(*kinds)
-    every, own, golden = _scores(source, gold, options.judging)
+    every, own, golden = _scores(source, gold, options)
     notes: tuple[str, ...] = ()
-    if missing is not None:
+    if (missing := tested.pop("missing")) is not None:
         # For all measures at once, so that all studies are of the same topics.
         every, notes = complete(aligned(every), missing)
         own = {name: every[name] for name in own}
@@ -123,56 +113,54 @@ def measures(
         quick.append(meta.concordance(every, golden))
     if preferences:
         quick.append(meta.predictive_power(own, preferences, majority=majority))
-    swaps = []
     topics = len(next(iter(own.values())).topics)
     drawn = sizes or [size for size in SIZES if size <= topics // 2] or None
     sampling: dict[str, Any] = {"sizes": drawn, "repeats": repeats, "bins": bins}
-    for name, part in _folders(own).items():
-        with options.work(f"swaps by {name}", part) as work:
-            swaps.append(meta.swap_method(own[name], **sampling, seed=options.seed, **work))
-    tested: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": options.seed}
-    with options.work("discriminative power", "discriminative-power") as work:
-        power = meta.discriminative_power(
-            own, test=choice.test, correction=str(choice.correction), **tested, **work
-        )
+    sampling["seed"] = tested["seed"] = options.seed
+    swaps = [
+        options.study(f"swaps by {name}", meta.swap_method, own[name], part=part, **sampling)
+        for name, part in _folders(own).items()
+    ]
+    tested |= {"test": choice.test, "correction": str(choice.correction)}
+    label = "discriminative power"
+    power = options.study(label, meta.discriminative_power, own, part=label, **tested)
     left: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
     lines = [f"note: {note}" for note in notes]
     options.show(power, *swaps, *quick, notes=lines, each=True, **left)
 
 
 def _scores(
-    source: ScoreInput, gold: Sequence[str | Measure], judging: Mapping[str, Any]
+    source: ScoreInput, gold: Sequence[str | Measure], options: StudyOptions
 ) -> tuple[dict[str, Scores], dict[str, Scores], list[str]]:
     """Return the scores of all measures, of the requested ones, and the names of the gold ones."""
-    asked = source.asked
+    asked, judging = source.asked, options.judging
     if not source.score_files:
-        rel, compat = judging["rel"], judging["compat"]
-        asked = wanted_measures(asked, rel, compat)
-        gold = wanted_measures(gold, rel, compat) if gold else ()
+        asked, gold = options.measures(asked), options.measures(gold) if gold else ()
         judging = {**judging, "rel": None}
     # Of names of the same measure the first one stays.
-    both: dict[str | Measure, str] = {}
-    for one in (*asked, *gold):
-        both.setdefault(one, one if isinstance(one, str) else one.label)
-    golden = list(dict.fromkeys(both[one] for one in gold))
-    found = replace(source, asked=[*both]).scores(judging, every=True)
+    labels: dict[str | Measure, str] = {}
+    for measure in (*asked, *gold):
+        labels.setdefault(measure, measure if isinstance(measure, str) else measure.label)
+    golden = list(dict.fromkeys(labels[measure] for measure in gold))
+    scores = replace(source, asked=[*labels]).scores(judging, every=True)
     # Scores need not say what they are of.
-    every = {name or "scores": one for name, one in found.items()}
+    every = {name or "scores": one for name, one in scores.items()}
     named = not source.score_files or on_command_line("asked")
-    shown = dict.fromkeys(both[one] for one in asked)
-    names = shown if named else [name for name in every if name not in golden]
+    requested = dict.fromkeys(labels[measure] for measure in asked)
+    names = requested if named else [name for name in every if name not in golden]
     if golden and len(set(names) - set(golden)) < 2:
         raise PolicyError("--gold requires two measures or more besides the gold ones")
     return every, {name: every[name] for name in names}, golden
 
 
 def _folders(names: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    """Return the name of a folder for each measure."""
+    folders: dict[str, str] = {}
     for name in names:
         folder = folder_name(f"swaps {name}")
-        again = sum(one == folder for one in found.values())
-        found[name] = f"{folder}-{again + 1}" if again else folder
-    return found
+        again = sum(one == folder for one in folders.values())
+        folders[name] = f"{folder}-{again + 1}" if again else folder
+    return folders
 
 
 SCALES_EPILOG = """\b
@@ -231,8 +219,5 @@ def scales(
     judged = judged_runs(qrels, runs, **judging)
     if not graded:
         judged = judged.binary(1 if rel is None else rel)
-    with options.work("scales") as work:
-        study = meta.study_scales(
-            judged, asked or MEASURES, cutoffs=cutoffs, ties=interval_ties, alpha=alpha, **work
-        )
-    options.show(study)
+    rules: dict[str, Any] = {"cutoffs": cutoffs, "ties": interval_ties, "alpha": alpha}
+    options.show(options.study("scales", meta.study_scales, judged, asked or MEASURES, **rules))

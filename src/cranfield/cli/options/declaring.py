@@ -320,6 +320,11 @@ READ = FileRead()
 WRITTEN = FileWritten()
 
 
+def file_option(*names: str, **declared: Any) -> Callable[[Any], Any]:
+    """Declare an option with the name of a file that is read."""
+    return option(*names, **{"metavar": "FILE", "type": READ, **declared})
+
+
 class Command(click.Command):
     """A command whose help is in groups, and short: what is not `first` is in `--help-all`.
 

@@ -10,7 +10,6 @@ from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import (
     READ,
     command,
-    file_option,
     option,
     refuse_given,
     settings,
@@ -77,7 +76,9 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
     type=click.IntRange(2),
     help="Number of random shards of the documents, for tests by shard.",
 )
-@file_option("--shard-map", help="Table of documents and their shards, instead of random shards.")
+@option(
+    "--shard-map", type=READ, help="Table of documents and their shards, instead of random shards."
+)
 @options_from("cranfield.meta.split_topics", "sizes repeats teams")
 @option(
     "--false-alarms",
@@ -239,10 +240,10 @@ ROLES = {
 )
 @settings(f"{STUDY_SETTINGS} persistence")
 @click.argument("qrels", type=READ)
-@with_options(file_option(f"--{name}", metavar="RUN", help=text) for name, text in ROLES.items())
-@file_option(
-    "--other-qrels", help="Judgments for the repeated runs, if they are on another collection."
+@with_options(
+    option(f"--{name}", metavar="RUN", type=READ, help=text) for name, text in ROLES.items()
 )
+@option("--other-qrels", help="Judgments for the repeated runs, if they are on another collection.")
 @measures_option(("AP", "nDCG@10", "P@10"))
 @option(
     "--test",

@@ -12,7 +12,6 @@ from cranfield.base.errors import PolicyError, check_share
 from cranfield.cli.options.declaring import (
     READ,
     command,
-    file_option,
     on_command_line,
     option,
     refuse_given,
@@ -60,8 +59,9 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
     help="Trusted simple measure with which to test the concordance of the others; may be given"
     " several times, for measures that must agree.",
 )
-@file_option(
+@option(
     "--preferences",
+    type=READ,
     help="CSV file with the preferences of people between two runs: topic, first, second,"
     " preferred.",
 )

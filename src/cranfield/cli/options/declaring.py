@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -41,7 +42,9 @@ def check_conditions(ctx: click.Context) -> None:
             for way in ways:
                 wanted = [part for part in way.split() if part[0] != "!"]
                 if all(_holds(part, named, ctx) for part in wanted):
-                    raise PolicyError(f"{option} cannot be combined with {_without(way)}")
+                    there = [part for part in way.split() if not _holds(part, named, ctx)]
+                    without = _without(" ".join(there))
+                    raise PolicyError(f"{option} cannot be combined with {without}")
             raise PolicyError(f"{option} requires {' or '.join(map(_said, ways))}")
 
 
@@ -227,7 +230,9 @@ class Option(click.Option):
         **rest: Any,
     ) -> None:
         letters = [LETTERS[name] for name in names if name in LETTERS]
-        if rest.get("type", str) is str:
+        if isinstance(rest.get("type"), FileRead):
+            rest.setdefault("metavar", "FILE")
+        elif rest.get("type", str) is str:
             rest.setdefault("metavar", next((METAVARS[n] for n in names if n in METAVARS), None))
         super().__init__([*names, *letters], **rest)
         self.group = group or ("Output" if {*OF_OUTPUT} & {*names} else "")
@@ -320,19 +325,16 @@ READ = FileRead()
 WRITTEN = FileWritten()
 
 
-def file_option(*names: str, **declared: Any) -> Callable[[Any], Any]:
-    """Declare an option with the name of a file that is read."""
-    return option(*names, **{"metavar": "FILE", "type": READ, **declared})
-
-
 class Command(click.Command):
     """A command whose help is in groups, and short: what is not `first` is in `--help-all`.
 
     It refuses to write over a file that it reads, and an option of one value that is given twice.
     """
 
-    def __init__(self, *args: Any, first: str = "", **rest: Any) -> None:
-        super().__init__(*args, **rest)
+    def __init__(self, *args: Any, first: str = "", help: str | None = None, **rest: Any) -> None:
+        # Options are made of the section on parameters: see `signatures`.
+        text = inspect.cleandoc(help or "").partition("\n\nParameters\n")[0]
+        super().__init__(*args, help=text, **rest)
         self.first = tuple(f"--{name}" for name in first.split())
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:

@@ -279,7 +279,8 @@ Examples:
 
 DEFAULT = ("AP", "nDCG@10")
 
-JUDGE_TABLES = "agreement intervals calibration rankings systems self-preference ppi".split()
+OF_RUNS = ("rankings", "systems", "self-preference", "ppi")
+JUDGE_TABLES = ("agreement", "intervals", "calibration", *OF_RUNS)
 
 RANKED = ("--runs", "--own-runs")
 """What has runs ranked."""

@@ -331,10 +331,10 @@ class Command(click.Command):
     It refuses to write over a file that it reads, and an option of one value that is given twice.
     """
 
-    def __init__(self, *args: Any, first: str = "", help: str | None = None, **rest: Any) -> None:
+    def __init__(self, *args: Any, first: str = "", **rest: Any) -> None:
+        super().__init__(*args, **rest)
         # Options are made of the section on parameters: see `signatures`.
-        text = inspect.cleandoc(help or "").partition("\n\nParameters\n")[0]
-        super().__init__(*args, help=text, **rest)
+        self.help = inspect.cleandoc(self.help or "").partition("\n\nParameters\n")[0]
         self.first = tuple(f"--{name}" for name in first.split())
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:

@@ -332,6 +332,7 @@ def options_of(
     *,
     type: Any = None,
     goes_with: str | Sequence[str] = (),
+    group: str = "",
     **changed: Any,
 ) -> tuple[Callable[[Any], Any], ...]:
     """Make options of the parameters of a public function, with what is `changed` of each.
@@ -339,9 +340,9 @@ def options_of(
     The function may be a method, a dataclass with its fields, or the command itself, for options
     that the library does not have. A change is a mapping: the `flag`, perhaps with a name of the
     value behind it, and all that :func:`option` takes; an option stands for the parameter in hints,
-    whatever it is called. A `type`, and what options go with, are those of all of them.
+    whatever it is called. A `type`, what options go with, and a `group` are those of all of them.
     """
-    every: dict[str, Any] = {"goes_with": goes_with}
+    every: dict[str, Any] = {"goes_with": goes_with, "group": group}
     every |= {} if type is None else {"type": type}
     return tuple(
         _option(function, name, **(every | changed.get(name, {}))) for name in names.split()

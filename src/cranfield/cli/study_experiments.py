@@ -13,6 +13,7 @@ from cranfield.cli.options.declaring import (
     option,
     refuse_given,
     settings,
+    with_options,
 )
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
@@ -21,7 +22,7 @@ from cranfield.cli.options.judging import (
     measures_option,
     without_reading,
 )
-from cranfield.cli.options.output import progress_of, with_options
+from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.study_options import (

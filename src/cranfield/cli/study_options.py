@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.options.declaring import WRITTEN, option, refuse_given
+from cranfield.cli.options.declaring import WRITTEN, option, refuse_given, with_options
 from cranfield.cli.options.judging import (
     JUDGING_SETTINGS,
     OF_DOCUMENTS,
@@ -20,12 +20,7 @@ from cranfield.cli.options.judging import (
     judging_options,
     wanted_measures,
 )
-from cranfield.cli.options.output import (
-    ResultOutput,
-    progress_bar,
-    result_options,
-    with_options,
-)
+from cranfield.cli.options.output import ResultOutput, progress_bar, result_options
 from cranfield.cli.options.signatures import options_of
 from cranfield.result import ALL, Result, together
 

@@ -272,6 +272,18 @@ def option(*names: str, **declared: Any) -> Callable[[Any], Any]:
     return click.option(*names, **{"cls": Option, **declared})
 
 
+def with_options(options: Iterable[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """Make a decorator that adds options to a command, the first one on top of its help."""
+    listed = list(options)
+
+    def add(command: Any) -> Any:
+        for one in reversed(listed):
+            command = one(command)
+        return command
+
+    return add
+
+
 def in_group(
     group: str, options: Iterable[Callable[[Any], Any]]
 ) -> tuple[Callable[[Any], Any], ...]:

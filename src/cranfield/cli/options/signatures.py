@@ -20,8 +20,7 @@ import click
 import cranfield
 from cranfield.base import kinds
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.cli.options.declaring import option, shown_name
-from cranfield.cli.options.output import with_options
+from cranfield.cli.options.declaring import option, shown_name, with_options
 
 ROOT = Path(cranfield.__file__).parent
 _LINES = re.MULTILINE | re.DOTALL

@@ -171,7 +171,7 @@ Examples:
 
 
 @command(epilog=SCALES_EPILOG)
-@settings(f"{STUDY_SETTINGS} interval-ties", flags="rel alpha")
+@settings(f"{STUDY_SETTINGS} interval-ties")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @option(
@@ -184,7 +184,7 @@ Examples:
 @option(
     "--graded",
     is_flag=True,
-    help="Keep the grades; by default grades from --rel on become 1, lower ones 0.",
+    help="Keep the grades; by default grades from setting rel on become 1, lower ones 0.",
 )
 @study_options(seed=False)
 def scales(
@@ -209,7 +209,7 @@ def scales(
     judging = dict(options.judging)
     rel = judging.pop("rel")
     if graded and rel is not None:
-        raise PolicyError("--rel cannot be combined with --graded")
+        raise PolicyError("setting rel cannot be combined with --graded")
     if not graded:
         refuse_given(("max_grade",), "requires --graded")
     refuse_given(OF_DOCUMENTS, "cannot be combined with studies of scales")

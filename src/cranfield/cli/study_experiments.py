@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.base.kinds import Whole
 from cranfield.cli.options.declaring import (
     READ,
     command,
@@ -66,50 +67,31 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
         callback=lambda context, option, measure: (measure,),
     )
 )
-@option(
-    "--test",
-    "tests",
-    multiple=True,
-    help="Significance test, such as md2, t+holm or friedman; may be given several times.",
-)
-@option(
-    "--shards",
-    type=click.IntRange(2),
-    help="Number of random shards of the documents, for tests by shard.",
-)
-@option(
-    "--shard-map", type=READ, help="Table of documents and their shards, instead of random shards."
+@options_from(
+    f"{__name__}.tests",
+    "tests shards shard_map",
+    tests={"flag": "--test tests"},
+    shard_map={"type": READ},
 )
 @options_from("cranfield.meta.split_topics", "sizes repeats teams")
-@option(
-    "--false-alarms",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Also estimate Type I error rates, from N simulations of equal systems.",
-)
+@options_from(f"{__name__}.tests", "false_alarms", false_alarms={"metavar": "N"})
 @options_from("cranfield.meta.false_alarms", "null", null={"goes_with": "--false-alarms"})
-@option(
-    "--power",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Also estimate the power of the tests, from N samples of topics.",
-)
+@options_from(f"{__name__}.tests", "power", power={"metavar": "N"})
 @options_from("cranfield.meta.power_of_tests", "population", population={"goes_with": "--power"})
-@option(
-    "--only", "systems", multiple=True, help="Study only this system; may be given several times."
-)
+@options_from(f"{__name__}.tests", "systems", systems={"flag": "--only systems"})
 @tested_options
 @study_options()
 def tests(
     source: ScoreInput,
-    tests: tuple[str, ...],
-    shards: int | None,
+    *,
+    tests: tuple[str, ...] = (),
+    shards: Annotated[int | None, Whole(2)],
     shard_map: str | None,
-    false_alarms: int | None,
+    false_alarms: Annotated[int | None, Whole(1)],
     null: str,
-    power: int | None,
+    power: Annotated[int | None, Whole(1)],
     population: str,
-    systems: tuple[str, ...],
+    systems: tuple[str, ...] = (),
     options: StudyOptions,
     **split: Any,
 ) -> None:
@@ -117,6 +99,21 @@ def tests(
 
     Pairs of disjoint topic sets are drawn repeatedly; each test compares all pairs of systems on
     both sets (Ferro and Sanderson 2022).
+
+    Parameters
+    ----------
+    tests
+        Significance test, such as md2, t+holm or friedman; may be given several times.
+    shards
+        Number of random shards of the documents, for tests by shard.
+    shard_map
+        Table of documents and their shards, instead of random shards.
+    false_alarms
+        Also estimate Type I error rates, from N simulations of equal systems.
+    power
+        Also estimate the power of the tests, from N samples of topics.
+    systems
+        Study only this system; may be given several times.
     """
     from cranfield import meta
     from cranfield.meta.test_studies.fast_tests import is_bound

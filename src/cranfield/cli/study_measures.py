@@ -13,7 +13,6 @@ from cranfield.cli.options.declaring import (
     READ,
     command,
     on_command_line,
-    option,
     refuse_given,
     settings,
 )
@@ -52,18 +51,11 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 )
 @settings(f"{STUDY_SETTINGS} majority bins sizes repeats coefficient")
 @score_input(measures_option(DEFAULT))
-@option(
-    "--gold",
-    multiple=True,
-    metavar="MEASURE",
-    help="Trusted simple measure with which to test the concordance of the others; may be given"
-    " several times, for measures that must agree.",
-)
-@option(
-    "--preferences",
-    type=READ,
-    help="CSV file with the preferences of people between two runs: topic, first, second,"
-    " preferred.",
+@options_from(
+    f"{__name__}.measures",
+    "gold preferences",
+    gold={"metavar": "MEASURE"},
+    preferences={"type": READ},
 )
 @options_from("cranfield.meta.predictive_power", "majority", goes_with="--preferences")
 @options_from("cranfield.meta.discriminative_power", "test resamples")
@@ -74,7 +66,8 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 @study_options()
 def measures(
     source: ScoreInput,
-    gold: tuple[str, ...],
+    *,
+    gold: tuple[str, ...] = (),
     preferences: str | None,
     majority: bool,
     sizes: list[int] | None,
@@ -88,6 +81,14 @@ def measures(
 
     Discriminative power, the swap method and the correlation of measures; the concordance test with
     --gold, and predictive power with --preferences (Sakai 2013, section 5).
+
+    Parameters
+    ----------
+    gold
+        Trusted simple measure with which to test the concordance of the others; may be given
+        several times, for measures that must agree.
+    preferences
+        CSV file with the preferences of people between two runs: topic, first, second, preferred.
     """
     from cranfield import meta
     from cranfield.meta.test_studies.fast_tests import SIZES, TestChoice
@@ -174,25 +175,17 @@ Examples:
 @settings(f"{STUDY_SETTINGS} interval-ties")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
-@option(
-    "--measure",
-    "asked",
-    multiple=True,
-    help="Measure without cutoff; may be given several times. By default those of the paper.",
-)
+@options_from(f"{__name__}.scales", "asked", asked={"flag": "--measure asked", "stands_for": ""})
 @options_from("cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"})
-@option(
-    "--graded",
-    is_flag=True,
-    help="Keep the grades; by default grades from setting rel on become 1, lower ones 0.",
-)
+@options_from(f"{__name__}.scales", "graded")
 @study_options(seed=False)
 def scales(
     qrels: str,
     runs: tuple[str, ...],
-    asked: tuple[str, ...],
+    *,
+    asked: tuple[str, ...] = (),
     cutoffs: list[int],
-    graded: bool,
+    graded: bool = False,
     interval_ties: str,
     alpha: float,
     options: StudyOptions,
@@ -202,6 +195,13 @@ def scales(
     For each measure and its interval-scaled version: the agreement of the orders of systems, and
     the pairs of systems with significant differences (Ferrante, Ferro and Fuhr 2021, tables 2
     to 6).
+
+    Parameters
+    ----------
+    asked
+        Measure without cutoff; may be given several times. By default those of the paper.
+    graded
+        Keep the grades; by default grades from setting rel on become 1, lower ones 0.
     """
     from cranfield import meta
     from cranfield.meta.scale_study import MEASURES, TESTS, scale_options

@@ -330,7 +330,7 @@ def answers(
     references: str | None,
     asked: tuple[str, ...] = (),
     system: str | None,
-    tokeniser: Literal["alphanumeric", "whitespace"] | None,
+    tokeniser: Literal["alphanumeric", "unicode", "whitespace"] | None,
     output: Output,
     printing: Printing,
 ) -> None:
@@ -381,8 +381,7 @@ def answers(
     if kind == "nuggets":
         judged = texts.judge_answers(files, nuggets, name=system)
     elif kind == "references":
-        words = tokeniser or "alphanumeric"
-        judged = texts.judge_summaries(files, references, tokeniser=words, name=system)
+        judged = texts.judge_summaries(files, references, tokeniser=tokeniser, name=system)
     else:
         read = {"assignments": texts.read_nugget_assignments, "citations": texts.read_citations}
         judged = read[kind](files, name=system)

@@ -209,7 +209,7 @@ def lists_of(text: str) -> tuple[str, ...]:
 
 
 def contributors_of(text: str) -> Any:
-    """Read the tags of the runs in a pool, a line each; `all` and `judged` are no files."""
+    """Read the tags of the runs in a pool, a line each; `all` and `judged` are not files."""
     if text in {"all", "judged"}:
         return None if text == "all" else text
     from cranfield.sources.chunks import Source

@@ -21,9 +21,9 @@ from cranfield.cli.campaign_folder import (
     task_option,
     write_listing,
 )
-from cranfield.cli.options.declaring import READ, examples, group, option, settings
+from cranfield.cli.options.declaring import READ, examples, group, option, settings, with_options
 from cranfield.cli.options.judging import one_of
-from cranfield.cli.options.output import output_option, with_options, write
+from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.signatures import options_from, options_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
-from cranfield.cli.options.declaring import READ, Named, in_group, option, tell_without_effect
-from cranfield.cli.options.output import progress_of, with_options
+from cranfield.cli.options.declaring import (
+    READ,
+    Named,
+    in_group,
+    option,
+    tell_without_effect,
+    with_options,
+)
+from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.signatures import options_of, pairs_of
 from cranfield.collection.policies import OF_QRELS, Policies, policies
 from cranfield.sources.archives import asks

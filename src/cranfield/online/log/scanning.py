@@ -14,7 +14,7 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.text import counted
 from cranfield.online.log.cells import COUNTED, SCHEMAS, Cell
-from cranfield.online.log.formats import tables_in
+from cranfield.online.log.reading import tables_in
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns, check_parquet_file, refusing
 from cranfield.sources.parquet import quiet_panics

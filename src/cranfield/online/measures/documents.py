@@ -246,8 +246,8 @@ def _shown(log: Log, purpose: str) -> tuple[LogTables, nw.LazyFrame[Any]]:
     needs = [("results", "doc"), ("clicks", "rank"), ("pages", "query")]
     if lacking := tables.lacks(needs):
         raise InputError(f"{purpose} needs {lacking}", source=tables.source)
-    clicked = tables.table("clicks").select("page", "rank", nw.lit(1).alias("clicked")).unique()
-    results = tables.table("results").select("page", "rank", "doc")
-    queries = tables.table("pages").select("page", "query")
+    clicked = tables.tables["clicks"].select("page", "rank", nw.lit(1).alias("clicked")).unique()
+    results = tables.tables["results"].select("page", "rank", "doc")
+    queries = tables.tables["pages"].select("page", "query")
     shown = results.join(clicked, on=["page", "rank"], how="left").join(queries, on="page")
     return tables, shown.with_columns(nw.col("clicked").fill_null(0))

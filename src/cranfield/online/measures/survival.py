@@ -269,7 +269,7 @@ def _durations(
 ) -> pl.DataFrame:
     """Return how long each value lasts, and whether its end was seen: keys, `time`, `seen`."""
     if measure.of == "click":
-        clicks = collected(tables.table("clicks").select("page", "dwell", "censored"))
+        clicks = collected(tables.tables["clicks"].select("page", "dwell", "censored"))
         clicks = clicks.with_columns(pl.col("page").cast(pages["page"].dtype))
         joined = pages.select("page", *keys).join(clicks, on="page", how="inner")
         return joined.select(*keys, time="dwell", seen=~pl.col("censored"))

@@ -83,6 +83,10 @@ def _clicks(table: Table, number: pl.Series) -> Table:
     return replace(table, frame=frame, names=(*own, "clicks"))
 
 
+_PLACE = pl.int_range(1, pl.len() + 1).over("page")
+"""The rank of a row on its page, by the order of rows."""
+
+
 def _text(*names: str) -> pl.Struct:
     return pl.Struct(dict.fromkeys(names, pl.String))
 
@@ -103,10 +107,9 @@ def read_living_labs(raw: bytes, source: str) -> Table:
     )
     frame = frame.with_columns(page=pl.int_range(1, pl.len() + 1))
     frame = frame.explode("ranking", empty_as_null=True, keep_nulls=True).unnest("ranking")
-    place = pl.int_range(1, pl.len() + 1).over("page")
     drafted = pl.col("team").is_not_null().any().over("page")
     frame = frame.with_columns(
-        rank=pl.when(pl.col("docid").is_not_null()).then(place),
+        rank=pl.when(pl.col("docid").is_not_null()).then(_PLACE),
         method=pl.when(drafted).then(pl.lit("TeamDraft")),
     ).rename({"docid": "doc", "clicked": "clicks"})
     table = table_of(frame, FLAT, source, empty=False)
@@ -134,32 +137,22 @@ def read_sessions_as_log(sessions: Sessions) -> Parts:
         late = start.filter(start.abs() > _LATEST)
         if late.len():
             raise InputError(f"time {late[0]:g} is not a number of seconds", source=sessions.source)
-    names = pl.Series(sessions.names, dtype=pl.String)
-    topics = pl.Series(sessions.topics, dtype=pl.String)
-
-    def with_page(frame: pl.DataFrame) -> pl.DataFrame:
-        session = names.gather(frame["session"])
-        page = pl.select(pl.concat_str(session, frame["query"], separator="-")).to_series()
-        return frame.with_columns(page=page, session=session, topic=topics.gather(frame["session"]))
-
-    def at(name: str) -> pl.Expr:
-        return (pl.col(name).fill_nan(None) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
-
+    names, topics = (pl.Series(one, dtype=pl.String) for one in (sessions.names, sessions.topics))
+    pages, results, clicks = (
+        frame.with_columns(
+            session=names.gather(frame["session"]), topic=topics.gather(frame["session"])
+        ).with_columns(page=pl.concat_str("session", "query", separator="-"))
+        for frame in (sessions.queries, sessions.results, sessions.clicks)
+    )
+    at = (pl.col("start").fill_nan(None) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
     text = pl.when(pl.col("text") != "").then("text")
-    pages = with_page(sessions.queries).select(
-        "session", id="page", query=pl.coalesce(text, "topic", "page"), time=at("start")
-    )
-    results = with_page(sessions.results).select("page", "rank", "doc")
-    clicks = with_page(sessions.clicks).select(
-        *("page", "rank"), time=at("start"), dwell=pl.col("end") - pl.col("start")
-    )
+    query = pl.coalesce(text, "topic", "page")
+    dwell = pl.col("end") - pl.col("start")
+    pages = pages.select("session", id="page", query=query, time=at)
+    clicks = clicks.select("page", "rank", time=at, dwell=dwell)
     lost = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
-    return Parts(
-        table_of(pages, PAGES, sessions.source),
-        table_of(results, RESULTS, sessions.source),
-        table_of(clicks, CLICKS, sessions.source),
-        (lost,),
-    )
+    tables = _tables(pages, results.select("page", "rank", "doc"), clicks, sessions.source)
+    return tables._replace(anomalies=(lost,))
 
 
 QUERIES: dict[str, Any] = {
@@ -193,18 +186,21 @@ def read_ubi(
     :meth:`QueryLog.write` puts them. Clicks are the events with one of the `click_actions`. Clicks
     of no query, and events that are neither clicks nor impressions, are counted.
     """
-    query_records = records(*queries, "UBI queries", QUERIES).unnest("query_attributes")
-    nameless = query_records.filter(pl.col("query_id").is_null())
+    asked = records(*queries, "UBI queries", QUERIES).unnest("query_attributes")
+    nameless = asked.filter(pl.col("query_id").is_null())
     if nameless.height:
         raise InputError("has no query_id", source=queries[1], line=nameless[LINE][0])
-    done = pl.DataFrame(schema=pl.Schema(EVENTS)).with_columns(pl.lit(0, pl.Int64).alias(LINE))
+    done = pl.DataFrame(schema=pl.Schema({**EVENTS, LINE: pl.Int64}))
     if events is not None and not is_blank(events[0]):
         done = records(*events, "UBI events", EVENTS)
+    # Browsers send events out of order, and a page may be shown again later.
     done = done.unnest("event_attributes").unnest("object", "position")
+    done = done.with_columns(at=TIME.column("at", done["timestamp"])[0]).rename(
+        {"query_id": "page", "ordinal": "rank", "object_id": "doc", "timestamp": "time"}
+    )
     shown = pl.col("action_name") == _SHOWN
     clicked = pl.col("action_name").is_in(click_actions)
-    known = pl.col("query_id").is_not_null()
-    ordered = pl.col("ordinal").is_not_null() & pl.col("object_id").is_not_null()
+    known = pl.col("page").is_not_null()
     anomalies: tuple[Anomaly, ...] = ()
     if events is not None:
         _check_actions(done, click_actions, events[1])
@@ -215,31 +211,22 @@ def read_ubi(
             Anomaly("clicks on no page", lost, "excluded", events[1]),
             Anomaly("events of other kinds", others),
         )
-    of_event = {"page": pl.col("query_id"), "rank": pl.col("ordinal"), "doc": pl.col("object_id")}
-    # Browsers send events out of order, and a page may be shown again later.
-    done = done.with_columns(at=TIME.column("at", done["timestamp"])[0])
-    seen = done.filter(shown & known & ordered).sort("at", nulls_last=True, maintain_order=True)
-    seen = seen.select(LINE, *_OF_RESULTS, **of_event)
+    seen = done.filter(shown & known).drop_nulls(["rank", "doc"])
+    seen = seen.sort("at", nulls_last=True, maintain_order=True)
     seen = seen.unique(["page", "rank", "doc"], keep="first", maintain_order=True)
     # A query that is recorded again, such as for a facet, has other hits.
-    first = query_records.unique("query_id", keep="first", maintain_order=True)
-    found = first.join(seen.rename({"page": "query_id"}), on="query_id", how="anti")
-    found = found.select(LINE, page="query_id", doc="query_response_hit_ids").explode("doc")
-    found = found.drop_nulls("doc").with_columns(
-        rank=pl.int_range(1, pl.len() + 1).over("page").cast(pl.String)
-    )
-    results = pl.concat([found, seen], how="diagonal")
+    first = asked.unique("query_id", keep="first", maintain_order=True)
+    found = first.select(page="query_id", doc="query_response_hit_ids")
+    found = found.join(seen, on="page", how="anti").explode("doc").drop_nulls("doc")
+    found = found.with_columns(rank=_PLACE.cast(pl.String))
+    seen = seen.select("page", "rank", "doc", *_OF_RESULTS)
     clicks = done.filter(clicked & known).select(
-        LINE, "dwell", "censored", **of_event, time="timestamp"
+        "page", "rank", "doc", "time", "dwell", "censored", LINE
     )
     sessions = done.filter(known).drop_nulls("session_id")
-    sessions = sessions.unique("query_id", keep="first", maintain_order=True)
-    pages = query_records.join(
-        sessions.select("query_id", of_events="session_id"),
-        on="query_id",
-        how="left",
-        maintain_order="left",
-    ).select(
+    sessions = sessions.unique("page", keep="first", maintain_order=True)
+    sessions = sessions.select(query_id="page", of_events="session_id")
+    pages = asked.join(sessions, on="query_id", how="left", maintain_order="left").select(
         *("variant", "found", "method", LINE),
         id="query_id",
         query="user_query",
@@ -250,7 +237,7 @@ def read_ubi(
     return Parts(
         table_of(pages, PAGES, queries[1], empty=False),
         # Results stand in two files.
-        table_of(results.drop(LINE), RESULTS, queries[1]),
+        table_of(pl.concat([found, seen], how="diagonal"), RESULTS, queries[1]),
         None if events is None else table_of(clicks, CLICKS, events[1]),
         anomalies,
     )
@@ -277,43 +264,34 @@ def read_yandex(raw: bytes, source: str) -> Parts:
     frame = _lines(raw, source).with_columns(pl.col("text").str.strip_chars_end("\r\n\t "))
     frame = frame.filter(pl.col("text") != "").with_columns(cells=pl.col("text").str.split("\t"))
     cell = pl.col("cells").list
+    session, time, kind = (cell.get(k, null_on_oob=True) for k in range(3))
     frame = frame.with_columns(
-        session=cell.get(0, null_on_oob=True).str.strip_chars(),
-        time=cell.get(1, null_on_oob=True),
-        kind=cell.get(2, null_on_oob=True).str.strip_chars(),
-        size=cell.len(),
+        session=session.str.strip_chars(), time=time, kind=kind.str.strip_chars(), size=cell.len()
     )
     query, click = pl.col("kind") == "Q", pl.col("kind") == "C"
     fits = (query & (pl.col("size") >= 5)) | (click & (pl.col("size") == 4))
-    _refuse(
-        frame,
-        ~fits.fill_null(False),
-        "Yandex (session time Q query region doc…, or session time C doc)",
-        source,
-    )
+    what = "Yandex (session time Q query region doc…, or session time C doc)"
+    _refuse(frame, ~fits.fill_null(False), what, source)
     number = query.cast(pl.Int64).cum_sum()
     frame = frame.with_columns(page=pl.when(query).then(number))
     frame = frame.with_columns(page=pl.col("page").forward_fill().over("session"))
-    queries, clicked = frame.filter(query), frame.filter(click)
-    pages = queries.select(
-        *("session", "time", LINE),
-        id="page",
-        query=pl.concat_str(cell.get(3), cell.get(4), separator="_"),
-    )
+    queries = frame.filter(query)
+    name = pl.concat_str(cell.get(3), cell.get(4), separator="_")
+    pages = queries.select("session", "time", LINE, id="page", query=name)
     results = queries.select("page", LINE, doc=cell.slice(5)).explode("doc", empty_as_null=False)
-    clicks = clicked.select("page", "time", LINE, doc=cell.get(3, null_on_oob=True))
-    return _tables(pages, results, clicks, source)
+    clicks = frame.filter(click).select("page", "time", LINE, doc=cell.get(3, null_on_oob=True))
+    return _tables(pages, results.with_columns(rank=_PLACE), clicks, source)
 
 
 def read_pyclick(raw: bytes, source: str) -> Parts:
     """Read pages `query TAB doc,doc,... : clicked doc , clicked doc`, with semicolons between."""
     frame = _lines(raw, source).with_columns(pl.col("text").str.split(";")).explode("text")
     frame = frame.with_columns(pl.col("text").str.strip_chars()).filter(pl.col("text") != "")
-    fields = pl.col("text").str.extract_groups(r"^([^\t]*)\t([^\t:]*):([^\t:]*)$")
-    frame = frame.with_columns(
-        fields.struct.rename_fields(["query", "shown", "clicked"]).alias("f")
+    fields = pl.col("text").str.extract_groups(
+        r"^(?<query>[^\t]*)\t(?<shown>[^\t:]*):(?<clicked>[^\t:]*)$"
     )
-    frame = frame.unnest("f").with_columns(page=pl.int_range(1, pl.len() + 1))
+    frame = frame.with_columns(fields.alias("fields")).unnest("fields")
+    frame = frame.with_columns(page=pl.int_range(1, pl.len() + 1))
     _refuse(frame, frame["shown"].is_null(), "pages (query, tab, docs : clicked docs)", source)
 
     def listed(name: str) -> pl.DataFrame:
@@ -321,8 +299,8 @@ def read_pyclick(raw: bytes, source: str) -> Parts:
         docs = pl.when(pl.col(name).str.strip_chars() != "").then(docs)
         return frame.select("page", LINE, doc=docs).explode("doc").drop_nulls("doc")
 
-    pages = frame.select("query", LINE, id="page")
-    return _tables(pages, listed("shown"), listed("clicked"), source)
+    pages, results = frame.select("query", LINE, id="page"), listed("shown")
+    return _tables(pages, results.with_columns(rank=_PLACE), listed("clicked"), source)
 
 
 def _lines(raw: bytes, source: str) -> pl.DataFrame:
@@ -339,7 +317,6 @@ def _refuse(frame: pl.DataFrame, bad: pl.Expr | pl.Series, what: str, source: st
 
 
 def _tables(pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame, source: str) -> Parts:
-    results = results.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     return Parts(
         table_of(pages, PAGES, source, empty=False),
         table_of(results, RESULTS, source),

@@ -151,7 +151,8 @@ def read_sessions_as_log(sessions: Sessions) -> Parts:
     pages = pages.select("session", id="page", query=query, time=at)
     clicks = clicks.select("page", "rank", time=at, dwell=dwell)
     lost = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
-    tables = _tables(pages, results.select("page", "rank", "doc"), clicks, sessions.source)
+    results = results.select("page", "rank", "doc")
+    tables = _tables(pages, results, clicks, sessions.source, empty=True)
     return tables._replace(anomalies=(lost,))
 
 
@@ -316,9 +317,15 @@ def _refuse(frame: pl.DataFrame, bad: pl.Expr | pl.Series, what: str, source: st
         raise InputError(f"expected a line of {what}, got {quoted(text)}", source=source, line=line)
 
 
-def _tables(pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame, source: str) -> Parts:
+def _tables(
+    pages: pl.DataFrame,
+    results: pl.DataFrame,
+    clicks: pl.DataFrame,
+    source: str,
+    empty: bool = False,
+) -> Parts:
     return Parts(
-        table_of(pages, PAGES, source, empty=False),
+        table_of(pages, PAGES, source, empty=empty),
         table_of(results, RESULTS, source),
         table_of(clicks, CLICKS, source),
     )

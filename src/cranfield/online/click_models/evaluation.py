@@ -152,13 +152,9 @@ def evaluate_models(
 
 
 def parameters_of(models: Iterable[ClickModel]) -> pl.DataFrame:
-    """Return the parameters of models in one table.
+    """Return the parameters of models in one table: those of :attr:`ClickModel.parameters`.
 
-    Returns
-    -------
-    polars.DataFrame
-        `model`, `parameter`, `of` (what the value depends on, as text), and `value`, `error`,
-        `hits` and `trials`, as in :attr:`ClickModel.parameters`.
+    What a value depends on is text, in the column `of`.
     """
     parts = []
     values = ("value", "error", "hits", "trials")
@@ -402,10 +398,7 @@ def _coded(log: QueryLog) -> tuple[Indices, int]:
 def perplexity_gains(
     models: Iterable[ClickModel], baseline: Model, log: QueryLog, **options: Any
 ) -> pl.DataFrame:
-    """Compute the gains of models over the one of them of this kind, one row per model.
-
-    `options` are those of :func:`perplexity_gain`.
-    """
+    """Compute the gains of models over the one of them of this kind, a row a model."""
     listed = list(models)
     [base] = [model for model in listed if model.model == baseline]
     others = [model for model in listed if model is not base]

@@ -184,11 +184,6 @@ def check_rows(
     The evidence: ids of users or sessions repeat; a column has numbers of units, counts or weights;
     or labels such as a day or country occur once in each variant. If the ids of users are all
     different, rows are users, and nothing else is tested.
-
-    Raises
-    ------
-    PolicyError
-        If rows are not units, naming the column that shows it.
     """
     places = schema.places(columns.names, columns.source)
     below = {places[name] for name in denominators}

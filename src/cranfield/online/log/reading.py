@@ -128,18 +128,8 @@ def read_files(
 ) -> QueryLog:
     """Read a log from the names of its files, as the command line has them.
 
-    Parameters
-    ----------
-    files
-        One file or folder; or files of pages, results and clicks; or pages and one more table,
-        detected by its columns, or named by `results=FILE` or `clicks=FILE`.
-    format, on_anomaly, max_queries, click_actions
-        As for :func:`read_log`.
-
-    Raises
-    ------
-    PolicyError
-        For another number of files, or standard input twice.
+    These are one file or folder; or files of pages, results and clicks; or pages and one more
+    table, detected by its columns, or named by `results=FILE` or `clicks=FILE`.
     """
     named = {}
     for file in files:

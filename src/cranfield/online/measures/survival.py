@@ -249,13 +249,10 @@ def survival(
 def survival_tables(
     log: QueryLog, measures: Sequence[str | OnlineMeasure]
 ) -> dict[str, pl.DataFrame]:
-    """Estimate several times of a log, by variant if it has variants.
+    """Return the tables of several times of a log, by variant if it has variants.
 
-    Returns
-    -------
-    dict of str to polars.DataFrame
-        The tables of :func:`survival`, with a first column `measure`: `survival`, with the
-        `horizon`, and `logrank`, if there are several variants.
+    They are those of :func:`survival`, with a first column `measure`; `survival` also has the
+    `horizon`, and `logrank` is there if there are several variants.
     """
     by = "variant" if "variant" in log.pages.columns else None
     parts: dict[str, list[pl.DataFrame]] = {"survival": [], "logrank": []}

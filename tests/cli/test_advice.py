@@ -145,7 +145,10 @@ def test_names_are_suggested_that_are_near(measure: str, message: str, folder: P
 def test_labels_in_no_form_of_labels(folder: Path) -> None:
     (folder / "wide.csv").write_text("doc,ann,bob\nd1,1,0\nd2,1,1\n")
     line = error_of(folder, "labels wide.csv")
-    assert line.index("unpivoted") < line.index("--columns")
+    assert line.index("--worker-columns") < line.index("--columns")
+    assert (
+        "2 workers" in cranfield(folder, *["labels", "wide.csv", "--worker-columns", "ann,bob"])[0]
+    )
     line = error_of(folder, "labels q.txt")
     assert "Python" not in line and "NAME=q.txt" in line
     assert cranfield(folder, "labels", "ann=q.txt", "bob=q.txt")[0]

@@ -377,9 +377,9 @@ class ClickModel(Result):
             raise PolicyError(f"{name} has no user model: its users do not read from rank to rank")
         return user_of(utility, **options)
 
-    def user(self) -> ClickModel:
-        """Return a simulated user who clicks by the model, which is the model itself."""
-        return self
+    def user(self) -> ModelUser:
+        """Return a simulated user who clicks by the model."""
+        return ModelUser(self)
 
     def simulate(self, lists: Mapping[str, Sequence[Any]], n: int = 1, seed: int = 0) -> QueryLog:
         """Draw clicks on pages.
@@ -416,7 +416,7 @@ class ClickModel(Result):
         codes = np.full((len(queries), longest), -1, dtype=np.intp)
         codes[table["page"], table["rank"] - 1] = self.items.codes(listed)
         draws = [uniforms(seed, 0, n, 2 * longest, place) for place in range(len(queries))]
-        page, at = np.nonzero(self._clicks(np.repeat(codes, n, axis=0), np.concatenate(draws)))
+        page, at = np.nonzero(self.clicks(np.repeat(codes, n, axis=0), np.concatenate(draws)))
         ids = [(f"{query}-{k}", query) for query in queries for k in range(1, n + 1)]
         of_page = pl.DataFrame({"list": np.arange(len(ids)) // n, "page": np.arange(len(ids))})
         results = of_page.join(
@@ -430,35 +430,11 @@ class ClickModel(Result):
             source=f"pages drawn from {self.model}, seed {seed}",
         )
 
-    def clicks(self, grades: Ints, uniforms: Floats) -> Bools:
-        """Click on pages.
+    def clicks(self, codes: Indices, numbers: Floats) -> Bools:
+        """Click on pages of items by number, -1 where the list has ended; see :class:`ModelUser`.
 
-        Parameters
-        ----------
-        grades
-            Grades of the results, of a model tied by grade; else numbers of its items, which are
-            rows of its parameters. -1 where the list has ended; shape (pages, ranks).
-        uniforms
-            Numbers from 0 to below 1; shape (pages, at least 2 ranks).
-
-        Returns
-        -------
-        numpy.ndarray
-            Whether each result is clicked; shape (pages, ranks).
+        The clicks on a page are drawn from the top, each conditional on those above.
         """
-        codes = np.asarray(grades)
-        if codes.ndim != 2 or uniforms.shape[0] != codes.shape[0]:
-            raise PolicyError(
-                f"expected grades of shape (pages, ranks), got shape {quoted(codes.shape)}"
-            )
-        known = np.minimum(codes, self.items.size)
-        if self.items.tied is not None:
-            place = {grade: k for k, grade in enumerate(self.items.frame["grade"])} | {-1: -1}
-            known = np.vectorize(lambda grade: place.get(grade, self.items.size), [int])(codes)
-        return self._clicks(known.astype(np.intp), uniforms)
-
-    def _clicks(self, codes: Indices, numbers: Floats) -> Bools:
-        """Click from the top of pages of items by number, each conditional on the clicks above."""
         lengths = (codes >= 0).sum(axis=1)
         order = np.argsort(-lengths, kind="stable")
         counts = np.searchsorted(-lengths[order], -np.arange(codes.shape[1]), side="left")
@@ -490,6 +466,41 @@ class ClickModel(Result):
         what = "grade" if self.items.tied else "document"
         known = f"{counted(self.items.size, what)}, {counted(self.pages, 'page')}"
         return [f"{self.model}, {known}"]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelUser:
+    """A simulated user of a trained click model."""
+
+    trained: ClickModel
+
+    def clicks(self, grades: Ints, uniforms: Floats) -> Bools:
+        """Click on pages.
+
+        Parameters
+        ----------
+        grades
+            Grades of the results, of a model tied by grade; else numbers of its items, which are
+            rows of its parameters. -1 where the list has ended; shape (pages, ranks).
+        uniforms
+            Numbers from 0 to below 1; shape (pages, at least 2 ranks).
+
+        Returns
+        -------
+        numpy.ndarray
+            Whether each result is clicked; shape (pages, ranks).
+        """
+        codes = np.asarray(grades)
+        if codes.ndim != 2 or uniforms.shape[0] != codes.shape[0]:
+            raise PolicyError(
+                f"expected grades of shape (pages, ranks), got shape {quoted(codes.shape)}"
+            )
+        items = self.trained.items
+        known = np.minimum(codes, items.size)
+        if items.tied is not None:
+            place = {grade: k for k, grade in enumerate(items.frame["grade"])} | {-1: -1}
+            known = np.vectorize(lambda grade: place.get(grade, items.size), [int])(codes)
+        return self.trained.clicks(known.astype(np.intp), uniforms)
 
 
 def train(

@@ -83,6 +83,7 @@ class UnitSums:
         """Return a table: the unit, its variant, and the mean of each measure."""
         names = pl.Series([*self.variants, None], dtype=pl.String)
         columns = {self.kind: pl.Series(self.units, dtype=pl.String)}
+        # A unit without a variant has the last name, which is null.
         columns["variant"] = names.gather(self.variant % len(names))
         return pl.DataFrame({**columns, **dict(zip(self.names, self.means.T, strict=True))})
 

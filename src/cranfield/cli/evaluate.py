@@ -350,7 +350,7 @@ DEFAULTS = {
 )
 @one_of(
     "--tokeniser",
-    ("alphanumeric", "whitespace"),
+    ("alphanumeric", "unicode", "whitespace"),
     "Definition of a word, with --references.",
     goes_with="--references",
 )
@@ -413,7 +413,7 @@ def _judged(kind: str, data: Any, gold: str, tokeniser: str | None, name: str | 
         return texts.read_nugget_assignments(data, name=name)
     if kind == "citations":
         return texts.read_citations(data, name=name)
-    return texts.judge_summaries(data, gold, tokeniser=tokeniser or "alphanumeric", name=name)
+    return texts.judge_summaries(data, gold, tokeniser=tokeniser, name=name)
 
 
 def _usual(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:

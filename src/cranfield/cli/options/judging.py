@@ -467,6 +467,8 @@ def evaluated(
     evaluation.warn()
     needs = " ".join(f"{' '.join(one.info.inputs)} {one.info.needs}" for one in wanted)
     unused = [name for name in _OF_MEASURES if name not in needs]
+    if rel is not None and wanted == wanted_measures(asked, rel + 1, compat):
+        unused.append("rel")
     tell_without_effect(unused, "no requested measure uses it")
     least = max(map(lowest_relevant, wanted))
     if judged.max_grade < least:

@@ -69,6 +69,13 @@ def test_sums_by_unit_are_those_of_pages(unit: str) -> None:
         assert sums.variant[place] == want
 
 
+def test_sums_of_a_log_without_variants_are_a_table() -> None:
+    pages = pl.DataFrame({"id": ["a", "b"], "query": "q", "user": ["u", "v"]})
+    clicks = pl.DataFrame({"page": [1], "rank": [1], "doc": ["d"]})
+    sums = cf.online.sums_by_unit(made_log(pages, None, clicks), "UCTR")
+    assert sums.to_polars().rows() == [("u", None, 0.0), ("v", None, 1.0)]
+
+
 def test_pages_of_no_user_are_said() -> None:
     pages = pl.DataFrame({"id": ["a", "b", "c"], "query": "q", "user": ["u", None, "u"]})
     clicks = pl.DataFrame({"page": [1], "rank": [1], "doc": ["d"]})

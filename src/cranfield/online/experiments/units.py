@@ -153,9 +153,9 @@ def read_units(
         frame = frame.sort(TIME, nulls_last=True, maintain_order=True)
         labels = [TIME, *(name for name in labels if name != time or name in segments)]
     if unit:
-        frame, more = _by_unit(frame, unit, variant, names, labels)
-        frame, mixed_note = _of_one_variant(frame, unit, mixed, table.source)
-        notes += more + mixed_note
+        whole = replace(table, frame=frame)
+        frame, more = _by_unit(whole, unit, variant, names, labels, mixed)
+        notes += more
     if without := frame[variant].null_count():
         notes.append(f"{counted(without, unit or 'row')} without a variant excluded")
         frame = frame.filter(pl.col(variant).is_not_null())
@@ -192,11 +192,6 @@ def check_rows(
     one variant only; a column has numbers of units, counts or weights; or labels such as a day or
     country occur once in each variant. If the ids of users are all different, rows are users, and
     a column whose values occur in one variant only is reported.
-
-    Raises
-    ------
-    PolicyError
-        If rows are not units, naming the column that shows it.
     """
     places = schema.places(columns.names, columns.source)
     below = {places[name] for name in denominators}
@@ -353,9 +348,9 @@ def _in_time(times: pl.Series, source: str) -> pl.Series:
 
 
 def _by_unit(
-    frame: pl.DataFrame, unit: str, variant: str, names: list[str], labels: list[str]
+    table: Table, unit: str, variant: str, names: list[str], labels: list[str], mixed: str
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Sum the rows of each unit."""
+    """Sum the rows of each unit in one variant; units in several are excluded, or an error."""
     notes = []
     labels = [name for name in labels if name not in {unit, variant}]
     # A value that is missing in one row is missing in the sum.
@@ -363,41 +358,32 @@ def _by_unit(
         pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()).alias(name)
         for name in names
     ]
-    grouped = frame.group_by(unit, maintain_order=True).agg(
+    units = table.frame.group_by(unit, maintain_order=True).agg(
         pl.col(variant).drop_nulls().first(),
         pl.col(variant).drop_nulls().n_unique().alias("(variants)"),
         *sums,
         pl.col(labels).drop_nulls().first(),
         (pl.col(labels).drop_nulls().n_unique() > 1).name.prefix("(several) "),
     )
-    if grouped.height < frame.height:
-        rows = counted(frame.height, "row")
-        notes.append(f"{rows} summed by {unit}: {counted(grouped.height, 'unit')}")
-    for name in (name for name in labels if name != TIME):
-        if number := int(grouped[f"(several) {name}"].sum()):
-            row = "earliest" if TIME in labels else "first"
-            many = counted(number, "unit")
-            notes.append(
-                f"{many} with several values of {name}: the value of the {row} row is used"
-            )
-    return grouped, notes
-
-
-def _of_one_variant(
-    units: pl.DataFrame, unit: str, mixed: str, source: str
-) -> tuple[pl.DataFrame, list[str]]:
-    """Return the units that are in one variant, and a note on the others."""
-    several = units.filter(pl.col("(variants)") > 1)
-    if several.is_empty():
-        return units.drop("(variants)"), []
-    count = f"{counted(several.height, 'unit')} in more than one variant"
-    example = f"such as {quoted(several[unit][0])}"
-    if mixed == "error":
-        raise InputError(f"{count}, {example}", source=source)
-    if several.height == units.height:
-        reason = f"expected a unit that was randomised, got {unit!r}: all {count}, {example}"
-        raise InputError(reason, source=source)
-    return units.filter(pl.col("(variants)") < 2).drop("(variants)"), [f"{count} excluded"]
+    if units.height < table.frame.height:
+        rows = counted(table.frame.height, "row")
+        notes.append(f"{rows} summed by {unit}: {counted(units.height, 'unit')}")
+    row = "earliest" if TIME in labels else "first"
+    for name in labels:
+        if name != TIME and (number := int(units[f"(several) {name}"].sum())):
+            several = f"{counted(number, 'unit')} with several values of {name}"
+            notes.append(f"{several}: the value of the {row} row is used")
+    in_several = units.filter(pl.col("(variants)") > 1)[unit]
+    if len(in_several):
+        count = f"{counted(len(in_several), 'unit')} in more than one variant"
+        example = f"such as {quoted(in_several[0])}"
+        if mixed == "error":
+            raise InputError(f"{count}, {example}", source=table.source)
+        if len(in_several) == units.height:
+            reason = f"expected a unit that was randomised, got {unit!r}: all {count}, {example}"
+            raise InputError(reason, source=table.source)
+        notes.append(f"{count} excluded")
+    return units.filter(pl.col("(variants)") < 2), notes
 
 
 CONTROLS = ("control", "baseline", "old", "a", "0")

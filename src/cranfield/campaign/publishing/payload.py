@@ -24,7 +24,7 @@ from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.pages import filled_text
 from cranfield.campaign.results.leaderboard import MOST_COMPARED, compared_if_possible, leaderboard
 from cranfield.campaign.results.sheet_files import as_bytes, files_of
-from cranfield.campaign.results.sheet_making import SheetContext, SheetInputs, groups_by, in_order
+from cranfield.campaign.results.sheet_making import SheetInputs, groups_by, in_order
 from cranfield.campaign.results.stored_inputs import qrels_of
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.reading import rules_text
@@ -329,7 +329,9 @@ def write_payload(folder: Path, payload: Payload) -> None:
     _write_scores(folder / "scores", own)
     _csv(folder / "leaderboard.csv", leaderboard(own, payload.shown).to_polars())
     _csv(folder / "topic-statistics.csv", _statistics(own, payload))
-    known = SheetContext(
+    inputs = SheetInputs(
+        shown,
+        payload.shown,
         rules,
         payload.task,
         payload.judgments.version,
@@ -337,7 +339,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
         metadata={run.tag: run.metadata for run in payload.shown if run.metadata},
     )
     (folder / "sheets").mkdir()
-    for name, content in files_of(SheetInputs(shown, payload.shown, known).sheets()):
+    for name, content in files_of(inputs.sheets()):
         (folder / "sheets" / name).write_bytes(content)
     title = f"{rules.title}: {payload.task.title or payload.task.name}"
     # With more runs there is neither a report nor groups on the leaderboard.

@@ -8,14 +8,7 @@ import polars as pl
 from cranfield.base.text import counted
 from cranfield.online.experiments.report import ALARM, STOPPED, ExperimentReport
 from cranfield.reporting.page.drawn import drawn_interval, drawn_looks
-from cranfield.reporting.page.html import (
-    Html,
-    el,
-    filled,
-    joined,
-    label,
-    page_of_parts,
-)
+from cranfield.reporting.page.html import Html, el, joined, label, own_templates, sections_page
 from cranfield.reporting.page.sections import Inputs, made_with
 from cranfield.reporting.summary import listing
 from cranfield.significance.corrections.correction import CORRECTIONS
@@ -55,37 +48,36 @@ def experiment_page(
     sources = [*SOURCES, *([SEQUENTIAL] if report.sequential else [])]
     if any("permutation" in test for tests in report.tests for test in tests):
         sources.append(PERMUTED)
-    values = {
-        "report": report,
-        "stopped": STOPPED,
-        "alarm": ALARM,
-        "answers": [_answer(report, j) for j in range(len(report.variants) - 1)],
-        "ratios": [_ratio(report), *_ratios(report)],
-        "metrics": _metrics(report),
-        "corrected": f"p: {corrected}" if corrected else "",
-        "looks": looks,
-        "segments": segments,
-        "settings": _settings(report),
-        "made_with": made_with(inputs),
-        "sources": sources,
-        "command": command,
-        "date": date,
+    headings = {
+        "answer": "The answer",
+        "ratio": "Sample ratio",
+        "metrics": "Metrics",
+        **({"looks": "Over time"} if looks else {}),
+        **({"segments": "Segments"} if segments else {}),
+        **({"log": "Anomalies"} if report.notes else {}),
+        "settings": "Exact settings",
     }
-    sections = {
-        "answer": ("The answer", True),
-        "ratio": ("Sample ratio", True),
-        "metrics": ("Metrics", True),
-        "looks": ("Over time", looks),
-        "segments": ("Segments", segments),
-        "log": ("Anomalies", report.notes),
-        "settings": ("Exact settings", True),
-    }
-    parts = {
-        name: (heading, filled("experiment.html", part=name, **values) if content else None)
-        for name, (heading, content) in sections.items()
-    }
-    counts = f"{counts}; {label(report.source)}"
-    return page_of_parts(title, counts, parts, styles=("page.css", "experiment.css"))
+    return sections_page(
+        own_templates().get_template("experiment.html"),
+        title,
+        styles=("page.css", "experiment.css"),
+        headings=headings,
+        counts=f"{counts}; {label(report.source)}",
+        report=report,
+        stopped=STOPPED,
+        alarm=ALARM,
+        answers=[_answer(report, j) for j in range(len(report.variants) - 1)],
+        ratios=[_ratio(report), *_ratios(report)],
+        metrics=_metrics(report),
+        corrected=f"p: {corrected}" if corrected else "",
+        looks=looks,
+        segments=segments,
+        settings=_settings(report),
+        made_with=made_with(inputs),
+        sources=sources,
+        command=command,
+        date=date,
+    )
 
 
 def _answer(report: ExperimentReport, j: int) -> str:

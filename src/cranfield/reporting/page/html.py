@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cranfield.base.text import capitalised, counted, html, plain
 from cranfield.tabular import as_cell
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
 EMPTY = "(no name)"
 """What stands for an empty label."""
@@ -67,12 +67,6 @@ def label(name: str) -> str:
     return plain(name) or EMPTY
 
 
-FOOT = "Made with cranfield. All numbers are in this file."
-
-Parts = Mapping[str, tuple[str, Html | None]]
-"""Sections of a page: by id, the heading and what is in it; None leaves a section out."""
-
-
 def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = ()) -> str:
     """Write a page that needs no other file and no network, and forbids scripts of others.
 
@@ -88,31 +82,20 @@ def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = (
     return page.encode("utf-8", "backslashreplace").decode()
 
 
-def page_of_parts(
-    title: str,
-    counts: object,
-    parts: Parts,
-    *,
-    styles: Iterable[str],
-    skip: str = "Skip to the answer",
+def sections_page(
+    template: Template, title: str, *, styles: Iterable[str], **values: object
 ) -> str:
-    """Write a page of sections, with links to them, that needs no script.
+    """Fill a template that extends `sections.html`: a page that needs no script.
 
-    `counts` is the line below the title, `styles` are assets.
+    Its values are `headings` of sections by id, `counts`, the line below the title, and its own.
     """
-    body = filled("sections.html", title=title, counts=counts, parts=parts, skip=skip, foot=FOOT)
+    body = Html(template.render(title=title, **values))
     return whole_page(title, body, style="".join(map(asset, styles)))
-
-
-def sections_of(parts: Parts) -> Html:
-    """Write the sections, each with its heading."""
-    module: Any = _own_templates().get_template("parts.html").module
-    return Html(module.sections(parts))
 
 
 def filled(name: str, **values: object) -> Html:
     """Fill a template of this package."""
-    return Html(_own_templates().get_template(name).render(values))
+    return Html(own_templates().get_template(name).render(values))
 
 
 def templates(package: str, folder: str) -> Environment:
@@ -139,7 +122,7 @@ def templates(package: str, folder: str) -> Environment:
 
 
 @cache
-def _own_templates() -> Environment:
+def own_templates() -> Environment:
     return templates("cranfield.reporting.page", "assets")
 
 

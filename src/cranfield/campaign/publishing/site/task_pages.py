@@ -11,10 +11,11 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.arrays import best as best_of
 from cranfield.base.text import counted
+from cranfield.campaign.pages import filled
 from cranfield.campaign.publishing.site.pages import Links, page
 from cranfield.campaign.publishing.site.releases import TaskLeaderboard
 from cranfield.campaign.results.sheet import Sheet, rank_sentence
-from cranfield.campaign.results.sheet_files import sheet_body
+from cranfield.campaign.results.sheet_files import sheet_values
 from cranfield.reporting.page.html import label
 from cranfield.scores import Scores
 
@@ -72,7 +73,7 @@ def task_pages(
             yield page(
                 *("site.html", f"{folder}/{name}.html", label(tag), links),
                 lead=label(about),
-                sections=sheet_body(sheet),
+                sections=filled("sheet_body.html", **sheet_values(sheet)),
             )
 
 

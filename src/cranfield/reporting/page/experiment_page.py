@@ -8,7 +8,7 @@ import polars as pl
 from cranfield.base.text import counted
 from cranfield.online.experiments.report import ALARM, STOPPED, ExperimentReport
 from cranfield.reporting.page.drawn import drawn_interval, drawn_looks
-from cranfield.reporting.page.html import Html, el, joined, label, own_templates, sections_page
+from cranfield.reporting.page.html import Html, label, own_templates, sections_page, text
 from cranfield.reporting.page.sections import Inputs, made_with
 from cranfield.reporting.summary import listing
 from cranfield.significance.corrections.correction import CORRECTIONS
@@ -137,7 +137,7 @@ def _metrics(report: ExperimentReport) -> Table:
                 *(number(row["control mean"]), number(row["mean"])),
                 _with_interval(number(row["difference"]), between(row["low"], row["high"])),
                 _with_interval(change[0], " to ".join(filter(None, change[1:]))),
-                el("div", drawing, class_=verdict.replace(" ", "-")),
+                Html(f'<div class="{verdict.replace(" ", "-")}">{drawing}</div>'),
                 _p(row["adjusted p"]),
             ]
         )
@@ -148,7 +148,9 @@ def _metrics(report: ExperimentReport) -> Table:
 
 
 def _with_interval(value: str, limits: str) -> Html:
-    return joined(value or "–", el("br"), el("span", limits or "no interval", class_="small"))
+    return Html(
+        f'{text(value or "–")}<br><span class="small">{text(limits or "no interval")}</span>'
+    )
 
 
 def _p(value: float) -> str:
@@ -189,7 +191,7 @@ def _settings(report: ExperimentReport) -> Table:
         "control": label(report.control),
         "alpha": f"{report.alpha:g}",
         "correction": CORRECTIONS[report.correction].title,
-        "test": joined(*(el("div", label(method)) for method in report.methods())),
+        "test": Html("".join(f"<div>{text(label(method))}</div>" for method in report.methods())),
         "coefficient of covariates": report.theta,
         "sequential": report.sequential or "no: one look",
     }

@@ -52,27 +52,13 @@ CHARTS = {
 
 @dataclass(frozen=True, eq=False)
 class Overview:
-    """Contents of the overview of a task.
+    """Contents of the overview of a task."""
 
-    Attributes
-    ----------
-    title
-        Of the campaign and its task.
-    judgments
-        Version of the judgments.
-    leaderboard
-        The runs, in order of the first measure.
-    evaluation
-        Their scores by the measures of the leaderboard.
-    topics
-        By the first measure: `topic`, `best`, `median`, `worst`, `n`, `mean` of all runs.
-    """
-
-    title: str
-    judgments: str
+    title: str  # of the campaign and its task
+    judgments: str  # version
     leaderboard: Leaderboard
-    evaluation: Evaluation
-    topics: pl.DataFrame
+    evaluation: Evaluation  # by the measures of the leaderboard
+    topics: pl.DataFrame  # by the first measure: topic, best, median, worst, n, mean of all runs
 
 
 def leaderboard_table(found: Overview) -> Table:

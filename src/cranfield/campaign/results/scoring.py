@@ -155,26 +155,14 @@ def put_together(table: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class KeptRuns(Scorable):
-    """Runs that were scored before: what an evaluation says of them, without their rankings.
-
-    Attributes
-    ----------
-    topics, systems
-        Labels, in order.
-    policies, coverage
-        How the rankings were judged, and what runs and judgments did not have in common.
-    highest
-        The highest grade of all judgments.
-    values
-        Scores by text form, shape (topics, systems).
-    """
+    """Runs that were scored before: what an evaluation says of them, without their rankings."""
 
     topics: tuple[str, ...]
     systems: tuple[str, ...]
     policies: Policies
     coverage: Coverage
-    highest: int
-    values: Mapping[str, Floats]
+    highest: int  # grade of all judgments
+    values: Mapping[str, Floats]  # scores by text form, shape (topics, systems)
 
     @property
     def max_grade(self) -> int:
@@ -334,12 +322,13 @@ class Scoring:
         scored = pl.any_horizontal(pl.col(names).is_not_nan())
         cells = table.filter(pl.col("topic").is_not_null() & scored)
         topics = topic_order(cells["topic"].unique().to_list())
-        objects = list(dict.fromkeys(self.objects.values()))
         # Two tags of the same bytes have the same scores.
-        columns = [objects.index(one) for one in self.objects.values()]
-        row = {topic: k for k, topic in enumerate(topics)}
-        place = {one: k for k, one in enumerate(objects)}
-        rows, places = [row[one] for one in cells["topic"]], [place[one] for one in cells["object"]]
+        objects = list(dict.fromkeys(self.objects.values()))
+        columns = [objects.index(sha256) for sha256 in self.objects.values()]
+        row_of = {topic: k for k, topic in enumerate(topics)}
+        column_of = {sha256: k for k, sha256 in enumerate(objects)}
+        rows = [row_of[topic] for topic in cells["topic"]]
+        places = [column_of[sha256] for sha256 in cells["object"]]
         values = {}
         for name in names:
             scores = np.full((len(topics), len(objects)), np.nan)

@@ -24,19 +24,11 @@ def finite(value: float) -> Number:
 
 @dataclass(frozen=True)
 class Category:
-    """The runs that a run is compared with: those of one value of a category, or all.
+    """The runs that a run is compared with: those of one value of a category, or all."""
 
-    Attributes
-    ----------
-    key, value
-        Such as `type` and `manual`; both are empty for all runs.
-    runs
-        How many runs it has, this one among them.
-    """
-
-    key: str
+    key: str  # such as `type`, and `manual`; both are empty for all runs
     value: str
-    runs: int
+    runs: int  # number of runs, this one among them
 
     def __str__(self) -> str:
         return f"{self.key} {self.value}" if self.key else "all runs"
@@ -44,61 +36,31 @@ class Category:
 
 @dataclass(frozen=True)
 class TopicScores:
-    """One topic: its relevant documents, the run's score, and those of the category.
-
-    Attributes
-    ----------
-    relevant
-        Number of relevant documents.
-    best, median, worst
-        Scores of the category; None where no category is shown.
-    rank
-        One more than the runs of the category with a better score: equal ones share it.
-    """
+    """One topic: the run's score, and those of the category; None where no category is shown."""
 
     topic: str
-    relevant: int
+    relevant: int  # number of relevant documents
     score: Number
     best: Number = None
     median: Number = None
     worst: Number = None
-    rank: int | None = None
+    rank: int | None = None  # one more than the runs of the category with a better score
 
 
 @dataclass(frozen=True)
 class SheetComparison:
-    """Comparison of a run with all other runs by significance tests.
+    """Comparison of a run with all other runs by significance tests."""
 
-    Attributes
-    ----------
-    rank
-        One more than the runs with a better mean.
-    runs
-        Number of runs.
-    groups
-        Letters; runs that share a letter are not significantly different.
-    method
-        The test, its correction and its level.
-    better, worse, not_separated
-        Number of runs that are significantly better, significantly worse, and neither.
-    names
-        Runs that are not significantly different from it, the best first; None if hidden.
-    verdict
-        Whether what the test says is meaningful on the scale of the measure, in sentences.
-    not_compared
-        Why runs are not compared; empty where they are.
-    """
-
-    rank: int
+    rank: int  # one more than the runs with a better mean
     runs: int
-    groups: str = ""
-    method: str = ""
-    better: int = 0
+    groups: str = ""  # letters; runs that share a letter are not significantly different
+    method: str = ""  # the test, its correction and its level
+    better: int = 0  # runs that are significantly better
     worse: int = 0
     not_separated: int = 0
-    names: tuple[str, ...] | None = None
-    verdict: tuple[str, ...] = ()
-    not_compared: str = ""
+    names: tuple[str, ...] | None = None  # of runs not separated, the best first; None if hidden
+    verdict: tuple[str, ...] = ()  # whether the result is meaningful on the scale of the measure
+    not_compared: str = ""  # why runs are not compared; empty where they are
 
 
 FORM = "cranfield sheet 1"

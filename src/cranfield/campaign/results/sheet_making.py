@@ -187,17 +187,7 @@ def sheet_inputs(
     *,
     measure: str | None = None,
 ) -> SheetInputs:
-    """Gather all that the sheets of a task's accepted runs are made from.
-
-    Parameters
-    ----------
-    opened
-        The campaign.
-    task, judgments
-        As for :func:`~cranfield.campaign.results.scoring.scored`.
-    measure
-        Measure shown in detail, by topic and in charts; by default the first of the task.
-    """
+    """Gather all that the sheets of a task's accepted runs are made from."""
     rules, registry = opened.rules.task(task), opened.registry
     names = [*measures_of(rules), *([] if measure is None else [measure])]
     evaluation = scored(opened, rules.name, measures=names, judgments=judgments)
@@ -238,31 +228,17 @@ def public_part(run: Submission) -> tuple[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class SheetInputs:
-    """Inputs of sheets.
+    """Inputs of sheets."""
 
-    Attributes
-    ----------
-    evaluation
-        Scores of all `runs` by all of :func:`measures_of`.
-    rules, task, judgments
-        The rules, and the version of the judgments.
-    teams
-        Names of teams by id.
-    warnings, metadata
-        By tag: warnings of the check, and the public part of the metadata, as YAML.
-    measure
-        Measure shown in detail; by default the first of the task.
-    """
-
-    evaluation: Evaluation
+    evaluation: Evaluation  # scores of all runs by all of `measures_of`
     runs: Sequence[Submission]
     rules: Rules
     task: TaskRules
-    judgments: str = ""
-    teams: Mapping[str, str] = field(default_factory=dict)
-    warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    metadata: Mapping[str, str] = field(default_factory=dict)
-    measure: str | None = None
+    judgments: str = ""  # version
+    teams: Mapping[str, str] = field(default_factory=dict)  # names by id
+    warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the check, by tag
+    metadata: Mapping[str, str] = field(default_factory=dict)  # public part as YAML, by tag
+    measure: str | None = None  # shown in detail; by default the first of the task
 
     @cached_property
     def scores(self) -> Scores:

@@ -42,15 +42,7 @@ def _summaries() -> dict[str, str]:
 
 
 class Kind(NamedTuple):
-    """A chart.
-
-    Attributes
-    ----------
-    function
-        Its name in :mod:`cranfield.reporting.charts`.
-    of
-        The class of what it is drawn of.
-    """
+    """A chart: its function in :mod:`cranfield.reporting.charts`, and the class that it draws."""
 
     function: str
     of: str

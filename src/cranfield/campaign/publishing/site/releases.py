@@ -35,21 +35,13 @@ TABLES = ("leaderboard", "runs", "teams", "topic-statistics")
 
 @dataclass(frozen=True)
 class Released:
-    """One release of a task, read on request.
-
-    Attributes
-    ----------
-    about
-        What `about.json` says of it.
-    retracted
-        The note beside a release that was retracted; None where it stands.
-    """
+    """One release of a task, read on request."""
 
     folder: Path
     task: str
     number: int
-    about: Mapping[str, Any]
-    retracted: Mapping[str, Any] | None = None
+    about: Mapping[str, Any]  # its `about.json`
+    retracted: Mapping[str, Any] | None = None  # the note beside a release that was retracted
 
     @property
     def id(self) -> str:

@@ -99,21 +99,10 @@ def write_site(opened: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
 
 
 def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """Write the site of a folder: a campaign's, or one of releases.
+    """Write the site of a folder: a campaign's, of which releases with a record are shown, or one
+    of releases.
 
-    Parameters
-    ----------
-    folder
-        The folder of a campaign, of which releases with a record are shown, or of releases.
-    site
-        As `folder` of :func:`write_site`.
-
-    Returns
-    -------
-    tuple of Path
-        All files of the site, in order.
-    tuple of str
-        Releases in the folder of a campaign that have no record, and are not shown.
+    Return all files of the site, in order, and the releases of a campaign that have no record.
     """
     folder = Path(fspath(folder))
     place = folder.resolve()

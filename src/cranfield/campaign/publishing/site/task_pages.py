@@ -65,16 +65,15 @@ def task_pages(
         ends=(min(finite, default=0.0), max(finite, default=1.0)),
         map=map_of(leaderboard, [one["name"] for one in topics]),
     )
-    for tag, name in leaderboard.pages.items():
-        if (source := leaderboard.sheet(tag)) is not None:
-            sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
-            release = leaderboard.release
-            about = f"{release.title}, release {release.id}. {rank_sentence(sheet)}."
-            yield page(
-                *("site.html", f"{folder}/{name}.html", label(tag), links),
-                lead=label(about),
-                sections=filled("sheet_body.html", **sheet_values(sheet)),
-            )
+    for tag, source in leaderboard.sheets.items():
+        sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
+        release = leaderboard.release
+        about = f"{release.title}, release {release.id}. {rank_sentence(sheet)}."
+        yield page(
+            *("site.html", f"{folder}/{leaderboard.pages[tag]}", label(tag), links),
+            lead=label(about),
+            sections=filled("sheet_body.html", **sheet_values(sheet)),
+        )
 
 
 def lead_of(leaderboard: TaskLeaderboard) -> str:

@@ -25,6 +25,7 @@ from cranfield.campaign.publishing.site.releases import (
     newest,
     not_entered,
     read_releases,
+    task_leaderboard,
 )
 from cranfield.campaign.publishing.site.task_pages import task_pages
 from cranfield.campaign.store.records import (
@@ -154,7 +155,7 @@ def site_files(
         if problems := validate(release.folder):
             raise InputError(f"is damaged: {problems[0]}", source=str(release.folder))
     folders = file_names([one.task for one in current], TAKEN)
-    leaderboards = {folders[one.task]: TaskLeaderboard(one) for one in current}
+    leaderboards = {folders[one.task]: task_leaderboard(one) for one in current}
     copies: list[tuple[str, str]] = []
     for release in current:
         for name in TABLES:

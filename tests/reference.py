@@ -203,6 +203,31 @@ def rr(ranking: Ranking, judged: list[int], *, k: int | None = None, rel: int = 
     return 0.0
 
 
+def first_rank(ranking: Ranking, judged: list[int], *, k: int, rel: int = 1) -> float:
+    for rank, grade in enumerate(top(ranking, k), start=1):
+        if is_relevant(grade, rel):
+            return float(rank)
+    return k + 1.0
+
+
+def complete(ranking: Ranking, judged: list[int], *, k: int, rel: int = 1) -> float:
+    relevant = num_rel(ranking, judged, rel=rel)
+    return float(relevant > 0 and num_rel_ret(top(ranking, k), judged, rel=rel) == relevant)
+
+
+def normalised_cumulated_gain(
+    ranking: Ranking, judged: list[int], *, k: int, gain: Gain = linear_gain
+) -> float:
+    ideal = sorted((gain_of(grade, gain) for grade in judged), reverse=True)[:k]
+    return ratio(sum(gain_of(grade, gain) for grade in top(ranking, k)), sum(ideal))
+
+
+def f_at(ranking: Ranking, judged: list[int], *, k: int, beta: float = 1.0, rel: int = 1) -> float:
+    found = num_rel_ret(top(ranking, k), judged, rel=rel)
+    p, r = found / k, ratio(found, num_rel(ranking, judged, rel=rel))
+    return ratio((beta**2 + 1) * p * r, beta**2 * p + r)
+
+
 def rprec(ranking: Ranking, judged: list[int], *, multiple: float = 1.0, rel: int = 1) -> float:
     # In floating point on purpose: 0.9 and the truncation are the definition.
     cutoff = int(multiple * num_rel(ranking, judged, rel=rel) + 0.9)

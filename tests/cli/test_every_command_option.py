@@ -148,6 +148,7 @@ def world(folder: Path) -> None:
         + "".join(f"u{k},{'ab'[k % 2]},{k % 5 or ''}\n" for k in range(30)),
         "units.csv": "user,page\n" + "".join(f"u{k},p{k}\n" for k in range(20)),
         "labels.csv": "worker,topic,doc,grade\n" + "\n".join(workers) + "\n",
+        "wide.csv": "topic,doc,ann,bob\nq1,d00,1,2\nq1,d01,0,0\n",
         "labels.txt": "\n".join(row.replace(",", " ") for row in workers) + "\n",
         "again.csv": "worker,topic,doc,grade\nw0,q1,d00,2\n"
         + "\n".join(workers[1:])

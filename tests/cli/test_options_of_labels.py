@@ -440,8 +440,10 @@ def test_a_column_for_each_worker_has_a_way(tmp_path: Path) -> None:
     array = cf.assess.agreement_of(frame.to_numpy(), "alpha", axis=1, interval="none")
     assert found.value.tolist() == array.value.tolist()
     frame.assign(query="q", docid=["a", "b"]).to_csv(tmp_path / "wide.csv", index=False)
-    with pytest.raises(cf.InputError, match="must be unpivoted"):
+    with pytest.raises(cf.InputError, match="worker_columns="):
         read_labels(tmp_path / "wide.csv")
+    labels = read_labels(tmp_path / "wide.csv", worker_columns=["Judge A", "Judge B", "Judge C"])
+    assert cf.assess.agreement_of(labels, "alpha", interval="none").value == found.value
 
 
 def test_columns_reach_gold_grades(tmp_path: Path) -> None:
@@ -467,14 +469,16 @@ def test_votes_without_workers_and_in_words_have_a_way(tmp_path: Path) -> None:
     votes = pl.DataFrame(
         {"doc": ["a", "a", "b"], "grade": ["relevant", "not relevant", "relevant"]}
     )
-    with pytest.raises(cf.InputError, match="number those of each document in a column worker"):
+    with pytest.raises(
+        cf.InputError, match="number the votes of unknown workers in a column worker"
+    ):
         read_labels(votes)
     numbered = votes.with_columns(worker=pl.int_range(pl.len()).over("doc"))
     for data in (numbered, write(numbered, tmp_path / "x.csv")):
-        with pytest.raises(cf.InputError, match="'relevant' is not an integer .*map them"):
+        with pytest.raises(cf.InputError, match="'relevant' is not an integer .*maps words"):
             read_labels(data)
-    grades = numbered.with_columns(grade=pl.col("grade").replace_strict({"relevant": 1}, default=0))
-    assert cf.assess.majority(read_labels(grades), tie="high").qrels.grades.tolist() == [1, 1]
+        labels = read_labels(data, grades={"relevant": 1, "not relevant": 0})
+        assert cf.assess.majority(labels, tie="high").qrels.grades.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("sheet", SHEETS)

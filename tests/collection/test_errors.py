@@ -238,3 +238,9 @@ def test_subtopics_that_are_no_text_for_each_judgment() -> None:
     for odd in (pl.Series([[1], [2]]), pl.Series(["x"])):
         with pytest.raises(cf.InputError, match="subtopics must be 2 texts"):
             cf.Qrels(qrels.topics, qrels.codes, qrels.docs, qrels.grades, odd)
+
+
+@pytest.mark.parametrize("read", [cf.read_run, cf.read_qrels])
+def test_a_topic_as_text_and_as_a_number(read: Any) -> None:
+    with pytest.raises(cf.InputError, match="topic .1. twice"):
+        read({1: {"a": 1}, "1": {"b": 2}})

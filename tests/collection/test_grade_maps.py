@@ -136,6 +136,19 @@ def test_the_refusal_names_the_way_out(tmp_path: Path) -> None:
     assert "q.csv:2: grade 'no' is not a value that grades map; expected one of: 'exact'" in told
 
 
+def test_letters_and_values_with_commas(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 3 a\nq1 Q0 d5 2 2 a\n")
+    (tmp_path / "esci.csv").write_text("query_id,docid,label\nq1,d1,I\nq1,d5,E\n")
+    (tmp_path / "words.csv").write_text('query_id,docid,label\nq1,d1,No\nq1,d5,"Good, I think"\n')
+    _, error = cranfield(tmp_path, "evaluate", "esci.csv", "a.run", status=2)
+    assert "esci.csv:2: grade 'I'" in error
+    assert "map-grades: {'I': 1, ...}" in error
+    (tmp_path / "map.yml").write_text('map-grades: {E: 3, I: 0, "No": 0, "Good, I think": 1}\n')
+    for name in ("esci.csv", "words.csv"):
+        out, _ = cranfield(tmp_path, "evaluate", name, "a.run", "-m", "RR", "--settings", "map.yml")
+        assert "0.5000" in out
+
+
 def test_text_has_a_value_on_each_line(tmp_path: Path) -> None:
     path = tmp_path / "q.txt"
     path.write_text("1 0 a yes\n1 0 b no\n")

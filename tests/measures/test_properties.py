@@ -384,7 +384,7 @@ def test_unjudged_documents_below_do_not_matter(measure: Measure) -> None:
 
 
 NORMALISED = """
-    RelP Success Rprec RR AP GMAP IPrec AP11 Judged nDCG nDCGrel RnDCG G binG Bpref GMBpref SetP
+    RelP NCG Success Rprec RR AP GMAP IPrec AP11 Judged nDCG nDCGrel RnDCG G binG Bpref GMBpref SetP
     SetR SetRelP SetAP SetF nERR Compat CompatDiff Q RMeasure OMeasure PMeasure PPlus NCU GAP gAP
     Rpref infNDCG statAP BPM BPMDynamic MP NERR8 NERR9 NERR10 NERR11 CAM MM Classes EU
 """

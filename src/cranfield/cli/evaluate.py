@@ -15,6 +15,7 @@ from cranfield.cli.options.declaring import (
     command,
     in_group,
     option,
+    refuse_given,
     settings,
     tell_without_effect,
 )
@@ -41,10 +42,12 @@ from cranfield.cli.options.output import (
     progress_of,
     table_options,
     write,
+    write_results,
 )
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import NumberList, options_from
 from cranfield.collection.policies import DUPLICATES
+from cranfield.result import together
 
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
@@ -62,12 +65,12 @@ Examples:
 DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
 _LINES = ("trec", "ir_measures", "prototext")
 OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
+_OF_RANGES = ("table", "csv", "json", "latex", "markdown", "html")
 
 
 @command(
     epilog=EPILOG,
-    first="measure scores by-topic rel compat ties depth input-format"
-    " format output places coverage",
+    first="measure scores by-topic as rel compat ties depth input-format format output coverage",
 )
 @settings(
     "negative max-grade topics-with-grade exclude encoding separator numbers chunk-separator"
@@ -75,6 +78,16 @@ OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
 )
 @score_input(measures_option(DEFAULT))
 @output_options(formats=OUTPUTS)
+@option(
+    "--as",
+    "view",
+    type=click.Choice(["scores", "tie-ranges"]),
+    default="scores",
+    show_default=True,
+    group="Output",
+    help="Result to write: the scores; or the lowest, expected and highest score over all orders"
+    " of tied documents (tie-ranges).",
+)
 @option(
     "--coverage",
     is_flag=True,
@@ -87,6 +100,7 @@ def evaluate(
     source: ScoreInput,
     output: Output,
     coverage: bool,
+    view: str,
     printing: Printing,
     **judging: Any,
 ) -> None:
@@ -96,9 +110,13 @@ def evaluate(
     pattern, or -.
     """
     output.check()
+    tie_ranges = view == "tie-ranges"
+    if tie_ranges and output.form not in _OF_RANGES:
+        raise PolicyError(f"--as tie-ranges cannot be combined with --format {output.form}")
     if source.score_files:
-        if coverage or output.form in _LINES:
+        if coverage or tie_ranges or output.form in _LINES:
             option = "--coverage" if coverage else f"--format {output.form}"
+            option = "--as tie-ranges" if tie_ranges else option
             raise PolicyError(f"{option} requires QRELS and RUN, got --scores")
         from cranfield.scores.one_measure import aligned
 
@@ -109,7 +127,15 @@ def evaluate(
     if source.qrels is None or not source.runs:
         raise click.UsageError("Missing argument: give QRELS and RUN, or --scores FILE.")
     evaluation = evaluated(source.qrels, source.runs, source.asked, **judging)
-    if output.form in {*_LINES, "json"}:
+    if tie_ranges:
+        import cranfield as cf
+
+        unused = ("places", "order", "caption", "label", "long")
+        refuse_given(unused, "cannot be combined with --as tie-ranges")
+        ranges = cf.tie_ranges(evaluation, by_topic=output.by_topic)
+        form = "text" if output.form == "table" else output.form
+        write_results(together(ranges), form, None, output.output)
+    elif output.form in {*_LINES, "json"}:
         lines = _lines(evaluation, output, source.asked, judging["rel"])
         write("".join(f"{line}\n" for line in lines), output.output)
     else:
@@ -324,7 +350,7 @@ DEFAULTS = {
 )
 @one_of(
     "--tokeniser",
-    ("alphanumeric", "whitespace"),
+    ("alphanumeric", "unicode", "whitespace"),
     "Definition of a word, with --references.",
     goes_with="--references",
 )
@@ -387,7 +413,7 @@ def _judged(kind: str, data: Any, gold: str, tokeniser: str | None, name: str | 
         return texts.read_nugget_assignments(data, name=name)
     if kind == "citations":
         return texts.read_citations(data, name=name)
-    return texts.judge_summaries(data, gold, tokeniser=tokeniser or "alphanumeric", name=name)
+    return texts.judge_summaries(data, gold, tokeniser=tokeniser, name=name)
 
 
 def _usual(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:

@@ -28,6 +28,7 @@ from cranfield.cli.options.judging import (
     WORK,
     Reading,
     document_judging_options,
+    grades_of_text,
     measures_option,
     names_of_columns,
     one_of,
@@ -92,11 +93,16 @@ COMPARED = 40
 )
 @options_from(
     "cranfield.assess.read_labels",
-    "grades repeats missing encoding",
+    "worker_columns grades repeats missing encoding",
+    worker_columns={
+        "type": str,
+        "metavar": "NAMES",
+        "help": "Columns of a table with one for each worker: 'Judge A,Judge B'.",
+    },
     grades={
-        "metavar": "LOW..HIGH",
-        "help": "Lowest and highest grade, such as 0..3; labels outside are errors. By default the"
-        " grades that occur.",
+        "metavar": "LOW..HIGH|VALUE=N,...",
+        "help": "Lowest and highest grade, such as 0..3; labels outside are errors. Or the grades"
+        " of words: 'Relevant=1,Not relevant=0'. By default the grades that occur.",
     },
 )
 @one_of(
@@ -137,6 +143,7 @@ COMPARED = 40
 def labels(
     labels: tuple[str, ...],
     columns: str | None,
+    worker_columns: str | None,
     grades: str | None,
     repeats: str,
     missing: str,
@@ -159,7 +166,6 @@ def labels(
         raise PolicyError("--qrels and --output must be two different files")
     written.check(name for name in KEYS if gold is not None or name != "gold")
     from cranfield import assess
-    from cranfield.assess.judges.reading import read_scale
     from cranfield.assess.labels.reading import read_gold
     from cranfield.assess.labels.table import Overview
 
@@ -169,7 +175,8 @@ def labels(
     read = assess.read_labels(
         _given(labels),
         columns=own_columns,
-        grades=None if grades is None else read_scale(grades).grades,
+        worker_columns=None if worker_columns is None else worker_columns.split(","),
+        grades=_grades(grades),
         repeats=repeats,
         missing=missing,
         encoding=encoding,
@@ -216,6 +223,17 @@ def labels(
         from cranfield import write_qrels
 
         written.write(findings, partial(write_qrels, found.qrels, qrels))
+
+
+def _grades(grades: str | None) -> Any:
+    """Take a scale of grades, or the grades of words."""
+    if grades is None:
+        return None
+    if "=" in grades:
+        return grades_of_text(grades)
+    from cranfield.assess.judges.reading import read_scale
+
+    return read_scale(grades).grades
 
 
 def _columns(columns: str | None) -> tuple[str | dict[str, str] | None, dict[str, str] | None]:

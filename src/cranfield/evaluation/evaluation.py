@@ -78,13 +78,13 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
     covered = {
         name: one.definition
         for name, one in scores.items()
-        if isinstance(one.definition, Measure) and _depends_on_grades(one.definition)
+        if isinstance(one.definition, Measure) and depends_on_grades(one.definition)
     }
     depths = [np.inf if m.judged_only else m.deepest or np.inf for m in covered.values()]
     systems = np.unique(cells[first <= max(depths, default=0)] // len(judged.topics))
     if not systems.size:
         return []
-    orders = tuple(_extreme_orders(judged))
+    orders = tuple(extreme_orders(judged))
     effects = np.array([_effect(scores[name], one, orders) for name, one in covered.items()])
     largest, measures = effects.max(axis=0), effects.argmax(axis=0)
     tied = [one.tied for one in judged.coverage.systems]
@@ -99,14 +99,14 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
     return sorted(tie_effects, key=lambda effect: -effect.effect)
 
 
-def _depends_on_grades(measure: Measure) -> bool:
+def depends_on_grades(measure: Measure) -> bool:
     """Return True if grades by rank are enough to score a run."""
     info = measure.info
     needs_more = info.inputs or info.others or info.beyond_grades == BY_DOCUMENT
     return measure.reads is JudgedRuns and not needs_more
 
 
-def _extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
+def extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
     """Yield the runs with tied documents by falling grade (best), then by rising grade (worst)."""
     cell, rank, grade, first, size = judged.ties
     rows = judged.documents

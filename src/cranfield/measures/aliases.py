@@ -158,23 +158,19 @@ _ALL = {
 
 _NO_EFFORT = "the {} model does not model satisfaction; {} is its utility"
 
-_SET_F = (
-    "SetF is F of the retrieved set; with a cutoff, such as SetF@10, its precision"
-    " is over the documents retrieved, not over the cutoff"
-)
+_SET_F = "F@k combines P@k and R@k; SetF is the F-measure of all retrieved documents"
 
-_F_NAMES = ("f", "f1", "f_measure", "f_score", "f1_score", "fscore", "fmeasure")
+_F_NAMES = ("f_measure", "f_score", "f1_score", "fscore", "fmeasure")
 _ACCURACY = "Success@k is whether a relevant document is among the first k"
-_RANK = "RR is the reciprocal of the rank of the first relevant document"
+_RANK = "FirstRank@k is the rank of the first relevant document; its mean is the mean rank"
 
 NO_MEASURES = {
     "rrUBM": _NO_EFFORT.format("user browsing", "uUBM"),
     "rrPBM": _NO_EFFORT.format("position-based", "uPBM"),
     "hits": "NumRelRet@k is the number of relevant documents, Success@k whether there is one",
     **dict.fromkeys(("accuracy", "acc"), _ACCURACY),
-    **dict.fromkeys(("mean_rank", "meanrank", "mr", "medr", "median_rank"), _RANK),
-    **dict.fromkeys(("c", "completeness"), "R@k is 1 if all relevant documents are in the top k"),
-    "ncg": "gR@k is the gain of the top k over that of all judged documents, nDCG@k discounts it",
+    **dict.fromkeys(("mean_rank", "mr", "medr", "median_rank"), _RANK),
+    "c": "Complete@k is 1 if all relevant documents are in the top k",
     "cg": "gP@k is the gain of the top k over the most it could be, DCG@k discounts it",
     "rouge": (
         "RougeN, RougeL, RougeLsum, RougeS and RougeSU score summaries against reference texts"

@@ -73,6 +73,9 @@ class Info:
     linear
         Whether the score is a sum over the retrieved documents of what a grade is worth at a rank,
         whatever else is retrieved or judged, so that a document adds to it what it adds alone.
+    expectation
+        How the mean score over all orders of tied documents is computed: `documents`, `pairs` or
+        `stop` of :func:`cranfield.tie_ranges`; empty if it is not available.
     others
         Whether the scores of a system depend on those of other systems, or on all its topics
         together, so that it cannot be scored alone.
@@ -101,6 +104,7 @@ class Info:
     counts: bool = False
     one_size: bool = False
     linear: bool = False
+    expectation: str = ""
     others: bool = False
 
     @property

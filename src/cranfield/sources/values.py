@@ -285,7 +285,7 @@ def no_integer(cell: Any) -> str:
     way = ""
     if decimal:
         way = "; decimal gains are not read: map them to integer grades, such as 0 to 3"
-    elif isinstance(cell, str) and number is None and re.search(r"[^\W\d_]{2}", cell):
+    elif isinstance(cell, str) and number is None and re.search(r"[^\W\d_]{2}|^[^\W\d_]$", cell):
         way = "; words are not read: map them to integer grades, such as 'relevant' to 1"
     return f"not an integer (of 32 bits){way}"
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.assess.labels.exports import columns_of_export
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import (
@@ -22,16 +23,41 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.kinds import OneOf
-from cranfield.base.text import counted
+from cranfield.base.text import counted, some_of
 from cranfield.collection.files.blank_separated import read_frames
+from cranfield.collection.files.grade_maps import VALUE, GradeMap
 from cranfield.collection.files.layouts import Layout, layout_of, peeked
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
-from cranfield.sources.columns import Table, columns_of_file, read_columns, read_table, two_columns
+from cranfield.sources.columns import (
+    Columns,
+    Table,
+    columns_of_file,
+    read_columns,
+    read_table,
+    two_columns,
+)
 from cranfield.sources.schemas import Column, Schema, optional, schema_of_lines
-from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NUMBER
+from cranfield.sources.values import (
+    GRADE,
+    GRADE_OR_NONE,
+    ID,
+    NO_GRADE,
+    NUMBER,
+    absent,
+    finite,
+    no_integer,
+)
+
+
+def _not_a_grade(cell: Any) -> str:
+    """Return what is wrong with the grade of a label, and how to read it."""
+    reason, way, _ = no_integer(cell).partition("; ")
+    words = way and finite(cell) is None
+    return reason + (f"; grades={{{quoted(cell)}: 1, ...}} maps words to grades" if words else "")
+
 
 LABELS = Schema(
     "table of labels",
@@ -39,17 +65,17 @@ LABELS = Schema(
         optional("topic", TOPIC.kind),
         DOC,
         Column("worker", ID),
-        Column("grade", GRADE_OR_NONE, "judgment"),
+        Column("grade", replace(GRADE_OR_NONE, wanted=_not_a_grade), "judgment"),
         optional("order", NUMBER, "order"),
     ),
     called="labels",
     decisive=("status", "count", "weight"),
     tuples=("topic", "doc", "worker", "grade", "order"),
     numbered=True,
-    hint="; expected a row for each label: a table with a column for each worker must be unpivoted"
-    " first; a file of one worker is given as NAME=FILE; of votes by unknown workers, number those"
-    " of each document in a column worker; if another column is meant, columns={{'{name}': ...}}"
-    " names it",
+    hint="; worker_columns=[...] names a column for each worker, columns={{'{name}': ...}} this"
+    " one; a file of one worker is given as NAME=FILE; number the votes of unknown workers in a"
+    " column worker",
+    nested=columns_of_export,
 )
 
 OF_WORKER = replace(
@@ -119,7 +145,8 @@ def read_labels(
     data: Any,
     *,
     columns: str | Sequence[str] | Mapping[str, str] | None = None,
-    grades: Iterable[int] | None = None,
+    worker_columns: Sequence[str] | None = None,
+    grades: Iterable[int] | Mapping[Any, int] | None = None,
     repeats: Annotated[str, OneOf(REPEATS)] = "error",
     missing: Annotated[str, OneOf(MISSING)] = "error",
     encoding: str = "utf-8",
@@ -133,15 +160,20 @@ def read_labels(
         any of their usual names (`item`, `task`, `annotator`, `assessor`, `rater`, `label` ...):
         CSV, TSV, JSON lines, JSON and Parquet by the suffix. Files of any other suffix are lines of
         fields between blanks. Or rows: tuples (topic, doc, worker, grade), mappings, named tuples.
-        Or a dict `{worker: judgments}` of anything that `read_qrels` takes. Without a topic, all
-        items are of one topic, `all`, with a note.
+        Or a dict `{worker: judgments}` of anything that `read_qrels` takes. JSON exports of Label
+        Studio, Prodigy and doccano are read unchanged (doccano's as a file for each worker).
+        Without a topic, all items are of one topic, `all`, with a note.
     columns
         Of lines without a header, their fields in order, such as `"worker doc grade"`; `-` skips a
         field. By default lines of four or five fields are topic, doc, worker, grade and order;
         those of any other number are refused. Of a table, the names of its columns, if they are
         none of the usual ones: `{"worker": "rated_by"}`.
+    worker_columns
+        Of a table with a column for each worker: the names of these columns. An empty value is a
+        document that the worker has not labelled.
     grades
         Scale of integer grades; a label outside it is an error. By default the grades that occur.
+        Or a mapping of values to grades, for labels in words: `{"Relevant": 1, "Not relevant": 0}`.
     repeats
         How to treat several labels of one worker for the same document and topic: `error`; `last`,
         by order if known, else by row; `keep`.
@@ -167,24 +199,32 @@ def read_labels(
     Labels(3 labels of 2 pairs by 2 workers, grades 0, 1, 2)
     """
     check_several("grades", grades)
+    check_several("worker_columns", worker_columns)
     check_choice("repeats", repeats, REPEATS)
     check_choice("missing", missing, MISSING)
     check_encoding(encoding)
+    mapped = GradeMap.of(grades) if isinstance(grades, Mapping) else None
     scale = None
-    if grades is not None:
+    if mapped is not None:
+        scale = np.unique(np.array([*mapped.grades.values()], dtype=np.int32))
+    elif grades is not None:
         listed = [*grades]
         values = [GRADE.read(grade) for grade in listed]
         if not values or None in values or len({*values}) < len(values):
             raise PolicyError(f"grades must be different integers, got {quoted(listed)}")
         scale = np.sort(np.array(values, dtype=np.int32))
     if isinstance(data, Labels):
-        options = {"columns": columns, "grades": grades}
+        options = {"columns": columns, "grades": grades, "worker_columns": worker_columns}
         if name := next((name for name, value in options.items() if value is not None), None):
             raise PolicyError(f"{name} applies to files and tables, got Labels")
         return data
     if not isinstance(data, Mapping):
-        table, notes = _cleaned(_read(data, LABELS, columns, encoding), scale, repeats, missing)
+        wide = None if worker_columns is None else [*worker_columns]
+        table = _read(data, LABELS, columns, encoding, mapped, wide)
+        table, notes = _cleaned(table, scale, repeats, missing)
         return _labels(table.frame, table.source, notes, scale)
+    if worker_columns is not None:
+        raise PolicyError("worker_columns applies to one table, got a table for each worker")
     if not data:
         raise LABELS.empty("labels")
     frames, notes = [], []
@@ -192,7 +232,7 @@ def read_labels(
         name = ID.read(worker)
         if name is None:
             raise InputError(f"worker {quoted(worker)} is not text or an integer", source="labels")
-        table = _of_worker(judgments, columns, encoding, repeats, missing)
+        table = _of_worker(judgments, columns, encoding, repeats, missing, mapped)
         table = replace(table, frame=table.frame.with_columns(worker=pl.lit(name)))
         table, of_worker = _cleaned(table, scale, repeats, missing)
         frames.append(table.frame)
@@ -200,7 +240,66 @@ def read_labels(
     return _labels(pl.concat(frames, how="diagonal"), "labels", notes, scale)
 
 
-def _read(data: Any, schema: Schema, columns: Any, encoding: str) -> Table:
+def _valued(schema: Schema, mapped: GradeMap | None) -> Schema:
+    """Return a schema whose grades are values that are mapped."""
+    if mapped is None:
+        return schema
+    columns = (replace(c, kind=VALUE) if c.name == "grade" else c for c in schema.columns)
+    return replace(schema, columns=tuple(columns))
+
+
+def _graded(table: Table, mapped: GradeMap | None) -> Table:
+    """Map the values of labels to grades."""
+    if mapped is None:
+        return table
+    values = mapped.grades_of(table.frame["grade"])
+    table.refuse(
+        values.is_null() & table.frame["grade"].is_not_null(),
+        lambda row: mapped.reason(row["grade"]),
+    )
+    return replace(table, frame=table.frame.with_columns(values))
+
+
+def _unpivoted(read: Columns, schema: Schema, workers: Sequence[str]) -> Columns:
+    """Return a table with a column for each worker as one with a row for each label."""
+    names = [str(name) for name in read.names]
+    if unknown := next((worker for worker in workers if worker not in names), None):
+        raise InputError(
+            f"has no column {quoted(unknown)} of worker_columns; columns:"
+            f" {some_of(map(quoted, names), 8)}",
+            source=read.source,
+        )
+    if len({*workers}) < len(workers) or not workers:
+        raise PolicyError("worker_columns must name different columns, at least one")
+    kept = [k for k, name in enumerate(names) if name not in workers]
+    grades = [list(read.cells(names.index(worker))) for worker in workers]
+    n_rows = len(grades[0])
+    labelled = [
+        (row, worker)
+        for row in range(n_rows)
+        for worker in range(len(workers))
+        if not absent(grades[worker][row], NO_GRADE)
+    ]
+    columns: dict[str, Any] = {}
+    for k in kept:
+        cells = read.cells(k)
+        columns[names[k]] = [cells[row] for row, _ in labelled]
+    columns["worker"] = [workers[worker] for _, worker in labelled]
+    columns["grade"] = [grades[worker][row] for row, worker in labelled]
+    if not labelled:
+        raise schema.empty(read.source)
+    lines = None if read.lines is None else [read.lines[row] for row, _ in labelled]
+    return Columns.of(columns, read.source, lines)
+
+
+def _read(
+    data: Any,
+    schema: Schema,
+    columns: Any,
+    encoding: str,
+    mapped: GradeMap | None,
+    worker_columns: Sequence[str] | None = None,
+) -> Table:
     """Read lines of text, or a table, as the columns of a schema."""
     listed = columns is not None and not isinstance(columns, Mapping)
     is_path = isinstance(data, (str, PathLike))
@@ -211,12 +310,17 @@ def _read(data: Any, schema: Schema, columns: Any, encoding: str) -> Table:
                 "expected the fields of lines without a header in order, such as"
                 f" columns='worker doc grade', got {quoted(dict(columns))}"
             )
+        if worker_columns is not None:
+            raise PolicyError("worker_columns applies to tables with a header, got lines of text")
+        if mapped is not None:
+            raise PolicyError("a mapping of grades applies to tables with a header")
         return of_lines(Source(fspath(data)), columns, encoding)
     if listed:
         raise PolicyError(
             "expected a mapping of column names for a table with a header, such as"
             f" columns={{'worker': ...}}, got {quoted(columns)}"
         )
+    schema = _valued(schema, mapped)
     own_names = schema.own_names(columns)
     if form is not None:
         read = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
@@ -224,15 +328,29 @@ def _read(data: Any, schema: Schema, columns: Any, encoding: str) -> Table:
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     else:
         read = read_columns(data, schema)
-    return read.table(schema, own_names)
+    if worker_columns is not None:
+        read = _unpivoted(read, schema, worker_columns)
+    return _graded(read.table(schema, own_names), mapped)
 
 
-def _of_worker(judgments: Any, columns: Any, encoding: str, repeats: str, missing: str) -> Table:
+def _of_worker(
+    judgments: Any,
+    columns: Any,
+    encoding: str,
+    repeats: str,
+    missing: str,
+    mapped: GradeMap | None,
+) -> Table:
     """Read the judgments of one worker."""
     if not _is_judgments(judgments):
-        return _read(judgments, OF_WORKER, columns, encoding)
+        return _read(judgments, OF_WORKER, columns, encoding, mapped)
     if columns is not None:
-        raise PolicyError("columns applies to tables and lines of labels, got lines of judgments")
+        raise PolicyError(
+            f"columns applies to tables and lines of labels; {Source(fspath(judgments)).name} has"
+            " lines of judgments"
+            if isinstance(judgments, (str, PathLike))
+            else "columns applies to tables and lines of labels, got judgments"
+        )
     if repeats == "keep" and isinstance(judgments, (str, PathLike)):
         raise PolicyError(
             "repeats='keep' applies to tables, got judgments with one grade per document"
@@ -243,6 +361,7 @@ def _of_worker(judgments: Any, columns: Any, encoding: str, repeats: str, missin
             encoding=encoding,
             on_duplicate="last" if repeats == "last" else "error",
             ungraded=missing,
+            grades=None if mapped is None else mapped.grades,
         )
     except InputError as error:
         error.args = (str(error).replace("ungraded=", "missing="),)
@@ -300,7 +419,7 @@ def _cleaned(
             again,
             lambda row: (
                 f"a second label of worker {quoted(row['worker'])}"
-                " (repeats='last' or 'keep' allows it)"
+                " (repeats='last' keeps the last one, repeats='keep' all)"
             ),
         )
     elif again.any() and repeats == "keep":

@@ -58,6 +58,7 @@ _OF_READERS = frozenset(
         "missing",
         "repeats",
         "scale",
+        "worker_columns",
     }
     | {"max_grade", "topics_with_grade"}
     | {"numbers", "separator", "subtopics", "system", "ungraded", "grades"}

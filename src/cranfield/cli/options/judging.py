@@ -41,12 +41,21 @@ def names_of_columns(given: str) -> dict[str, str]:
 
 
 def grades_of_text(given: str) -> dict[str, str] | list[str]:
-    """Take `Relevant=2,Partly=1` apart, or cut points such as `0.5,0.8`."""
-    parts = given.split(",")
-    pairs = [part.rpartition("=") for part in parts]
-    if any(value for value, _, _ in pairs):
-        return {value.strip(): grade.strip() for value, _, grade in pairs}
-    return parts
+    """Take `Relevant=2,Partly=1` apart, or cut points such as `0.5,0.8`.
+
+    A value may hold commas (`Good, really=3`): it reaches to the next `=`.
+    """
+    grades: dict[str, str] = {}
+    value = ""
+    for part in given.split(","):
+        start, equals, grade = part.rpartition("=")
+        value += start if equals else f"{part},"
+        if equals:
+            grades[value.strip()] = grade.strip()
+            value = ""
+    if not grades:
+        return given.split(",")
+    return {**grades, value.strip(): ""} if value.strip() else grades
 
 
 (ungraded_option,) = options_of("cranfield.read_qrels", "ungraded")
@@ -458,6 +467,8 @@ def evaluated(
     evaluation.warn()
     needs = " ".join(f"{' '.join(one.info.inputs)} {one.info.needs}" for one in wanted)
     unused = [name for name in _OF_MEASURES if name not in needs]
+    if rel is not None and wanted == wanted_measures(asked, rel + 1, compat):
+        unused.append("rel")
     tell_without_effect(unused, "no requested measure uses it")
     least = max(map(lowest_relevant, wanted))
     if judged.max_grade < least:

@@ -304,6 +304,16 @@ def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) 
                 f"expected a row for each topic, got rows of measures ({some_of(topics, 3)});"
                 " transpose the table, so that the measures are columns"
             )
+        names = [table.names[k] for k in others[1:]]
+        if (
+            names
+            and all(map(_LIKE_TOPIC.fullmatch, names))
+            and not any(map(_LIKE_TOPIC.fullmatch, topics))
+        ):
+            raise InputError(
+                f"expected topics in rows and systems in columns, got columns {some_of(names, 3)};"
+                " transpose the table, or name its first column topic"
+            )
         return topics
     given = [cell for cell in cells if not no_score(cell)]
     numbers = sum(numeric(cell) or decimal_comma(cell) for cell in given)
@@ -324,6 +334,7 @@ def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) 
     return None
 
 
+_LIKE_TOPIC = re.compile(r"(q|t|topic|query|question)[-_ ]?\d+", re.IGNORECASE)
 _STATISTIC = re.compile(r"(.*[\W_])?(p[\W_]?values?|std|stdev|stderr|sd)", re.IGNORECASE)
 _NUMBER_OF = re.compile(r"(.*[\W_])?(ranks?|fold|seed|split)", re.IGNORECASE)
 

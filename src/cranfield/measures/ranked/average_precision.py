@@ -46,6 +46,7 @@ class _AveragePrecision(OfRelevance, family="average precision", monotone=True):
     parameter_sources={"denominator='min'": "Sakai (2013), equation (10)"},
     scale_note=_AP_NOTE,
     elsewhere={"trec_eval": "map, map_cut_k", "ir_measures": "AP", "ranx": "map"},
+    expectation="pairs",
 )
 class AveragePrecision(_AveragePrecision):
     """Average precision (Buckley and Voorhees); its mean over topics is MAP."""

@@ -67,6 +67,7 @@ class Discounted(OfGains):
     elsewhere={"ranx": "dcg@k", "trec_eval": "dcg (version 10)"},
     monotone=True,
     linear=True,
+    expectation="documents",
 )
 class DCG(Discounted):
     """Discounted cumulated gain."""
@@ -97,6 +98,7 @@ class DCG(Discounted):
         "NTCIREVAL": "MSnDCG@k; nDCG@k there has discount='max(1,log2(rank))'",
     },
     monotone=True,
+    expectation="documents",
 )
 class nDCG(Discounted):
     """Normalised discounted cumulated gain; 0 for a topic without gain.

@@ -87,6 +87,7 @@ class _Blended(
     source="Sakai (2004); Sakai (2005)",
     parameter_sources={"denominator='min'": "Sakai (2013), equation (13)"},
     elsewhere={"NTCIREVAL": "Q-measure, Q@k"},
+    expectation="pairs",
 )
 class QMeasure(_Blended):
     """Q-measure; AP with `denominator='min'` where beta is 0."""

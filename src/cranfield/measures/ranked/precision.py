@@ -64,6 +64,7 @@ class _AtCutoff(
     scale_note=_SET_NOTE,
     elsewhere={"trec_eval": "P_k", "ir_measures": "P@k", "ranx": "precision@k"},
     linear=True,
+    expectation="documents",
 )
 class Precision(_AtCutoff):
     """Precision at a cutoff; a shorter list is divided by the cutoff all the same."""
@@ -80,6 +81,7 @@ class Precision(_AtCutoff):
     source="Cleverdon (1967); van Rijsbergen (1979)",
     scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "recall_k", "ir_measures": "R@k", "ranx": "recall@k"},
+    expectation="documents",
 )
 class Recall(_AtCutoff):
     """Recall at a cutoff; 0 for a topic without relevant documents."""
@@ -114,6 +116,7 @@ class _SumOfGains(
     summary=("Graded precision: gain of the top k, over the largest possible gain."),
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
     linear=True,
+    expectation="documents",
 )
 class GeneralisedPrecision(_SumOfGains):
     """Generalised precision; a shorter list is divided by the cutoff all the same."""
@@ -132,6 +135,7 @@ class GeneralisedPrecision(_SumOfGains):
     aliases=("GeneralisedRecall",),
     summary="Graded recall: gain of the top k, over that of all judged documents.",
     formula=r"gR@k = \frac{\sum_{r=1}^{k} g_r}{\sum_{d} g_d}",
+    expectation="documents",
 )
 class GeneralisedRecall(_SumOfGains):
     """Generalised recall; 0 for a topic without gain."""
@@ -143,12 +147,31 @@ class GeneralisedRecall(_SumOfGains):
 
 
 @measure(
+    "NCG",
+    aliases=("nCG",),
+    summary="Normalised cumulated gain: gain of the top k, over that of the ideal top k.",
+    formula=r"\frac{\sum_{r=1}^{k} g_r}{\sum_{r=1}^{k} g^*_r}",
+    source="Järvelin and Kekäläinen (2002)",
+    expectation="documents",
+)
+class NormalisedCumulatedGain(_SumOfGains):
+    """Normalised cumulated gain; 0 for a topic without gain. It is nDCG without a discount."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        best = ideal(judged, self.gains)
+        best = best.where(best.rank <= (self.cutoff or 1))
+        rows = gained(judged, self.gains)
+        return ratio(rows.total(rows.gains), best.total(best.gains))
+
+
+@measure(
     "RelP",
     summary="Precision at k, relative to the best that k and the recall base allow.",
     formula=r"\frac{1}{\min(k, RB)} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure relative_P",
     scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "relative_P_k"},
+    expectation="documents",
 )
 class RelativePrecision(_AtCutoff):
     """Relative precision, also called capped recall or R-cap."""
@@ -170,12 +193,35 @@ class RelativePrecision(_AtCutoff):
     monotone=True,
     counts=True,
     family="precision and recall",
+    expectation="stop",
 )
 class Success(OfRelevance):
     """1 if any of the top k is relevant, else 0; its mean is the success or hit rate."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         return (judged.relevant(self.rel).count > 0).astype(np.float64)
+
+
+@measure(
+    "Complete",
+    aliases=("Completeness",),
+    summary="Whether all relevant documents are in the top k.",
+    formula=r"[RB > 0 \land R@k = 1]",
+    source="van Rijsbergen (1979), recall",
+    at_wanted="required",
+    scale=Scale.INTERVAL,
+    scale_note="it has two values, and one step",
+    monotone=True,
+    counts=True,
+    family="precision and recall",
+)
+class Complete(OfRelevance):
+    """1 if recall at the cutoff is 1, else 0; 0 for a topic without relevant documents."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        relevant = judged.recall_base(self.rel)
+        complete: NDArray[np.bool_] = (judged.relevant(self.rel).count == relevant) & (relevant > 0)
+        return complete.astype(np.float64)
 
 
 @measure(
@@ -193,6 +239,7 @@ class Success(OfRelevance):
     elsewhere={"trec_eval": "Rprec, Rprec_mult_m", "ir_measures": "Rprec", "ranx": "r-precision"},
     beyond_length="how many relevant documents the topic has",
     family="precision and recall",
+    expectation="documents",
 )
 class RPrecision(OfRelevance):
     """R-precision; with `multiple` trec_eval's Rprec_mult, rounded as it does."""
@@ -229,6 +276,7 @@ class RPrecision(OfRelevance):
     },
     monotone=True,
     family="precision and recall",
+    expectation="stop",
 )
 class ReciprocalRank(OfRelevance):
     """Reciprocal rank; 0 when no relevant document is retrieved (in the top k)."""
@@ -239,6 +287,35 @@ class ReciprocalRank(OfRelevance):
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
         return hits.largest(self.worth(hits.rank))
+
+
+@measure(
+    "FirstRank",
+    aliases=("MeanRank",),
+    summary="Rank of the first relevant document, k + 1 if none is in the top k; lower is better.",
+    formula=r"\min(\{r \le k : g_r \ge \mathit{rel}\} \cup \{k + 1\})",
+    source="Cooper (1968): the search length for one document, plus 1",
+    at_wanted="required",
+    range=(1.0, float("inf")),
+    lower_is_better=True,
+    scale=Scale.INTERVAL,
+    scale_note="interval: ranks have equal steps, and k + 1 is one step after k",
+    family="precision and recall",
+    expectation="stop",
+)
+class FirstRank(OfRelevance):
+    """Rank of the first relevant document; its mean is the mean rank of known-item search.
+
+    The cutoff is required because a run must not gain by being short: where no relevant document
+    is in the top k the score is k + 1, whatever the number of documents retrieved.
+    """
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        hits = judged.relevant(self.rel)
+        missed = (self.cutoff or 1) + 1.0
+        ranks: Floats = ratio(np.array(1.0), hits.largest(1 / hits.rank))
+        ranks[hits.count == 0] = missed
+        return ranks
 
 
 _betas = gain_check(

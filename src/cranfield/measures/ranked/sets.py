@@ -120,6 +120,31 @@ class FMeasure(_OfOneSize):
 
 
 @measure(
+    "F",
+    aliases=("F1",),
+    summary="F-measure at a cutoff: weighted harmonic mean of P@k and R@k.",
+    formula=r"\frac{(\beta^2 + 1) P@k \, R@k}{\beta^2 P@k + R@k}",
+    source="van Rijsbergen (1979); Chinchor (1992)",
+    at_wanted="required",
+    scale=Scale.INTERVAL,
+    scale_note="interval for binary relevance on one topic; over topics of different recall bases"
+    " it is not",
+    monotone=True,
+    counts=True,
+    family="precision and recall",
+    elsewhere={"ranx": "f1@k (for lists of at least k documents)"},
+    expectation="documents",
+)
+class FAtCutoff(OfCounts):
+    """F-measure of the top k; a shorter list is divided by the cutoff all the same, as in P@k."""
+
+    beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
+
+    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
+        return f_measure(found / (self.cutoff or 1), ratio(found, relevant), self.beta)
+
+
+@measure(
     "SetE",
     summary="E-measure: one minus the F-measure; lower is better.",
     formula=r"1 - \frac{(\beta^2 + 1) P R}{\beta^2 P + R}",
@@ -235,6 +260,7 @@ class NumRelevant(OfRelevance):
     elsewhere={"trec_eval": "num_rel_ret", "ir_measures": "NumRelRet"},
     linear=True,
     **_COUNT,
+    expectation="documents",
 )
 class NumRelevantRetrieved(OfCounts):
     """Relevant documents retrieved (in the top k)."""

@@ -273,6 +273,7 @@ class INST(UserModel):
     scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of INSQ-T=..., with depth=1000"},
     linear=True,
+    expectation="documents",
 )
 class INSQ(StaticModel):
     """INSQ; weights go on for ever, and their sum is a trigamma function of 2T."""
@@ -303,6 +304,7 @@ class INSQ(StaticModel):
     scale_note="not interval; it is DCG by a constant",
     elsewhere={"cwl_eval": "EU of NDCG-k@..."},
     linear=True,
+    expectation="documents",
 )
 class ScaledDCG(StaticModel):
     """DCG over the most that k ranks could have; unlike nDCG it knows no ideal ranking."""

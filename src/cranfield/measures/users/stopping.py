@@ -64,6 +64,7 @@ _P_DOC = "persistence: the probability that a user goes on to the next document"
     },
     monotone=True,
     linear=True,
+    expectation="documents",
 )
 class RankBiasedPrecision(StaticModel):
     """Rank-biased precision.
@@ -184,6 +185,7 @@ class _ERR(Measure, family="user models", needs="graded judgments (binary ones d
         "ir_measures": "ERR@k is max_grade=4",
         "NTCIREVAL": "ERR@k with gains='linear'",
     },
+    expectation="stop",
 )
 class ExpectedReciprocalRank(_ERR):
     """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade.
@@ -203,6 +205,7 @@ class ExpectedReciprocalRank(_ERR):
     source="Chapelle and others (2009); Sakai and Song (2011)",
     scale_note="not interval; within a topic it is ERR by a constant",
     elsewhere={"NTCIREVAL": "nERR@k with gains='linear'"},
+    expectation="stop",
 )
 class NormalisedExpectedReciprocalRank(_ERR):
     """ERR, normalised."""
@@ -225,6 +228,7 @@ class NormalisedExpectedReciprocalRank(_ERR):
     needs="graded judgments (binary ones do)",
     scale_note="not interval: what a document adds depends on those above it",
     elsewhere={"NTCIREVAL": "iRBU@k (option -rbup)"},
+    expectation="stop",
 )
 class IntentwiseRankBiasedUtility(Measure):
     """Intentwise rank-biased utility: ERR, with p^r in place of the reciprocal rank.

@@ -10,7 +10,14 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_choice, quoted
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    PolicyError,
+    check_choice,
+    quoted,
+    warn,
+)
 from cranfield.base.text import counted, some_of
 from cranfield.online.experiments.metrics import (
     ONES,
@@ -181,9 +188,10 @@ def check_rows(
 ) -> None:
     """Refuse rows that are parts of a unit, or totals of many units.
 
-    The evidence: ids of users or sessions repeat; a column has numbers of units, counts or weights;
-    or labels such as a day or country occur once in each variant. If the ids of users are all
-    different, rows are users, and nothing else is tested.
+    The evidence: ids of users or sessions repeat; values of any column repeat, and each occurs in
+    one variant only; a column has numbers of units, counts or weights; or labels such as a day or
+    country occur once in each variant. If the ids of users are all different, rows are users, and
+    a column whose values occur in one variant only is reported.
 
     Raises
     ------
@@ -194,6 +202,7 @@ def check_rows(
     below = {places[name] for name in denominators}
     known = replace(schema, decisive=("user", "session", "units", "count", "weight"))
     *_, kinds = known.unused(columns.names, {*places.values()} - below)
+    each_user = False
     for kind in ("user", "session"):
         for k in (k for k in kinds if kinds[k] == kind):
             cells = columns.cells(k)
@@ -204,14 +213,12 @@ def check_rows(
             ids = _texts(cells)
             number, rows = ids.drop_nulls().n_unique(), ids.len() - ids.null_count()
             if 0 < number < rows:
-                raise PolicyError(
-                    f"{columns.source}: expected one row per unit, got {rows:,} rows of {number:,}"
-                    f" values of {quoted(columns.names[k])}, whose rows are not independent: name"
-                    f" the unit, such as unit={columns.names[k]!r}, or unit='row' if rows were"
-                    " randomised"
-                )
-            if number == ids.len() and kind == "user":
-                return
+                raise _parts(columns, k, rows, number)
+            each_user |= number == ids.len() and kind == "user"
+    if variant is not None:
+        _check_clusters(columns, {*places.values()}, places[variant], each_user=each_user)
+    if each_user:
+        return
     for k, kind in kinds.items():
         # A metric may be a number by impressions, but not by users.
         if kind in {"count", "weight", "units"} and (kind == "units" or k not in below):
@@ -222,6 +229,48 @@ def check_rows(
     if variant is not None:
         metric_places = {places[name] for name in metrics}
         _check_labels(columns, places[variant], metric_places)
+
+
+def _check_clusters(columns: Columns, used: set[int], variant: int, *, each_user: bool) -> None:
+    """Refuse rows of clusters, each in one variant; report them if each row is another user."""
+    for k in sorted({*range(len(columns.names))} - used):
+        number = _in_one_variant(columns, k, variant)
+        if number and not each_user:
+            raise _parts(columns, k, len(columns.cells(k)), number)
+        if number:
+            name = columns.names[k]
+            warn(
+                f"{columns.source}: column not used: {quoted(name)}, of which each value is in one"
+                f" variant only; if it is the unit that was randomised, unit={name!r} names it",
+                stacklevel=6,
+            )
+
+
+_REPEATS = 10
+"""Repeated values of a column: by chance all are in the variant of the first 1 in 1,024 times."""
+
+
+def _in_one_variant(columns: Columns, column: int, variant: int) -> int:
+    """Return the number of values of a column if they repeat, each in one variant only; else 0."""
+    if spelt(columns.names[column]) in TIMES:
+        return 0
+    rows = pl.DataFrame(
+        {"value": _texts(columns.cells(column)), "arm": _texts(columns.cells(variant))}
+    ).drop_nulls()
+    values = rows.group_by("value").agg(pl.col("arm").n_unique())
+    few = values.height <= 2 * rows["arm"].n_unique()
+    if few or rows.height - values.height < _REPEATS or values["arm"].max() != 1:
+        return 0
+    return values.height
+
+
+def _parts(columns: Columns, column: int, rows: int, number: int) -> PolicyError:
+    name = columns.names[column]
+    return PolicyError(
+        f"{columns.source}: expected one row per unit, got {rows:,} rows of {number:,} values of"
+        f" {quoted(name)}, whose rows are not independent: name the unit, such as"
+        f" unit={name!r}, or unit='row' if rows were randomised"
+    )
 
 
 def _check_labels(columns: Columns, variant: int, metrics: set[int]) -> None:

@@ -1,0 +1,157 @@
+"""Lowest, expected and highest scores against the enumeration of all orders of tied documents."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.measures.families import REGISTRY
+from tests.cli.running import cranfield
+
+MEASURES = [
+    "P@3",
+    "R@3",
+    "gP(max_grade=3)@4",
+    "gR@4",
+    "NCG@3",
+    "RelP@2",
+    "F@4",
+    "F(beta=2,rel=2)@3",
+    "Rprec",
+    "NumRelRet@3",
+    "DCG@4",
+    "nDCG",
+    "nDCG(gains='exponential')@3",
+    "RBP",
+    "RBP(gains='graded',p=0.5)@4",
+    "INSQ",
+    "SDCG@5",
+    "RR",
+    "RR(rel=2)@3",
+    "RR@1",
+    "Success@2",
+    "FirstRank@4",
+    "FirstRank(rel=2)@3",
+    "ERR",
+    "ERR@1",
+    "ERR@3",
+    "nERR@4",
+    "iRBU",
+    "AP",
+    "AP(rel=2)@4",
+    "AP(denominator='min')@3",
+    "Q",
+    "Q@3",
+    "AP(judged_only=True)",
+    "RR(judged_only=True)",
+    "nDCG(judged_only=True)@3",
+]
+
+
+def _orders(docs: list[str], scores: list[int]) -> list[list[str]]:
+    """Return all orders of documents by falling score."""
+    groups = [
+        [doc for doc, score in zip(docs, scores, strict=True) if score == level]
+        for level in sorted(set(scores), reverse=True)
+    ]
+    ways = product(*(permutations(group) for group in groups))
+    return [[doc for group in way for doc in group] for way in ways]
+
+
+def test_every_measure_with_an_expectation_is_enumerated() -> None:
+    named = {cf.parse_measure(text).name for text in MEASURES}
+    assert named == {name for name, kind in REGISTRY.items() if kind.info.expectation}
+    assert len(named) >= 20
+
+
+@pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
+@pytest.mark.parametrize(
+    "policies",
+    [
+        {},
+        {"depth": 1},
+        {"depth": 4},
+        {"unjudged": "condensed"},
+        {"negative": "unjudged"},
+        {"max_grade": 3},
+    ],
+    ids=str,
+)
+def test_ranges_are_those_of_all_orders(policies: dict[str, Any]) -> None:
+    rng = np.random.default_rng(7)
+    for size in (3, 4, 5, 6, 7, 7, 3, 4, 4, 5, 5, 6):
+        docs = [f"d{k}" for k in range(size)]
+        scores = rng.integers(0, 3, size).tolist()
+        grades = dict(zip([*docs, "x", "y"], rng.integers(-1, 4, size + 2).tolist(), strict=True))
+        qrels = {
+            "q": {doc: grade for doc, grade in grades.items() if rng.random() < 0.8} | {"z": 1}
+        }
+        run = {"q": dict(zip(docs, map(float, scores), strict=True))}
+        found = cf.tie_ranges(cf.evaluate(run, qrels, MEASURES, **policies)).rows
+        orders = {
+            f"{k}": {"q": {doc: -float(place) for place, doc in enumerate(order)}}
+            for k, order in enumerate(_orders(docs, scores))
+        }
+        every = cf.evaluate(orders, qrels, MEASURES, **policies)
+        for row, (name, values) in zip(found.to_dicts(), every.items(), strict=True):
+            if policies.get("depth") and "judged_only" in name:
+                assert row["lowest"] is row["expected"] is None
+                continue
+            known = values.values[0]
+            expected = [known.min(), known.mean(), known.max()]
+            actual = [row[key] for key in ("lowest", "expected", "highest")]
+            np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-12, err_msg=name)
+
+
+def test_large_groups_by_closed_forms() -> None:
+    """Of 1,000 tied documents 10 are relevant (McSherry and Najork 2008, by their formulas)."""
+    n, relevant = 1000, 10
+    run = {"q": {f"d{k}": 1.0 for k in range(n)}}
+    qrels = {"q": {f"d{k}": 1 for k in range(relevant)}}
+    found = cf.tie_ranges(cf.evaluate(run, qrels, ["P@20", "RR", "AP"])).rows["expected"].to_list()
+    reciprocal, none_yet = 0.0, 1.0
+    for rank in range(1, n + 1):
+        left = n - rank + 1
+        reciprocal += none_yet * min(relevant / left, 1.0) / rank
+        none_yet *= max(1 - relevant / left, 0.0)
+    average = sum(
+        (1 + (rank - 1) * (relevant - 1) / (n - 1)) / rank / n for rank in range(1, n + 1)
+    )
+    np.testing.assert_allclose(found, [relevant / n, reciprocal, average], rtol=0, atol=1e-12)
+
+
+def test_without_ties_all_scores_are_one() -> None:
+    runs = {"a": {"q": {"x": 2.0, "y": 1.0}}, "b": {"q": {"x": 1.0, "y": 1.0}}}
+    scores = cf.evaluate(runs, {"q": {"y": 2}}, MEASURES)
+    rows = cf.tie_ranges(scores, by_topic=True).rows
+    untied = rows.filter(system="a")
+    for name in ("lowest", "expected", "highest"):
+        assert untied[name].to_list() == untied["score"].to_list()
+    assert (rows.filter(system="b")["lowest"] <= rows.filter(system="b")["score"]).all()
+
+
+def test_the_command(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("q1 0 b 1\nq2 0 b 1\n")
+    (tmp_path / "a.run").write_text(
+        "q1 Q0 a 1 1 a\nq1 Q0 b 2 1 a\nq1 Q0 c 3 1 a\nq2 Q0 a 1 2 a\nq2 Q0 b 2 1 a\n"
+    )
+    arguments = ("evaluate", "qrels", "a.run", "-m", "RR", "-m", "Bpref", "--as", "tie-ranges")
+    out, error = cranfield(tmp_path, *arguments, "--format", "csv")
+    header, rr, bpref = out.splitlines()
+    assert header == "system,measure,score,lowest,expected,highest,tied"
+    assert [float(value) for value in rr.split(",")[3:6]] == pytest.approx([5 / 12, 5 / 9, 3 / 4])
+    assert bpref.split(",")[3:6] == ["", "", ""]
+    assert "note: Bpref" in error
+    out, _ = cranfield(tmp_path, *arguments, "-q", "--format", "csv")
+    assert out.splitlines()[0].startswith("topic,system,measure")
+    for more, words in (
+        (("--format", "trec"), "cannot be combined with --format trec"),
+        (("--places", "2"), "--places cannot be combined"),
+    ):
+        _, error = cranfield(tmp_path, *arguments, *more, status=2)
+        assert words in error

@@ -169,7 +169,7 @@ def _baseline_sentence(name: str, one: PairwiseComparison, baseline: str) -> str
         )
     mean = _mean(one, one.systems.index(baseline))
     systems = f"{counted(len(words), 'system')} compared with the baseline {label(baseline)}"
-    return f"Of {systems} ({mean}) on {name}, {verdicts}."
+    return f"{systems} ({mean}) on {name}: {verdicts}."
 
 
 def _number_are(number: int) -> str:

@@ -94,7 +94,11 @@ class Columns:
         # an identifier, nor another name of what is read.
         noted = [k for k in unused[:_LOOKED_AT] if _texts(self.cells(k)).n_unique() > 1]
         for k, (place, column) in others.items():
-            if column.name == "grade" and "grade" not in called and self._other_grades(k, place):
+            grades = column.name == "grade" and self._other_grades(k, place)
+            if column.name == "grade" and not grades and schema.describes(self.names[k]):
+                # The text of an answer, of which the grade was taken.
+                continue
+            if grades and "grade" not in called:
                 two = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
                 raise InputError(
                     f"has two columns of grades: {two}; remove one, or name the other one:"

@@ -209,7 +209,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     frame = frame.with_columns(pl.selectors.float().replace([np.inf, -np.inf, np.nan], None))
     if not frame["lift"].is_not_null().any():
         raise CranfieldError("no metric has a lift: the means of the control are 0")
-    ratio = plain(str(report.sample_ratio))
+    ratio = plain("; ".join(report.sample_ratio.heading()))
     said = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% confidence intervals"
     if not report.stopped and report.correction != "none":
         said += f"; colours after the correction {report.correction}"

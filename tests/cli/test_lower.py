@@ -38,7 +38,7 @@ def test_worse_than_the_fast_system(folder: Path) -> None:
     assert "latency: higher scores are treated as better" in out
     assert "latency" not in err
     out, err = cranfield(folder, *gate, "--lower", "latency", status=1)
-    assert "no system is significantly better, 1 is worse" in out
+    assert "none is significantly better, 1 is significantly worse" in out
     assert "higher scores" not in out
     assert err.startswith("cranfield: worse (p ")
     assert "slow minus fast, latency" in err

@@ -72,6 +72,9 @@ def _number_of_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
             # In joined tables an empty cell means no click.
             empty = f"{counted(missing, 'row')} without a number of clicks"
             warn(f"{table.source}: {empty}; read as no click", stacklevel=4)
+        if timed := int(((clicks == 0) & times.is_not_null()).sum()):
+            contrary = f"{counted(timed, 'row')} with a time of a click and 0 clicks"
+            warn(f"{table.source}: {contrary}; read as no click", stacklevel=4)
         return clicks.fill_null(0)
     return times.is_not_null().cast(pl.Int64) if times.null_count() < len(times) else None
 

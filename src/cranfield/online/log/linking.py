@@ -85,10 +85,15 @@ def linked(parts: Parts, on_anomaly: str, max_queries: int | None) -> QueryLog:
 def _check_any(what: str, table: Table, rows: pl.DataFrame, pages: Table) -> None:
     """Refuse a table of which no row is on a page of the log, or on a result of one."""
     if table.frame.height and rows.is_empty():
-        page, other = (quoted(frame[0]) for frame in (pages.frame["id"], table.frame["page"]))
+        page, row = quoted(pages.frame["id"][0]), table.frame.row(0, named=True)
+        place = f"page {quoted(row['page'])}"
+        if row.get("doc") is not None:
+            place = f"document {quoted(row['doc'])} of {place}"
+        elif row.get("rank") is not None:
+            place = f"rank {row['rank']} of {place}"
         raise InputError(
             f"expected {what} on pages of {pages.source}, such as page {page}, got none; the first"
-            f" of {table.frame.height:,} is on page {other}",
+            f" of {table.frame.height:,} is on {place}",
             source=table.source,
         )
 

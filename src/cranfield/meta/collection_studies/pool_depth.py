@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import PolicyError, check_whole
+from cranfield.base.errors import check_whole
 from cranfield.base.kinds import Numbers, Whole, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -202,10 +202,7 @@ def pool_depths(
         chosen = tuple(depth for depth in DEPTHS if depth < own.depth) or (own.depth,)
         contributes = own.contributes
     else:
-        chosen = whole_numbers("depth", depths, DEEPEST, " of pools")
-        if pool_depth is not None and chosen[-1] > pool_depth:
-            deeper = ", ".join(f"{depth:,}" for depth in chosen if depth > pool_depth)
-            raise PolicyError(f"depths must be at most pool_depth, {pool_depth:,}, got {deeper}")
+        chosen = tuple(sorted(whole_numbers("depth", depths, pool_depth or DEEPEST, " of pools")))
         reach = judged_depths(made)
         contributes = contributing(made, contributors, reach, pool_depth or chosen[-1])
     full = made.judged

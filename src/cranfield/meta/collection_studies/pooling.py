@@ -363,7 +363,7 @@ def pooling(
     call = check_arguments(pooling, locals(), traced)
     chosen = methods_of(methods)
     wanted = wanted_of(measures, lists, compat)
-    spending = None if budgets is None else whole_numbers("budget", budgets, DEEPEST)
+    spending = None if budgets is None else sorted(whole_numbers("budget", budgets, DEEPEST))
     choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
     if choice.by_shard:
         raise PolicyError(
@@ -376,7 +376,7 @@ def pooling(
     within = pool(many, depth, ties=judged.policies.ties, contributors=known.contributing)
     if spending is None:
         largest = np.diff(within.starts).max(initial=0)
-        spending = tuple(budget for budget in BUDGETS if budget < largest) or (1,)
+        spending = [budget for budget in BUDGETS if budget < largest] or [1]
     every = known.judgments(others)
     full = by_topic(known.runs.blocks(every), wanted)
     given = Spending(
@@ -386,7 +386,7 @@ def pooling(
         qrels=judgments,
         number=judgments_of(known.runs, within),
         counts=counting(known.runs, within),
-        budgets=spending,
+        budgets=tuple(spending),
         rel=int(rel),
         others=others,
         choice=choice,
@@ -423,7 +423,7 @@ def pooling(
         measures=tuple(wanted.names),
         lists=wanted.lists,
         methods=tuple(map(str, chosen)),
-        budgets=spending,
+        budgets=tuple(spending),
         test=choice.test,
         correction=choice.correction,
         pools=known,

@@ -17,7 +17,7 @@ from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.meta.study import OF_MEASURE, Study, labelled
 from cranfield.meta.study_options import Proportion
-from cranfield.meta.test_studies.fast_tests import checked_sizes
+from cranfield.meta.test_studies.fast_tests import topic_sizes
 from cranfield.meta.topic_studies.sample_study import topic_scores
 from cranfield.meta.topic_studies.variance_components import Generalizability
 from cranfield.result import Column, Columns
@@ -367,9 +367,7 @@ def extrapolate(
     ready = topic_scores(scores, missing)
     found = generalizability(ready.scores, confidence=confidence)
     n, m = found.topics, found.systems
-    wanted = sorted(
-        {*SIZES, n} if sizes is None else checked_sizes(sizes, MOST_TOPICS, f"{MOST_TOPICS:,}")
-    )
+    wanted = sorted({*SIZES, n} if sizes is None else topic_sizes(sizes, MOST_TOPICS))
     error = float(found.components["mean square"][2])
     if error <= 0:
         raise CranfieldError(

@@ -24,7 +24,7 @@ from cranfield.meta.study_options import (
     Sizes,
     whole_numbers,
 )
-from cranfield.meta.test_studies.fast_tests import TestChoice, checked_sizes, verdict_or_none
+from cranfield.meta.test_studies.fast_tests import TestChoice, topic_sizes, verdict_or_none
 from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, mid_ranks
@@ -407,9 +407,9 @@ def stability(
     given = ready.scores
     topics, systems = ready.flat.shape
     wanted = _sizes(sizes, topics, replace)
-    tops: Sequence[int] = [k for k in TOP if k < systems]
+    tops = [k for k in TOP if k < systems]
     if top is not None:
-        tops = whole_numbers("top", top, systems)
+        tops = sorted(whole_numbers("top", top, systems))
     choice = TestChoice(test, correction, alpha, resamples=resamples)
     found = choice(given, seed=seed)
     means = ready.flat.mean(axis=0)
@@ -492,10 +492,10 @@ def _sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]
             raise CranfieldError(f"samples of topics require at least 3 topics, got {topics}")
         tenths = {max(2, round(topics * k / 10)) for k in range(1, 11)}
         return sorted(size for size in tenths if size <= most)
-    chosen = sorted(checked_sizes(sizes, MOST_TOPICS, f"{MOST_TOPICS:,} topics"))
+    chosen = sorted(topic_sizes(sizes, MOST_TOPICS))
     if chosen[-1] > most:
         raise PolicyError(
             f"sizes must be below {topics:,}, the number of topics, or drawn with replace=True,"
-            f" got {', '.join(f'{size:,}' for size in chosen if size > most)}"
+            f" got {chosen[-1]:,}"
         )
     return chosen

@@ -25,7 +25,7 @@ Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
 
 def whole_numbers(
-    name: str, values: Any, most: int, of: str = "", least: int = 1
+    name: str, values: Any, most: int | None = None, of: str = "", least: int = 1
 ) -> tuple[int, ...]:
     """Return a whole number or several, in order and without duplicates."""
     numbers = list(values) if isinstance(values, Iterable) else [values]

@@ -231,9 +231,8 @@ class Stability(Study):
                 f" {percent(last['confirmed'])} are significant in the sample, too."
             )
         return (
-            f"{labelled(self.measure)}samples of {last['topics']:,} of the {self.topics:,}"
-            f" topics order"
-            f" the systems with Kendall's tau {last['tau']:.2f} to the order by all, in"
+            f"{labelled(self.measure)}samples of {last['topics']:,} of the {self.topics:,} topics"
+            f" order the systems with Kendall's tau {last['tau']:.2f} to the order by all, in"
             f" {percent(self.confidence)} {last['tau low']:.2f} to {last['tau high']:.2f};"
             f" the first system is the same in {percent(last['same first'])}.{again}",
             f"Sample: {counted(self.repeats, 'sample')} of one set of topics, which overlap;"
@@ -267,9 +266,7 @@ def _of_size(
         tau = part[name].fill_nan(None).drop_nulls().to_numpy()
         low, high = limits(tau, confidence) if tau.size else (None, None)
         row |= {name: tau.mean() if tau.size else None, f"{name} low": low, f"{name} high": high}
-    significant, again, against = (
-        part[name].to_numpy() for name in ("significant", "confirmed", "contradicted")
-    )
+    significant, again, against = part["significant", "confirmed", "contradicted"].to_numpy().T
     low, high = limits(significant, confidence)
     before = int(np.count_nonzero(whole.signs))
     best = whole.ranks == whole.ranks.min()
@@ -286,8 +283,7 @@ def _of_size(
 
 
 def limits(samples: Any, confidence: float) -> tuple[Floats, Floats]:
-    """Return bounds by column such that at most (1 - confidence) / 2 of the samples are beyond"
-    " each."""
+    """Return bounds by column with at most (1 - confidence) / 2 of the samples beyond each."""
     tail = (1 - confidence) / 2
     low, high = np.quantile(samples, [tail, 1 - tail], axis=0, method="inverted_cdf")
     return low.astype(np.float64), high.astype(np.float64)
@@ -303,9 +299,7 @@ def of_top(ranks: Ints, all_ranks: Ints, k: int) -> dict[str, Any]:
     """Compare the top k systems of the samples with those of all topics."""
     there = ranks <= np.sort(ranks, axis=1)[:, k - 1 : k]
     here = all_ranks <= np.sort(all_ranks)[k - 1]
-    both = (there & here).sum(axis=1)
-    larger = np.maximum(there.sum(axis=1), here.sum())
-    overlap = both / larger
+    overlap = (there & here).sum(axis=1) / np.maximum(there.sum(axis=1), here.sum())
     return {"top": k, "same": float((overlap == 1).mean()), "overlap": float(overlap.mean())}
 
 

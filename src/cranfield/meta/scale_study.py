@@ -399,9 +399,9 @@ def _pairs(found: pl.DataFrame) -> pl.DataFrame:
             )
             change = 100 * (scaled / original - 1) if original else np.nan
             rows.append((one["cutoff"], one["measure"], other["measure"], original, scaled, change))
-    taus = dict.fromkeys(("original", "interval", "change %"), pl.Float64)
-    names = {"cutoff": pl.Int64, "first": pl.String, "second": pl.String}
-    return pl.DataFrame(rows, names | taus, orient="row")
+    schema: dict[str, Any] = {"cutoff": pl.Int64, "first": pl.String, "second": pl.String}
+    schema |= dict.fromkeys(("original", "interval", "change %"), pl.Float64)
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 def _changed(

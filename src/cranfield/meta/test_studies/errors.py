@@ -189,7 +189,7 @@ class FalseAlarms(Study):
         rows = self.summary().filter(pl.col("size") == size).drop_nulls("any pair")
         if rows.is_empty():
             return ()
-        worst = rows["any pair"].max()
+        worst: Any = rows["any pair"].max()
         most = names_or_count(attaining(rows, "any pair", worst, "test"), "test")
         over = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
         above = names_or_count(over, "test") if over else "No test"

@@ -164,12 +164,11 @@ def read_choice(text: Any, *, alpha: float, missing: str | None, resamples: int)
     """Read a test such as `t`, `t+holm` or `("t", "holm")`."""
     if isinstance(text, TestChoice):
         return text
-    if isinstance(text, str):
-        test, _, correction = text.partition("+")
-        text = (test.strip(), correction.strip() or None)
-    if not isinstance(text, (tuple, list)) or len(text) != 2:
+    pair = [part.strip() for part in text.split("+", 1)] if isinstance(text, str) else text
+    if not isinstance(pair, (tuple, list)) or not 1 <= len(pair) <= 2:
         raise PolicyError(f"a test must be named by a text such as 't' or 't+holm', got {text!r}")
-    return TestChoice(*text, alpha, missing, resamples)
+    correction = (pair[1] or None) if len(pair) > 1 else None
+    return TestChoice(pair[0], correction, alpha, missing, resamples)
 
 
 def verdict_or_none(choice: TestChoice, scores: Scores | Floats, seed: int) -> tuple[Verdict, bool]:

@@ -250,23 +250,23 @@ class Extrapolation(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        rows = self.curve.filter(pl.col("means") == "shrunk").sort("topics")
-        if rows.is_empty():
-            return ()
-        last = rows.row(-1, named=True)
-        size, normal = last["topics"], self.curve.filter(pl.col("topics") == last["topics"])
-        low, high = (
-            normal.filter(pl.col("means") == f"normal {end}")["significant"].item()
-            for end in ("low", "high")
+        size = self.curve["topics"].max()
+        rows = self.curve.filter(pl.col("topics") == size).rows_by_key(
+            "means", named=True, unique=True
         )
+        if not rows:
+            return ()
+        shrunk, low, high = (rows[name] for name in ("shrunk", "normal low", "normal high"))
         return (
             f"{labelled(self.measure)}of {counted(self.pairs, 'pair')} of systems,"
             f" {self.significant:,} differ significantly on {counted(self.topics, 'topic')}; on"
-            f" {counted(size, 'topic')} the expected number is {last['significant']:.0f}, and the"
-            f" expected Kendall's tau with the true order {last['tau truth']:.2f}.",
+            f" {counted(shrunk['topics'], 'topic')} the expected number is"
+            f" {shrunk['significant']:.0f}, and the expected Kendall's tau with the true order"
+            f" {shrunk['tau truth']:.2f}.",
             "This assumes that scores are sums of a system, a topic and normal errors of one"
             " variance, and shrinks the observed means; for normally distributed systems"
-            f" {low:.0f} to {high:.0f} pairs ({100 * self.confidence:g}% CI).",
+            f" {low['significant']:.0f} to {high['significant']:.0f} pairs"
+            f" ({100 * self.confidence:g}% CI).",
         )
 
     def heading(self) -> list[str]:

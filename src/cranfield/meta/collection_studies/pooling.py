@@ -164,12 +164,11 @@ class Pooling(Study):
         best = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
         if best["of pool"] is None:
             return ()
-        names = names_or_count(
-            attaining(rows, "relevant", best["relevant"], name="method"), "method"
-        )
+        names = attaining(rows, "relevant", best["relevant"], name="method")
         return (
-            f"With {counted(best['budget'], 'judgment')} a topic, the most relevant documents are found"
-            f" by {names}: {percent(best['of pool'])} of those in the pool.",
+            f"With {counted(best['budget'], 'judgment')} a topic, the most relevant documents are"
+            f" found by {names_or_count(names, 'method')}: {percent(best['of pool'])} of those in"
+            " the pool.",
             f"Sample: {counted(len(self.pools.runs.judged.topics), 'topic')}, and"
             f" {counted(self.repeats, 'repeat')} of randomised methods.",
         )

@@ -251,9 +251,8 @@ class Extrapolation(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         size = self.curve["topics"].max()
-        rows = self.curve.filter(pl.col("topics") == size).rows_by_key(
-            "means", named=True, unique=True
-        )
+        curve = self.curve.filter(pl.col("topics") == size)
+        rows = curve.rows_by_key("means", named=True, unique=True)
         if not rows:
             return ()
         shrunk, low, high = (rows[name] for name in ("shrunk", "normal low", "normal high"))

@@ -10,7 +10,8 @@ from measure_properties.battery import battery
 from measure_properties.findings import PROPERTIES, Finding
 from measure_properties.properties import properties, representative
 
-from cranfield.cli.measures import KINDS, Entry, entries, families
+from cranfield.measures.catalogue import Entry, entries, families
+from cranfield.measures.families import KINDS
 
 MARKS = {True: "yes", False: "–", None: "?"}
 

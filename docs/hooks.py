@@ -16,9 +16,10 @@ from mkdocs.structure.pages import Page
 from navigation import section
 
 import cranfield as cf
-from cranfield.cli.measures import KINDS, Entry, entries, families
 from cranfield.measures import Measure
 from cranfield.measures.aliases import trec_name
+from cranfield.measures.catalogue import Entry, entries, families
+from cranfield.measures.families import KINDS
 
 GRADES = (3, None, 1, 2, None, 0, None, 2, 0, 0)
 """The example: grades by rank, None for a document without judgment."""

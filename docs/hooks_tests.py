@@ -11,8 +11,7 @@ from navigation import section
 
 import cranfield as cf
 from cranfield.significance import CORRECTIONS, TESTS
-from cranfield.significance.corrections.correction import RECOMMENDED
-from cranfield.significance.pairwise.test import TestInfo
+from cranfield.significance.registry import RECOMMENDED, TestInfo
 
 EXAMPLE = {
     "bm25": [0.31, 0.12, 0.58, 0.44, 0.27, 0.65, 0.09, 0.40, 0.22, 0.51],

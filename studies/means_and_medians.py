@@ -18,8 +18,7 @@ import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.significance.differences import Pairs
-from cranfield.significance.pairwise.test import find_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, find_test
 
 SEED, ALPHA = 20261122, 0.05
 TOPICS, PAIRS, SAMPLES = 50, 200, 1000

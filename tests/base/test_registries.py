@@ -24,9 +24,8 @@ from cranfield.online.interleaving.method import METHODS as INTERLEAVING
 from cranfield.online.measures.online_measure import MEASURES as ONLINE
 from cranfield.reporting.charts.registry import CHARTS
 from cranfield.scales.admissible import NEEDED
-from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.effects import KINDS as EFFECTS
-from cranfield.significance.pairwise.test import TESTS
+from cranfield.significance.registry import CORRECTIONS, TESTS
 
 SPECS = (POOLING, RULES, FUSIONS, MODELS, SEQUENTIAL, INTERLEAVING, ONLINE)
 OTHERS = (COEFFICIENTS, CROWD_MODELS, DESIGNS, STUDIES, CHARTS, NEEDED, CORRECTIONS, EFFECTS, TESTS)

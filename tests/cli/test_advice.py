@@ -154,6 +154,29 @@ def test_labels_in_no_form_of_labels(folder: Path) -> None:
     assert cranfield(folder, "labels", "ann=q.txt", "bob=q.txt")[0]
 
 
+GRADES_TWICE = "topic,doc,{},{}\nq1,d1,1,0\nq1,d2,0,1\nq2,d1,1,0\nq2,d3,0,1\n"
+
+
+@pytest.mark.parametrize("names", ["label prediction", "relevance answer", "grade gold"])
+def test_two_columns_of_grades(names: str, folder: Path) -> None:
+    first, second = names.split()
+    (folder / "two.csv").write_text(GRADES_TWICE.format(first, second))
+    for command in ("evaluate two.csv a.run -m RR", "judges q.txt j=two.csv"):
+        line = error_of(folder, command)
+        assert f"{first!r} and {second!r}" in line and "columns" in line
+    for name, expected in ((first, "1.0000"), (second, "0.5000")):
+        out, _ = cranfield(folder, *f"evaluate two.csv a.run -m RR --columns grade={name}".split())
+        assert expected in out
+    (folder / "two.csv").write_text("topic,doc,label,answer\nq1,d1,1,because it is\nq1,d2,0,no\n")
+    assert "1.0000" in cranfield(folder, *["evaluate", "two.csv", "a.run", "-m", "RR"])[0]
+
+
+def test_rel_without_a_measure_that_uses_it(folder: Path) -> None:
+    for measures, told in (("-m nDCG", True), ("-m nDCG -m AP", False), ("-m AP(rel=1)", True)):
+        _, error = cranfield(folder, *f"evaluate q.txt a.run {measures} -l 1".split())
+        assert ("--rel has no effect" in error) == told
+
+
 def test_columns_of_a_board(folder: Path) -> None:
     (folder / "board.csv").write_text("date,entry,RMSE\n2020-01-01,a,0.5\n2020-01-02,b,0.25\n")
     call = ("campaign", "history", "board.csv", "-m", "RMSE", "--lower-is-better")

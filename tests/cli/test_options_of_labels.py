@@ -291,7 +291,7 @@ def test_half_filled_sheets_in_every_command(judged: Path, sheet: str) -> None:
         (("labels", f"ann={sheet}", f"bob={sheet}"), "--missing drop"),
     ):
         _, err = cranfield(judged, *command, status=2)
-        advice = option if command[0] == "labels" else "--settings with ungraded: drop"
+        advice = f"--settings with {option.removeprefix('--').replace(' ', ': ')}"
         assert place in err and advice in err, err
         out, _ = cranfield(judged, *command, *option.split())
         assert out
@@ -469,7 +469,9 @@ def test_votes_without_workers_and_in_words_have_a_way(tmp_path: Path) -> None:
     votes = pl.DataFrame(
         {"doc": ["a", "a", "b"], "grade": ["relevant", "not relevant", "relevant"]}
     )
-    with pytest.raises(cf.InputError, match="number those of each document in a column worker"):
+    with pytest.raises(
+        cf.InputError, match="number the votes of unknown workers in a column worker"
+    ):
         read_labels(votes)
     numbered = votes.with_columns(worker=pl.int_range(pl.len()).over("doc"))
     for data in (numbered, write(numbered, tmp_path / "x.csv")):

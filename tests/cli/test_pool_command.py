@@ -27,7 +27,7 @@ def test_reports(campaign: Path) -> None:
     assert found["systems"] == unjudged.by_system().to_dicts()
     assert found["judged"] == len(pool) - len(unjudged)
     outside = 100 - found["judged"]
-    assert outside == 0 or f"{outside} judgment" in err
+    assert outside == 0 or f"judgments outside the pool: {outside}" in err
     args = ("--judged", "some.txt", "--stop", "CMH", "--stop", "knee(least=2)")
     out, _ = cranfield(campaign, "pool", "s?.run", *args, "--table", "stops", "--format", "csv")
     rows = pl.read_csv(out.encode())
@@ -176,9 +176,9 @@ def test_what_a_method_makes_of_judgments_is_said(tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text("1 0 w 1\n1 0 x -1\n1 0 beyond 1\n")
     common = ("pool", "*.run", "--judged", "q.txt", "--method", "MaxMean")
     _, err = cranfield(tmp_path, *common, "--next", "1")
-    assert "1 judgment is outside the pool" in err
-    assert "1 judgment is ahead of the order of the method, which ignores it" in err
-    assert "1 judgment is below 0; it counts as not relevant" in err
+    assert "judgments outside the pool: 1" in err
+    assert "judgments ahead of the order of the method, which are ignored: 1" in err
+    assert "judgments below 0, which count as not relevant: 1" in err
     _, err = cranfield(tmp_path, *common, "--budget", "2")
     assert "MaxMean treats 2 unjudged documents of the pool as not relevant" in err
     _, err = cranfield(tmp_path, *common[:-1], "depth", "--budget", "2")

@@ -120,6 +120,7 @@ def test_options_are_those_of_the_function(name: str) -> None:
     assert option.of is not None
     function, parameter = option.of
     loaded = resolve_name(function)
+    loaded = getattr(loaded, "callback", loaded)
     own = inspect.signature(loaded).parameters[parameter].default
     if own is inspect.Parameter.empty:
         own = None

@@ -238,3 +238,18 @@ def test_subtopics_that_are_no_text_for_each_judgment() -> None:
     for odd in (pl.Series([[1], [2]]), pl.Series(["x"])):
         with pytest.raises(cf.InputError, match="subtopics must be 2 texts"):
             cf.Qrels(qrels.topics, qrels.codes, qrels.docs, qrels.grades, odd)
+
+
+@pytest.mark.parametrize("read", [cf.read_run, cf.read_qrels])
+def test_a_topic_as_text_and_as_a_number(read: Any) -> None:
+    with pytest.raises(cf.InputError, match="topic .1. twice"):
+        read({1: {"a": 1}, "1": {"b": 2}})
+
+
+def test_rank_and_score_that_are_swapped(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    path.write_text("1 Q0 a 0.9 1 x\n1 Q0 b 0.8 2 x\n2 Q0 a 0.9 1 x\n2 Q0 b 0.8 2 x\n")
+    with pytest.raises(cf.InputError, match=r"a\.run: .*columns seem to be swapped"):
+        cf.read_run(path)
+    path.write_text("1 Q0 a - 1 x\n1 Q0 b - 0.5 x\n")
+    assert cf.read_run(path).scores.tolist() == [1.0, 0.5]

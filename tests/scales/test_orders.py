@@ -36,7 +36,7 @@ from cranfield.scales.orders import (
     sbto_top,
 )
 from cranfield.scales.runs import all_runs
-from cranfield.significance.pairwise.test import TESTS
+from cranfield.significance.registry import TESTS
 
 SIZES = [(1, 1), (2, 1), (7, 1), (1, 4), (2, 2), (4, 2), (3, 3), (3, 5)]
 

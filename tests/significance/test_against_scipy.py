@@ -8,8 +8,7 @@ from scipy import stats
 
 from cranfield.base.arrays import Floats
 from cranfield.significance.differences import Outcome, Pairs
-from cranfield.significance.pairwise.test import find_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, find_test
 
 SIDES = ("two-sided", "greater", "less")
 SIZES = (5, 10, 25, 50)

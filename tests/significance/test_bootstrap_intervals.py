@@ -15,8 +15,7 @@ from cranfield.base.streams import stream
 from cranfield.significance.differences import Pairs, all_pairs
 from cranfield.significance.pairwise import bootstrap
 from cranfield.significance.pairwise.bootstrap import unpaired_bootstrap_test
-from cranfield.significance.pairwise.test import find_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, find_test
 from cranfield.significance.resampling import (
     CONSTANT,
     RELATIVE,
@@ -214,7 +213,7 @@ def test_samples_of_one_value_do_not_vary() -> None:
         values = rng.random((40, n)) * 10.0 ** rng.integers(-9, 9, (40, 1))
         values[:, 0] = 1.0 + values.max(axis=1)
         centred = values - values.mean(axis=1)[:, None]
-        mean, variance = Centred.of(centred, np.full(40, 1e-150)).moments(n * np.eye(n))
+        mean, variance = Centred(centred, np.full(40, 1e-150)).moments(n * np.eye(n))
         assert not variance.any()
         np.testing.assert_allclose(mean, centred, atol=1e-9 * np.abs(centred).max())
         # The noise is far below what is taken for none.
@@ -229,7 +228,7 @@ def test_samples_without_the_outlier_still_vary() -> None:
     values = np.concatenate([[1.0], 1e-5 * np.random.default_rng(1).random(49)])
     centred = (values - values.mean())[None]
     counts = np.r_[0.0, 2.0, np.ones(48)][None]
-    _, variance = Centred.of(centred, np.full(1, 1e-150)).moments(counts)
+    _, variance = Centred(centred, np.full(1, 1e-150)).moments(counts)
     expected = np.repeat(values, counts[0].astype(int)).var(ddof=1)
     assert variance[0, 0] == pytest.approx(expected, rel=0.02)
 

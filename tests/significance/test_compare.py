@@ -24,7 +24,7 @@ from cranfield.significance.comparison.compared_pairs import (
     shortened,
 )
 from cranfield.significance.comparison.result import decimals
-from cranfield.significance.pairwise.test import TestInfo
+from cranfield.significance.registry import TestInfo
 from cranfield.tabular import as_cell
 
 FLAT = [

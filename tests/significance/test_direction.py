@@ -11,7 +11,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.reporting import summary
-from cranfield.significance.pairwise.test import TESTS
+from cranfield.significance.registry import TESTS
 
 FLAT = [name for name, one in TESTS.items() if one.info.shards != "needed" and not one.info.bound]
 FAST: dict[str, Any] = {"resamples": 199}

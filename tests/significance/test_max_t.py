@@ -58,7 +58,7 @@ def test_resampled_topics_against_a_plain_version(side: str) -> None:
         rows = topic_counts(99, 12, seed).astype(int)
         resampled = [student(np.repeat(d - d.mean(axis=0), row, axis=0)) for row in rows]
         options = Options(side, resamples=99, seed=seed)
-        pvalue, largest = step_down([CentredPairs.of(all_pairs(values))], options)
+        pvalue, largest = step_down([CentredPairs(all_pairs(values))], options)
         expected = plain(student(d), resampled, side)
         assert pvalue.tolist() == pytest.approx(expected[0], abs=1e-12)
         assert largest.tolist() == pytest.approx(expected[1], rel=1e-9)
@@ -154,8 +154,8 @@ def test_families_are_judged_together() -> None:
     """Two measures that are the same change nothing but their number; each has its own units."""
     values = np.random.default_rng(9).normal(0, 0.1, (20, 4)) + np.array([0, 0.05, 0.1, 0.1])
     options = Options(resamples=299, seed=6)
-    family = CentredPairs.of(all_pairs(values))
-    other = CentredPairs.of(all_pairs(values * 50))
+    family = CentredPairs(all_pairs(values))
+    other = CentredPairs(all_pairs(values * 50))
     alone, largest = step_down([family], options)
     both, of_both = step_down([family, other], options)
     np.testing.assert_array_equal(both[:6], alone)

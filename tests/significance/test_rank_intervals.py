@@ -19,8 +19,7 @@ from cranfield.base.arrays import Floats
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.pairwise import ranks as signs
 from cranfield.significance.pairwise.ranks import RankSums, kth_sum, rank_sum_test, shift_interval
-from cranfield.significance.pairwise.test import find_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, find_test
 
 KINDS = ("plain", "tenths", "halves", "spread")
 

@@ -119,8 +119,11 @@ REFUSALS: Refusals = {
         (lambda: str(compare(SMALL, alpha=0.5).equivalence(1)), "alpha below 0.5"),
     ],
     "several": [
-        (lambda: room.compare_measures({"a": SOME, "b": GAP}), "b: system 's0' on topic 'q3'"),
-        (lambda: room.compare_measures({"a": SOME, "b": PAIR}), "b lacks system 's2'"),
+        (
+            lambda: room.compare_measures({"a": SOME, "b": GAP}),
+            "system 's0' on topic 'q3' has no score by 'b'",
+        ),
+        (lambda: room.compare_measures({"a": SOME, "b": PAIR}), "'b' lacks system 's2'"),
         (lambda: room.compare_measures([SOME]), "mapping"),
         (lambda: room.meta_analysis({"a": SOME}), "two collections"),
         (lambda: room.meta_analysis(MEASURES, correction="max-t"), "max-t"),

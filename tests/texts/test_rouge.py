@@ -137,7 +137,7 @@ def test_tokenisers() -> None:
     assert scores.values[0, 0] == pytest.approx(2 / 3)
     for wrong in ("porter", 3):
         with pytest.raises(
-            PolicyError, match="expected a function or one of: alphanumeric, whitespace"
+            PolicyError, match="expected a function or one of: alphanumeric, unicode, whitespace"
         ):
             judge_summaries({"s": {"q": "a"}}, {"q": "a"}, tokeniser=wrong)  # type: ignore[arg-type]
     with pytest.raises(PolicyError, match="must return a list of words"):

@@ -13,10 +13,10 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import InputError, PolicyError, check_several, quoted
-from cranfield.base.files import whole_file, whole_folder
+from cranfield.base.files import whole_folder
 from cranfield.campaign.opened import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
-from cranfield.campaign.rules.task_rules import FILES, Rules, TaskRules, shown
+from cranfield.campaign.rules.task_rules import Rules, shown
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing import releasing
@@ -247,31 +247,18 @@ def pack(opened: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     rules = opened.rules
     check_rules(rules)
     with whole_folder(folder) as building:
-        for name in sorted(
-            {name for task in rules.tasks.values() for name in _files(task, opened)}
-        ):
+        for name in sorted({*rules.files} - {rules.source}):
             if name.casefold() in (RULES, README.casefold()):
                 raise InputError(
                     f"file {quoted(name)} has the name of a file that the pack writes itself",
                     source=rules.source,
                 )
-            target = building / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(opened.folder / name, target)
-        _write(building / RULES, rules_text(rules, opened.folder))
-        packed_rules = read_rules(building / RULES)
-        _write(building / README, _readme(rules, packed_rules))
+            (building / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(opened.folder / name, building / name)
+        (building / RULES).write_bytes(rules_text(rules, opened.folder).encode())
+        readme = _readme(rules, read_rules(building / RULES))
+        (building / README).write_bytes(readme.encode())
     return Path(fspath(folder))
-
-
-def _files(task: TaskRules, opened: OpenedCampaign) -> list[str]:
-    paths = [getattr(task, field) for field in FILES]
-    return [path.relative_to(opened.folder).as_posix() for path in paths if isinstance(path, Path)]
-
-
-def _write(path: Path, text: str) -> None:
-    with whole_file(path) as out:
-        out.write(text.encode())
 
 
 def _readme(rules: Rules, packed_rules: Rules) -> str:

@@ -6,7 +6,7 @@ import getpass
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from os import PathLike, fspath
@@ -74,11 +74,9 @@ class Registry(Reading):
     """
 
     def __init__(self, opened: OpenedCampaign) -> None:
+        super().__init__(lambda: connected(opened.folder))
         self._opened = opened
         self._checked: tuple[int, ...] | None = None
-
-    def _connected(self) -> AbstractContextManager[sqlite3.Connection]:
-        return connected(self._opened.folder)
 
     @contextmanager
     def change(
@@ -94,10 +92,11 @@ class Registry(Reading):
         InputError
             If the registry is damaged, or another process does not end its change in time.
         """
-        with connected(self._opened.folder) as connection:
+        with self._connect() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                self._check(connection)
+                if self._checked != self._stamp() and (wrong := events.contradictions(connection)):
+                    raise InputError(wrong[0], source=REGISTRY)
                 # From here on the lock is kept until the connection closes, past the commit.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 change = Transaction(connection, self._opened.folder)
@@ -113,31 +112,23 @@ class Registry(Reading):
             change._remove_unwanted()
             self._checked = self._stamp()
 
-    def _check(self, connection: sqlite3.Connection) -> None:
-        if self._checked == self._stamp():
-            return
-        if wrong := events.contradictions(connection):
-            raise InputError(wrong[0], source=REGISTRY)
-
     def _stamp(self) -> tuple[int, ...]:
-        found = (self._opened.folder / REGISTRY).stat()
-        return (found.st_ino, found.st_size, found.st_mtime_ns)
+        file = (self._opened.folder / REGISTRY).stat()
+        return (file.st_ino, file.st_size, file.st_mtime_ns)
 
     def _record_rules(self, change: Transaction, now: str, actor: str) -> None:
-        used = self._opened.used_rules
-        if used is None:
+        used, known = self._opened.used_rules, change.rules_files()
+        if used is None or dict(used) == known:
             return
-        known = change.rules_files()
-        if dict(used) != known:
-            change._finish(now, actor, "rules", "", dict(used))
-            if known:
-                names = sorted({*used} ^ {*known} | {n for n in used if used[n] != known.get(n)})
-                warnings.warn(
-                    f"{', '.join(names)}: changed since last used; the change is recorded in the"
-                    " log of events",
-                    CranfieldWarning,
-                    stacklevel=2,
-                )
+        change._finish(now, actor, "rules", "", dict(used))
+        if known:
+            changed = [name for name in {**used, **known} if used.get(name) != known.get(name)]
+            warnings.warn(
+                f"{', '.join(sorted(changed))}: changed since last used; the change is recorded in"
+                " the log of events",
+                CranfieldWarning,
+                stacklevel=2,
+            )
 
 
 def _user() -> str:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from cranfield.base.text import capitalised, counted, markdown, plain
 from cranfield.measures import parse_measure
-from cranfield.reporting.page.html import Html, templates
+from cranfield.reporting.page.html import Html, sections_page, templates
 from cranfield.significance.comparison.compared_pairs import shortened
 from cranfield.tabular import number
 
@@ -24,6 +24,11 @@ def filled(template: str, **values: object) -> Html:
     return Html(environment().get_template(template).render(values))
 
 
+def filled_page(template: str, title: str, **values: object) -> str:
+    """Fill the template of a page of sections, which needs no script and no other file."""
+    return sections_page(environment().get_template(template), title, styles=STYLES, **values)
+
+
 def filled_text(template: str, **values: object) -> str:
     """Fill a template of plain text or Markdown, which itself says how a value is escaped."""
     environment = Environment(
@@ -34,11 +39,6 @@ def filled_text(template: str, **values: object) -> str:
     )
     environment.filters |= {"counted": counted, "markdown": markdown, "plain": plain}
     return environment.get_template(template).render(values)
-
-
-def section(template: str, name: str, *values: object) -> Html:
-    """Fill one of the macros of a template."""
-    return Html(getattr(environment().get_template(template).module, name)(*values))
 
 
 @cache

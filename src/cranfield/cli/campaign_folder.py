@@ -17,9 +17,17 @@ import click
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted, plain
-from cranfield.cli.options.declaring import READ, WRITTEN, command, examples, keep_inputs, option
+from cranfield.cli.options.declaring import (
+    READ,
+    WRITTEN,
+    command,
+    examples,
+    keep_inputs,
+    option,
+    with_options,
+)
 from cranfield.cli.options.judging import one_of
-from cranfield.cli.options.output import output_option, with_options, write
+from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.signatures import options_from, options_of, pairs_of
 
 if TYPE_CHECKING:

@@ -31,9 +31,10 @@ from cranfield.cli.options.declaring import (
     group,
     option,
     settings,
+    with_options,
 )
 from cranfield.cli.options.judging import one_of
-from cranfield.cli.options.output import gathered, output_option, with_options, write_results
+from cranfield.cli.options.output import gathered, output_option, write_results
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.pool import LISTS, Dealing, dealing_options
 from cranfield.result import ALL, WRITERS, Result, ResultSet, together

@@ -21,13 +21,13 @@ from cranfield.cli.campaign_folder import (
     task_option,
     write_listing,
 )
-from cranfield.cli.options.declaring import READ, examples, group, option, settings
+from cranfield.cli.options.declaring import READ, examples, group, option, settings, with_options
 from cranfield.cli.options.judging import one_of
-from cranfield.cli.options.output import output_option, with_options, write
+from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.signatures import options_from, options_of
 
 if TYPE_CHECKING:
-    from cranfield.campaign import Campaign, Submission
+    from cranfield.campaign import Campaign
     from cranfield.campaign.submitting.submit import SubmissionOutcome
 
 
@@ -83,19 +83,15 @@ def list_teams(opened: Campaign, contacts: bool, format: str, output: str | None
     from cranfield.tabular import text_table
 
     accepted = Counter(run.team for run in opened.submissions())
-    teams = opened.teams()
-    columns: dict[str, Any] = {
-        "id": [team.id for team in teams],
-        "name": [team.name for team in teams],
-        "runs": [accepted[team.id] for team in teams],
-        "anonymous until": [team.anonymous_until or None for team in teams],
-    }
-    if contacts:
-        columns["contact"] = [team.contact for team in teams]
+    columns = ["id", "name", "runs", "anonymous until"] + ["contact"] * contacts
+    rows = []
+    for team in opened.teams():
+        row = (team.id, team.name, accepted[team.id], team.anonymous_until, team.contact)
+        rows.append(row[: len(columns)])
     schema = {name: pl.Int64 if name == "runs" else pl.String for name in columns}
-    frame = pl.DataFrame(columns, schema)
-    rows = [[f"{x:,}" if isinstance(x, int) else x or "" for x in row] for row in frame.rows()]
-    text = text_table(list(columns), rows, left=(0, 1, 3, 4))
+    frame = pl.DataFrame(rows, schema, orient="row")
+    cells = [[f"{x:,}" if isinstance(x, int) else x or "" for x in row] for row in rows]
+    text = text_table(columns, cells, left=(0, 1, 3, 4))
     write_listing(frame, f"{text}\n", format, output)
 
 
@@ -190,32 +186,31 @@ def submit(
         raise PolicyError("--tag requires a single run")
     if not runs and table is None:
         raise PolicyError("expected RUN... or --from TABLE")
-    if table is not None:
+    if table is None and not given.team:
+        raise PolicyError("expected --team, the id of the team")
+    if table is None:
+        listed = ArchiveTable("", tuple(Row(None, given, task, path) for path in runs))
+    else:
         listed = read_archive_table(
             table, runs, opened.rules, given=given, task=task, columns=columns
         )
-    elif not given.team:
-        raise PolicyError("expected --team, the id of the team")
-    else:
-        listed = ArchiveTable("", tuple(Row(None, given, task, path) for path in runs))
     if consent := opened.rules.consent.strip():
         print(f"by submitting, a team agrees: {plain(consent)}", file=sys.stderr)
-    outcomes = []
+    submitted, n_runs = [], len(listed.rows)
     for outcome in submit_archive(opened, listed, **options):
-        outcomes.append(outcome)
         if outcome.submitted is not None:
+            submitted.append(outcome.submitted)
             print(outcome.submitted)
         else:
             about = "" if table is None else f"run {quoted(outcome.row.declared.tag)}: "
             print(f"cranfield: error: {plain(about + outcome.reason)}", file=sys.stderr)
-    accepted = sum(outcome.accepted for outcome in outcomes)
-    if len(outcomes) > 1:
-        print(f"{accepted:,} of {len(outcomes):,} runs accepted")
-    submitted = [one.submitted for one in outcomes if one.submitted is not None]
+    accepted = sum(run.accepted for run in submitted)
+    if n_runs > 1:
+        print(f"{accepted:,} of {n_runs:,} runs accepted")
     _print_feedback(opened, submitted)
-    if len(submitted) < len(outcomes) and table is None:
+    if len(submitted) < n_runs and table is None:
         return 2
-    return int(accepted < len(outcomes))
+    return int(accepted < n_runs)
 
 
 @run.command()
@@ -322,30 +317,28 @@ def list_runs(
     if team is not None:
         known_team(opened.registry, team)
     every = opened.registry.submissions(task, None, team=team)
-    shown_states = STATES if "all" in states else states
-    runs = [run for run in every if run.state in shown_states]
-    if format != "text":
-        _write_runs(runs, format, output)
-        return
-    rows = [[_cell(getattr(run, name)) for name in READ_COLUMNS] for run in runs]
-    left = [k for k, name in enumerate(READ_COLUMNS) if name != "priority"]
-    hidden = Counter(run.state for run in every if run.state not in shown_states)
-    note = ", ".join(f"{number:,} {state}" for state, number in sorted(hidden.items()))
-    text = text_table(READ_COLUMNS, rows, left=left)
-    write(f"{text}\n" + (f"not shown: {note} (--state all)\n" if note else ""), output)
-
-
-def _write_runs(runs: Sequence[Submission], format: str, output: str | None) -> None:
-    rows = [{name: getattr(run, name) for name in COLUMNS} for run in runs]
-    if format == "json":
+    runs = [run for run in every if "all" in states or run.state in states]
+    names = READ_COLUMNS if format == "text" else COLUMNS
+    rows = [{name: getattr(run, name) for name in names} for run in runs]
+    if format == "text":
+        cells = [[_cell(value) for value in row.values()] for row in rows]
+        left = [k for k, name in enumerate(names) if name != "priority"]
+        text = text_table(names, cells, left=left) + "\n"
+        hidden = Counter(run.state for run in every) - Counter(run.state for run in runs)
+        if hidden:
+            counts = (f"{number:,} {state}" for state, number in sorted(hidden.items()))
+            text += f"not shown: {', '.join(counts)} (--state all)\n"
+    elif format == "json":
         full = [row | {"answers": run.answers} for row, run in zip(rows, runs, strict=True)]
-        write(json.dumps(full, ensure_ascii=False, indent=1) + "\n", output)
-        return
-    import polars as pl
+        text = json.dumps(full, ensure_ascii=False, indent=1) + "\n"
+    else:
+        import polars as pl
 
-    columns = {name: [None if row[name] == "" else row[name] for row in rows] for name in COLUMNS}
-    answers = [json.dumps(run.answers, ensure_ascii=False, sort_keys=True) for run in runs]
-    write(pl.DataFrame({**columns, "answers": answers}).write_csv(), output)
+        values = [[None if value == "" else value for value in row.values()] for row in rows]
+        frame = pl.DataFrame(values, list(names), orient="row", infer_schema_length=None)
+        answers = [json.dumps(run.answers, ensure_ascii=False, sort_keys=True) for run in runs]
+        text = frame.with_columns(answers=pl.Series(answers, dtype=pl.String)).write_csv()
+    write(text, output)
 
 
 def _cell(value: object) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -14,8 +13,6 @@ from cranfield.base.text import plain
 from cranfield.cli.options.declaring import (
     READ,
     command,
-    in_group,
-    option,
     refuse_given,
     settings,
     tell_without_effect,
@@ -24,14 +21,12 @@ from cranfield.cli.options.judging import (
     JUDGING_SETTINGS,
     judging_options,
     measures_option,
-    one_of,
 )
 from cranfield.cli.options.output import (
     MARKUP,
     Printing,
     output_option,
     table_options,
-    with_options,
     write,
     write_results,
 )
@@ -42,6 +37,7 @@ from cranfield.cli.options.scores import (
     scale_option,
     score_input,
 )
+from cranfield.cli.options.signatures import options_from
 from cranfield.reporting.marks import MARKS, kind_of
 from cranfield.result import together
 
@@ -72,9 +68,6 @@ Examples:
 DEFAULT = ("AP", "nDCG@10")
 OUTPUTS = ("text", "csv", "json", *MARKUP)
 
-VIEWS = ("pairs", "anova", "ranks", "prose", "summary")
-"""What can be written of a comparison."""
-
 
 @command(
     epilog=EPILOG,
@@ -86,82 +79,37 @@ VIEWS = ("pairs", "anova", "ranks", "prose", "summary")
 @score_input(measures_option(DEFAULT))
 @scale_option
 @comparing_options
-@with_options(
-    in_group(
-        "Comparison",
-        (
-            option(
-                "--margin",
-                metavar="MARGIN",
-                help="Test equivalence and non-inferiority within a margin: a number is in the unit"
-                " of the measure, a percentage such as 2% is relative to the mean of the second"
-                " system.",
-            ),
-            option(
-                "--fail-if-worse",
-                is_flag=True,
-                help="Exit with status 1 if a system is significantly worse than --baseline; or,"
-                " with --margin, if it is not shown to be non-inferior.",
-            ),
-            option(
-                "--joint",
-                is_flag=True,
-                help="Correct for the comparisons of all measures together, and show which pairs"
-                " differ by which measures.",
-            ),
-            option(
-                "--strict",
-                is_flag=True,
-                help="Refuse tests that the measurement scale does not admit.",
-            ),
-        ),
-    )
+@options_from(
+    f"{__name__}.compare",
+    "margin fail_if_worse joint strict",
+    group="Comparison",
+    margin={"metavar": "MARGIN"},
 )
-@with_options(
-    in_group(
-        "Output",
-        (
-            one_of("--format", OUTPUTS, "Output format.", "text"),
-            one_of(
-                "--marks",
-                MARKS,
-                "Write one table of all measures, with significance marked in this way.",
-            ),
-            option(
-                "--as",
-                "view",
-                type=click.Choice(VIEWS),
-                default="pairs",
-                show_default=True,
-                help="Result to write: the pairs of systems; the pairs and the analysis of variance"
-                " (anova); a leaderboard with confidence sets of ranks; a paragraph for a paper"
-                " (prose); or the mean of each system with its confidence interval, and wins and"
-                " losses against --baseline (summary), of one system too.",
-            ),
-            option(
-                "--topic-groups",
-                metavar="FILE",
-                type=READ,
-                help="Table with topic and group; each group is summarised, with --as summary.",
-            ),
-        ),
-    )
+@options_from(
+    f"{__name__}.compare",
+    "format marks view topic_groups",
+    group="Output",
+    format={"type": click.Choice(OUTPUTS)},
+    marks={"type": click.Choice(list(MARKS))},
+    view={"flag": "--as view"},
+    topic_groups={"type": READ},
 )
 @table_options
 @output_option
 @judging_options
 def compare(
     source: ScoreInput,
+    *,
     scale: str | None,
     comparing: Comparing,
-    strict: bool,
     margin: str | None,
-    fail_if_worse: bool,
-    format: str,
+    fail_if_worse: bool = False,
+    joint: bool = False,
+    strict: bool = False,
+    format: str = "text",
     marks: str | None,
-    view: str,
+    view: Literal["pairs", "anova", "ranks", "prose", "summary"] = "pairs",
     topic_groups: str | None,
-    joint: bool,
     printing: Printing,
     output: str | None,
     **judging: Any,
@@ -170,11 +118,36 @@ def compare(
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
     The exit status is 0, or 1 by --fail-if-worse; 2 after an error.
+
+    Parameters
+    ----------
+    margin
+        Test equivalence and non-inferiority within a margin: a number is in the unit of the
+        measure, a percentage such as 2% is relative to the mean of the second system.
+    fail_if_worse
+        Exit with status 1 if a system is significantly worse than --baseline; or, with --margin, if
+        it is not shown to be non-inferior.
+    joint
+        Correct for the comparisons of all measures together, and show which pairs differ by which
+        measures.
+    strict
+        Refuse tests that the measurement scale does not admit.
+    format
+        Output format.
+    marks
+        Write one table of all measures, with significance marked in this way.
+    view
+        Result to write: the pairs of systems; the pairs and the analysis of variance (anova); a
+        leaderboard with confidence sets of ranks; a paragraph for a paper (prose); or the mean of
+        each system with its confidence interval, and wins and losses against --baseline (summary),
+        of one system too.
+    topic_groups
+        Table with topic and group; each group is summarised, with --as summary.
     """
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare as compared
     from cranfield.significance.comparison.equivalence import read_margin
-    from cranfield.significance.corrections.correction import CORRECTIONS
+    from cranfield.significance.registry import CORRECTIONS
 
     # Before any file is read.
     if view == "summary":
@@ -261,22 +234,17 @@ def _written(
         raise PolicyError("--as anova requires a test by analysis of variance, such as anova-2")
     if view == "prose":
         return "\n".join(f"{one.comparison.prose(format, margin)}\n" for one in meanings.values())
-    marked = None if marks is None else comparison_formats.marked_table(meanings, marks)
+    if marks is not None:
+        marked = comparison_formats.marked_table(meanings, marks)
+        return printing.text([marked], format) if format in MARKUP else f"{marked}\n"
     if format in MARKUP:
-        made = (
-            comparison_formats.comparison_tables(meanings, margin, anova)
-            if marked is None
-            else [marked]
-        )
-        return printing.text(made, format)
-    if marked is not None:
-        return f"{marked}\n"
-    writers: dict[str, Callable[[Mapping[str, Any], str | None], str]] = {
-        "text": partial(comparison_formats.comparison_text, anova=anova),
-        "csv": comparison_formats.comparison_csv,
-        "json": comparison_formats.comparison_json,
-    }
-    return writers[format](meanings, margin)
+        tables = comparison_formats.comparison_tables(meanings, margin, anova)
+        return printing.text(tables, format)
+    if format == "text":
+        return comparison_formats.comparison_text(meanings, margin, anova=anova)
+    if format == "csv":
+        return comparison_formats.comparison_csv(meanings, margin)
+    return comparison_formats.comparison_json(meanings, margin)
 
 
 def _boards(
@@ -321,14 +289,19 @@ OWN = ("alpha", "missing", "resamples", "seed")
 """Options that sets of ranks and joint comparisons share."""
 
 
+def _chooses_test(asked_for: Mapping[str, Any], *more: str) -> bool:
+    """Return True if options choose a test, which has its own hypothesis or statistic."""
+    names = ("test", "statistic", "threshold", *more)
+    usual = asked_for["alternative"] == "two-sided" and asked_for["exact"] is None
+    return not usual or any(asked_for[name] for name in names)
+
+
 def _ranks(
     scores: Mapping[str, Scores], asked_for: Mapping[str, Any], jobs: int | None
 ) -> dict[str, RankSets]:
     from cranfield.significance.comparison.compare import compare, rank_sets
 
-    of_test = ("test", "correction", "baseline", "statistic", "threshold")
-    default = asked_for["alternative"] == "two-sided" and asked_for["exact"] is None
-    if any(asked_for[name] for name in of_test) or not default:
+    if _chooses_test(asked_for, "correction", "baseline"):
         return {n: compare(one, jobs=jobs, **asked_for).rank_sets() for n, one in scores.items()}
     own = {name: asked_for[name] for name in OWN}
     return {name: rank_sets(one, jobs=jobs, **own) for name, one in scores.items()}
@@ -339,9 +312,7 @@ def _joint(
 ) -> dict[str, JointComparison]:
     from cranfield.significance.several.joint_measures import compare_measures
 
-    of_test = ("test", "statistic", "threshold")
-    default = asked_for["alternative"] == "two-sided" and asked_for["exact"] is None
-    if any(asked_for[name] for name in of_test) or not default:
+    if _chooses_test(asked_for):
         raise PolicyError(
             "--joint is two-sided and cannot be combined with --test, --statistic, --exact and"
             " --threshold"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
 from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
+from cranfield.base.kinds import Whole
 from cranfield.base.text import some_of
 from cranfield.cli.options.declaring import (
     READ,
     command,
     in_group,
-    option,
     refuse_given,
     settings,
     tell_without_effect,
@@ -27,7 +27,6 @@ from cranfield.cli.options.judging import (
     judging_options,
     max_grade_option,
     measures_option,
-    one_of,
     reading_options,
     rel_option,
     wanted_measures,
@@ -78,29 +77,15 @@ _OF_RANGES = ("table", "csv", "json", "latex", "markdown", "html")
 )
 @score_input(measures_option(DEFAULT))
 @output_options(formats=OUTPUTS)
-@option(
-    "--as",
-    "view",
-    type=click.Choice(["scores", "tie-ranges"]),
-    default="scores",
-    show_default=True,
-    group="Output",
-    help="Result to write: the scores; or the lowest, expected and highest score over all orders"
-    " of tied documents (tie-ranges).",
-)
-@option(
-    "--coverage",
-    is_flag=True,
-    group="Output",
-    help="Also report unjudged documents, ties and missing topics.",
-)
+@options_from(f"{__name__}.evaluate", "view coverage", group="Output", view={"flag": "--as view"})
 @table_options
 @judging_options
 def evaluate(
     source: ScoreInput,
     output: Output,
-    coverage: bool,
-    view: str,
+    *,
+    coverage: bool = False,
+    view: Literal["scores", "tie-ranges"] = "scores",
     printing: Printing,
     **judging: Any,
 ) -> None:
@@ -108,6 +93,14 @@ def evaluate(
 
     QRELS is a file, - for standard input, or an irds: id. RUN is a file, a folder, a quoted
     pattern, or -.
+
+    Parameters
+    ----------
+    view
+        Result to write: the scores; or the lowest, expected and highest score over all orders of
+        tied documents (tie-ranges).
+    coverage
+        Also report unjudged documents, ties and missing topics.
     """
     output.check()
     tie_ranges = view == "tie-ranges"
@@ -165,35 +158,30 @@ def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:
 
 def _lines(
     evaluation: Evaluation, output: Output, asked: Iterable[object], rel: int | None
-) -> Iterator[str]:
-    """Yield lines of the formats that only evaluations have, or that tell more of them."""
+) -> Iterable[str]:
+    """Return lines of the formats that only evaluations have, or that tell more of them."""
     from cranfield.reporting import score_formats
 
-    by_topic = output.by_topic
+    by_topic, places = output.by_topic, output.places
     if output.form == "ir_measures":
-        places = output.places
-        yield from score_formats.ir_measures_lines(evaluation, by_topic=by_topic, places=places)
-    elif output.form == "prototext":
-        yield from score_formats.prototext_lines(evaluation, places=output.places)
-    elif output.form == "json":
-        yield score_formats.scores_json(
-            evaluation,
-            by_topic=by_topic,
-            about={
-                "policies": evaluation.judged.policies.describe(),
-                **dict(evaluation.judged.annotations.settings),
-            },
-            notes=evaluation.notes,
-        ).rstrip("\n")
-    else:
-        groups = {"all_trec", "official", "set"} & set(asked)
-        yield from score_formats.trec_lines(
-            evaluation,
-            by_topic=by_topic,
-            runid=bool(groups),
-            relstring="all_trec" in groups,
-            rel=1 if rel is None else rel,
+        return score_formats.ir_measures_lines(evaluation, by_topic=by_topic, places=places)
+    if output.form == "prototext":
+        return score_formats.prototext_lines(evaluation, places=places)
+    if output.form == "json":
+        judged = evaluation.judged
+        about = {"policies": judged.policies.describe(), **dict(judged.annotations.settings)}
+        text = score_formats.scores_json(
+            evaluation, by_topic=by_topic, about=about, notes=evaluation.notes
         )
+        return [text.rstrip("\n")]
+    groups = {"all_trec", "official", "set"} & set(asked)
+    return score_formats.trec_lines(
+        evaluation,
+        by_topic=by_topic,
+        runid=bool(groups),
+        relstring="all_trec" in groups,
+        rel=1 if rel is None else rel,
+    )
 
 
 SESSIONS_EPILOG = """\b
@@ -219,41 +207,15 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 @click.argument("sessions", metavar="SESSIONS", type=READ)
 @click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
 @measures_option(SESSIONS_DEFAULT)
-@option(
-    "--clicks",
-    metavar="FILE",
-    help="Table of the clicks: session, query, rank[, start].",
-    type=READ,
-)
-@option(
-    "--session-topics",
-    metavar="FILE",
-    help="Table of the topic of each session: session, topic.",
-    type=READ,
-)
-@option(
-    "--depth", type=click.IntRange(1), help="Number of top documents to use from each result list."
-)
-@one_of(
-    "--duplicates",
-    ("first", "keep"),
-    "How to treat documents that are retrieved again in a session.",
-    "first",
-)
-@one_of(
-    "--on-duplicate",
-    DUPLICATES,
-    "How to treat a document that occurs more than once in a ranking of a RUN.",
-    "error",
-    goes_with="RUN",
+@options_from(
+    f"{__name__}.sessions",
+    "clicks session_topics depth duplicates on_duplicate",
+    clicks={"type": READ},
+    session_topics={"type": READ},
+    on_duplicate={"goes_with": "RUN", "type": click.Choice(list(DUPLICATES))},
 )
 @bad_run_option
-@option(
-    "--until-click", is_flag=True, help="Truncate each result list after its last clicked rank."
-)
-@option(
-    "--lengths", metavar="FILE", help="File with the lengths of documents in characters.", type=READ
-)
+@options_from(f"{__name__}.sessions", "until_click lengths", lengths={"type": READ})
 @rel_option
 @max_grade_option
 @options_from("cranfield.judge", "unjudged negative ties", ties={"goes_with": "RUN"})
@@ -263,17 +225,21 @@ def sessions(
     qrels: str,
     sessions: str,
     runs: tuple[str, ...],
+    *,
     asked: tuple[str, ...],
     clicks: str | None,
     session_topics: str | None,
-    on_duplicate: str,
+    depth: Annotated[int | None, Whole(1)],
+    duplicates: Literal["first", "keep"] = "first",
+    on_duplicate: str = "error",
     on_bad_run: str,
+    until_click: bool = False,
     lengths: str | None,
     rel: int | None,
     ties: str | None,
     output: Output,
     printing: Printing,
-    **options: Any,
+    **judging: Any,
 ) -> None:
     """Score search sessions of several queries.
 
@@ -281,6 +247,23 @@ def sessions(
     table of results with the columns session, query, rank, doc and, optionally, topic and system.
     Each RUN ranks documents for the last query of each session. Measures of a single ranking score
     the concatenated result lists of a session.
+
+    Parameters
+    ----------
+    clicks
+        Table of the clicks: session, query, rank[, start].
+    session_topics
+        Table of the topic of each session: session, topic.
+    depth
+        Number of top documents to use from each result list.
+    duplicates
+        How to treat documents that are retrieved again in a session.
+    on_duplicate
+        How to treat a document that occurs more than once in a ranking of a RUN.
+    until_click
+        Truncate each result list after its last clicked rank.
+    lengths
+        File with the lengths of documents in characters.
     """
     output.check()
     wanted = wanted_measures(asked, rel)
@@ -292,15 +275,14 @@ def sessions(
         read = read.followed_by(
             runs, ties=ties or "trec", on_duplicate=on_duplicate, on_bad_run=on_bad_run
         )
-    options = {name: value for name, value in options.items() if value is not None}
-    found = evaluate_sessions(read, qrels, wanted, lengths=lengths, **options)
-    found.warn()
-    needs = " ".join(one.info.needs for one in wanted) + (
-        " clicks" if options.get("until_click") else ""
-    )
+    policies = {name: value for name, value in judging.items() if value is not None}
+    lists: dict[str, Any] = {"depth": depth, "duplicates": duplicates, "until_click": until_click}
+    evaluation = evaluate_sessions(read, qrels, wanted, lengths=lengths, **lists, **policies)
+    evaluation.warn()
+    needs = " ".join(measure.info.needs for measure in wanted) + (" clicks" if until_click else "")
     unused = [name for name in ("clicks", "lengths") if name not in needs]
     tell_without_effect(unused, "no requested measure uses it")
-    output.write(found, printing, unit="session")
+    output.write(evaluation, printing, unit="session")
 
 
 ANSWERS_EPILOG = """\b
@@ -328,43 +310,27 @@ DEFAULTS = {
 )
 @settings("places order caption label long")
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
-@option(
-    "--nuggets",
-    metavar="FILE",
-    help="Gold nuggets; ANSWERS list the nuggets of each answer.",
-    type=READ,
-)
-@option("--assignments", is_flag=True, help="ANSWERS are nugget assignments of TREC RAG.")
-@option("--citations", is_flag=True, help="ANSWERS is a table of judged citations.")
-@option(
-    "--references", metavar="FILE", help="Reference texts; ANSWERS is a table of texts.", type=READ
-)
-@option(
-    "--measure",
-    "asked",
-    multiple=True,
-    help="Measure of texts, such as SSharp or VitalScore; may be given several times.",
-)
-@option(
-    "--system", metavar="NAME", stands_for="name", help="Name of the system, for files without one."
-)
-@one_of(
-    "--tokeniser",
-    ("alphanumeric", "whitespace"),
-    "Definition of a word, with --references.",
-    goes_with="--references",
+@options_from(
+    f"{__name__}.answers",
+    "nuggets assignments citations references asked system tokeniser",
+    nuggets={"type": READ},
+    references={"type": READ},
+    asked={"flag": "--measure asked", "stands_for": ""},
+    system={"metavar": "NAME", "stands_for": "name"},
+    tokeniser={"goes_with": "--references"},
 )
 @output_options()
 @table_options
 def answers(
     answers: tuple[str, ...],
+    *,
     nuggets: str | None,
-    assignments: bool,
-    citations: bool,
+    assignments: bool = False,
+    citations: bool = False,
     references: str | None,
-    asked: tuple[str, ...],
+    asked: tuple[str, ...] = (),
     system: str | None,
-    tokeniser: str | None,
+    tokeniser: Literal["alphanumeric", "unicode", "whitespace"] | None,
     output: Output,
     printing: Printing,
 ) -> None:
@@ -372,48 +338,55 @@ def answers(
 
     One of --nuggets, --assignments, --citations and --references says what ANSWERS contain.
     Without -m, the usual measures for this kind of data are computed.
+
+    Parameters
+    ----------
+    nuggets
+        Gold nuggets; ANSWERS list the nuggets of each answer.
+    assignments
+        ANSWERS are nugget assignments of TREC RAG.
+    citations
+        ANSWERS is a table of judged citations.
+    references
+        Reference texts; ANSWERS is a table of texts.
+    asked
+        Measure of texts, such as SSharp or VitalScore; may be given several times.
+    system
+        Name of the system, for files without one.
+    tokeniser
+        Definition of a word, with --references.
     """
     output.check()
     kinds = {
-        "nuggets": nuggets is not None,
+        "nuggets": nuggets,
         "assignments": assignments,
         "citations": citations,
-        "references": references is not None,
+        "references": references,
     }
-    chosen = [kind for kind, given in kinds.items() if given]
+    chosen = [kind for kind, value in kinds.items() if value not in (None, False)]
     if len(chosen) != 1:
         raise PolicyError(
             "expected one of --nuggets FILE, --assignments, --citations, --references FILE"
             + (f", got {' and '.join(f'--{kind}' for kind in chosen)}" if chosen else "")
         )
     [kind] = chosen
-    from cranfield import evaluate_answers
+    from cranfield import evaluate_answers, texts
     from cranfield.measures import parse_measures
 
     wanted = parse_measures(asked) if asked else None
-    judged = _judged(kind, _files(kind, answers), nuggets or references or "", tokeniser, system)
+    files: Any = answers[0] if len(answers) == 1 else list(answers)
+    if len(answers) > 1 and kind not in {"nuggets", "assignments"}:
+        raise PolicyError(f"--{kind} requires a single file of answers, with a column system")
+    judged: Any
+    if kind == "nuggets":
+        judged = texts.judge_answers(files, nuggets, name=system)
+    elif kind == "references":
+        judged = texts.judge_summaries(files, references, tokeniser=tokeniser, name=system)
+    else:
+        read = {"assignments": texts.read_nugget_assignments, "citations": texts.read_citations}
+        judged = read[kind](files, name=system)
     scores = _usual(judged, DEFAULTS[kind]) if wanted is None else evaluate_answers(judged, wanted)
     output.write(scores, printing)
-
-
-def _files(kind: str, answers: tuple[str, ...]) -> Any:
-    if len(answers) == 1:
-        return answers[0]
-    if kind in {"nuggets", "assignments"}:
-        return list(answers)
-    raise PolicyError(f"--{kind} requires a single file of answers, with a column system")
-
-
-def _judged(kind: str, data: Any, gold: str, tokeniser: str | None, name: str | None) -> Any:
-    from cranfield import texts
-
-    if kind == "nuggets":
-        return texts.judge_answers(data, gold, name=name)
-    if kind == "assignments":
-        return texts.read_nugget_assignments(data, name=name)
-    if kind == "citations":
-        return texts.read_citations(data, name=name)
-    return texts.judge_summaries(data, gold, tokeniser=tokeniser or "alphanumeric", name=name)
 
 
 def _usual(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:
@@ -453,18 +426,14 @@ Examples:
 )
 @gathered(Reading, "reading", in_group("Input", reading_options))
 @options_from("cranfield.judge", "jobs")
-@option(
-    "--metadata",
-    is_flag=True,
-    help="Begin the run with a header on how it was made, which some programs cannot read.",
-)
-@option("--list", "listed", is_flag=True, help="List the fusion methods.")
+@options_from(f"{__name__}.fuse", "metadata listed", listed={"flag": "--list listed"})
 @output_option
 def fuse(
     runs: tuple[str, ...],
+    *,
     reading: Reading,
-    metadata: bool,
-    listed: bool,
+    metadata: bool = False,
+    listed: bool = False,
     output: str | None,
     **options: Any,
 ) -> None:
@@ -472,6 +441,13 @@ def fuse(
 
     RUN is a file, a folder or a quoted pattern; two or more are needed. The fused run is a TREC
     file, or has the format of its suffix, such as .csv or .parquet; .gz compresses it.
+
+    Parameters
+    ----------
+    metadata
+        Begin the run with a header on how it was made, which some programs cannot read.
+    listed
+        List the fusion methods.
     """
     import cranfield as cf
 

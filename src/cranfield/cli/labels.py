@@ -17,7 +17,6 @@ from cranfield.cli.options.declaring import (
     WRITTEN,
     command,
     going_with,
-    option,
     refuse_given,
     settings,
 )
@@ -31,7 +30,6 @@ from cranfield.cli.options.judging import (
     grades_of_text,
     measures_option,
     names_of_columns,
-    one_of,
     wanted_measures,
     without_reading,
 )
@@ -44,7 +42,6 @@ from cranfield.tabular import from_frame
 if TYPE_CHECKING:
     import polars as pl
 
-    from cranfield.assess.judges.reading import Judge
     from cranfield.assess.labels.consensus import Consensus
     from cranfield.collection.qrels import Qrels
 
@@ -83,14 +80,9 @@ COMPARED = 40
     epilog=EPILOG,
     first="columns grades method gold qrels measure pairs against interval format table output",
 )
-@settings("tie fix-gold encoding repeats confidence resamples")
+@settings("tie fix-gold encoding repeats missing confidence resamples")
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=READ)
-@option(
-    "--columns",
-    metavar="NAMES",
-    help='Fields of lines without a header, such as "worker doc grade", - for a field to ignore; or'
-    " names of columns of a table: worker=annotator,grade=rating (gold.doc=id for --gold).",
-)
+@options_from(f"{__name__}.labels", "columns", columns={"metavar": "NAMES"})
 @options_from(
     "cranfield.assess.read_labels",
     "worker_columns grades repeats missing encoding",
@@ -105,21 +97,15 @@ COMPARED = 40
         " of words: 'Relevant=1,Not relevant=0'. By default the grades that occur.",
     },
 )
-@one_of(
-    "--method",
-    CROWD_MODELS,
-    "Method that aggregates the labels of a document into one judgment.",
-    "majority",
-)
+@options_from(f"{__name__}.labels", "method", type=click.Choice(list(CROWD_MODELS)))
 @options_from("cranfield.assess.majority", "tie")
-@option("--gold", metavar="QRELS", help="Gold judgments to compare with.", type=READ)
-@option(
-    "--fix-gold",
-    is_flag=True,
-    help="Treat the judgments of --gold as known when aggregating.",
-    goes_with=f"--gold --method={','.join(WITH_GOLD)}",
+@options_from(
+    f"{__name__}.labels",
+    "gold fix_gold qrels",
+    gold={"metavar": "QRELS", "type": READ},
+    fix_gold={"goes_with": f"--gold --method={','.join(WITH_GOLD)}"},
+    qrels={"type": WRITTEN},
 )
-@option("--qrels", metavar="FILE", help="File to write the aggregated judgments to.", type=WRITTEN)
 @options_from(
     "cranfield.assess.agreement_of",
     "measures pairs against rel interval confidence resamples seed",
@@ -142,30 +128,45 @@ COMPARED = 40
 @result_options(KEYS)
 def labels(
     labels: tuple[str, ...],
+    *,
     columns: str | None,
+    method: str = "majority",
+    tie: str,
+    gold: str | None,
+    fix_gold: bool = False,
+    qrels: str | None,
     worker_columns: str | None,
     grades: str | None,
     repeats: str,
     missing: str,
     encoding: str,
-    method: str,
-    tie: str,
-    gold: str | None,
-    fix_gold: bool,
-    qrels: str | None,
     measures: tuple[str, ...],
     written: ResultOutput,
-    **asked: Any,
+    **agreeing: Any,
 ) -> None:
     """Summarise annotations, measure agreement, and aggregate them into qrels.
 
     LABELS is a file with topic, document, worker and grade, or several files of judgments, one for
     each assessor: NAME=FILE.
+
+    Parameters
+    ----------
+    columns
+        Fields of lines without a header, such as "worker doc grade", - for a field to ignore; or
+        names of columns of a table: worker=annotator,grade=rating (gold.doc=id for --gold).
+    method
+        Method that aggregates the labels of a document into one judgment.
+    gold
+        Gold judgments to compare with.
+    fix_gold
+        Treat the judgments of --gold as known when aggregating.
+    qrels
+        File to write the aggregated judgments to.
     """
     if qrels is not None and qrels in {written.output or "-", "-"}:
         raise PolicyError("--qrels and --output must be two different files")
     written.check(name for name in KEYS if gold is not None or name != "gold")
-    from cranfield import assess
+    from cranfield import assess, write_qrels
     from cranfield.assess.labels.reading import read_gold
     from cranfield.assess.labels.table import Overview
 
@@ -173,7 +174,7 @@ def labels(
     if gold_columns and gold is None:
         raise PolicyError("--columns gold. requires --gold")
     read = assess.read_labels(
-        _given(labels),
+        _files(labels),
         columns=own_columns,
         worker_columns=None if worker_columns is None else worker_columns.split(","),
         grades=_grades(grades),
@@ -181,48 +182,47 @@ def labels(
         missing=missing,
         encoding=encoding,
     )
-    options: dict[str, Any] = {"columns": gold_columns, "encoding": encoding}
-    right = None if gold is None else read_gold(gold, read, **options)
+    right = None
+    if gold is not None:
+        right = read_gold(gold, read, columns=gold_columns, encoding=encoding)
     known = {"gold": right} if fix_gold else {}
-    found: Consensus = CROWD_MODELS[method](read, tie=tie, seed=asked["seed"], **known)
-    overview = Overview(read)
-    workers = found.workers()
-    tables = [from_frame(overview.to_polars(), "Grades", left=["grade"])]
+    consensus = CROWD_MODELS[method](read, tie=tie, seed=agreeing["seed"], **known)
+    overview, workers = Overview(read), consensus.workers()
     frames = {"grades": overview.to_polars(), "workers": workers}
-    notes = list(found.notes)
+    notes = list(consensus.notes)
     shown = workers.sort("labels", descending=True, maintain_order=True)[:SHOWN]
     rest = workers.height - shown.height
     beyond = f"; {counted(rest, 'other')} not shown" if rest else ""
-    tables.append(from_frame(shown, f"Workers, by {method}{beyond}"))
+    tables = [
+        from_frame(frames["grades"], "Grades", left=["grade"]),
+        from_frame(shown, f"Workers, by {method}{beyond}"),
+    ]
     if len(read.workers) > 1:
-        agreed = assess.agreement_of(read, measures or None, **asked)
-        frames["agreement"] = agreed.to_polars()
-        tables.append(agreed.table(most=COMPARED))
-        if agreed.paired and len(read.workers) <= SHOWN and asked["against"] is None:
-            tables.append(from_frame(agreed.matrix(), f"Pairs of assessors, {agreed.measures[0]}"))
+        agreement = assess.agreement_of(read, measures or None, **agreeing)
+        frames["agreement"] = agreement.to_polars()
+        tables.append(agreement.table(most=COMPARED))
+        if agreement.paired and len(read.workers) <= SHOWN and agreeing["against"] is None:
+            title = f"Pairs of assessors, {agreement.measures[0]}"
+            tables.append(from_frame(agreement.matrix(), title))
     else:
         refuse_given(OF_AGREEMENT, "requires two workers or more, got one")
         notes.append("agreement was not measured: there is only one worker")
     if right is not None:
-        frames["gold"], lines = _beside_gold(found, right)
+        frames["gold"], lines = _beside_gold(consensus, right)
         tables.append(
             from_frame(frames["gold"], f"Gold grades, and grades by {method}", left=["gold"])
         )
         notes += lines
     if qrels is not None:
-        notes.append(f"{counted(len(found.qrels), 'judgment')} written to {qrels}")
-    findings = ResultSet(
-        [*overview.heading(), *found.heading(), *(f"note: {one}" for one in notes)],
+        notes.append(f"{counted(len(consensus.qrels), 'judgment')} written to {qrels}")
+    results = ResultSet(
+        [*overview.heading(), *consensus.heading(), *(f"note: {note}" for note in notes)],
         tables,
         {name: (frame, _keys(name, frame)) for name, frame in frames.items()},
-        {"method": method, "tie": tie, **asked, "notes": notes},
+        {"method": method, "tie": tie, **agreeing, "notes": notes},
     )
-    if qrels is None:
-        written.write(findings)
-    else:
-        from cranfield import write_qrels
-
-        written.write(findings, partial(write_qrels, found.qrels, qrels))
+    also = None if qrels is None else partial(write_qrels, consensus.qrels, qrels)
+    written.write(results, also)
 
 
 def _grades(grades: str | None) -> Any:
@@ -246,29 +246,31 @@ def _columns(columns: str | None) -> tuple[str | dict[str, str] | None, dict[str
     return own or None, gold or None
 
 
-def _given(labels: tuple[str, ...]) -> str | dict[str, str]:
+def _files(labels: tuple[str, ...]) -> str | dict[str, str]:
     """Take a file of labels, or judgments by the assessor's name."""
     if len(labels) == 1 and "=" not in labels[0]:
         return labels[0]
     return pairs_of(labels, "several LABELS", "NAME=FILE")
 
 
-def _beside_gold(found: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[str]]:
-    """Count what is made of pairs with a known grade: a row a known grade, a column a grade."""
+def _beside_gold(consensus: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[str]]:
+    """Count the aggregated grades of pairs with a known grade: a row for each known grade."""
     import numpy as np
     import polars as pl
 
     from cranfield.assess.labels.reading import gold_levels
 
-    level, lines = gold_levels(gold, found.labels)
+    level, lines = gold_levels(gold, consensus.labels)
     rows = np.flatnonzero(level >= 0)
-    q = found.labels.grades.size
-    # What was dropped for a tie is the last column.
-    made = np.where(found.level[rows] < 0, q, found.level[rows])
-    table = np.bincount(level[rows] * (q + 1) + made, minlength=q * (q + 1)).reshape(q, q + 1)
-    right, tied = int(np.trace(table)), int(found.tied[rows].sum())
-    names = [*map(str, found.labels.grades), "none"]
-    frame = pl.DataFrame({"gold": found.labels.grades} | dict(zip(names, table.T, strict=True)))
+    q = consensus.labels.grades.size
+    # Pairs that were dropped for a tie are in the last column.
+    aggregated = np.where(consensus.level[rows] < 0, q, consensus.level[rows])
+    table = np.bincount(level[rows] * (q + 1) + aggregated, minlength=q * (q + 1))
+    table = table.reshape(q, q + 1)
+    right, tied = int(np.trace(table)), int(consensus.tied[rows].sum())
+    names = [*map(str, consensus.labels.grades), "none"]
+    columns = dict(zip(names, table.T, strict=True))
+    frame = pl.DataFrame({"gold": consensus.labels.grades} | columns)
     return frame, [
         *lines[1:],
         f"{right:,} of {rows.size:,} gold judgments correct; {tied:,} were ties",
@@ -318,41 +320,14 @@ RANKED = ("--runs", "--own-runs")
         " grade of QRELS.",
     },
 )
-@one_of("--label-format", FORMATS, "Format of JUDGE, if it differs from --input-format.")
-@option(
-    "--runs",
-    multiple=True,
-    metavar="RUN",
-    help="Runs to rank by the judgments of people and of judges: a file, a folder or a quoted"
-    " pattern; may be given several times.",
-    type=READ,
-)
-@option(
-    "--own-runs",
-    is_flag=True,
-    help="Rank the judges themselves: the grades of each judge make a run.",
-)
-@option(
-    "--families",
-    metavar="FILE",
-    help="Measure whether judges prefer systems of their own family (self-preference): a table of"
-    " the names of judges and systems, and their families.",
-    type=READ,
-    goes_with=("--runs !--ppi", "--own-runs !--ppi"),
-)
-@option(
-    "--ppi",
-    stands_for="unit",
-    goes_with=RANKED,
-    metavar="UNIT",
-    help="Correct the scores by judges with QRELS (prediction-powered inference), if people"
-    " judged a random sample of the topics (topic) or of the documents of every topic (document).",
-)
-@option(
-    "--fixed-topics",
-    is_flag=True,
-    goes_with="--ppi",
-    help="Compute confidence intervals for these topics only, with --ppi document.",
+@options_from(
+    f"{__name__}.judges",
+    "label_format runs own_runs families ppi fixed_topics",
+    label_format={"type": click.Choice(FORMATS)},
+    runs={"metavar": "RUN", "type": READ},
+    families={"type": READ, "goes_with": ("--runs !--ppi", "--own-runs !--ppi")},
+    ppi={"metavar": "UNIT", "stands_for": "unit", "goes_with": RANKED},
+    fixed_topics={"goes_with": "--ppi"},
 )
 @measures_option(DEFAULT, goes_with=RANKED)
 @options_from("cranfield.assess.compare_judges", "confidence")
@@ -363,15 +338,16 @@ RANKED = ("--runs", "--own-runs")
 def judges(
     qrels: str,
     judges: tuple[str, ...],
+    *,
     cut: bool,
     scale: str | None,
     level: str,
     label_format: str | None,
-    runs: tuple[str, ...],
-    own_runs: bool,
+    runs: tuple[str, ...] = (),
+    own_runs: bool = False,
     families: str | None,
     ppi: str | None,
-    fixed_topics: bool,
+    fixed_topics: bool = False,
     asked: tuple[str, ...],
     confidence: float,
     written: ResultOutput,
@@ -381,95 +357,81 @@ def judges(
 
     JUDGE is a file of labels, NAME=FILE, a folder or a quoted pattern. Files are qrels, tables, or
     JSON lines of UMBRELA, whose unparsed answers are ignored.
+
+    Parameters
+    ----------
+    label_format
+        Format of JUDGE, if it differs from --input-format.
+    runs
+        Runs to rank by the judgments of people and of judges: a file, a folder or a quoted pattern;
+        may be given several times.
+    own_runs
+        Rank the judges themselves: the grades of each judge make a run.
+    families
+        Measure whether judges prefer systems of their own family (self-preference): a table of the
+        names of judges and systems, and their families.
+    ppi
+        Correct the scores by judges with QRELS (prediction-powered inference), if people judged a
+        random sample of the topics (topic) or of the documents of every topic (document).
+    fixed_topics
+        Compute confidence intervals for these topics only, with --ppi document.
     """
+    from cranfield.assess.estimates.scores import ppi_scores
     from cranfield.assess.judges.comparison import compare_judges
-    from cranfield.assess.judges.rankings import judges_as_runs
+    from cranfield.assess.judges.rankings import judge_rankings, judges_as_runs
     from cranfield.assess.judges.reading import panel_of, sampled_only
+    from cranfield.assess.judges.self_preference import self_preference
 
     ranked = bool(runs) or own_runs
     if runs and own_runs:
         raise PolicyError("give either --runs or --own-runs, not both")
-    lacking = {
-        "rankings": not ranked or bool(ppi),
-        "systems": not ranked or bool(ppi),
-        "self-preference": families is None,
-        "ppi": not ppi,
-    }
-    written.check(name for name in JUDGE_TABLES if not lacking.get(name))
+    tables = ["rankings", "systems"] if ranked and not ppi else []
+    tables += ["self-preference"] if families is not None else []
+    written.check(["agreement", "intervals", "calibration", *tables, *(["ppi"] if ppi else [])])
     wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
     reading = Reading.of(judging)
     people, labels = reading.with_judges(qrels, judges, label_format, runs=ranked)
-    on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}
+    on_scale: dict[str, Any] = {"scale": scale, "cut": cut}
     if ppi and not cut:
         # Few judgments of people may lack the highest grade.
         on_scale["scale"] = panel_of(people, labels, scale, scale_of_judges=True).scale
-    found = compare_judges(people, labels, level=level, **on_scale)
-    results: list[Any] = [found]
+    comparison = compare_judges(people, labels, level=level, confidence=confidence, **on_scale)
+    results: list[Any] = []
     if ranked:
-        cuts = {name: on_scale[name] for name in ("scale", "cut")}
-        many = reading.runs(qrels, runs) if runs else judges_as_runs(people, labels, **cuts)
-        options = without_reading(judging)
+        many = reading.runs(qrels, runs) if runs else judges_as_runs(people, labels, **on_scale)
+        options = without_reading(judging) | on_scale
         if options.pop("aspects"):
             raise PolicyError("--aspect cannot be used with judges")
+        options |= {"alpha": 1 - confidence} if ppi else {"confidence": confidence}
         if ppi:
-            options |= {"unit": ppi, "fixed_topics": fixed_topics, "alpha": 1 - confidence}
-            results += _ppi_scores(many, people, labels, wanted, cuts | options)
+            options |= {"unit": ppi, "fixed_topics": fixed_topics}
+            results = [
+                ppi_scores(many, people, judge, measure, **options)
+                for measure in wanted
+                for judge in labels
+            ]
         else:
-            results += _ranked(many, people, labels, wanted, families, on_scale | options)
-    notes = list(dict.fromkeys(note for result in results for note in result.notes))
-    size = (
-        f"{counted(len(sampled_only(people)), 'judgment')} of {counted(len(found.topics), 'topic')}"
-    )
+            results = [judge_rankings(many, people, labels, wanted, **options)]
+        if families is not None:
+            results.append(self_preference(many, people, labels, families, wanted, **options))
+    every = [comparison, *results]
+    notes = list(dict.fromkeys(note for result in every for note in result.notes))
+    number = counted(len(sampled_only(people)), "judgment")
     heading = [
-        f"{counted(len(found.judges), 'judge')} compared with people: {size},"
-        f" grades {found.scale[0]} to {found.scale[-1]}"
+        f"{counted(len(comparison.judges), 'judge')} compared with people: {number} of"
+        f" {counted(len(comparison.topics), 'topic')}, grades {comparison.scale[0]} to"
+        f" {comparison.scale[-1]}",
+        *(f"note: {note}" for note in notes),
     ]
-    about = {
-        "scale": list(found.scale),
+    facts: dict[str, Any] = {
+        "scale": list(comparison.scale),
         "level": level,
         "confidence": confidence,
-        "notes": notes,
     }
-    findings = replace(
-        together(*results),
-        heading=[*heading, *(f"note: {note}" for note in notes)],
-        facts=about,
-        first=(),
-    )
-    if ppi:
-        findings = replace(findings, frames=_with_judges(findings.frames, results[1:]))
-    written.write(findings)
-
-
-def _ranked(
-    runs: Any,
-    people: Any,
-    labels: tuple[Judge, ...],
-    wanted: Any,
-    families: str | None,
-    options: dict[str, Any],
-) -> list[Any]:
-    """Rank the runs by people and by judges, and measure the self-preference of judges."""
-    from cranfield.assess.judges.rankings import judge_rankings
-    from cranfield.assess.judges.self_preference import self_preference
-
-    rankings = judge_rankings(runs, people, labels, wanted, **options)
-    if families is None:
-        return [rankings]
-    return [rankings, self_preference(runs, people, labels, families, wanted, **options)]
-
-
-def _ppi_scores(
-    runs: Any, people: Any, labels: tuple[Judge, ...], wanted: Any, options: dict[str, Any]
-) -> list[Any]:
-    """Estimate prediction-powered scores by each judge and measure."""
-    from cranfield.assess.estimates.scores import ppi_scores
-
-    return [
-        ppi_scores(runs, people, judge, measure, **options)
-        for measure in wanted
-        for judge in labels
-    ]
+    findings = together(*every)
+    frames = _with_judges(findings.frames, results) if ppi else findings.frames
+    facts |= {"confidence": confidence, "notes": notes}
+    written.write(replace(findings, heading=heading, frames=frames, facts=facts, first=()))
 
 
 def _with_judges(frames: Frames, results: Sequence[Any]) -> Frames:

@@ -19,6 +19,7 @@ from cranfield.cli.options.declaring import (
     option,
     refuse_given,
     settings,
+    with_options,
 )
 from cranfield.cli.options.judging import (
     JUDGING_SETTINGS,
@@ -29,7 +30,6 @@ from cranfield.cli.options.judging import (
     measures_option,
     paths_of,
 )
-from cranfield.cli.options.output import with_options
 from cranfield.cli.options.scores import (
     Comparing,
     ScoreInput,

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.base.errors import CranfieldError, InputError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.kinds import Share
 from cranfield.cli.options.declaring import READ, command, option, refuse_given, settings, with_help
-from cranfield.cli.options.judging import (
-    OF_DOCUMENTS,
-    WORK,
-    Reading,
-    measures_option,
-    one_of,
-    wanted_measures,
-)
+from cranfield.cli.options.judging import WORK, measures_option, one_of
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.study_options import (
     STUDY_SETTINGS,
     StudyOptions,
-    refuse_resamples,
+    read_choices,
+    refuse_for_pools,
     study_options,
     tested_options,
 )
 
 if TYPE_CHECKING:
-    from cranfield.meta.collection_studies.pools import TracedRuns
     from cranfield.result import Result
     from cranfield.scores import Scores
 
@@ -96,13 +88,10 @@ def collection(
     topics are studied.
     """
     from cranfield import meta
-    from cranfield.meta.test_studies.fast_tests import read_choice
 
     of_runs = {name: sampling.pop(name) for name in OF_RUNS}
     _check_pool(of_runs)
-    # Before any file is read.
-    choice = read_choice(test, **{k: sampling[k] for k in ("alpha", "missing", "resamples")})
-    refuse_resamples([choice])
+    [choice] = read_choices([test], **sampling)
     sampling |= {"test": choice.test, "correction": choice.correction}
     if choice.by_shard:
         raise PolicyError(
@@ -112,7 +101,7 @@ def collection(
     of_scores = (meta.Stability, meta.Generalizability, meta.Extrapolation)
     of_judgments = () if source.score_files else (meta.LeaveOneOut, meta.PoolDepths)
     options.check_table(*of_judgments, *of_scores)
-    found: list[Result] = []
+    studies: list[Result] = []
     notes = []
     if source.score_files:
         refuse_given(OF_RUNS, "cannot be combined with --scores, which are already computed")
@@ -122,20 +111,17 @@ def collection(
             " --scores"
         )
     else:
-        scores, pools = _of_pools(source, of_runs, options)
-        found += pools
-    for one in scores.values():
-        found += _of_topics(one, sampling, target, options, notes)
-    options.show(*found, notes=notes, each=True)
+        scores, studies = _of_judgments(source, of_runs, options)
+    for measure_scores in scores.values():
+        studies += _of_topics(measure_scores, sampling, target, options, notes)
+    options.show(*studies, notes=notes, each=True)
 
 
-def _check_pool(given: Mapping[str, Any]) -> None:
-    depth = given["pool_depth"]
-    if depth is None:
-        if given["contributors"] == "judged":
-            raise PolicyError("setting contributors judged requires --pool-depth")
-        return
-    deeper = [str(one) for one in given["depths"] or [] if one > depth]
+def _check_pool(pool: Mapping[str, Any]) -> None:
+    depth = pool["pool_depth"]
+    if depth is None and pool["contributors"] == "judged":
+        raise PolicyError("setting contributors judged requires --pool-depth")
+    deeper = [str(one) for one in pool["depths"] or [] if depth is not None and one > depth]
     if deeper:
         raise PolicyError(
             f"setting depths must be at most --pool-depth, {depth}, got {','.join(deeper)}"
@@ -156,85 +142,80 @@ def _of_topics(
     missing, correction = sampling["missing"], sampling["correction"]
     correction = correction if correction in SCORE_FREE_CORRECTIONS else SCORE_FREE_CORRECTIONS[0]
     label = f"stability {scores.measure}".strip()
-    found: list[Result] = []
+    drawn = {"part": label, "seed": options.seed, **sampling}
+    others = {"correction": correction, "alpha": sampling["alpha"], "missing": missing}
+    studies: list[Result] = []
     try:
-        with options.work(label, label) as work:
-            found.append(meta.stability(scores, seed=options.seed, **sampling, **work))
-        found.append(meta.generalizability(scores, missing=missing, target=target))
-        found.append(
-            meta.extrapolate(
-                scores, correction=correction, alpha=sampling["alpha"], missing=missing
-            )
-        )
+        studies.append(options.study(label, meta.stability, scores, **drawn))
+        studies.append(meta.generalizability(scores, missing=missing, target=target))
+        studies.append(meta.extrapolate(scores, **others))
     except PolicyError:
         raise
     except CranfieldError as error:
         of = f"{scores.measure}: " if scores.measure else ""
         notes.append(f"note: {of}other numbers of topics were not studied: {error}")
-    return found
+    return studies
 
 
-def _of_pools(
-    source: ScoreInput, given: Mapping[str, Any], options: StudyOptions
+def _of_judgments(
+    source: ScoreInput, pool: Mapping[str, Any], options: StudyOptions
 ) -> tuple[Mapping[str, Scores], list[Result]]:
     """Judge the runs, score them, and study their judgments."""
     from cranfield import meta
     from cranfield.evaluation.evaluation import score
+    from cranfield.meta.collection_studies.pools import traced
 
     if source.qrels is None or not source.runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
-    refuse_given(("unjudged",), "is replaced by setting lists")
-    refuse_given(OF_DOCUMENTS, "cannot be combined with pools")
-    refuse_given(("max_grade", "topics_with_grade"), "cannot be combined with pools")
+    refuse_for_pools()
     refuse_given(
         ("depth",), "cannot be combined with pools; use measures with a cutoff, such as AP@100"
     )
-    lists = ("raw", "condensed") if given["lists"] == "both" else (given["lists"],)
-    rel, compat = options.judging["rel"], options.judging["compat"]
-    wanted = wanted_measures(source.asked, rel, compat)
-    contributors = contributors_of(given["contributors"])
-    common: dict[str, Any] = {"contributors": contributors, "lists": lists, "rel": rel or 1}
-    made = _traced(source, options)
+    lists, contributors = lists_of(pool["lists"]), contributors_of(pool["contributors"])
+    wanted = options.measures(source.asked)
+    many, qrels = options.inputs(source.qrels, source.runs)
+    policies = options.policies("ties", "topics", "negative", "compat", *WORK)
+    with progress_of(many) as progress:
+        made = traced(many, qrels, progress=progress, **policies)
     for what, there in (("systems", made.judged.systems), ("topics", made.judged.topics)):
         if len(there) < 2:
             raise CranfieldError(
                 f"a study of a collection requires at least two {what}, got {len(there)}"
             )
-    judged = made.judged.condensed() if lists == ("condensed",) else made.judged
-    scores = score(judged, wanted)
+    scores = score(made.judged.condensed() if lists == ("condensed",) else made.judged, wanted)
     scores.warn()
-    ways = {"run": None} if given["teams"] is None else {"team": given["teams"], "run": None}
-    of_pool = {"depth": given["pool_depth"], "others": given["others"]}
-    found: list[Result] = []
-    for unit, teams in ways.items():
-        with options.work(f"leaving out each {unit}", f"leave-one-{unit}-out") as work:
-            found.append(
-                meta.leave_one_out(made, None, wanted, teams=teams, **of_pool, **common, **work)
-            )
-    shallower = {"pool_depth": given["pool_depth"], **common}
-    found.append(meta.pool_depths(made, None, wanted, given["depths"], **shallower))
-    return scores, found
+    rel = options.judging["rel"] or 1
+    common: dict[str, Any] = {"contributors": contributors, "lists": lists, "rel": rel}
+    of_pool = {"depth": pool["pool_depth"], "others": pool["others"], **common}
+    by_team = {} if pool["teams"] is None else {"team": pool["teams"]}
+    studies: list[Result] = [
+        options.study(
+            f"leaving out each {unit}",
+            meta.leave_one_out,
+            *(made, None, wanted),
+            part=f"leave-one-{unit}-out",
+            teams=teams,
+            **of_pool,
+        )
+        for unit, teams in {**by_team, "run": None}.items()
+    ]
+    common["pool_depth"] = pool["pool_depth"]
+    studies.append(meta.pool_depths(made, None, wanted, pool["depths"], **common))
+    return scores, studies
 
 
-def _traced(source: ScoreInput, options: StudyOptions) -> TracedRuns:
-    from cranfield.meta.collection_studies.pools import traced
-
-    judging = options.judging
-    reading = Reading.of(judging)
-    many = reading.runs(source.qrels, source.runs)
-    chosen = {name: judging[name] for name in ("ties", "topics", "negative", "compat", *WORK)}
-    with progress_of(many) as progress:
-        return traced(many, reading.qrels(source.qrels), progress=progress, **chosen)
+def lists_of(text: str) -> tuple[str, ...]:
+    return ("raw", "condensed") if text == "both" else (text,)
 
 
 def contributors_of(text: str) -> Any:
+    """Read the tags of the runs in a pool, a line each; `all` and `judged` are not files."""
     if text in {"all", "judged"}:
         return None if text == "all" else text
-    try:
-        lines = Path(text).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputError(f"cannot be read: {(reason or '').lower()}", source=text) from error
+    from cranfield.sources.chunks import Source
+    from cranfield.sources.text import decoded
+
+    lines = decoded(Source.of(text).read(), text).splitlines()
     return [line.strip() for line in lines if line.strip()]
 
 
@@ -279,35 +260,16 @@ def pooling(
     from cranfield import meta
     from cranfield.assess.pools.orders import DEPTH
     from cranfield.meta.collection_studies.pooling import methods_of
-    from cranfield.meta.test_studies.fast_tests import read_choice
 
-    judging = options.judging
-    refuse_given(("unjudged",), "is replaced by setting lists")
-    refuse_given(OF_DOCUMENTS, "cannot be combined with pools")
-    refuse_given(("max_grade", "topics_with_grade"), "cannot be combined with pools")
-    rel, compat = judging["rel"], judging["compat"]
-    wanted = wanted_measures(asked, rel, compat)
-    chosen = methods_of(methods)
-    choice = read_choice(more["test"], **{k: more[k] for k in ("alpha", "missing", "resamples")})
-    refuse_resamples([choice])
+    refuse_for_pools()
+    measures = options.measures(asked)
+    more["methods"] = methods_of(methods)
+    read_choices([more["test"]], **more)
     options.check_table(meta.Pooling)
-    reading = Reading.of(judging)
-    many = reading.runs(qrels, runs)
-    policies = {name: judging[name] for name in ("ties", "topics", "negative")}
-    with options.work("pooling") as work:
-        found = meta.pooling(
-            many,
-            reading.qrels(qrels),
-            wanted,
-            methods=chosen,
-            contributors=contributors_of(contributors),
-            lists=("raw", "condensed") if lists == "both" else lists,
-            depth=judging["depth"] or DEPTH,
-            rel=rel or 1,
-            seed=options.seed,
-            compat=compat,
-            **policies,
-            **more,
-            **work,
-        )
-    options.show(found)
+    more |= options.policies("ties", "topics", "negative", "compat")
+    more |= {"depth": options.judging["depth"] or DEPTH, "rel": options.judging["rel"] or 1}
+    more |= {"contributors": contributors_of(contributors), "lists": lists_of(lists)}
+    inputs = options.inputs(qrels, runs)
+    options.show(
+        options.study("pooling", meta.pooling, *inputs, measures, seed=options.seed, **more)
+    )

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.options.declaring import READ, command, option, refuse_given, settings
+from cranfield.base.kinds import Whole
+from cranfield.cli.options.declaring import (
+    READ,
+    command,
+    option,
+    refuse_given,
+    settings,
+    with_options,
+)
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     OF_RANKINGS,
-    Reading,
     aspects_of,
     measures_option,
-    wanted_measures,
     without_reading,
 )
 from cranfield.cli.options.output import progress_of
@@ -24,13 +29,13 @@ from cranfield.cli.options.signatures import options_from
 from cranfield.cli.study_options import (
     STUDY_SETTINGS,
     StudyOptions,
-    refuse_resamples,
+    read_choices,
+    single_measure,
     study_options,
     tested_options,
 )
 
 if TYPE_CHECKING:
-    from cranfield.evaluation.evaluation import Evaluation
     from cranfield.result import Result
 
 
@@ -62,127 +67,110 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
         callback=lambda context, option, measure: (measure,),
     )
 )
-@option(
-    "--test",
-    "tests",
-    multiple=True,
-    help="Significance test, such as md2, t+holm or friedman; may be given several times.",
-)
-@option(
-    "--shards",
-    type=click.IntRange(2),
-    help="Number of random shards of the documents, for tests by shard.",
-)
-@option(
-    "--shard-map", help="Table of documents and their shards, instead of random shards.", type=READ
+@options_from(
+    f"{__name__}.tests",
+    "tests shards shard_map",
+    tests={"flag": "--test tests"},
+    shard_map={"type": READ},
 )
 @options_from("cranfield.meta.split_topics", "sizes repeats teams")
-@option(
-    "--false-alarms",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Also estimate Type I error rates, from N simulations of equal systems.",
-)
+@options_from(f"{__name__}.tests", "false_alarms", false_alarms={"metavar": "N"})
 @options_from("cranfield.meta.false_alarms", "null", null={"goes_with": "--false-alarms"})
-@option(
-    "--power",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Also estimate the power of the tests, from N samples of topics.",
-)
+@options_from(f"{__name__}.tests", "power", power={"metavar": "N"})
 @options_from("cranfield.meta.power_of_tests", "population", population={"goes_with": "--power"})
-@option(
-    "--only", "systems", multiple=True, help="Study only this system; may be given several times."
-)
+@options_from(f"{__name__}.tests", "systems", systems={"flag": "--only systems"})
 @tested_options
 @study_options()
 def tests(
     source: ScoreInput,
-    tests: tuple[str, ...],
-    shards: int | None,
+    *,
+    tests: tuple[str, ...] = (),
+    shards: Annotated[int | None, Whole(2)],
     shard_map: str | None,
-    sizes: list[int] | None,
-    repeats: int,
-    false_alarms: int | None,
+    false_alarms: Annotated[int | None, Whole(1)],
     null: str,
-    power: int | None,
+    power: Annotated[int | None, Whole(1)],
     population: str,
-    systems: tuple[str, ...],
-    teams: str | None,
+    systems: tuple[str, ...] = (),
     options: StudyOptions,
-    **tested: Any,
+    **split: Any,
 ) -> None:
     """Study how consistent significance tests are on different sets of topics.
 
     Pairs of disjoint topic sets are drawn repeatedly; each test compares all pairs of systems on
     both sets (Ferro and Sanderson 2022).
+
+    Parameters
+    ----------
+    tests
+        Significance test, such as md2, t+holm or friedman; may be given several times.
+    shards
+        Number of random shards of the documents, for tests by shard.
+    shard_map
+        Table of documents and their shards, instead of random shards.
+    false_alarms
+        Also estimate Type I error rates, from N simulations of equal systems.
+    power
+        Also estimate the power of the tests, from N samples of topics.
+    systems
+        Study only this system; may be given several times.
     """
     from cranfield import meta
-    from cranfield.meta.test_studies.fast_tests import is_bound, read_choice
+    from cranfield.meta.test_studies.fast_tests import is_bound
 
     if shards is not None and shard_map is not None:
         raise PolicyError("--shards cannot be combined with the setting shard-map")
-    more = {meta.FalseAlarms: false_alarms, meta.PowerOfTests: power}
-    options.check_table(
-        meta.SplitStudy, *(kind for kind, number in more.items() if number is not None)
-    )
+    kinds: list[type[Result]] = [meta.SplitStudy]
+    kinds += [meta.FalseAlarms] if false_alarms is not None else []
+    kinds += [meta.PowerOfTests] if power is not None else []
+    options.check_table(*kinds)
     chosen = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
-    # Before any file is read.
-    refuse_resamples([read_choice(one, **tested) for one in chosen])
+    read_choices(chosen, **split)
     whole, by_shard = _scores(source, shard_map or shards, options)
-    tested |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
-    split: dict[str, Any] = {"sizes": sizes, "repeats": repeats, "teams": teams}
-    with options.work("splitting topics", "splits") as work:
-        splits = meta.split_topics(whole, chosen, **split, **tested, **work)
+    common: dict[str, Any] = {name: split[name] for name in ("alpha", "missing", "resamples")}
+    common |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
+    splits = options.study(
+        "splitting topics", meta.split_topics, whole, chosen, part="splits", **split | common
+    )
     studies: list[Result] = [splits]
-    drawn: dict[str, Any] = {"sizes": splits.sizes, **tested}
+    common["sizes"] = splits.sizes
     real = [test for test in splits.tests if not is_bound(test)]
     if false_alarms is not None:
-        with options.work("looking for false alarms", "false-alarms") as work:
-            studies.append(
-                meta.false_alarms(whole, real, null=null, repeats=false_alarms, **drawn, **work)
-            )
+        own: dict[str, Any] = {"part": "false-alarms", "null": null, "repeats": false_alarms}
+        label = "looking for false alarms"
+        studies.append(options.study(label, meta.false_alarms, whole, real, **common, **own))
     if power is not None:
-        with options.work("looking for true differences", "power") as work:
-            studies.append(
-                meta.power_of_tests(
-                    whole, real, population=population, repeats=power, **drawn, **work
-                )
-            )
+        own = {"part": "power", "population": population, "repeats": power}
+        label = "looking for true differences"
+        studies.append(options.study(label, meta.power_of_tests, whole, real, **common, **own))
     options.show(*studies, each=True)
 
 
 def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any, Any]:
-    """Evaluate the runs, by shard too, or read the scores."""
+    """Evaluate the runs on the whole collection, and on each shard if there are any."""
     if shards is None:
         [whole] = source.scores(options.judging).values()
         return whole, None
+    from cranfield.evaluation.evaluate_runs import evaluate
+
     if source.score_files:
         raise PolicyError("shards require QRELS and RUN, got --scores")
     if source.qrels is None or not source.runs:
         raise PolicyError("expected QRELS and at least one RUN")
-    sharded = evaluated_shards(source, shards, options)
-    [by_shard] = sharded.values()
-    [whole] = sharded.whole.scores.values()
-    return whole, by_shard
-
-
-def evaluated_shards(source: ScoreInput, shards: Any, options: StudyOptions) -> Evaluation:
-    """Read each run once, and score it on the whole collection and on each shard."""
-    from cranfield.evaluation.evaluate_runs import evaluate
-
     refuse_given(OF_DOCUMENTS, "cannot be combined with shards")
-    judging = {name: one for name, one in options.judging.items() if name not in OF_DOCUMENTS}
-    rel, compat = judging.pop("rel"), judging.pop("compat")
-    reading = Reading.of(judging)
-    judging = without_reading(judging)
-    wanted = wanted_measures(source.asked, rel, compat)
-    many = reading.runs(source.qrels, source.runs)
-    judging |= {"shards": shards, "seed": options.seed, "compat": compat}
+    judging = without_reading(options.judging)
+    judging = {name: value for name, value in judging.items() if name not in OF_DOCUMENTS}
+    del judging["rel"]
+    wanted = options.measures(source.asked)
+    many, qrels = options.inputs(source.qrels, source.runs)
     with progress_of(many) as progress:
-        found = evaluate(many, reading.qrels(source.qrels), wanted, progress=progress, **judging)
+        found = evaluate(
+            many, qrels, wanted, shards=shards, seed=options.seed, progress=progress, **judging
+        )
     found.warn()
-    return found
+    [by_shard] = found.values()
+    [whole] = found.whole.scores.values()
+    return whole, by_shard
 
 
 INTERLEAVING_EPILOG = """\b
@@ -214,31 +202,15 @@ def interleaving(
     """
     from cranfield import meta
 
-    judging = options.judging
     used = ("ties", "topics")
     unused = [name for name in (*OF_RANKINGS, *OF_DOCUMENTS) if name not in used]
     refuse_given(unused, "cannot be combined with simulated users")
-    rel, compat = judging["rel"], judging["compat"]
-    wanted = wanted_measures(asked, rel, compat)
-    if len(wanted) != 1:
-        raise PolicyError(f"expected a single --measure, got {len(wanted)}")
+    measure = single_measure(options.measures(asked))
     options.check_table(meta.Sensitivity)
-    reading = Reading.of(judging)
-    many = reading.runs(qrels, runs)
-    policies = {name: judging[name] for name in used}
-    with options.work("interleaving") as work:
-        found = meta.interleaving_sensitivity(
-            many,
-            reading.qrels(qrels),
-            wanted[0],
-            rel=rel,
-            seed=options.seed,
-            compat=compat,
-            **policies,
-            **more,
-            **work,
-        )
-    options.show(found)
+    more |= options.policies("rel", "compat", *used)
+    inputs = options.inputs(qrels, runs)
+    study = meta.interleaving_sensitivity
+    options.show(options.study("interleaving", study, *inputs, measure, seed=options.seed, **more))
 
 
 REPRODUCTION_EPILOG = """\b
@@ -250,6 +222,14 @@ Examples:
       --original-advanced new.run --baseline my-bm25.run --advanced my-new.run
 """
 
+ROLES = {
+    "original-baseline": "Baseline run of the original experiment.",
+    "original-advanced": "Advanced run of the original experiment, expected to be better.",
+    "baseline": "Baseline run of the repeated experiment.",
+    "advanced": "Advanced run of the repeated experiment.",
+}
+"""The runs of a reproduction."""
+
 
 @command(
     epilog=REPRODUCTION_EPILOG,
@@ -258,23 +238,10 @@ Examples:
 )
 @settings(f"{STUDY_SETTINGS} persistence")
 @click.argument("qrels", type=READ)
-@option(
-    "--original-baseline", metavar="RUN", help="Baseline run of the original experiment.", type=READ
+@with_options(
+    option(f"--{name}", metavar="RUN", type=READ, help=text) for name, text in ROLES.items()
 )
-@option(
-    "--original-advanced",
-    metavar="RUN",
-    help="Advanced run of the original experiment, expected to be better.",
-    type=READ,
-)
-@option("--baseline", metavar="RUN", help="Baseline run of the repeated experiment.", type=READ)
-@option("--advanced", metavar="RUN", help="Advanced run of the repeated experiment.", type=READ)
-@option(
-    "--other-qrels",
-    metavar="FILE",
-    help="Judgments for the repeated runs, if they are on another collection.",
-    type=READ,
-)
+@option("--other-qrels", help="Judgments for the repeated runs, if they are on another collection.")
 @measures_option(("AP", "nDCG@10", "P@10"))
 @option(
     "--test",
@@ -284,15 +251,12 @@ Examples:
 @study_options(work=False)
 def reproduction(
     qrels: str,
-    original_baseline: str | None,
-    original_advanced: str | None,
-    baseline: str | None,
-    advanced: str | None,
     other_qrels: str | None,
     asked: tuple[str, ...],
     test: str | None,
     persistence: float,
     options: StudyOptions,
+    **runs: str | None,
 ) -> None:
     """Measure how well an experiment was reproduced or replicated.
 
@@ -304,35 +268,32 @@ def reproduction(
     from cranfield.meta.reproduction_result import check_test
 
     refuse_given(("on_bad_run",), "cannot be used here: every run is required")
-    originals = _given({"baseline": original_baseline, "advanced": original_advanced})
-    repeated = _given({"baseline": baseline, "advanced": advanced})
-    if not originals or set(originals) != set(repeated):
+    roles = ("baseline", "advanced")
+    original, repeated = (
+        {role: path for role in roles if (path := runs[f"{side}{role}"]) is not None}
+        for side in ("original_", "")
+    )
+    if not original or set(original) != set(repeated):
         raise PolicyError(
             "expected --original-baseline and --baseline, --original-advanced and --advanced,"
-            " or all"
-            " four"
+            " or all four"
         )
     lacking = [] if other_qrels is None else ["order means", "orders"]
-    lacking += [] if len(originals) == 2 else ["effects"]
+    lacking += [] if len(original) == 2 else ["effects"]
     options.check_table(meta.Reproduction, without=lacking)
-    judging = dict(options.judging)
-    rel = judging.pop("rel")
-    reading, judging = Reading.of(judging), without_reading(judging)
+    reading, judging = options.reading, without_reading(options.judging)
     subtopics = True if judging["intents"] is not None else None
-    judging["aspects"] = aspects_of(judging["aspects"])
-    wanted = wanted_measures(asked, rel, judging["compat"])
-    test = check_test(test or ("welch" if other_qrels else "t"), paired=other_qrels is None)
-    common: dict[str, Any] = {"measures": wanted, "test": test, "seed": options.seed, **judging}
-    common["qrels"] = reading.qrels(qrels, subtopics)
+    del judging["rel"]
+    judging |= {"aspects": aspects_of(judging["aspects"]), "seed": options.seed}
+    judging["measures"] = options.measures(asked)
+    paired = other_qrels is None
+    judging["test"] = check_test(test or ("t" if paired else "welch"), paired=paired)
+    judging["qrels"] = reading.qrels(qrels, subtopics)
     sides = [
-        {role: reading.run(path) for role, path in side.items()} for side in (originals, repeated)
+        {role: reading.run(path) for role, path in side.items()} for side in (original, repeated)
     ]
     if other_qrels is None:
-        options.show(meta.reproduce(*sides, p=persistence, **common))
+        options.show(meta.reproduce(*sides, p=persistence, **judging))
     else:
         of_others = reading.qrels(other_qrels, subtopics)
-        options.show(meta.replicate(*sides, other_qrels=of_others, **common))
-
-
-def _given(runs: Mapping[str, str | None]) -> dict[str, str]:
-    return {role: path for role, path in runs.items() if path is not None}
+        options.show(meta.replicate(*sides, other_qrels=of_others, **judging))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +13,10 @@ from cranfield.cli.options.declaring import (
     READ,
     command,
     on_command_line,
-    option,
     refuse_given,
     settings,
 )
-from cranfield.cli.options.judging import (
-    OF_DOCUMENTS,
-    judged_runs,
-    measures_option,
-    wanted_measures,
-)
+from cranfield.cli.options.judging import OF_DOCUMENTS, judged_runs, measures_option
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.study_options import (
@@ -57,19 +51,11 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 )
 @settings(f"{STUDY_SETTINGS} majority bins sizes repeats coefficient")
 @score_input(measures_option(DEFAULT))
-@option(
-    "--gold",
-    multiple=True,
-    metavar="MEASURE",
-    help="Trusted simple measure with which to test the concordance of the others; may be given"
-    " several times, for measures that must agree.",
-)
-@option(
-    "--preferences",
-    metavar="FILE",
-    help="CSV file with the preferences of people between two runs: topic, first, second,"
-    " preferred.",
-    type=READ,
+@options_from(
+    f"{__name__}.measures",
+    "gold preferences",
+    gold={"metavar": "MEASURE"},
+    preferences={"type": READ},
 )
 @options_from("cranfield.meta.predictive_power", "majority", goes_with="--preferences")
 @options_from("cranfield.meta.discriminative_power", "test resamples")
@@ -80,40 +66,45 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 @study_options()
 def measures(
     source: ScoreInput,
-    gold: tuple[str, ...],
+    *,
+    gold: tuple[str, ...] = (),
     preferences: str | None,
     majority: bool,
-    test: str,
-    correction: str | None,
-    resamples: int,
-    alpha: float,
-    missing: str | None,
     sizes: list[int] | None,
     repeats: int,
     bins: list[float] | None,
     coefficient: str,
     options: StudyOptions,
+    **tested: Any,
 ) -> None:
     """Compare measures: how stable they are, and how far they agree.
 
     Discriminative power, the swap method and the correlation of measures; the concordance test with
     --gold, and predictive power with --preferences (Sakai 2013, section 5).
+
+    Parameters
+    ----------
+    gold
+        Trusted simple measure with which to test the concordance of the others; may be given
+        several times, for measures that must agree.
+    preferences
+        CSV file with the preferences of people between two runs: topic, first, second, preferred.
     """
     from cranfield import meta
     from cranfield.meta.test_studies.fast_tests import SIZES, TestChoice
     from cranfield.scores.one_measure import aligned, complete
 
     # Before any file is read.
-    check_share("alpha", alpha)
-    choice = TestChoice(test, correction, alpha, missing, resamples)
+    check_share("alpha", tested["alpha"])
+    choice = TestChoice(**tested)
     refuse_resamples([choice])
     kinds: list[type[Result]] = [meta.DiscriminativePower, meta.Swaps, meta.Correlations]
     kinds += [meta.Concordance] if gold else []
     kinds += [meta.PredictivePower] if preferences is not None else []
     options.check_table(*kinds)
-    every, own, golden = _scores(source, gold, options.judging)
+    every, own, golden = _scores(source, gold, options)
     notes: tuple[str, ...] = ()
-    if missing is not None:
+    if (missing := tested.pop("missing")) is not None:
         # For all measures at once, so that all studies are of the same topics.
         every, notes = complete(aligned(every), missing)
         own = {name: every[name] for name in own}
@@ -123,56 +114,54 @@ def measures(
         quick.append(meta.concordance(every, golden))
     if preferences:
         quick.append(meta.predictive_power(own, preferences, majority=majority))
-    swaps = []
     topics = len(next(iter(own.values())).topics)
     drawn = sizes or [size for size in SIZES if size <= topics // 2] or None
     sampling: dict[str, Any] = {"sizes": drawn, "repeats": repeats, "bins": bins}
-    for name, part in _folders(own).items():
-        with options.work(f"swaps by {name}", part) as work:
-            swaps.append(meta.swap_method(own[name], **sampling, seed=options.seed, **work))
-    tested: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": options.seed}
-    with options.work("discriminative power", "discriminative-power") as work:
-        power = meta.discriminative_power(
-            own, test=choice.test, correction=str(choice.correction), **tested, **work
-        )
+    sampling["seed"] = tested["seed"] = options.seed
+    swaps = [
+        options.study(f"swaps by {name}", meta.swap_method, own[name], part=part, **sampling)
+        for name, part in _folders(own).items()
+    ]
+    tested |= {"test": choice.test, "correction": str(choice.correction)}
+    label = "discriminative power"
+    power = options.study(label, meta.discriminative_power, own, part=label, **tested)
     left: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
     lines = [f"note: {note}" for note in notes]
     options.show(power, *swaps, *quick, notes=lines, each=True, **left)
 
 
 def _scores(
-    source: ScoreInput, gold: Sequence[str | Measure], judging: Mapping[str, Any]
+    source: ScoreInput, gold: Sequence[str | Measure], options: StudyOptions
 ) -> tuple[dict[str, Scores], dict[str, Scores], list[str]]:
     """Return the scores of all measures, of the requested ones, and the names of the gold ones."""
-    asked = source.asked
+    asked, judging = source.asked, options.judging
     if not source.score_files:
-        rel, compat = judging["rel"], judging["compat"]
-        asked = wanted_measures(asked, rel, compat)
-        gold = wanted_measures(gold, rel, compat) if gold else ()
+        asked, gold = options.measures(asked), options.measures(gold) if gold else ()
         judging = {**judging, "rel": None}
     # Of names of the same measure the first one stays.
-    both: dict[str | Measure, str] = {}
-    for one in (*asked, *gold):
-        both.setdefault(one, one if isinstance(one, str) else one.label)
-    golden = list(dict.fromkeys(both[one] for one in gold))
-    found = replace(source, asked=[*both]).scores(judging, every=True)
+    labels: dict[str | Measure, str] = {}
+    for measure in (*asked, *gold):
+        labels.setdefault(measure, measure if isinstance(measure, str) else measure.label)
+    golden = list(dict.fromkeys(labels[measure] for measure in gold))
+    scores = replace(source, asked=[*labels]).scores(judging, every=True)
     # Scores need not say what they are of.
-    every = {name or "scores": one for name, one in found.items()}
+    every = {name or "scores": one for name, one in scores.items()}
     named = not source.score_files or on_command_line("asked")
-    shown = dict.fromkeys(both[one] for one in asked)
-    names = shown if named else [name for name in every if name not in golden]
+    requested = dict.fromkeys(labels[measure] for measure in asked)
+    names = requested if named else [name for name in every if name not in golden]
     if golden and len(set(names) - set(golden)) < 2:
         raise PolicyError("--gold requires two measures or more besides the gold ones")
     return every, {name: every[name] for name in names}, golden
 
 
 def _folders(names: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    """Return the name of a folder for each measure."""
+    folders: dict[str, str] = {}
     for name in names:
         folder = folder_name(f"swaps {name}")
-        again = sum(one == folder for one in found.values())
-        found[name] = f"{folder}-{again + 1}" if again else folder
-    return found
+        again = sum(one == folder for one in folders.values())
+        folders[name] = f"{folder}-{again + 1}" if again else folder
+    return folders
 
 
 SCALES_EPILOG = """\b
@@ -183,28 +172,20 @@ Examples:
 
 
 @command(epilog=SCALES_EPILOG)
-@settings(f"{STUDY_SETTINGS} interval-ties", flags="rel alpha")
+@settings(f"{STUDY_SETTINGS} interval-ties")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
-@option(
-    "--measure",
-    "asked",
-    multiple=True,
-    help="Measure without cutoff; may be given several times. By default those of the paper.",
-)
+@options_from(f"{__name__}.scales", "asked", asked={"flag": "--measure asked", "stands_for": ""})
 @options_from("cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"})
-@option(
-    "--graded",
-    is_flag=True,
-    help="Keep the grades; by default grades from --rel on become 1, lower ones 0.",
-)
+@options_from(f"{__name__}.scales", "graded")
 @study_options(seed=False)
 def scales(
     qrels: str,
     runs: tuple[str, ...],
-    asked: tuple[str, ...],
+    *,
+    asked: tuple[str, ...] = (),
     cutoffs: list[int],
-    graded: bool,
+    graded: bool = False,
     interval_ties: str,
     alpha: float,
     options: StudyOptions,
@@ -214,6 +195,13 @@ def scales(
     For each measure and its interval-scaled version: the agreement of the orders of systems, and
     the pairs of systems with significant differences (Ferrante, Ferro and Fuhr 2021, tables 2
     to 6).
+
+    Parameters
+    ----------
+    asked
+        Measure without cutoff; may be given several times. By default those of the paper.
+    graded
+        Keep the grades; by default grades from setting rel on become 1, lower ones 0.
     """
     from cranfield import meta
     from cranfield.meta.scale_study import MEASURES, TESTS, scale_options
@@ -221,7 +209,7 @@ def scales(
     judging = dict(options.judging)
     rel = judging.pop("rel")
     if graded and rel is not None:
-        raise PolicyError("--rel cannot be combined with --graded")
+        raise PolicyError("setting rel cannot be combined with --graded")
     if not graded:
         refuse_given(("max_grade",), "requires --graded")
     refuse_given(OF_DOCUMENTS, "cannot be combined with studies of scales")
@@ -231,8 +219,5 @@ def scales(
     judged = judged_runs(qrels, runs, **judging)
     if not graded:
         judged = judged.binary(1 if rel is None else rel)
-    with options.work("scales") as work:
-        study = meta.study_scales(
-            judged, asked or MEASURES, cutoffs=cutoffs, ties=interval_ties, alpha=alpha, **work
-        )
-    options.show(study)
+    rules: dict[str, Any] = {"cutoffs": cutoffs, "ties": interval_ties, "alpha": alpha}
+    options.show(options.study("scales", meta.study_scales, judged, asked or MEASURES, **rules))

@@ -4,39 +4,33 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cranfield.cli.options.declaring import WRITTEN, in_group, option, refuse_given
-from cranfield.cli.options.judging import JUDGING_SETTINGS, judging_options
-from cranfield.cli.options.output import (
-    ResultOutput,
-    progress_bar,
-    result_options,
-    with_options,
+from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import WRITTEN, option, refuse_given, with_options
+from cranfield.cli.options.judging import (
+    JUDGING_SETTINGS,
+    OF_DOCUMENTS,
+    Reading,
+    judging_options,
+    wanted_measures,
 )
+from cranfield.cli.options.output import ResultOutput, progress_bar, result_options
 from cranfield.cli.options.signatures import options_of
 from cranfield.result import ALL, Result, together
 
 if TYPE_CHECKING:
+    from cranfield.collection.files.many_runs import Runs
+    from cranfield.measures.base import Measure
     from cranfield.meta.test_studies.fast_tests import TestChoice
-    from cranfield.meta.work import Work
-
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-Decorator = Callable[[Any], Any]
-
-
-def refuse_resamples(choices: Collection[TestChoice]) -> None:
-    """Refuse --resamples where no test draws samples."""
-    if not any(one.draws for one in choices):
-        tests = ", ".join(one.label for one in choices)
-        refuse_given(("resamples",), f"requires a test that resamples, got {tests}")
-
+StudyResult = TypeVar("StudyResult", bound=Result)
 
 (missing_option,) = options_of(
     "cranfield.meta.stability", "missing", type=click.Choice(["error", "drop", "zero"])
@@ -52,31 +46,35 @@ tested_options = with_options(
 """How studies compare the systems of each sample."""
 
 
-_SEED = option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Seed of the random numbers.",
-)
-_WORK = in_group(
-    "Work",
-    (
-        option(
-            "--resume",
-            metavar="DIR",
-            help="Folder for finished parts of the study; a later call resumes from them.",
-        ),
-    ),
-)
-_PLOT = option(
-    "--plot",
-    "chart",
-    help="File to draw a chart of the study to (.svg, .png, .pdf, .html, .json); KIND=FILE for"
-    " studies with several charts (cranfield plot --list).",
-    type=WRITTEN,
-    group="Output",
-)
+def read_choices(
+    tests: Iterable[str], *, alpha: float, missing: str | None, resamples: int, **_: Any
+) -> list[TestChoice]:
+    """Read tests such as `t+holm`, before any file is read."""
+    from cranfield.meta.test_studies.fast_tests import read_choice
+
+    options: dict[str, Any] = {"alpha": alpha, "missing": missing, "resamples": resamples}
+    choices = [read_choice(test, **options) for test in tests]
+    refuse_resamples(choices)
+    return choices
+
+
+def refuse_resamples(choices: Collection[TestChoice]) -> None:
+    """Refuse --resamples where no test draws samples."""
+    if not any(choice.draws for choice in choices):
+        tests = ", ".join(choice.label for choice in choices)
+        refuse_given(("resamples",), f"requires a test that resamples, got {tests}")
+
+
+def refuse_for_pools() -> None:
+    """Refuse options of judging that studies of pools do not have."""
+    refuse_given(("unjudged",), "is replaced by setting lists")
+    refuse_given((*OF_DOCUMENTS, "max_grade", "topics_with_grade"), "cannot be combined with pools")
+
+
+def single_measure(measures: list[Measure]) -> Measure:
+    if len(measures) != 1:
+        raise PolicyError(f"expected a single --measure, got {len(measures)}")
+    return measures[0]
 
 
 @dataclass(frozen=True)
@@ -92,19 +90,41 @@ class StudyOptions:
     chart: str | None
     judging: Mapping[str, Any]
 
-    @contextmanager
-    def work(self, what: str, part: str | None = None) -> Iterator[Work]:
-        """Show the progress of a study; a command that does several has a sub-folder for each."""
+    @cached_property
+    def reading(self) -> Reading:
+        return Reading.of(self.judging)
+
+    def inputs(self, qrels: str | None, runs: tuple[str, ...] | Runs) -> tuple[Runs, Any]:
+        """Find the runs, which are read on first use, and read the judgments."""
+        return self.reading.runs(qrels, runs), self.reading.qrels(qrels)
+
+    def measures(self, names: Iterable[str | Measure]) -> list[Measure]:
+        return wanted_measures(names, self.judging["rel"], self.judging["compat"])
+
+    def policies(self, *names: str) -> dict[str, Any]:
+        return {name: self.judging[name] for name in names}
+
+    def study(
+        self,
+        what: str,
+        function: Callable[..., StudyResult],
+        *data: Any,
+        part: str | None = None,
+        **options: Any,
+    ) -> StudyResult:
+        """Do a study and show its progress; of several in a command each is a `part` of its own."""
         folder = self.resume
         if folder is not None and part is not None:
             folder = f"{folder}/{folder_name(part)}"
         with progress_bar(what) as progress:
-            yield {
-                "jobs": self.judging.get("jobs") or 1,
-                "backend": self.judging.get("backend"),
-                "folder": folder,
-                "progress": progress,
-            }
+            return function(
+                *data,
+                **options,
+                jobs=self.judging.get("jobs") or 1,
+                backend=self.judging.get("backend"),
+                folder=folder,
+                progress=progress,
+            )
 
     def check_table(self, *kinds: type[Result], without: Iterable[str] = ()) -> None:
         """Refuse a table or a chart that the studies cannot have, before they are done."""
@@ -112,9 +132,8 @@ class StudyOptions:
             from cranfield.reporting.charts.registry import chart_to_draw
 
             chart_to_draw(self.chart, kinds)
-        lacking = set(without)
         names = (name for kind in kinds for name in kind.declared())
-        self.written.check(name for name in names if name not in lacking)
+        self.written.check(name for name in names if name not in without)
 
     def show(self, *studies: Result, **options: Any) -> None:
         """Write the studies in the requested form; see :func:`cranfield.result.together`."""
@@ -132,6 +151,21 @@ class StudyOptions:
 STUDY_SETTINGS = f"{JUDGING_SETTINGS} rel compat seed alpha missing resamples"
 """Options that studies take from a file of settings, as far as they have them."""
 
+_RESUME = option(
+    "--resume",
+    metavar="DIR",
+    help="Folder for finished parts of the study; a later call resumes from them.",
+    group="Work",
+)
+_PLOT = option(
+    "--plot",
+    "chart",
+    help="File to draw a chart of the study to (.svg, .png, .pdf, .html, .json); KIND=FILE for"
+    " studies with several charts (cranfield plot --list).",
+    type=WRITTEN,
+    group="Output",
+)
+
 
 def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command], Command]:
     """Add the options of studies, and those of reading and judging, to a command.
@@ -139,10 +173,10 @@ def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command]
     The command gets them together as `options`, which is :class:`StudyOptions`. There is one
     `--jobs` for runs that are judged and for parts of the study.
     """
-    added = ((_SEED,) if seed else ()) + (_WORK if work else ())
-    added += (result_options(), _PLOT)
+    seeds = options_of("cranfield.meta.stability", "seed", seed={"help": SEED_HELP}) if seed else ()
+    added = (*seeds, *((_RESUME,) if work else ()), result_options(), _PLOT)
 
-    def with_options(command: Command) -> Command:
+    def add(command: Command) -> Command:
         @functools.wraps(command)
         def collected(
             written: ResultOutput,
@@ -155,24 +189,25 @@ def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command]
             options = StudyOptions(seed, resume, written, chart, judging)
             return command(options=options, **rest)
 
-        wrapped: Any = judging_options(collected)
-        for each in reversed(added):
-            wrapped = each(wrapped)
-        return wrapped  # type: ignore[no-any-return]
+        wrapped: Command = with_options(added)(judging_options(collected))
+        return wrapped
 
-    return with_options
+    return add
 
 
-def _names_of(decorate: Decorator) -> tuple[str, ...]:
-    """Return the names of the parameters that a decorator adds."""
+SEED_HELP = "Seed of the random numbers."
+
+
+def _judging_names() -> tuple[str, ...]:
+    """Return the names of the parameters of reading and judging."""
 
     def nothing() -> None: ...
 
-    decorate(nothing)
-    return tuple(one.name for one in nothing.__click_params__)  # type: ignore[attr-defined]
+    judging_options(nothing)
+    return tuple(param.name for param in nothing.__click_params__)  # type: ignore[attr-defined]
 
 
-JUDGING = _names_of(judging_options)
+JUDGING = _judging_names()
 """Parameters of reading and judging."""
 
 

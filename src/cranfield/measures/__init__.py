@@ -15,7 +15,7 @@ from cranfield.base.text import did_you_mean
 from cranfield.measures.families import ALIASES, HOME
 
 if TYPE_CHECKING:
-    from cranfield.measures.base import Info, Measure, define
+    from cranfield.measures.base import Info, Measure, define, measure
     from cranfield.measures.families import REGISTRY
     from cranfield.measures.grammar import parse_measure, parse_measures
     from cranfield.measures.users.model import UserModel
@@ -26,6 +26,7 @@ _TOOLS = {
     "Measure": "base",
     "UserModel": "users.model",
     "define": "base",
+    "measure": "base",
     "parse_measure": "grammar",
     "parse_measures": "grammar",
 }
@@ -38,6 +39,7 @@ __all__ = [  # noqa: PLE0604
     "Measure",
     "UserModel",
     "define",
+    "measure",
     "parse_measure",
     "parse_measures",
     *(name for name, module in HOME.items() if module.startswith(__name__)),

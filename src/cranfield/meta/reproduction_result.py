@@ -23,8 +23,8 @@ from cranfield.result import Column, Columns, readable
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import ROUNDING, TINY, fieller_interval, t_quantile
-from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import LARGEST
+from cranfield.significance.registry import find_test
 from cranfield.tabular import Table, shown_p
 
 NAN = float("nan")

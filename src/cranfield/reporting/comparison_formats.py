@@ -21,7 +21,7 @@ from cranfield.scales.measure_scales import ScaleFacts
 from cranfield.scales.statements import Meaningfulness
 from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.registry import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
 from cranfield.tabular import Table, grid
 

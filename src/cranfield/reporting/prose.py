@@ -22,7 +22,7 @@ from cranfield.significance import check_assumptions
 from cranfield.significance.comparison.compared_pairs import MEANS
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
-from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.registry import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
 
 FORMATS: dict[str, Callable[[str], str]] = {

@@ -21,9 +21,8 @@ from cranfield.meta.study import STUDIES
 from cranfield.result import Result
 from cranfield.scores import Scores
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.pairwise.test import find_test
+from cranfield.significance.registry import CORRECTIONS, find_test
 
 SOFTWARE = ("trec_eval", "ir_measures")
 """Programs that are cited by their name."""

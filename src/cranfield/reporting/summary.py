@@ -97,7 +97,9 @@ def group_letters(comparison: PairwiseComparison) -> list[str] | None:
 
 def lead(one: PairwiseComparison, name: str) -> str:
     """Return the sentence on the top group, or on systems that are better than the baseline."""
-    return _baseline_sentence(name, one) if one.baselines else _top_sentence(name, one)
+    if one.baselines:
+        return " ".join(_baseline_sentence(name, one, baseline) for baseline in one.baselines)
+    return _top_sentence(name, one)
 
 
 def listing(names: Sequence[str], most: int | None = 5) -> str:
@@ -119,23 +121,22 @@ def _mean(one: PairwiseComparison, k: int) -> str:
 
 
 def _top_sentence(name: str, one: PairwiseComparison) -> str:
-    number = counted(len(one.systems), "system")
+    if one.alternative != "two-sided":
+        first, second = (label(one.systems[k]) for k in (one.first[0], one.second[0]))
+        verb = "is" if one.count() else "is not"
+        tested = one.tested_verdict
+        return f"On {name} {first} {verb} significantly {tested} than {second}; {_not_tested(one)}."
     best = int(one.order[0])
     equal = [one.systems[k] for k in one.order if one.means[k] == one.means[best]]
-    shown = f"best: {listed(equal)}, {_mean(one, best)}"
-    if one.alternative != "two-sided":
-        return _one_sided_sentence(name, one)
     if len(one.systems) == 2:
-        better, worse = (label(one.systems[k]) for k in one.order)
-        at, other = (_mean(one, int(k)) for k in one.order)
-        if one.count() and len(equal) > 1:
-            return (
-                f"On {name} {better} and {worse} are significantly different, with equal means"
-                f" (both {at})."
-            )
-        if one.count():
-            return f"On {name} {better} ({at}) is significantly better than {worse} ({other})."
-        return f"On {name} {better} ({at}) and {worse} ({other}) are not significantly different."
+        first, second = (f"{label(one.systems[k])} ({_mean(one, k)})" for k in one.order)
+        if one.count() and len(equal) == 1:
+            return f"On {name} {first} is significantly better than {second}."
+        verb = "are" if one.count() else "are not"
+        means = ", with equal means" if one.count() else ""
+        return f"On {name} {first} and {second} {verb} significantly different{means}."
+    number = counted(len(one.systems), "system")
+    shown = f"best: {listed(equal)}, {_mean(one, best)}"
     top = one.top_group
     if len(top) == 1:
         return f"Of {number}, one stands alone at the top on {name} ({shown})."
@@ -144,53 +145,35 @@ def _top_sentence(name: str, one: PairwiseComparison) -> str:
     return f"Of {number}, {len(top):,} share the top group on {name} ({shown})."
 
 
-def _one_sided_sentence(name: str, one: PairwiseComparison, baseline: str | None = None) -> str:
-    """Return the sentence on a one-sided test."""
-    tested = one.tested_verdict
-    other = "worse" if tested == "better" else "better"
-    not_tested = f"whether one is {other} was not tested."
-    if baseline is None:
-        first, second = (label(one.systems[k]) for k in (one.first[0], one.second[0]))
-        verb = "is" if one.count() else "is not"
-        return f"On {name} {first} {verb} significantly {tested} than {second}; {not_tested}"
-    base = one.systems.index(baseline)
-    number = int(one.is_significant()[one.second == base].sum())
-    who = f"{counted(number, 'system')} {_is(number)}" if number else "no system is"
-    return (
-        f"Compared with the baseline {label(baseline)} ({_mean(one, base)}) on {name}, {who}"
-        f" significantly {tested}; {not_tested}"
-    )
+def _not_tested(one: PairwiseComparison) -> str:
+    other = "worse" if one.tested_verdict == "better" else "better"
+    return f"whether one is {other} was not tested"
 
 
-_NEITHER = {
-    DIFFERENT: "{} significantly different with an equal mean",
-    SAME: "{} not significantly different from it",
-}
-
-
-def _baseline_sentence(name: str, one: PairwiseComparison) -> str:
-    sentences = []
+def _baseline_sentence(name: str, one: PairwiseComparison, baseline: str) -> str:
+    words = [word for word in against(one, baseline) if word]
+    number = {
+        "significantly better": words.count(BETTER),
+        "significantly worse": words.count(WORSE),
+        "significantly different with an equal mean": words.count(DIFFERENT),
+        "not significantly different": words.count(SAME),
+    }
     if one.alternative != "two-sided":
-        return " ".join(_one_sided_sentence(name, one, baseline) for baseline in one.baselines)
-    for baseline in one.baselines:
-        words = against(one, baseline)
-        better, worse = map(words.count, (BETTER, WORSE))
-        others = [
-            f"{number:,} {said.format(_is(number))}"
-            for verdict, said in _NEITHER.items()
-            if (number := words.count(verdict))
-        ]
-        at = _mean(one, one.systems.index(baseline))
-        sentences.append(
-            f"Compared with the baseline {label(baseline)} ({at}) on {name},"
-            f" {counted(better, 'system') if better else 'no system'} {_is(better or 1)}"
-            f" significantly better"
-            f"{',' if others else ' and'}"
-            f" {f'{worse:,}' if worse else 'none'} {_is(worse or 1)} worse"
-            f"{''.join(f', {one}' for one in others[:-1])}"
-            f"{f', and {others[-1]}' if others else ''}."
+        tested = f"significantly {one.tested_verdict}"
+        verdicts = f"{_number_are(number[tested])} {tested}; {_not_tested(one)}"
+    else:
+        verdicts = ", ".join(
+            f"{_number_are(count)} {verdict}"
+            for verdict, count in number.items()
+            if count or verdict in ("significantly better", "significantly worse")
         )
-    return " ".join(sentences)
+    mean = _mean(one, one.systems.index(baseline))
+    systems = f"{counted(len(words), 'system')} compared with the baseline {label(baseline)}"
+    return f"{systems} ({mean}) on {name}: {verdicts}."
+
+
+def _number_are(number: int) -> str:
+    return f"{number:,} {_is(number)}" if number else "none is"
 
 
 def _is(number: int) -> str:

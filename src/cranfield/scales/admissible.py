@@ -29,8 +29,8 @@ from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, indices
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import Registry
-from cranfield.significance.pairwise.test import TESTS, TestInfo
 from cranfield.significance.prepare import as_scores
+from cranfield.significance.registry import TESTS, TestInfo
 
 
 @dataclass(frozen=True)

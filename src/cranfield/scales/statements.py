@@ -19,8 +19,7 @@ from cranfield.scales.interval_scaled import Interval
 from cranfield.scales.runs import depends_on_topic
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.correction import CORRECTIONS
-from cranfield.significance.pairwise.test import TESTS
+from cranfield.significance.registry import CORRECTIONS, TESTS
 from cranfield.tabular import text_table
 
 POWERS = (0.1, 0.5, 2.0, 10.0)

@@ -101,7 +101,7 @@ def filled(
         first = next(k for k, gaps in enumerate(absent) if gaps.any())
         raise CranfieldError(
             f"{cell(first, np.argwhere(absent[first])[0])} ({counted(number, 'score')} missing);"
-            f" missing='drop' excludes topics that lack one, 'zero' counts 0{hint}"
+            f" missing='drop' excludes topics that lack one, missing='zero' counts 0{hint}"
         )
     if missing == "zero":
         zeros = [np.where(gaps, 0.0, table) for gaps, table in zip(absent, tables, strict=True)]

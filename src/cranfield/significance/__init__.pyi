@@ -9,7 +9,7 @@ from .comparison.compared_pairs import PairComparison as PairComparison
 from .comparison.rank_sets import RankSets as RankSets
 from .comparison.compare import rank_sets as rank_sets
 from .comparison.result import PairwiseComparison as PairwiseComparison
-from .corrections.correction import CORRECTIONS as CORRECTIONS
+from .registry import CORRECTIONS as CORRECTIONS
 from .corrections.studentised import (
     studentised_range_isf as studentised_range_isf,
     studentised_range_sf as studentised_range_sf,
@@ -41,7 +41,7 @@ from .several.meta_analysis import (
 )
 from .simulation import Resampled as Resampled
 from .simulation import Simulator as Simulator, fit_simulator as fit_simulator
-from .pairwise.test import TESTS as TESTS, find_test as find_test
-from .pairwise.test import TestInfo as TestInfo
+from .registry import TESTS as TESTS, find_test as find_test
+from .registry import TestInfo as TestInfo
 from .transform import arcsine as arcsine, standardise as standardise
 from .summary import Summary as Summary, summarise as summarise

@@ -29,8 +29,8 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.models.anova import two_way_model
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
+from cranfield.significance.registry import find_test
 
 
 def deviations(df: float, step: float) -> tuple[Floats, Floats]:

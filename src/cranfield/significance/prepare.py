@@ -15,8 +15,7 @@ from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
 from cranfield.scores.averages import FLOOR
 from cranfield.scores.one_measure import place_of, side_by_side
-from cranfield.significance.pairwise.test import TESTS, TestInfo
-from cranfield.significance.registry import MISSING, STATISTICS
+from cranfield.significance.registry import MISSING, STATISTICS, TESTS, TestInfo
 
 UNPAIRED = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
 """What else can be done about missing scores."""

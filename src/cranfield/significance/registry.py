@@ -1,15 +1,30 @@
-"""Options of comparisons, and the parser of the docstrings of tests and corrections."""
+"""Options of comparisons, and the catalogues of significance tests and of corrections.
+
+A new test is a function that takes pairs and options; a new correction one that takes the outcome
+of a test, the pairs and the options. Each is declared where it stands, its texts in its docstring.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import getdoc
 from math import inf
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import PolicyError, check_choice, check_share, check_whole
+from cranfield.base.scale_types import Scale
+from cranfield.base.spec import Registry
+
+if TYPE_CHECKING:
+    from cranfield.base.arrays import Floats
+    from cranfield.significance.differences import Corrected, Model, Outcome, Pairs
+
+Compared = Callable[["Pairs", "Options"], "Outcome"]
+Fit = Callable[["Floats"], "Model"]
+Corrector = Callable[["Outcome", "Pairs", "Options"], "Corrected"]
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 """Hypotheses that a test may hold against its null hypothesis."""
@@ -22,19 +37,6 @@ STATISTICS = ("mean", "sum", "geometric-mean", "median")
 
 MOST_RESAMPLES = 10**6
 """More samples would only fill the memory: the error of a p-value of .05 is .0002 by then."""
-
-
-def described(function: object) -> dict[str, Any]:
-    """Read the title and the entries `name: text` of a docstring.
-
-    The title is the first line. Entries are the lines of the next paragraph; those that continue
-    one are indented.
-    """
-    title, entries, *_ = (getdoc(function) or "").split("\n\n")
-    lines = re.split(r"\n(?=\w)", entries)
-    texts = dict(line.split(": ", 1) for line in lines)
-    plain = {name: re.sub(r"\s+", " ", text) for name, text in texts.items()}
-    return {"title": title.removesuffix("."), **plain}
 
 
 @dataclass(frozen=True)
@@ -66,3 +68,285 @@ class Options:
     @property
     def two_sided(self) -> bool:
         return self.alternative == "two-sided"
+
+
+def described(function: object) -> dict[str, Any]:
+    """Read the title and the entries `name: text` of a docstring.
+
+    The title is the first line. Entries are the lines of the next paragraph; those that continue
+    one are indented.
+    """
+    title, entries, *_ = (getdoc(function) or "").split("\n\n")
+    lines = re.split(r"\n(?=\w)", entries)
+    texts = dict(line.split(": ", 1) for line in lines)
+    plain = {name: re.sub(r"\s+", " ", text) for name, text in texts.items()}
+    return {"title": title.removesuffix("."), **plain}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correction:
+    """Declaration of a correction for multiple comparisons.
+
+    `controls` names the error rate that it keeps at alpha: `FWER` (family-wise), `FDR` (false
+    discovery rate), or that of `each comparison`. It supports some families of tests, or any
+    p-values. `symbol` is of its own statistic, empty if it uses that of the test. A letter in
+    `source` distinguishes works of the same authors and year.
+    """
+
+    name: str
+    title: str
+    run: Corrector
+    aliases: tuple[str, ...] = ()
+    source: str = ""
+    does: str
+    assumes: str = "what the test assumes of each pair"
+    controls: str = "FWER"
+    families: tuple[str, ...] | None = None
+    paired: bool = False  # needs scores of the same topics
+    resamples_topics: bool = False  # assumes that topics are a sample of all topics
+    all_pairs: bool = False  # a two-sided test of all pairs
+    one_baseline: bool = False
+    equal_counts: bool = False  # needs means of as many scores each
+    one_variance: bool = False  # assumes one error variance for all pairs
+    symmetric: bool = False  # assumes that differences are symmetric around their mean
+    pooled: bool = False  # its statistic has one error for all pairs
+    multiplies: bool = False  # the smallest p-value, by the number of pairs
+    random: bool = False
+    symbol: str = ""
+    heading: str = ""  # names test and correction in one; {error} is that of the test
+    baseline_heading: str = ""
+    baseline_source: str = ""  # where it differs
+
+    def supports(self, family: str, *, paired: bool, resampled: bool) -> bool:
+        """Return True if the correction supports a test family; upper bounds are not corrected."""
+        fits = family != "bound" if self.families is None else family in self.families
+        return fits and (paired or not self.paired) and (resampled or not self.resamples_topics)
+
+
+CORRECTIONS: Registry[Correction] = Registry(
+    "correction",
+    """
+    corrections.pvalue_corrections corrections.studentised corrections.resampled pairwise.bootstrap
+    """,
+    package="cranfield.significance",
+    decorators="declared_correction",
+)
+"""Corrections by name."""
+
+RECOMMENDED = "bootstrap-tukey"
+"""The default correction of tests that it supports.
+
+Its error rates on real scores are in docs/calibration.md. Studies, which follow papers and repeat
+a test thousands of times, take the correction of the test.
+"""
+
+
+def declared_correction(name: str, **declared: Any) -> Callable[[Corrector], Corrector]:
+    """Register a function as a correction; the texts of the declaration are in its docstring."""
+
+    def enter(function: Corrector) -> Corrector:
+        CORRECTIONS[name] = Correction(name=name, run=function, **declared, **described(function))
+        return function
+
+    return enter
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestInfo:
+    """Declaration of a test.
+
+    Attributes
+    ----------
+    name, aliases
+        Its name, and other names that are understood.
+    title
+        What people call it.
+    family
+        Tests of one kind: `order`, `t`, `randomisation`, `bootstrap`, `anova`, `ranks`; a `bound`
+        is not a test, but an upper bound on the rejections.
+    asks
+        The question that it answers.
+    null
+        Its null hypothesis.
+    assumes
+        Its assumptions.
+    when
+        When to use it, and when not.
+    formula
+        The statistic, in LaTeX.
+    statistic, effect
+        Meaning of the columns of those names.
+    effect_unit
+        The standard deviation that the effect is in units of, where that depends on all systems.
+    symbol
+        Short for the statistic, over its column; empty where that is a difference of means.
+    interval
+        Quantity that the confidence intervals are of.
+    source
+        Where the definition stands.
+    convention
+        Conventions, where programs differ.
+    scale
+        The scale that scores must be on for its answer to be meaningful.
+    paired
+        Whether it compares scores of the same topics.
+    model
+        Whether it looks at all systems together before it looks at pairs.
+    error
+        The name of the error that all pairs share, for headings.
+    fits
+        Whether its model can be fitted without a table.
+    additive
+        Whether the model is the sum of an effect of the topic and one of the system.
+    one_variance
+        Whether corrections that assume one error variance for all pairs make Type I errors too
+        frequent for pairs that vary more than others.
+    within_topics
+        Whether it compares scores of one topic only, and by their order.
+    always_exact
+        Whether p-values are exact, however many topics there are.
+    threshold
+        Whether differences up to a threshold can count as none.
+    random
+        Whether it draws random numbers.
+    samples_topics
+        Whether topics are a sample of all topics; otherwise its results hold for these topics only.
+    shards
+        Whether scores by shard are `needed`, `taken`, or neither.
+    correction, baseline_correction
+        The correction by default, for all pairs and with one baseline.
+    default_for
+        The scores that it is the default test for.
+    of_two, of_pairs
+        Notes on comparisons of two systems, and on pairs of more than two.
+    """
+
+    __test__ = False  # not for pytest
+
+    name: str
+    title: str
+    aliases: tuple[str, ...] = ()
+    source: str = ""
+    family: str
+    asks: str
+    null: str
+    assumes: str
+    when: str
+    formula: str
+    statistic: str
+    symbol: str = "t"
+    effect: str
+    effect_unit: str = ""
+    interval: str
+    convention: str = ""
+    scale: Scale = Scale.INTERVAL
+    paired: bool = True
+    model: bool = False
+    error: str = ""
+    fits: bool = False
+    additive: bool = False
+    one_variance: bool = False
+    within_topics: bool = False
+    always_exact: bool = False
+    threshold: bool = False
+    random: bool = False
+    samples_topics: bool = True
+    shards: str = ""
+    correction: str = "holm"
+    baseline_correction: str = "holm"
+    default_for: str = ""
+    of_two: str = ""
+    of_pairs: str = ""
+
+    @property
+    def corrections(self) -> tuple[str, ...]:
+        """Corrections that the test supports, the default first."""
+        # Unpaired tests, and tests about these topics only, do not treat topics as a sample.
+        resampled = self.paired and self.samples_topics
+        fitting = [
+            one
+            for one in CORRECTIONS.values()
+            if one.supports(self.family, paired=self.paired, resampled=resampled)
+        ]
+        own_first = sorted(fitting, key=lambda one: one.families is None)
+        return tuple(dict.fromkeys((self.correction, *(one.name for one in own_first))))
+
+    def supported(self, correction: str) -> str:
+        """Return the name of a correction, by any of its names, if the test supports it."""
+        name = CORRECTIONS.find(correction)
+        if name not in self.corrections:
+            raise PolicyError(
+                f"correction {name!r} cannot be combined with test {self.name!r}; use"
+                f" {', '.join(self.corrections)}"
+            )
+        return name
+
+    @property
+    def effect_name(self) -> str:
+        """The heading of the column of effect sizes."""
+        return f"effect ({self.effect_unit})" if self.effect_unit else "effect"
+
+    @property
+    def bound(self) -> bool:
+        """Whether it rejects for any difference: not a test, but an upper bound."""
+        return self.family == "bound"
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test: its declaration, and the functions that compare pairs and fit its model."""
+
+    __test__ = False  # not for pytest
+
+    info: TestInfo
+    run: Compared
+    fit: Fit
+
+
+TESTS: Registry[Test] = Registry(
+    "test",
+    """
+    pairwise.ranks pairwise.means pairwise.bootstrap models.random_topics models.anova
+    """,
+    package="cranfield.significance",
+    decorators="declared_test",
+)
+"""Tests by name."""
+
+BOUNDS = ("anova-2f", "anova-3f")
+"""Names of upper bounds on the rejections, which are not tests."""
+
+DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "random-topics"}
+"""Which test is the default, by the scores."""
+
+
+def declared_test(
+    name: str, *, fit: Fit | None = None, **declared: Any
+) -> Callable[[Compared], Compared]:
+    """Register a function as a test, with the function that fits its model, if any."""
+
+    def without_model(scores: Floats) -> Model:
+        raise PolicyError(f"the test {name} has no model of all scores")
+
+    def enter(function: Compared) -> Compared:
+        info = TestInfo(
+            name=name,
+            default_for=next((scores for scores, test in DEFAULTS.items() if test == name), ""),
+            fits=fit is not None,
+            **(declared | described(function)),
+        )
+        TESTS[name] = Test(info, function, fit or without_model)
+        return function
+
+    return enter
+
+
+def find_test(name: Any) -> Test:
+    """Find a test by any of its names; a PolicyError suggests the nearest ones if it has none."""
+    return TESTS.named(name)
+
+
+def default_test(systems: int, by_shard: bool) -> Test:
+    """Return the default test of scores."""
+    scores = "shards" if by_shard else "two systems" if systems == 2 else "many systems"
+    return TESTS[DEFAULTS[scores]]

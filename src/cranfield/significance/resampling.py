@@ -9,7 +9,6 @@ seed then gives the same p-values everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +117,6 @@ def topic_counts(resamples: int, topics: int, seed: int) -> Floats:
     return counts
 
 
-@dataclass(frozen=True, eq=False)
 class Centred:
     """Rows of numbers whose mean is 0, as integers, so that sums are the same however added.
 
@@ -126,29 +124,17 @@ class Centred:
     square of its `noise`, or below what rounding to integers leaves.
     """
 
-    numbers: Floats
-    squares: Floats
-    scale: Floats
-    least_mean: Floats
-    least_variance: Floats
-    unit: float
-
-    @classmethod
-    def of(cls, centred: Floats, noise: Floats) -> Centred:
+    def __init__(self, centred: Floats, noise: Floats) -> None:
         n = centred.shape[1]
-        scale = np.abs(centred).max(axis=1, initial=0.0)
-        scale[scale == 0] = 1.0
-        unit = float(np.ldexp(1.0, EXACT_BITS - int(np.ceil(np.log2(max(2, n))))))
-        parts = centred / scale[:, None]
-        relative = noise / scale
-        return cls(
-            np.rint(parts * unit),
-            np.rint(parts**2 * unit),
-            scale,
-            np.maximum(n * CONSTANT, relative),
-            np.maximum(n * CONSTANT, relative**2),
-            unit,
-        )
+        self.scale = np.abs(centred).max(axis=1, initial=0.0)
+        self.scale[self.scale == 0] = 1.0
+        self.unit = float(np.ldexp(1.0, EXACT_BITS - int(np.ceil(np.log2(max(2, n))))))
+        parts = centred / self.scale[:, None]
+        relative = noise / self.scale
+        self.numbers = np.rint(parts * self.unit)
+        self.squares = np.rint(parts**2 * self.unit)
+        self.least_mean = np.maximum(n * CONSTANT, relative)
+        self.least_variance = np.maximum(n * CONSTANT, relative**2)
 
     def moments(self, counts: Floats) -> tuple[Floats, Floats]:
         """Return mean and variance, divisor n - 1, of samples, each of shape (rows, samples).

@@ -19,6 +19,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.measures.wrapping import standard_error, weighed
 from cranfield.result import Column, Columns, TableResult
+from cranfield.scores.one_measure import place_of
 from cranfield.significance.prepare import as_scores
 
 
@@ -148,10 +149,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     geo_risk = np.sqrt(values.mean(axis=0) * ndtr(z_risk / topics))
     columns: dict[str, Any] = {"system": pl.Series(ready.systems, dtype=pl.String)}
     if baseline is not None:
-        if baseline not in ready.systems:
-            known = ", ".join(quoted(name) for name in ready.systems[:5])
-            raise PolicyError(f"unknown system {quoted(baseline)}; the first systems are {known}")
-        reference = values[:, [ready.systems.index(baseline)]]
+        reference = values[:, [place_of(baseline, ready.systems)]]
         gains = weighed(values, reference, float(alpha))
         u_risk = gains.mean(axis=0)
         spread = standard_error(gains)

@@ -9,13 +9,14 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Indices
+from cranfield.base.arrays import Indices
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.kinds import Share, check_arguments
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.named_columns import TOPIC
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
+from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import place_of
 from cranfield.significance.differences import t_interval
 from cranfield.significance.prepare import as_scores
@@ -203,10 +204,10 @@ def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: flo
         sd = np.sqrt(squares / np.where(n > 1, n - 1, np.nan))
     error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)
     low, high = t_interval(mean, error, np.maximum(n - 1, 1).astype(float), confidence)
+    median = Averages(np.where(known, values, np.nan)).median()
     columns: dict[str, Any] = {
         "system": pl.Series(table.systems, dtype=pl.String),
-        **{"topics": n, "mean": mean, "low": low, "high": high, "sd": sd},
-        "median": [float(np.median(v[k])) if k.any() else np.nan for v, k in _columns(values)],
+        **{"topics": n, "mean": mean, "low": low, "high": high, "sd": sd, "median": median},
     }
     if baseline is not None:
         difference = values - values[:, [baseline]]
@@ -218,9 +219,3 @@ def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: flo
         columns["losses"] = (both & (better < 0)).sum(axis=0)
         columns["ties"] = (both & (better == 0)).sum(axis=0)
     return pl.DataFrame(columns).fill_nan(None)
-
-
-def _columns(values: Floats) -> Iterator[tuple[Floats, Any]]:
-    """Yield the scores of each system, and which of them there are."""
-    for column in values.T:
-        yield column, np.isfinite(column)

@@ -56,7 +56,7 @@ class Columns:
     def matched(self, schema: Schema, called: Mapping[str, str] = AS_USUAL) -> dict[str, Cells]:
         """Select the columns of a schema, by the names `called` or those of the schema."""
         places = schema.places(self.names, self.source, called)
-        self.tell_unused(schema, [*places.values()])
+        self.tell_unused(schema, [*places.values()], called)
         return {name: self.cells(k) for name, k in places.items()}
 
     def table(
@@ -65,8 +65,12 @@ class Columns:
         """Select the columns of a schema, as :meth:`matched`, and convert them."""
         return fitted(self.matched(schema, called), schema, self.source, self.lines, empty=empty)
 
-    def tell_unused(self, schema: Schema, used: Collection[int]) -> None:
+    def tell_unused(
+        self, schema: Schema, used: Collection[int], called: Collection[str] = ()
+    ) -> None:
         """Warn of columns that nothing reads; refuse those that change what rows mean.
+
+        So is a second column of grades refused, unless the user named the first one (`called`).
 
         A row that repeats the names of the columns, as of files that were joined, is refused.
         """
@@ -89,7 +93,18 @@ class Columns:
         # A column with one value for all rows changes none of them, nor does a text that belongs to
         # an identifier, nor another name of what is read.
         noted = [k for k in unused[:_LOOKED_AT] if _texts(self.cells(k)).n_unique() > 1]
-        for k, place in others.items():
+        for k, (place, column) in others.items():
+            grades = column.name == "grade" and self._other_grades(k, place)
+            if column.name == "grade" and not grades and schema.describes(self.names[k]):
+                # The text of an answer, of which the grade was taken.
+                continue
+            if grades and "grade" not in called:
+                two = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
+                raise InputError(
+                    f"has two columns of grades: {two}; remove one, or name the other one:"
+                    f" columns={{'grade': ...}}",
+                    source=self.source,
+                )
             both = pl.DataFrame({"read": _texts(self.cells(place)), "of": _texts(self.cells(k))})
             read, other = both["read"].n_unique(), both["of"].n_unique()
             text = other == read or schema.describes(self.names[k])
@@ -98,6 +113,17 @@ class Columns:
         if noted := sorted(noted) + unused[_LOOKED_AT:]:
             listed = some_of((quoted(self.names[k]) for k in noted), 12)
             warn(f"{self.source}: columns not used: {listed}", stacklevel=5)
+
+    def _other_grades(self, column: int, read: int) -> bool:
+        """Return True if a column holds grades that are not those of the column that is read."""
+        texts, known = _texts(self.cells(column)), _texts(self.cells(read))
+        values = texts.filter(texts != "").unique()
+        return (
+            len(values) > 0
+            and values.cast(pl.Float64, strict=False).is_not_null().all()
+            and (texts != known).any()
+            and spelt(self.names[column]) != "score"
+        )
 
     def _heads(self, used: Collection[int]) -> list[int]:
         """Return the rows that hold the names of the columns."""

@@ -57,7 +57,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "system": (_SYSTEM,),
         "grade": (_GRADE,),
         # BEIR, ranx and OpenSearch call the grade of a judgment its score.
-        "judgment": (_GRADE, "vote answer gold", "score"),
+        "judgment": (_GRADE, "vote answer gold prediction", "score"),
         "subtopic": ("subtopic subtopic_id", "iteration iter"),
         "intent": ("intent intent_id", "subtopic subtopic_id", "iteration iter"),
         "class": ("class equivalence_class ec",),
@@ -376,22 +376,22 @@ class Schema:
 
     def unused(
         self, names: Sequence[object], used: Collection[int]
-    ) -> tuple[list[int], dict[int, int], dict[int, str]]:
+    ) -> tuple[list[int], dict[int, tuple[int, Column]], dict[int, str]]:
         """Return the columns that are worth a note as nothing reads them, and the decisive ones.
 
         The first are not those that only describe rows. Those that have another name of a column
-        that is read are apart, with the place of that column. The decisive ones are given with
-        what they are, a key of `DECISIVE`.
+        that is read are apart, with the place of that column, and what it is. The decisive ones are
+        given with what they are, a key of `DECISIVE`.
         """
         left = {k: spelt(name) for k, name in enumerate(names) if k not in used}
         decisive = {k: kind for k, name in left.items() if (kind := _kind(name)) in self.decisive}
         if self.asked:
             return [], {}, decisive
-        others: dict[int, int] = {}
+        others: dict[int, tuple[int, Column]] = {}
         for column in self.columns:
             usual = {*map(spelt, column.names)}
             read = [k for k in used if spelt(names[k]) in usual]
-            others |= {k: read[0] for k, name in left.items() if read and name in usual}
+            others |= {k: (read[0], column) for k, name in left.items() if read and name in usual}
         noted = [
             k
             for k, name in left.items()

@@ -126,7 +126,7 @@ def check_name_used(name: str | None, used: bool) -> None:
     """Refuse the name of a system where the answers name all their systems."""
     if name is not None and not used:
         raise PolicyError(
-            f"expected no name, as the answers have names of systems, got {quoted(name)}"
+            f"name={quoted(name)} cannot be used: the answers have names of systems of their own"
         )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from unicodedata import category, normalize
 
 import numpy as np
 import polars as pl
@@ -59,7 +60,7 @@ _TEXTS = Schema(
 _REFERENCES = replace(_TEXTS, called="references", mapping=_by_topic)
 
 _OTHER = re.compile(r"[^\W_a-z0-9]")
-_ADVICE = "; tokeniser='whitespace' keeps all characters"
+_ADVICE = "; tokeniser='unicode' takes words of all scripts"
 _WORD = re.compile(r"[a-z0-9]+")
 
 
@@ -68,7 +69,50 @@ def alphanumeric(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-TOKENISERS: dict[str, Tokeniser] = {"alphanumeric": alphanumeric, "whitespace": str.split}
+_WITHOUT_SPACES = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    r"\U00020000-\U0003ffff]"
+)
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese characters: words are not separated."""
+
+
+def unicode_words(text: str) -> list[str]:
+    """Cut a text into runs of letters, marks and digits of any script, in lower case.
+
+    Characters of scripts without spaces between words are words by themselves.
+
+    Examples
+    --------
+    >>> unicode_words("Съешь ещё! 我爱 BM25")
+    ['съешь', 'ещё', '我', '爱', 'bm25']
+    """
+    words: list[str] = []
+    in_word = follows = False
+    for character in normalize("NFC", text).lower():
+        kind = category(character)[0]
+        if kind == "M":
+            # A mark belongs to the character before it.
+            if follows:
+                words[-1] += character
+            continue
+        follows = kind in "LN"
+        if not follows:
+            in_word = False
+            continue
+        alone = _WITHOUT_SPACES.match(character) is not None
+        if in_word and not alone:
+            words[-1] += character
+        else:
+            words.append(character)
+        in_word = not alone
+    return words
+
+
+TOKENISERS: dict[str, Tokeniser] = {
+    "alphanumeric": alphanumeric,
+    "unicode": unicode_words,
+    "whitespace": str.split,
+}
 """Ways to cut a text into words, by name."""
 
 
@@ -119,7 +163,7 @@ def judge_summaries(
     texts: Any,
     references: Any,
     *,
-    tokeniser: str | Tokeniser = "alphanumeric",
+    tokeniser: str | Tokeniser | None = None,
     name: str | None = None,
 ) -> JudgedSummaries:
     r"""Put texts beside the reference texts of their topics.
@@ -134,9 +178,12 @@ def judge_summaries(
         `text`; a topic may have several rows.
     tokeniser
         How a text becomes words: `alphanumeric` (lower case, runs of a to z and digits, as
-        Google's rouge-score), `whitespace` (as it stands), or a function of a text that returns a
-        list of words, which may also stem them. Words of other scripts need one of the latter two.
-        Each line is cut by itself: a line is a sentence for `RougeLsum`.
+        Google's rouge-score), `unicode` (lower case, runs of letters and digits of any script;
+        characters of Chinese, Japanese, Thai, Lao, Burmese and Khmer one by one), `whitespace` (no
+        change), or a function of a text that returns a list of words, which may also stem them. By
+        default `alphanumeric`, and `unicode`, with a warning, if a text has letters or digits, and
+        none of them from a to z or 0 to 9. Each line is cut by itself: a line is a sentence for
+        `RougeLsum`.
     name
         The system, where there is no such column; by default the name of the file.
 
@@ -157,18 +204,23 @@ def judge_summaries(
     -----
     CranfieldWarning
         For texts of topics without references, which are excluded, for missing texts, which count
-        as 0, for letters that `alphanumeric` drops, and for texts of nothing but punctuation.
+        as 0, for letters that `alphanumeric` drops, for `unicode` as the default, and for texts of
+        nothing but punctuation.
 
     Examples
     --------
     >>> judge_summaries({"a": {"q": "the cat sat"}}, {"q": ["the cat sat down", "a cat"]})
     JudgedSummaries(1 topic, 1 system, 1 text)
     """
-    cut = tokeniser_of(tokeniser)
     gold: dict[str, list[str]] = {}
     for topic, text, _ in _texts(references, _REFERENCES):
         gold.setdefault(topic, []).append(text)
     topics = {topic: k for k, topic in enumerate(gold)}
+    rows = _texts(texts, _TEXTS)
+    every = [(topic, text) for topic, text, _ in rows if topic in gold]
+    every += [(topic, text) for topic, several in gold.items() for text in several]
+    tokeniser = _default(every) if tokeniser is None else tokeniser
+    cut = tokeniser_of(tokeniser)
     words: dict[str, int] = {}
 
     ignored: dict[str, str] = {}
@@ -190,7 +242,6 @@ def judge_summaries(
     systems: dict[str, int] = {}
     found: dict[tuple[int, int], Sentences] = {}
     others: dict[str, None] = {}
-    rows = _texts(texts, _TEXTS)
     check_name_used(name, not all(system for _, _, system in rows))
     for topic, text, given in rows:
         system = given or name or stem_of(texts)
@@ -226,6 +277,19 @@ def judge_summaries(
         references=numbers,
         settings={"tokeniser": tokeniser if isinstance(tokeniser, str) else "own function"},
     )
+
+
+def _default(texts: Iterable[tuple[str, str]]) -> str:
+    """Return the tokeniser for topics and their texts, with a warning if it is `unicode`."""
+    for topic, text in texts:
+        if any(map(str.isalnum, text)) and not alphanumeric(text):
+            warn(
+                "words are those of tokeniser='unicode': tokeniser='alphanumeric' finds none in"
+                f" {quoted(text)} (topic {quoted(topic)})",
+                stacklevel=3,
+            )
+            return "unicode"
+    return "alphanumeric"
 
 
 def tokeniser_of(given: str | Tokeniser) -> Tokeniser:

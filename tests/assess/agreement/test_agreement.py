@@ -221,6 +221,7 @@ def test_an_array_says_which_axis_are_the_assessors() -> None:
         (frame, {}),
         (frame.to_pandas(), {}),
         (pd.DataFrame(KRIPPENDORFF), {"axis": 0}),
+        (pd.DataFrame(KRIPPENDORFF, columns=[f"d{k}" for k in range(12)]), {"axis": 0}),
     ):
         found = agreement_of(data, measures, interval="none", **options)
         # Krippendorff's own results.
@@ -234,7 +235,7 @@ def test_an_array_says_which_axis_are_the_assessors() -> None:
         (pl.DataFrame(KRIPPENDORFF), {}),
         (square, {"names": observers}),
         (KRIPPENDORFF, {"axis": 2}),
-        (frame, {"axis": 0}),
+        (frame.transpose(column_names=[f"d{k}" for k in range(12)]), {}),
     ):
         with pytest.raises(PolicyError, match="axis"):
             agreement_of(data, measures, **options)

@@ -114,7 +114,7 @@ def test_seven_faults_in_one_go(tmp_path: Path) -> None:
     report = checked(tmp_path, text, task)
     assert str(report).replace(f"{tmp_path}/", "") == (
         """a.run: no documents for topic '4' [topic-missing]
-a.run:2: rank 'two' is not an integer (topic '1', document 'd2') [rank]
+a.run:2: rank 'two' is not an integer from 0 to 2147483647 (topic '1', document 'd2') [rank]
 a.run:3: document twice in one topic, first in line 1 (topic '1', document 'd1') [document-twice]
 a.run:5: score 'nan' is not a finite number (topic '2', document 'd1') [score]
 a.run:7: tag 'other' differs from the run's tag 'bm25' [tag-changes]
@@ -312,23 +312,16 @@ def test_messages_name_what_contradicts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rank", "reason"),
+    ("rank", "valid"),
     [
-        ("1.5", "an integer"),
-        ("1-2", "an integer"),
-        ("-5", "0 or more"),
-        ("x", "an integer"),
-        ("2147483647", None),
-        ("+2147483648", "2147483647 or less"),
-        ("9" * 30, "2147483647 or less"),
-        ("-" + "9" * 30, "0 or more"),
-        ("0", None),
-        ("007", None),
+        *((rank, True) for rank in ("2147483647", "0", "007")),
+        *((rank, False) for rank in ("1.5", "1-2", "-5", "x", "+2147483648")),
+        *((rank, False) for rank in ("9" * 30, "-" + "9" * 30)),
     ],
 )
-def test_ranks(tmp_path: Path, rank: str, reason: str | None) -> None:
+def test_ranks(tmp_path: Path, rank: str, valid: bool) -> None:
     text = f"1 Q0 a {rank} 3 t\n"
-    said = [f"rank '{rank}' is not {reason}"] * (reason is not None)
+    said = [f"rank '{rank}' is not an integer from 0 to 2147483647"] * (not valid)
     assert [one.message for one in checked(tmp_path, text).faults] == said
     assert not checked(tmp_path, text, replace(TASK, rank="off")).faults
 

@@ -120,19 +120,17 @@ def test_whatever_topics_count(tmp_path: Path, topics: Any) -> None:
     assert found.coverage == whole.coverage
 
 
-def test_many_files_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "MAX_FILES", 2)
+def test_one_file_holds_the_scores_of_all_runs(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     judged(campaign, qrels())
     runs: dict[str, Rankings] = {}
-    for number in range(6):
+    for number in range(4):
         runs[f"r{number}"] = rankings(number)
         handed_in(campaign, f"r{number}", runs[f"r{number}"])
         assert_same(campaign.score(measures=MANY), runs)
-        files = {one.path for one in campaign.registry.score_files("adhoc")}
-        there = {f"scores/{one.name}" for one in (campaign.folder / "scores").iterdir()}
-        assert files == there
-        assert len(files) <= 2
+        files = [one.path for one in campaign.registry.score_files("adhoc")]
+        assert files == [f"scores/{one.name}" for one in (campaign.folder / "scores").iterdir()]
+        assert len(files) == 1
     found = campaign.verify()
     assert (found.ok, found.left_over) == (True, ())
 
@@ -141,16 +139,15 @@ def files_of(campaign: cf.campaign.Campaign) -> list[Path]:
     return [campaign.folder / one.path for one in campaign.registry.score_files("adhoc")]
 
 
-@pytest.mark.parametrize("which", [0, 1])
 @pytest.mark.parametrize("how", ["flipped", "cut", "gone"])
-def test_damaged_files_are_computed_again_and_said(tmp_path: Path, which: int, how: str) -> None:
+def test_damaged_files_are_computed_again_and_said(tmp_path: Path, how: str) -> None:
     campaign = made(tmp_path / "c")
     judged(campaign, qrels())
     runs = {tag: rankings(k) for k, tag in enumerate("ab")}
     for tag, of in runs.items():
         handed_in(campaign, tag, of)
         campaign.score()
-    path = files_of(campaign)[which]
+    [path] = files_of(campaign)
     data = path.read_bytes()
     if how == "gone":
         path.unlink()

@@ -16,7 +16,7 @@ from cranfield.campaign.rules.reading import LARGEST, read_rules, template
 from cranfield.campaign.rules.task_rules import (
     CAMPAIGN,
     TASK,
-    Key,
+    Kind,
     Rules,
     WrongValueError,
     fields_of,
@@ -40,7 +40,7 @@ values = st.recursive(
 
 @given(st.sampled_from([*TASK.items(), *CAMPAIGN.items()]), values)
 def test_any_value_of_any_key_is_taken_or_refused_with_a_reason(
-    key: tuple[str, Key], value: object
+    key: tuple[str, Kind], value: object
 ) -> None:
     name = key[0]
     try:

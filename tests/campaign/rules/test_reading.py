@@ -249,6 +249,8 @@ def test_the_examples_of_the_template_are_rules_too(tmp_path: Path) -> None:
 
 def test_every_key_is_in_the_documentation() -> None:
     page = (Path(__file__).parents[3] / "docs" / "campaign-rules.md").read_text(encoding="utf-8")
+    assert "<!-- rules -->" in page
+    page = page.replace("<!-- rules -->", template())
     for keys in (CAMPAIGN, TASK, POOL, METADATA, QUESTION, DOCUMENTS, JUDGING):
         for key in keys:
-            assert re.search(rf"`(\[\w+\])?{key}`|\b{key} =|`{key}\.NAME`", page), key
+            assert re.search(rf"`(\[\w+\])?{key}`|\b{key}( =|\])|\.{key}\.", page), key

@@ -394,15 +394,15 @@ def test_what_vanishes_while_it_is_looked_at_is_looked_at_again(
     whole: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The name of a file that is being written is gone a moment later.
-    looked = whole_folder._Account.all
+    look = whole_folder._look
     left = [1, 2]
 
-    def vanishing(account: whole_folder._Account) -> Verification:
+    def vanishing(folder: Path) -> Verification:
         if left:
             left.pop()
             raise FileNotFoundError
-        return looked(account)
+        return look(folder)
 
-    monkeypatch.setattr(whole_folder._Account, "all", vanishing)
+    monkeypatch.setattr(whole_folder, "_look", vanishing)
     assert whole.verify().ok
     assert not left

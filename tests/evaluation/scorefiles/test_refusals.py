@@ -65,6 +65,11 @@ REFUSED = [
     ("s.csv", "topic;a\nq1;1.000,5\n", ":2: score '1.000,5' is not a finite number"),
     ("s.csv", "topic;a\nq1;1;2\n", ":2: 3 columns where the header has 2, separated by semicolons"),
     ("s.csv", "topic;b,c\nq1;1\n", ":2: 1 columns where the header has 2, separated by commas"),
+    (
+        "s.csv",
+        ",q1,q2\nbm25,.1,.2\ndense,.4,.5\n",
+        "expected topics in rows and systems in columns",
+    ),
     # Nothing but missing scores
     ("s.csv", "topic,a,b\nq1,,\nq2,NA,-\n", "has no scores: all cells are empty"),
     ("s.csv", "topic,system,score\nq1,a,nan\n", "has no scores: all cells are empty"),

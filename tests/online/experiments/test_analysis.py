@@ -21,6 +21,8 @@ from cranfield.online.experiments.aa_tests import simulate_aa_tests
 from cranfield.online.experiments.analysis import analyse_experiment
 from cranfield.online.experiments.estimates import Effects, resampled_means
 from cranfield.online.experiments.metrics import Metric, Moments, Placed, arm_means
+from cranfield.online.experiments.report import ExperimentReport
+from cranfield.online.experiments.totals import analyse_totals
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.log.reading import simulated_log
 from cranfield.online.measures.measuring import sums_by_unit
@@ -372,3 +374,50 @@ def test_resamples_without_any_unit_of_a_variant_are_not_drawn() -> None:
     arm = np.array([0] * 5 + [1] * 4)
     drawn = resampled_means(values, arm, 2, resamples=2000, weights="poisson", seed=0)
     assert np.isfinite(drawn).all()
+
+
+def four_metrics(**options: Any) -> ExperimentReport:
+    """Analyse metrics with effects, of which one is significant only without a correction."""
+    random = np.random.default_rng(3)
+    variant = np.repeat(["control", "new"], 400)
+    effects = {"weak": 0.15, "clear": 0.16, "strong": 0.3, "none": 0.0}
+    table: dict[str, Any] = {"variant": variant}
+    for name, effect in effects.items():
+        table[name] = random.normal(5, 1, 800) + effect * (variant == "new")
+    return analyse_experiment(table, {name: name for name in effects}, **options)
+
+
+@pytest.mark.parametrize("correction", ["holm", "hommel", "bonferroni", "sidak", "bh", "by"])
+def test_decisions_that_differ_from_their_interval_are_named(correction: str) -> None:
+    report = four_metrics(correction=correction)
+    low, high = report.low[:, 0], report.high[:, 0]
+    excluded = (low > 0) | (high < 0)
+    differs = excluded != report.is_significant()[:, 0]
+    listed = ", ".join(f"{name} of new" for name in np.array(report.metrics)[differs])
+    expected = [
+        f"{listed}: not significant after the correction {correction}, though the unadjusted"
+        " interval excludes 0"
+    ]
+    assert [note for note in report.notes if "interval" in note] == expected * bool(listed)
+    assert bool(listed) == (correction in {"holm", "hommel", "by"})
+    scope = "simultaneous" if correction in {"bonferroni", "sidak"} else "unadjusted"
+    assert f"; {scope} 0.95 confidence intervals" in report.methods()[0]
+
+
+def test_nothing_is_unadjusted_without_a_correction_or_with_one_comparison() -> None:
+    assert "; 0.95 confidence intervals" in four_metrics(correction="none").methods()[0]
+    one = analyse_totals({"control": (500, 10_000), "new": (575, 10_100)})
+    assert "; 0.95 confidence intervals" in one.methods()[0]
+
+
+@pytest.mark.parametrize("errors", ["delta", "bootstrap"])
+@pytest.mark.parametrize("correction", ["bonferroni", "sidak"])
+def test_simultaneous_intervals_are_those_of_the_family_without_the_oec(
+    correction: str, errors: str
+) -> None:
+    with_oec = four_metrics(correction=correction, errors=errors, oec={"weak": 1, "strong": 1})
+    without = four_metrics(correction=correction, errors=errors)
+    np.testing.assert_array_equal(with_oec.low[:-1], without.low)
+    np.testing.assert_array_equal(with_oec.adjusted_pvalues[:-1], without.adjusted_pvalues)
+    alone = four_metrics(correction="none", errors=errors, oec={"weak": 1, "strong": 1})
+    np.testing.assert_array_equal(with_oec.low[-1], alone.low[-1])

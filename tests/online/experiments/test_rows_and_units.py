@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.online.experiments.aa_tests import simulate_aa_tests
 from cranfield.online.experiments.analysis import analyse_experiment
 
@@ -74,7 +74,14 @@ def test_ids_that_do_not_repeat_and_columns_that_cross_variants_are_no_units() -
         "device": random.choice(["phone", "desk"], 200),
         "revenue": random.poisson(1, 200),
     }
-    assert analyse_experiment(users, "x").units.tolist() == [100, 100]
+    with pytest.warns(CranfieldWarning, match="'bucket', of which each value is in one variant"):
+        assert analyse_experiment(users, "x").units.tolist() == [100, 100]
+    clusters = {name: column for name, column in users.items() if name != "user"}
+    with pytest.raises(PolicyError, match="200 rows of 20 values of 'bucket'"):
+        analyse_experiment(clusters, "x")
+    both = {**users, "user_id": users["user"], "user": users["bucket"]}
+    with pytest.raises(PolicyError, match="200 rows of 20 values of 'user'"):
+        analyse_experiment(both, "x")
     no_ids = {name: users[name] for name in ("variant", "x", "device", "revenue")}
     assert analyse_experiment(no_ids, "x").units.tolist() == [100, 100]
     equal = {**no_ids, "weight": [2] * 200}

@@ -11,7 +11,6 @@ from cranfield.base.errors import InputError, MeasureError, PolicyError
 from cranfield.online.log.query_log import made_log
 from cranfield.online.measures.measuring import _summed
 from cranfield.online.measures.online_measure import MEASURES
-from tests.conftest import ROOT
 from tests.online.measures.logs import pages_of, random_log
 
 
@@ -30,12 +29,6 @@ def test_text_forms_read_back(name: str) -> None:
     if "cutoff" in one.parameters:
         assert str(one @ 7) == f"{name}@7"
         assert cf.online.parse_online_measure(f"{name}@7") == one(cutoff=7)
-
-
-def test_the_guide_names_every_measure() -> None:
-    guide = (ROOT / "docs/online-measures.md").read_text(encoding="utf-8")
-    listed = {line.split("`")[1] for line in guide.splitlines() if line.startswith("| `")}
-    assert {cf.online.parse_online_measure(one).name for one in listed} == {*MEASURES}
 
 
 def test_scores_by_query_are_compared() -> None:
@@ -74,6 +67,13 @@ def test_sums_by_unit_are_those_of_pages(unit: str) -> None:
         variants = {page.row["variant"] for page in own}
         want = sums.variants.index(variants.pop()) if len(variants) == 1 else -1
         assert sums.variant[place] == want
+
+
+def test_sums_of_a_log_without_variants_are_a_table() -> None:
+    pages = pl.DataFrame({"id": ["a", "b"], "query": "q", "user": ["u", "v"]})
+    clicks = pl.DataFrame({"page": [1], "rank": [1], "doc": ["d"]})
+    sums = cf.online.sums_by_unit(made_log(pages, None, clicks), "UCTR")
+    assert sums.to_polars().rows() == [("u", None, 0.0), ("v", None, 1.0)]
 
 
 def test_pages_of_no_user_are_said() -> None:

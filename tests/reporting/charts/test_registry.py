@@ -62,9 +62,9 @@ def test_results_have_their_charts() -> None:
         ),
         (
             "hasse",
-            "hasse is cf.charts.hasse_chart, which takes a length; Scores has box, difficulty",
+            "hasse is cf.charts.hasse_chart, which takes a length; Scores has box, differences",
         ),
-        ("bix", "unknown chart 'bix'; Scores has box, difficulty, differences, score_scatter$"),
+        ("bix", "unknown chart 'bix'; Scores has box, differences, score_scatter, difficulty$"),
     ],
 )
 def test_other_charts_are_told(name: str, message: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.reporting.page.html import el, text
+from cranfield.reporting.page.html import Html, text
 from tests.reporting.page.reading import read
 
 HOSTILE = (
@@ -131,9 +131,6 @@ def test_landmarks_headings_and_names(tmp_path: Path) -> None:
         assert str(link["href"])[1:] in ids
 
 
-def test_elements() -> None:
-    assert (
-        el("p", "<", el("b", "&"), None, hidden=True, id=None) == "<p hidden>&lt;<b>&amp;</b></p>"
-    )
-    assert el("meta", content='"') == '<meta content="&quot;">'
-    assert text("a\x1b[2J") == "a\\x1b[2J"
+def test_escaped_text() -> None:
+    assert text('a\x1b[2J<"&') == "a\\x1b[2J&lt;&quot;&amp;"
+    assert text(Html("<b>")) == "<b>"

@@ -92,8 +92,8 @@ def test_baseline() -> None:
     middle = [0.35, 0.4, 0.4, 0.35, 0.4]
     found = first_of(scores(low, middle, high, [0.36, 0.39, 0.4, 0.36, 0.4]), baseline="b")
     assert found[0] == (
-        "Compared with the baseline b (0.3800) on m, 1 system is significantly better, 1 is worse,"
-        " and 1 is not significantly different from it."
+        "3 systems compared with the baseline b (0.3800) on m: 1 is significantly better, 1 is"
+        " significantly worse, 1 is not significantly different."
     )
     assert "bootstrapped over topics: 2 of 3 pairs are significantly different" in found[1]
 
@@ -133,10 +133,10 @@ def test_counts_and_one_sided_answers(tmp_path: Path) -> None:
     scores = cf.Scores(values, tuple("12345678"), tuple("abcz"), "AP")
     [part] = collect(scores, title="x", alternative="greater", baseline="z").parts
     assert answer(part)[0].endswith(
-        "on AP, no system is significantly better; whether one is worse was not tested."
+        "on AP: none is significantly better; whether one is worse was not tested."
     )
     [part] = collect(scores, title="x", alternative="less", baseline="z").parts
-    assert "3 systems are significantly worse; whether one is better was" in answer(part)[0]
+    assert "3 are significantly worse; whether one is better was" in answer(part)[0]
     one = cf.Scores(values[:, :1], tuple("12345678"), ("a",), "AP")
     assert "1 system, 8 topics, 1 measure" in read(cf.report(one, tmp_path / "r.html")).shown
     # Apart from each other without doubt: no word of those that are not found to differ.
@@ -144,7 +144,7 @@ def test_counts_and_one_sided_answers(tmp_path: Path) -> None:
     [part] = collect(
         cf.Scores(apart, tuple("12345678"), tuple("abc"), "AP"), title="x", baseline="b"
     ).parts
-    assert answer(part)[0].endswith("on AP, 1 system is significantly better and 1 is worse.")
+    assert answer(part)[0].endswith("on AP: 1 is significantly better, 1 is significantly worse.")
     alike = cf.Scores(np.tile(values[:, :1], 3), tuple("12345678"), tuple("abc"), "AP")
     [part] = collect(alike, title="x").parts
     assert row_of(part)[-1] == "–"

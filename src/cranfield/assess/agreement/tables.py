@@ -211,10 +211,18 @@ def labelled(
     """Read labels, judgments by name, or ratings: an array, or a frame of assessors."""
     if is_frame(annotations) and (frame := _frame_of_ratings(annotations)) is not None:
         columns, ratings = frame
-        # Names such as column_0 were given by the library of the frame, and name no assessor.
-        if not all(re.fullmatch(r"(column_)?\d+", name) for name in columns):
-            if names is not None or axis is not None:
-                raise PolicyError("names and axis apply to arrays, got a data frame")
+        # Names such as column_0 were given by the library of the frame, and name no assessor. A
+        # frame with many more columns than rows may have an assessor in each row.
+        named = not all(re.fullmatch(r"(column_)?\d+", name) for name in columns)
+        if named and axis is None and 2 * len(ratings) < len(columns):
+            raise PolicyError(
+                f"expected a data frame with a column for each assessor, got {len(ratings)} rows"
+                f" and {len(columns)} columns; axis=1 if the columns are assessors, axis=0 if the"
+                " rows are"
+            )
+        if named and axis != 0:
+            if names is not None:
+                raise PolicyError("names applies to arrays, got a data frame with names")
             doubtful = [
                 name
                 for name in columns

@@ -72,9 +72,9 @@ LABELS = Schema(
     decisive=("status", "count", "weight"),
     tuples=("topic", "doc", "worker", "grade", "order"),
     numbered=True,
-    hint="; of a table with a column for each worker, worker_columns=[...] names these; a file of"
-    " one worker is given as NAME=FILE; of votes by unknown workers, number those of each document"
-    " in a column worker; if another column is meant, columns={{'{name}': ...}} names it",
+    hint="; worker_columns=[...] names a column for each worker, columns={{'{name}': ...}} this"
+    " one; a file of one worker is given as NAME=FILE; number the votes of unknown workers in a"
+    " column worker",
     nested=columns_of_export,
 )
 
@@ -345,7 +345,12 @@ def _of_worker(
     if not _is_judgments(judgments):
         return _read(judgments, OF_WORKER, columns, encoding, mapped)
     if columns is not None:
-        raise PolicyError("columns applies to tables and lines of labels, got lines of judgments")
+        raise PolicyError(
+            f"columns applies to tables and lines of labels; {Source(fspath(judgments)).name} has"
+            " lines of judgments"
+            if isinstance(judgments, (str, PathLike))
+            else "columns applies to tables and lines of labels, got judgments"
+        )
     if repeats == "keep" and isinstance(judgments, (str, PathLike)):
         raise PolicyError(
             "repeats='keep' applies to tables, got judgments with one grade per document"
@@ -414,7 +419,7 @@ def _cleaned(
             again,
             lambda row: (
                 f"a second label of worker {quoted(row['worker'])}"
-                " (repeats='last' or 'keep' allows it)"
+                " (repeats='last' keeps the last one, repeats='keep' all)"
             ),
         )
     elif again.any() and repeats == "keep":

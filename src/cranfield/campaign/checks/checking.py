@@ -16,7 +16,6 @@ from cranfield.base.errors import InputError, collected_warnings, quoted
 from cranfield.base.files import file_sha256
 from cranfield.base.text import counted
 from cranfield.campaign.checks.lines import (
-    BLANKS,
     WORD,
     BoundedSource,
     TooLargeError,
@@ -31,6 +30,7 @@ from cranfield.campaign.rules.task_rules import (
     whole_matches,
 )
 from cranfield.campaign.rules.topics import topic_ids
+from cranfield.collection.files.layouts import BLANKS
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.ranking import Order, order_of
 from cranfield.collection.keys import DocIndex, numbered
@@ -39,6 +39,7 @@ from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import CHUNK, TOGETHER, Source
 from cranfield.sources.columns import check_parquet_file, reading_parquet
+from cranfield.sources.text import decoded
 from cranfield.sources.values import integers_in, numbers_in
 
 _ROWS = 1 << 20
@@ -133,7 +134,6 @@ def check_with_metadata(
     own_tag = _check_tag(rows, task, tag, team, faults)
     metadata = check_metadata(replace(place, tag=own_tag), task, own_tag, faults)
     topics = _check_topics(rows, task, faults, whole=whole)
-    _check_ids(rows, faults)
     # From here on the text of a large run is not needed.
     rows = _check_values(rows, task, faults)
     rows = _check_documents(rows, task, faults)
@@ -169,39 +169,70 @@ def _is_file(name: str) -> bool:
 def _check_tag(
     rows: pl.DataFrame, task: TaskRules, declared: str | None, team: str | None, faults: Faults
 ) -> str | None:
-    """Check the run's tag, which is that of the first line, and return it."""
+    """Check the run's tag, which is that of the first line with a score, and return it."""
     tags = rows.select("line", "tag", scored=numbers_in(pl.col("score")).is_not_null())
     tags = tags.filter(pl.col("tag").is_not_null())
     if not tags.height:
         return None
     # A header of column names has no score, and no tag.
     line, tag, _ = tags.row(tags["scored"].arg_max() or 0)
+    name = f"tag {quoted(tag)}"
     if declared not in (None, tag):
-        faults.add(
-            "tag-declared",
-            f"tag {quoted(tag)} differs from the declared tag {quoted(declared)}",
-            line,
-        )
+        message = f"{name} differs from the declared tag {quoted(declared)}"
+        faults.add("tag-declared", message, line)
     if team is not None and tag.casefold() == team.casefold():
-        faults.add("tag-team", f"tag {quoted(tag)} is the team's own id", line)
+        faults.add("tag-team", f"{name} is the team's own id", line)
     if not whole_matches(pl.Series([tag]), task.tag).item():
-        faults.add("tag", f"tag {quoted(tag)} does not match the pattern {task.tag}", line)
+        faults.add("tag", f"{name} does not match the pattern {task.tag}", line)
     elif not safe_name(tag):
-        faults.add("tag", f"tag {quoted(tag)} is not a valid file name on all systems", line)
-    other = tags.filter(pl.col("line") > line, pl.col("tag") != tag)
-    faults.add_rows(
-        "tag-changes",
-        other,
-        lambda row: f"tag {quoted(row['tag'])} differs from the run's tag {quoted(tag)}",
-    )
+        faults.add("tag", f"{name} is not a valid file name on all systems", line)
+    others = tags.filter(pl.col("line") > line, pl.col("tag") != tag).with_columns(own=pl.lit(tag))
+    faults.add_rows("tag-changes", others, "tag {tag} differs from the run's tag {own}")
     return str(tag)
 
 
+def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, whole: bool) -> int:
+    """Check topics and their numbers of documents, and return how many topics there are.
+
+    Nothing is missing from a file that was cut short.
+    """
+    expected, most = topic_ids(task), task.max_per_topic
+    lines = pl.col("line").filter(~pl.col("broken"))
+    topics = rows.filter(pl.col("topic").is_not_null()).group_by("topic", maintain_order=True)
+    counts = topics.agg(
+        pl.len().alias("documents"),
+        lines.len().alias("lines"),
+        lines.first().alias("first"),
+        pl.col("line").get(most or 0, null_on_oob=True).alias("excess"),
+    )
+    known = set(expected or ())
+    for topic, documents, n_lines, first, excess in counts.iter_rows():
+        if expected is not None and topic not in known and n_lines:
+            message = f"topic {quoted(topic)} is not one of the task's {len(known):,} topics"
+            faults.add("topic-unknown", message, first, topic, count=n_lines)
+        has = f"topic {quoted(topic)} has {counted(documents, 'document')}"
+        if most is not None and documents > most:
+            faults.add("too-many", f"{has}; the maximum is {most:,}", excess, topic)
+        elif most is not None and documents < most and whole:
+            faults.add("too-few", f"{has}, fewer than {most:,}", None, topic)
+    present = set(counts["topic"])
+    missing = [topic for topic in expected or () if topic not in present]
+    if missing and whole:
+        noun = "topics" if len(missing) > 1 else "topic"
+        message = f"no documents for {noun} {faults.names(missing)}"
+        faults.add("topic-missing", message, count=len(missing))
+    return counts.height
+
+
 def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.DataFrame:
-    """Check second columns, ranks and scores; return lines with their ranks and scores as numbers.
+    """Check the values of lines; return lines with their ranks and scores as numbers.
 
     A score that is not a finite number is null, and so is a rank that is not an integer.
     """
+    for name, noun in (("topic", "topic"), ("doc", "document")):
+        blank = rows.filter(~pl.col("broken"), pl.col(name).str.contains(f"[{BLANKS}]"))
+        message = f"{noun} {{{name}}} contains a blank, which separates the columns of pools and"
+        faults.add_rows("id-blank", blank, f"{message} judgments")
     if task.second_column:
         wrong = rows.filter(~pl.col("q0").is_in(task.second_column))
         if wrong.height:
@@ -219,71 +250,11 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
     if task.rank != "off" or task.ranks_decide:
         valid = (pl.col("rank") >= 0).fill_null(False)
         wrong = values.filter(~valid, pl.col("rank_text").is_not_null())
-        faults.add_rows("rank", wrong, lambda row: _wrong_rank(row["rank_text"]))
+        message = "rank {rank_text} is not an integer from 0 to 2147483647"
+        faults.add_rows("rank", wrong, message)
     wrong = values.filter(pl.col("score").is_null(), pl.col("score_text").is_not_null())
-    faults.add_rows(
-        "score", wrong, lambda row: f"score {quoted(row['score_text'])} is not a finite number"
-    )
+    faults.add_rows("score", wrong, "score {score_text} is not a finite number")
     return values.select("line", "topic", "doc", "rank", "score")
-
-
-def _wrong_rank(rank: str) -> str:
-    digits = rank.removeprefix("-") if rank.startswith("-") else rank.removeprefix("+")
-    if not (digits.isascii() and digits.isdigit()):
-        expected = "an integer"
-    elif rank.startswith("-"):
-        expected = "0 or more"
-    else:
-        expected = "2147483647 or less"
-    return f"rank {quoted(rank)} is not {expected}"
-
-
-def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, whole: bool) -> int:
-    """Check topics and their numbers of documents, and return how many topics there are.
-
-    Nothing is missing from a file that was cut short.
-    """
-    expected, most = topic_ids(task), task.max_per_topic
-    split = pl.col("line").filter(~pl.col("broken"))
-    topics = (
-        rows.filter(pl.col("topic").is_not_null())
-        .group_by("topic", maintain_order=True)
-        .agg(
-            count=pl.len(),
-            split=split.len(),
-            first=split.first(),
-            excess=pl.col("line").get(most or 0, null_on_oob=True),
-        )
-    )
-    known = set(expected or ())
-    for topic, count, n_split, first, excess in topics.iter_rows():
-        if expected is not None and topic not in known and n_split:
-            message = f"topic {quoted(topic)} is not one of the task's {len(known):,} topics"
-            faults.add("topic-unknown", message, first, topic, count=n_split)
-        if most is not None:
-            has = f"topic {quoted(topic)} has {counted(count, 'document')}"
-            if count > most:
-                faults.add("too-many", f"{has}; the maximum is {most:,}", excess, topic)
-            elif count < most and whole:
-                faults.add("too-few", f"{has}, fewer than {most:,}", None, topic)
-    present = set(topics["topic"])
-    missing = [topic for topic in expected or () if topic not in present]
-    if missing and whole:
-        noun = "topics" if len(missing) > 1 else "topic"
-        message = f"no documents for {noun} {faults.names(missing)}"
-        faults.add("topic-missing", message, count=len(missing))
-    return topics.height
-
-
-def _check_ids(rows: pl.DataFrame, faults: Faults) -> None:
-    """Check that ids have no blanks, which separate the columns of pools and judgments."""
-    rows = rows.filter(~pl.col("broken"))
-    topics, docs = (
-        rows.filter(pl.col(name).str.contains(f"[{BLANKS}]")) for name in ("topic", "doc")
-    )
-    separates = "contains a blank, which separates the columns of pools and judgments"
-    faults.add_rows("id-blank", topics, lambda row: f"topic {quoted(row['topic'])} {separates}")
-    faults.add_rows("id-blank", docs, lambda row: f"document {quoted(row['doc'])} {separates}")
 
 
 def _check_documents(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.DataFrame:
@@ -295,19 +266,12 @@ def _check_documents(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.
             unknown = outside(rows["doc"], task.documents)
         elif task.document_pattern is not None:
             unknown = ~whole_matches(rows["doc"], task.document_pattern).to_numpy()
-        faults.add_rows(
-            "document-unknown",
-            rows.filter(unknown),
-            lambda row: f"document {quoted(row['doc'])} is not in the collection",
-        )
+        message = "document {doc} is not in the collection"
+        faults.add_rows("document-unknown", rows.filter(unknown), message)
     if task.exclude is not None and faults.applies("document-excluded"):
-        faults.add_rows(
-            "document-excluded",
-            rows.filter(excluded(rows, task.exclude)),
-            lambda row: (
-                f"document {quoted(row['doc'])} is excluded for topic {quoted(row['topic'])}"
-            ),
-        )
+        listed = rows.filter(excluded(rows, task.exclude))
+        message = "document {doc} is excluded for topic {topic}"
+        faults.add_rows("document-excluded", listed, message)
     return check_twice(rows, ["topic", "doc"], faults)
 
 
@@ -318,11 +282,8 @@ def check_twice(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.DataFr
         return rows
     again = rows.filter(duplicated).with_columns(first=pl.col("line").min().over(key))
     again = again.filter(pl.col("line") > pl.col("first"))
-    faults.add_rows(
-        "document-twice",
-        again,
-        lambda row: f"document twice in one topic, first in line {row['first']:,}",
-    )
+    message = "document twice in one topic, first in line {first:,}"
+    faults.add_rows("document-twice", again, message)
     return rows.filter(~pl.col("line").is_in(again["line"].implode()))
 
 
@@ -430,12 +391,8 @@ def _list_lines(path: Path) -> Iterator[tuple[int, pl.Series]]:
     """Go through the lines of a list in parts, with the number of the first line of each part."""
     source, first_line = Source(str(path)), 1
     for chunk in source.chunks(TOGETHER * CHUNK):
-        try:
-            text = chunk.decode()
-        except UnicodeDecodeError as error:
-            reason = f"byte 0x{chunk[error.start]:02x} is not valid UTF-8 text"
-            raise InputError(reason, source=source.name) from None
-        yield first_line, pl.Series([text]).str.split("\n").explode()
+        text = pl.Series([decoded(chunk, source.name, first_line)])
+        yield first_line, text.str.split("\n").explode()
         first_line += chunk.count(b"\n")
 
 
@@ -447,12 +404,9 @@ def excluded(rows: pl.DataFrame, path: Path) -> Bools:
         widths = words.list.len()
         wrong = (~widths.is_in([0, 2, 4])).arg_true()
         if len(wrong):
-            raise InputError(
-                f"{widths[wrong[0]]} columns where a line has 2 (topic doc) or 4"
-                " (topic subtopic doc grade)",
-                source=Source(str(path)).name,
-                line=first_line + wrong[0],
-            )
+            reason = f"{widths[wrong[0]]} columns where a line has 2 (topic doc) or 4"
+            reason += " (topic subtopic doc grade)"
+            raise InputError(reason, source=Source(str(path)).name, line=first_line + wrong[0])
         pairs = {"topic": words.list.first(), "doc": words.list.get(widths // 2, null_on_oob=True)}
         listed = rows.with_row_index().join(pl.DataFrame(pairs), on=["topic", "doc"], how="semi")
         mask[listed["index"].to_numpy()] = True

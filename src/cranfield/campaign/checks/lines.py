@@ -17,12 +17,11 @@ import polars as pl
 from cranfield.base.errors import InputError
 from cranfield.campaign.checks.report import Faults
 from cranfield.collection.files.blank_separated import all_by_tabs, separator_of
-from cranfield.collection.files.layouts import QRELS, RUN
+from cranfield.collection.files.layouts import BLANKS, QRELS, RUN
 from cranfield.collection.metadata.reading import HeaderError
 from cranfield.sources.archives import DAMAGED, BeyondLimitError
 from cranfield.sources.chunks import Source
 
-BLANKS = " \t\v\f\r"
 WORD = f"[^{BLANKS}]+"
 
 
@@ -63,15 +62,14 @@ def read_lines(
     columns += ", separated by ';'" if form == "ntcir" else ""
     expected = f"where a {kind} line has {len(names)} ({columns})"
     wrong = rows.filter(pl.col("width") != len(names)).select("line", "width")
-    faults.add_rows("columns", wrong, lambda row: f"{row['width']} columns {expected}")
+    faults.add_rows("columns", wrong, f"{{width}} columns {expected}")
     if form == "ntcir":
         # Semicolons allow empty values; readers of runs ignore the second column.
-        for name in names:
-            empty = rows.filter(pl.col(name) == "", pl.lit(name != "q0"))
-            empty = empty.select("line", name=pl.lit(name))
-            faults.add_rows("columns", empty, lambda row: f"an empty {row['name']} {expected}")
-        filled = pl.col(pl.String).exclude("q0")
-        rows = rows.with_columns(pl.when(filled != "").then(filled))
+        filled = [name for name in names if name != "q0"]
+        for name in filled:
+            empty = rows.filter(pl.col(name) == "").select("line")
+            faults.add_rows("columns", empty, f"an empty {name} {expected}")
+        rows = rows.with_columns(pl.when(pl.col(filled) != "").then(pl.col(filled)))
     return Lines(rows, count, stopped)
 
 
@@ -79,14 +77,12 @@ def _split(
     chunk: bytes, first_line: int, names: tuple[str, ...], form: str, faults: Faults
 ) -> pl.DataFrame:
     """Split the lines of a chunk into columns."""
-    undecoded = _undecoded_lines(chunk, first_line, faults)
-    decoded = chunk.decode(errors="replace" if undecoded else "strict")
+    decoded, undecoded = _decoded(chunk, first_line, faults)
     text = pl.Series([decoded]).str.split("\n").explode()
     mixed = b"\t" in chunk and _has_other_blanks(chunk)
-    tabs = mixed and all_by_tabs(chunk, len(names))
     if form == "ntcir":
         split = text.str.strip_chars_end(BLANKS).str.split(";")
-    elif tabs:
+    elif mixed and all_by_tabs(chunk, len(names)):
         split = text.str.split("\t")
     elif mixed:
         split = _by_line(text, names)
@@ -145,15 +141,12 @@ def _by_line(text: pl.Series, names: tuple[str, ...]) -> pl.Series:
     return lines.select(pl.when(fits).then("tabs").otherwise("blanks")).to_series()
 
 
-def _undecoded_lines(chunk: bytes, first_line: int, faults: Faults) -> list[int]:
-    """Report and return the lines with bytes that are not UTF-8."""
+def _decoded(chunk: bytes, first_line: int, faults: Faults) -> tuple[str, list[int]]:
+    """Decode a chunk; report and return the lines with bytes that are not UTF-8."""
     try:
-        chunk.decode()
+        return chunk.decode(), []
     except UnicodeDecodeError:
-        pass
-    else:
-        return []
-    undecoded = []
+        undecoded = []
     for number, line in enumerate(chunk.split(b"\n"), first_line):
         try:
             line.decode()
@@ -161,7 +154,7 @@ def _undecoded_lines(chunk: bytes, first_line: int, faults: Faults) -> list[int]
             byte = line[error.start]
             faults.add("encoding", f"byte 0x{byte:02x} is not valid UTF-8 text", number)
             undecoded.append(number)
-    return undecoded
+    return chunk.decode(errors="replace"), undecoded
 
 
 def code_of(error: InputError) -> str:

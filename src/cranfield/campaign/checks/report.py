@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from cranfield.base.errors import quoted
 from cranfield.base.files import whole_file
@@ -274,12 +274,17 @@ class Faults:
         else:
             self._more[code] += count
 
-    def add_rows(
-        self, code: str, rows: pl.DataFrame, message: Callable[[dict[str, Any]], str]
-    ) -> None:
-        """Add a fault for each row, with its line, and its topic and document if it has them."""
+    def add_rows(self, code: str, rows: pl.DataFrame, message: str) -> None:
+        """Add a fault for each row, with its line, and its topic and document if it has them.
+
+        The message is a format of the columns; text is quoted.
+        """
         for row in rows.head(self._limit or rows.height).iter_rows(named=True):
-            self.add(code, message(row), row["line"], row.get("topic"), row.get("doc"))
+            values = {
+                n: quoted(value) if isinstance(value, str) else value for n, value in row.items()
+            }
+            text = message.format_map(values)
+            self.add(code, text, row["line"], row.get("topic"), row.get("doc"))
         if self._limit is not None and rows.height > self._limit and self.applies(code):
             self._more[code] += rows.height - self._limit
 

@@ -36,7 +36,7 @@ def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> Che
     chunks = Source(path).chunks(TOGETHER * CHUNK)
     rows, count, _ = read_lines(chunks, faults, kind="judgment")
     wrong = rows.filter(integers_in(pl.col("grade")).is_null(), pl.col("grade").is_not_null())
-    faults.add_rows("grade", wrong, lambda row: f"grade {quoted(row['grade'])} is not an integer")
+    faults.add_rows("grade", wrong, "grade {grade} is not an integer")
     rows = rows.filter(~pl.col("broken"))
     check_twice(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
     return CheckReport(Source(path).name, None, faults.all(), count, rows["topic"].n_unique())

@@ -20,20 +20,10 @@ _OXUM = re.compile(r"^Payload-Oxum:[ \t]*(\d+)\.(\d+)[ \t]*$", re.MULTILINE | re
 
 
 def write_bag(folder: Path, about: Mapping[str, str]) -> str:
-    """Make a folder whose payload is in `data/` a bag.
+    """Make a folder that has nothing but `data/` a bag; return the SHA-256 of its tag manifest.
 
-    Parameters
-    ----------
-    folder
-        Folder with the payload; nothing is in it but `data/`.
-    about
-        Labels and values of `bag-info.txt`, in order; the payload's size is added. There is no
-        time but those given, so that the same payload gives the same bytes.
-
-    Returns
-    -------
-    str
-        SHA-256 of the tag manifest, which covers every byte of the bag.
+    `about` has labels and values of `bag-info.txt`, in order; the payload's size is added. There is
+    no time but those given, so that the same payload gives the same bytes.
     """
     payload = {name: folder / name for name in _files(folder)}
     size = sum(path.stat().st_size for path in payload.values())
@@ -48,20 +38,10 @@ def write_bag(folder: Path, about: Mapping[str, str]) -> str:
 
 
 def validate(folder: Path) -> list[str]:
-    """Return the problems of a bag, one line per file; empty for a valid bag.
+    """Return the problems of a bag, one line per file in order; empty for a valid bag.
 
     Every file counts: each that is listed must be there with its SHA-256, and none may be there
     that is not listed, tag files too.
-
-    Parameters
-    ----------
-    folder
-        The bag.
-
-    Returns
-    -------
-    list of str
-        Such as `data/runs.csv: its SHA-256 is not that of the manifest`, in order of the files.
     """
     problems: dict[str, str] = {}
     listed: dict[str, str] = {}

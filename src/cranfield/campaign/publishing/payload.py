@@ -24,7 +24,7 @@ from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.pages import filled_text
 from cranfield.campaign.results.leaderboard import MOST_COMPARED, compared_if_possible, leaderboard
 from cranfield.campaign.results.sheet_files import as_bytes, files_of
-from cranfield.campaign.results.sheet_making import SheetContext, SheetInputs, groups_by, in_order
+from cranfield.campaign.results.sheet_making import SheetInputs, groups_by, in_order
 from cranfield.campaign.results.stored_inputs import qrels_of
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.reading import rules_text
@@ -59,21 +59,11 @@ NOT_SHOWN_OF_HIDDEN = (
 
 @dataclass(frozen=True)
 class Disclosed:
-    """A run as a release shows it.
+    """A run as a release shows it."""
 
-    Attributes
-    ----------
-    run
-        With the fields that may be shown, and with the names under which they are.
-    kept
-        As the registry has it; nothing of it is written but the documents of its run.
-    hidden
-        Whether its team is not named.
-    """
-
-    run: Submission
-    kept: Submission
-    hidden: bool
+    run: Submission  # with the fields that may be shown, and the names under which they are
+    kept: Submission  # as the registry has it; only the documents of its run are written
+    hidden: bool  # whether its team is not named
 
 
 def hidden_teams(teams: Iterable[Team], day: str, *, everybody: bool) -> frozenset[str]:
@@ -94,45 +84,38 @@ def disclosed(
 ) -> tuple[Disclosed, ...]:
     """Return runs as a release shows them, in order of their public tags.
 
-    Parameters
-    ----------
-    hidden
-        Ids of the teams that are not named.
-    secret
-        What the order of hidden teams and of their runs is drawn by; who knows it, and the ids of
-        all teams, can tell who is who.
-    metadata
-        What of the metadata is public, by the number of the submission.
+    The order of `hidden` teams and of their runs is drawn by the secret: who knows it, and the ids
+    of all teams, can tell who is who. `metadata` has the public part by number of the submission.
     """
     names = _aliases(runs, hidden, secret)
     free = {name for name, question in task.questions.items() if not question.choices}
     made = []
     for run in runs:
-        away = run.team in hidden
-        team, tag = names[run.team, run.tag] if away else (run.team, run.tag)
+        is_hidden = run.team in hidden
+        team, tag = names[run.team, run.tag] if is_hidden else (run.team, run.tag)
+        private: dict[str, Any] = {"object": "", "received": "", "metadata": None}
+        if not is_hidden:
+            private = {name: getattr(run, name) for name in ("object", "description")}
+            private |= {"received": run.received[:10], "metadata": metadata.get(run.id)}
         shown = Submission(
             id=0,
-            task=run.task,
             team=team,
             tag=tag,
-            object="" if away else run.object,
             bytes=0,
-            received="" if away else run.received[:10],
-            state=run.state,
-            type=run.type,
-            priority=run.priority,
             answers={
                 name: run.answers[name]
                 for name in task.questions
-                if name in run.answers and not (away and name in free)
+                if name in run.answers and not (is_hidden and name in free)
             },
-            metadata=None if away else metadata.get(run.id),
-            description="" if away else run.description,
-            late=run.late,
-            pooled=run.pooled,
+            **{name: getattr(run, name) for name in SHOWN},
+            **private,
         )
-        made.append(Disclosed(shown, run, away))
+        made.append(Disclosed(shown, run, is_hidden))
     return tuple(sorted(made, key=lambda one: one.run.tag))
+
+
+SHOWN = ("task", "state", "type", "priority", "late", "pooled")
+"""Fields of a run that every release shows unchanged."""
 
 
 def _aliases(
@@ -249,30 +232,16 @@ COLUMNS = ("tag", "team", "type", "priority", "late", "pooled", "received", "obj
 
 @dataclass(frozen=True)
 class Payload:
-    """Inputs of the files of a release.
-
-    Attributes
-    ----------
-    arrived
-        The accepted runs as the registry has them, in order of arrival.
-    runs
-        Those that can be read, in order of the tags that they are shown by.
-    teams
-        Names of the teams that are shown by name, by id.
-    evaluation
-        Scores of the accepted runs, by their submitted tags.
-    excluded
-        What is not in the release, in sentences.
-    """
+    """Inputs of the files of a release."""
 
     opened: OpenedCampaign
     task: TaskRules
-    arrived: tuple[Submission, ...]
-    runs: tuple[Disclosed, ...]
-    teams: Mapping[str, str]
+    arrived: tuple[Submission, ...]  # accepted runs as the registry has them, in order of arrival
+    runs: tuple[Disclosed, ...]  # those that can be read, in order of the tags that are shown
+    teams: Mapping[str, str]  # names of the teams that are shown by name, by id
     judgments: Judgments
-    evaluation: Evaluation
-    excluded: tuple[str, ...]
+    evaluation: Evaluation  # of the accepted runs, by their submitted tags
+    excluded: tuple[str, ...]  # what is not in the release, in sentences
     scores_only: bool = False
     date: str | None = None
     note: str = ""
@@ -329,7 +298,9 @@ def write_payload(folder: Path, payload: Payload) -> None:
     _write_scores(folder / "scores", own)
     _csv(folder / "leaderboard.csv", leaderboard(own, payload.shown).to_polars())
     _csv(folder / "topic-statistics.csv", _statistics(own, payload))
-    known = SheetContext(
+    inputs = SheetInputs(
+        shown,
+        payload.shown,
         rules,
         payload.task,
         payload.judgments.version,
@@ -337,7 +308,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
         metadata={run.tag: run.metadata for run in payload.shown if run.metadata},
     )
     (folder / "sheets").mkdir()
-    for name, content in files_of(SheetInputs(shown, payload.shown, known).sheets()):
+    for name, content in files_of(inputs.sheets()):
         (folder / "sheets" / name).write_bytes(content)
     title = f"{rules.title}: {payload.task.title or payload.task.name}"
     # With more runs there is neither a report nor groups on the leaderboard.

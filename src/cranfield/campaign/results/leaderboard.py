@@ -96,17 +96,9 @@ def _compared(same: _Same, alpha: float) -> PairwiseComparison:
 class Separation:
     """Result of a comparison of all pairs of runs.
 
-    Attributes
-    ----------
-    frame
-        A row a run: `tag`, `groups` (letters; two runs share one exactly when they do not differ),
-        and, if the test has them, `low` and `high`: bounds of simultaneous confidence intervals.
-    method
-        The test and the correction.
-    verdict
-        Whether the result is meaningful on the scale of the measure, in words.
-    notes
-        Notes for the reader.
+    `frame` has a row for each run: `tag`, `groups` (letters; two runs share one exactly when they
+    do not differ), and, if the test has them, `low` and `high`: bounds of simultaneous confidence
+    intervals. The verdict says whether the result is meaningful on the scale of the measure.
     """
 
     frame: pl.DataFrame
@@ -276,44 +268,41 @@ def _leaderboard(
     evaluation: Evaluation, submissions: Sequence[Submission], found: Separation | str
 ) -> Leaderboard:
     """Join scores and groups with the submissions."""
-    names = [str(one) for one in evaluation.measures]
-    shares = [one.unjudged_10 / max(1, one.retrieved_10) for one in evaluation.coverage.systems]
     # Columns are named by the text forms of measures, not by aliases.
-    values = evaluation.by_system()
-    values.columns = ["tag", *names]
-    values = values.with_columns(pl.Series("unjudged@10", shares, pl.Float64))
-    known = {one.tag: one for one in submissions}
-    about = pl.DataFrame(
-        {
-            "tag": values["tag"],
-            "team": [known[tag].team for tag in values["tag"]],
-            "type": [known[tag].type for tag in values["tag"]],
-            "late": [known[tag].late for tag in values["tag"]],
-        },
-        schema_overrides={"type": pl.String},
-    )
-    frame = about.join(values, on="tag", how="left", maintain_order="left")
+    names = [str(measure) for measure in evaluation.measures]
+    frame = evaluation.by_system()
+    frame.columns = ["tag", *names]
+    by_tag = {run.tag: run for run in submissions}
+    runs = [by_tag[tag] for tag in frame["tag"]]
     first = frame[names[0]].cast(pl.Float64).to_numpy()
     lower = evaluation.measures[0].info.lower_is_better
-    frame = frame.with_columns(rank=pl.Series(places(first, lower), dtype=pl.Int64))
-    nothing = pl.lit(None, pl.Float64)
-    if isinstance(found, str):
-        frame = frame.with_columns(groups=pl.lit(None, pl.String), low=nothing, high=nothing)
-    else:
-        frame = frame.join(found.frame, on="tag", how="left", maintain_order="left")
-        absent = {one: nothing for one in ("low", "high") if one not in frame.columns}
-        frame = frame.with_columns(**absent)
-    frame = frame.sort("rank", "tag").select(
-        "rank", "tag", "team", "type", "late", *names, "groups", "low", "high", "unjudged@10"
+    covered = evaluation.coverage.systems
+    unjudged = [row.unjudged_10 / max(1, row.retrieved_10) for row in covered]
+    frame = frame.with_columns(
+        pl.Series("rank", places(first, lower), pl.Int64),
+        pl.Series("team", [run.team for run in runs], pl.String),
+        pl.Series("type", [run.type for run in runs], pl.String),
+        pl.Series("late", [run.late for run in runs], pl.Boolean),
+        pl.Series("unjudged@10", unjudged, pl.Float64),
     )
-    unpooled = [quoted(tag) for tag in frame["tag"] if not known[tag].pooled]
+    frame = frame.sort("rank", "tag")
+    unpooled = [quoted(tag) for tag in frame["tag"] if not by_tag[tag].pooled]
     notes = []
-    if len(unpooled) < frame.height and unpooled:
+    if 0 < len(unpooled) < frame.height:
         notes.append(f"not pooled: {some_of(unpooled, 10)}")
     if isinstance(found, str):
         notes.append(f"runs are not compared: {found}")
-        return Leaderboard(frame, tuple(names), None, tuple(notes))
-    return Leaderboard(frame, tuple(names), found, (*found.notes, *notes))
+    else:
+        notes = [*found.notes, *notes]
+        frame = frame.join(found.frame, on="tag", how="left", maintain_order="left")
+    for name, kind in {"groups": pl.String, "low": pl.Float64, "high": pl.Float64}.items():
+        if name not in frame.columns:
+            frame = frame.with_columns(pl.lit(None, kind).alias(name))
+    frame = frame.select(
+        "rank", "tag", "team", "type", "late", *names, "groups", "low", "high", "unjudged@10"
+    )
+    separated = None if isinstance(found, str) else found
+    return Leaderboard(frame, tuple(names), separated, tuple(notes))
 
 
 def task_leaderboard(

@@ -23,19 +23,19 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import counted
 from cranfield.campaign.opened import OpenedCampaign, PathName
-from cranfield.campaign.pages import STYLES, section
+from cranfield.campaign.pages import filled_page
 from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
 from cranfield.campaign.results.scoring import scored
 from cranfield.campaign.results.sheet_files import as_bytes, write_files
-from cranfield.campaign.results.sheet_making import in_order, own_measures
+from cranfield.campaign.results.sheet_making import in_order, own_measures, scored_runs
 from cranfield.campaign.results.stored_inputs import version_of
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import TaskRules
-from cranfield.campaign.store.records import ACCEPTED, Submission
+from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import charts
 from cranfield.reporting.charts.saving import rendered
-from cranfield.reporting.page.html import Html, Parts, label, page_of_parts
+from cranfield.reporting.page.html import label
 from cranfield.reporting.page.report_page import report
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import shortened
@@ -52,27 +52,13 @@ CHARTS = {
 
 @dataclass(frozen=True, eq=False)
 class Overview:
-    """Contents of the overview of a task.
+    """Contents of the overview of a task."""
 
-    Attributes
-    ----------
-    title
-        Of the campaign and its task.
-    judgments
-        Version of the judgments.
-    leaderboard
-        The runs, in order of the first measure.
-    evaluation
-        Their scores by the measures of the leaderboard.
-    topics
-        By the first measure: `topic`, `best`, `median`, `worst`, `n`, `mean` of all runs.
-    """
-
-    title: str
-    judgments: str
+    title: str  # of the campaign and its task
+    judgments: str  # version
     leaderboard: Leaderboard
-    evaluation: Evaluation
-    topics: pl.DataFrame
+    evaluation: Evaluation  # by the measures of the leaderboard
+    topics: pl.DataFrame  # by the first measure: topic, best, median, worst, n, mean of all runs
 
 
 def leaderboard_table(found: Overview) -> Table:
@@ -111,30 +97,33 @@ def overview_page(found: Overview, drawn: Mapping[str, bytes], forms: Sequence[s
     first = found.leaderboard.measures[0]
     easiest_last = found.evaluation[first].lower_is_better
     topics = found.topics.select("topic", "mean", "best", "median", "worst")
-    rows = topics.sort("median", descending=not easiest_last).rows()
-
-    def shown(name: str, *values: object) -> Html:
-        return section("overview.html", name, *values)
-
-    parts: Parts = {
-        "leaderboard": ("Leaderboard", shown("leaderboard", found.leaderboard, _bold(found))),
-        "topics": ("Topics", shown("topics", first, rows)),
-        **{
-            f"chart-{name}": (
-                head,
-                shown("chart", name, said, base64.b64encode(drawn[name]).decode(), forms),
-            )
-            for name, (head, said) in CHARTS.items()
-            if name in drawn
-        },
-        "files": ("Files", shown("files")),
+    charts = {
+        name: {"heading": heading, "text": text, "svg": base64.b64encode(drawn[name]).decode()}
+        for name, (heading, text) in CHARTS.items()
+        if name in drawn
+    }
+    headings = {
+        "leaderboard": "Leaderboard",
+        "topics": "Topics",
+        **{f"chart-{name}": chart["heading"] for name, chart in charts.items()},
+        "files": "Files",
     }
     counts = (
         f"{counted(found.leaderboard.rows.height, 'run')}, {counted(found.topics.height, 'topic')},"
         f" judgments {label(found.judgments)}"
     )
-    return page_of_parts(
-        label(found.title), counts, parts, styles=STYLES, skip="Skip to the leaderboard"
+    return filled_page(
+        "overview.html",
+        label(found.title),
+        counts=counts,
+        headings=headings,
+        skip="Skip to the leaderboard",
+        leaderboard=found.leaderboard,
+        best=_bold(found),
+        measure=first,
+        rows=topics.sort("median", descending=not easiest_last).rows(),
+        charts=charts,
+        forms=forms,
     )
 
 
@@ -204,12 +193,7 @@ def write_overview(
     version = version_of(opened, rules.name, judgments).version
     evaluation = scored(opened, rules.name, measures=own_measures(rules), judgments=version)
     title = f"{opened.rules.title or opened.rules.id}: {rules.title or rules.name}"
-    # A run that comes in right now is not among the scores.
-    runs = [
-        run
-        for run in opened.registry.submissions(rules.name, (ACCEPTED,))
-        if run.tag in evaluation.systems
-    ]
+    runs = scored_runs(opened, rules.name, evaluation)
     found = overview_of(
         evaluation, runs, rules, title=title, judgments=version, median=rules.median
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from io import BytesIO
@@ -14,7 +14,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, check_several, quoted, warn
-from cranfield.base.files import file_sha256, whole_file
+from cranfield.base.files import whole_file
 from cranfield.base.version import __version__
 from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.results.stored_inputs import from_runs, none_readable, qrels_of, version_of
@@ -42,47 +42,53 @@ def digest(*parts: object) -> str:
     return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def kept_table(opened: OpenedCampaign, record: ScoreFile) -> pl.DataFrame | None:
-    """Return the table in a file; warn and return None if it was changed.
+def kept_table(
+    opened: OpenedCampaign, task: str, basis: str
+) -> tuple[pl.DataFrame, dict[str, str]] | None:
+    """Return a table that was computed before, and facts about it; warn if its file was changed.
 
-    The bytes are read once: another process may put files together, and remove them, meanwhile.
+    `basis` is the SHA-256 of everything that they depend on.
     """
-    try:
-        data, problem = (opened.folder / record.path).read_bytes(), "is damaged"
-    except OSError:
-        data, problem = b"", "is missing"
-    if sha256(data).hexdigest() == record.sha256:
-        return pl.read_parquet(BytesIO(data))
-    # Another process may just have put it together with others.
-    if record in opened.registry.score_files(record.task):
-        warn(f"{record.path} {problem}: what it held is computed again", stacklevel=2)
+    for record in opened.registry.score_files(task):
+        if record.about.get("basis") != basis:
+            continue
+        # The bytes are read once: another process may replace the file meanwhile.
+        try:
+            data, problem = (opened.folder / record.path).read_bytes(), "is damaged"
+        except OSError:
+            data, problem = b"", "is missing"
+        if sha256(data).hexdigest() == record.sha256:
+            return pl.read_parquet(BytesIO(data)), record.about
+        if record in opened.registry.score_files(task):
+            warn(f"{record.path} {problem}: what it held is computed again", stacklevel=2)
     return None
 
 
 def keep_table(
     opened: OpenedCampaign,
     judgments: Judgments,
+    basis: str,
     frame: pl.DataFrame,
-    about: dict[str, str],
-    replaces: Iterable[ScoreFile] = (),
+    facts: Mapping[str, str],
 ) -> None:
-    """Write a table to a file, and register it in the place of others, which are removed."""
+    """Write a table to a file, and register it in the place of that on the same basis."""
     task, version = judgments.task, judgments.version
-    key = digest(task, version, about)
+    written = BytesIO()
+    frame.write_parquet(written, statistics=False)
+    data = written.getvalue()
+    sha = sha256(data).hexdigest()
+    path = f"{SCORES}/{sha[:32]}.parquet"
     private_folder(opened.folder / SCORES)
-    path = f"{SCORES}/{key[:32]}.parquet"
     with whole_file(opened.folder / path, private=True, synced=True) as out:
-        frame.write_parquet(out, statistics=False)
-    record = ScoreFile(key, task, version, path, file_sha256(opened.folder / path), about)
-    details = {"judgments": version, **({"runs": int(about["runs"])} if "runs" in about else {})}
+        out.write(data)
+    key = digest(task, version, basis)
+    record = ScoreFile(key, task, version, path, sha, {"basis": basis, **facts})
+    details = {"judgments": version, **({"runs": int(facts["runs"])} if "runs" in facts else {})}
     with opened.registry.change("score", task, details) as change:
-        known = {one.key: one for one in change.score_files(task)}
-        (change.update if key in known else change.insert)(record)
-        gone = [one for one in replaces if known.get(one.key) == one and one.key != key]
-        for one in gone:
-            change.remove(one)
-    for one in gone:
-        (opened.folder / one.path).unlink(missing_ok=True)
+        old = {one.key: one for one in change.score_files(task)}.get(key)
+        (change.update if old else change.insert)(record)
+    if old and old.path != path:
+        (opened.folder / old.path).unlink(missing_ok=True)
 
 
 def kept_frame(
@@ -91,25 +97,15 @@ def kept_frame(
     basis: str,
     make: Callable[[], tuple[pl.DataFrame, dict[str, str]]],
 ) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return a table and facts about it, which take long to compute; once computed, they are kept.
-
-    `basis` is the SHA-256 of everything that they depend on.
-    """
-    damaged = []
-    for record in opened.registry.score_files(judgments.task):
-        if record.about.get("basis") == basis:
-            if (table := kept_table(opened, record)) is not None:
-                return table, record.about
-            damaged.append(record)
-    frame, facts = make()
-    keep_table(opened, judgments, frame, {"basis": basis, **facts}, damaged)
-    return frame, facts
+    """Return a table and facts about it, which are kept once they were computed."""
+    kept = kept_table(opened, judgments.task, basis)
+    if kept is None:
+        kept = make()
+        keep_table(opened, judgments, basis, *kept)
+    return kept
 
 
-MAX_FILES = 8
-"""Files of scores on one basis that are read side by side; more are put together."""
-
-FORM = "scores 2"
+FORM = "scores 3"
 """Form of the files of scores, part of what they depend on.
 
 A row without a topic is a whole run's: its coverage as JSON, and its overall values. The other rows
@@ -155,26 +151,14 @@ def put_together(table: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class KeptRuns(Scorable):
-    """Runs that were scored before: what an evaluation says of them, without their rankings.
-
-    Attributes
-    ----------
-    topics, systems
-        Labels, in order.
-    policies, coverage
-        How the rankings were judged, and what runs and judgments did not have in common.
-    highest
-        The highest grade of all judgments.
-    values
-        Scores by text form, shape (topics, systems).
-    """
+    """Runs that were scored before: what an evaluation says of them, without their rankings."""
 
     topics: tuple[str, ...]
     systems: tuple[str, ...]
     policies: Policies
     coverage: Coverage
-    highest: int
-    values: Mapping[str, Floats]
+    highest: int  # grade of all judgments
+    values: Mapping[str, Floats]  # scores by text form, shape (topics, systems)
 
     @property
     def max_grade(self) -> int:
@@ -259,49 +243,31 @@ class Scoring:
         """Return what is kept by the measures that look at runs together, or at each alone."""
         measures = [one for one in self.measures if one.info.others == together]
         names = [str(one) for one in measures]
-        kept = pl.DataFrame(schema={**KEPT, **dict.fromkeys(names, pl.Float64)})
+        table = pl.DataFrame(schema={**KEPT, **dict.fromkeys(names, pl.Float64)})
         if not measures:
-            return kept
+            return table
         basis = self.basis(together)
-        every = self.opened.registry.score_files(self.rules.name)
-        files = [one for one in every if one.about.get("basis") == basis]
-        many = len(files) >= MAX_FILES
-        replaced = []
-        for record in files:
-            table = kept_table(self.opened, record)
-            if table is None or many:
-                replaced.append(record)
-            if table is not None and not many:
-                # Other measures are needed only where files are put together.
-                table = table.select(pl.selectors.by_name(*KEPT, *names, require_all=False))
-            if table is not None:
-                kept = pl.concat([kept, table], how="diagonal")
+        if kept := kept_table(self.opened, self.rules.name, basis):
+            table = pl.concat([table, kept[0]], how="diagonal")
         objects = pl.DataFrame({"object": list(dict.fromkeys(self.objects.values()))})
-        whole = put_together(kept.filter(pl.col("topic").is_null()))
+        whole = table.filter(pl.col("topic").is_null())
         known = objects.join(whole, on="object", how="left").select("object", *names)
         lacking = known.filter(pl.any_horizontal(pl.col(names).is_null()))["object"].to_list()
-        if not lacking:
-            return kept
-        evaluation = self._evaluated(
-            [one for one in self.submissions if one.object in lacking],
-            [one for one in measures if known[str(one)].has_nulls()],
-        )
-        unreadable = self.opened.unreadable
-        self.submissions = tuple(one for one in self.submissions if one.id not in unreadable)
-        if not self.submissions:
-            raise none_readable(self.opened, self.rules.name)
-        if evaluation is not None:
-            new = table_of(evaluation, self.objects)
-            kept = pl.concat([kept, new], how="diagonal")
-            self.keep(put_together(kept) if many else new, basis, replaced)
-        return kept
-
-    def keep(self, table: pl.DataFrame, basis: str, replaces: Sequence[ScoreFile] = ()) -> None:
-        """Write what was scored to a file in the place of others."""
-        objects = table.filter(pl.col("topic").is_null())["object"].to_list()
-        part = digest(basis, objects, [name for name in table.columns if name not in KEPT])
-        about = {"basis": basis, "part": part, "runs": str(len(objects))}
-        keep_table(self.opened, self.judgments, table, about, replaces)
+        if lacking:
+            evaluation = self._evaluated(
+                [one for one in self.submissions if one.object in lacking],
+                [one for one in measures if known[str(one)].has_nulls()],
+            )
+            unreadable = self.opened.unreadable
+            self.submissions = tuple(one for one in self.submissions if one.id not in unreadable)
+            if not self.submissions:
+                raise none_readable(self.opened, self.rules.name)
+            if evaluation is not None:
+                new = table_of(evaluation, self.objects)
+                table = put_together(pl.concat([table, new], how="diagonal"))
+                runs = {"runs": str(table["object"].n_unique())}
+                keep_table(self.opened, self.judgments, basis, table, runs)
+        return table.select(*KEPT, *names)
 
     def _evaluated(
         self, runs: Sequence[Submission], measures: Sequence[Measure]
@@ -334,12 +300,13 @@ class Scoring:
         scored = pl.any_horizontal(pl.col(names).is_not_nan())
         cells = table.filter(pl.col("topic").is_not_null() & scored)
         topics = topic_order(cells["topic"].unique().to_list())
-        objects = list(dict.fromkeys(self.objects.values()))
         # Two tags of the same bytes have the same scores.
-        columns = [objects.index(one) for one in self.objects.values()]
-        row = {topic: k for k, topic in enumerate(topics)}
-        place = {one: k for k, one in enumerate(objects)}
-        rows, places = [row[one] for one in cells["topic"]], [place[one] for one in cells["object"]]
+        objects = list(dict.fromkeys(self.objects.values()))
+        columns = [objects.index(sha256) for sha256 in self.objects.values()]
+        row_of = {topic: k for k, topic in enumerate(topics)}
+        column_of = {sha256: k for k, sha256 in enumerate(objects)}
+        rows = [row_of[topic] for topic in cells["topic"]]
+        places = [column_of[sha256] for sha256 in cells["object"]]
         values = {}
         for name in names:
             scores = np.full((len(topics), len(objects)), np.nan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import zip_longest
 from math import isfinite
 from typing import Any
 
@@ -23,19 +24,11 @@ def finite(value: float) -> Number:
 
 @dataclass(frozen=True)
 class Category:
-    """The runs that a run is compared with: those of one value of a category, or all.
+    """The runs that a run is compared with: those of one value of a category, or all."""
 
-    Attributes
-    ----------
-    key, value
-        Such as `type` and `manual`; both are empty for all runs.
-    runs
-        How many runs it has, this one among them.
-    """
-
-    key: str
+    key: str  # such as `type`, and `manual`; both are empty for all runs
     value: str
-    runs: int
+    runs: int  # number of runs, this one among them
 
     def __str__(self) -> str:
         return f"{self.key} {self.value}" if self.key else "all runs"
@@ -43,61 +36,31 @@ class Category:
 
 @dataclass(frozen=True)
 class TopicScores:
-    """One topic: its relevant documents, the run's score, and those of the category.
-
-    Attributes
-    ----------
-    relevant
-        Number of relevant documents.
-    best, median, worst
-        Scores of the category; None where no category is shown.
-    rank
-        One more than the runs of the category with a better score: equal ones share it.
-    """
+    """One topic: the run's score, and those of the category; None where no category is shown."""
 
     topic: str
-    relevant: int
+    relevant: int  # number of relevant documents
     score: Number
     best: Number = None
     median: Number = None
     worst: Number = None
-    rank: int | None = None
+    rank: int | None = None  # one more than the runs of the category with a better score
 
 
 @dataclass(frozen=True)
 class SheetComparison:
-    """Comparison of a run with all other runs by significance tests.
+    """Comparison of a run with all other runs by significance tests."""
 
-    Attributes
-    ----------
-    rank
-        One more than the runs with a better mean.
-    runs
-        Number of runs.
-    groups
-        Letters; runs that share a letter are not significantly different.
-    method
-        The test, its correction and its level.
-    better, worse, not_separated
-        Number of runs that are significantly better, significantly worse, and neither.
-    names
-        Runs that are not significantly different from it, the best first; None if hidden.
-    verdict
-        Whether what the test says is meaningful on the scale of the measure, in sentences.
-    not_compared
-        Why runs are not compared; empty where they are.
-    """
-
-    rank: int
+    rank: int  # one more than the runs with a better mean
     runs: int
-    groups: str = ""
-    method: str = ""
-    better: int = 0
+    groups: str = ""  # letters; runs that share a letter are not significantly different
+    method: str = ""  # the test, its correction and its level
+    better: int = 0  # runs that are significantly better
     worse: int = 0
     not_separated: int = 0
-    names: tuple[str, ...] | None = None
-    verdict: tuple[str, ...] = ()
-    not_compared: str = ""
+    names: tuple[str, ...] | None = None  # of runs not separated, the best first; None if hidden
+    verdict: tuple[str, ...] = ()  # whether the result is meaningful on the scale of the measure
+    not_compared: str = ""  # why runs are not compared; empty where they are
 
 
 FORM = "cranfield sheet 1"
@@ -200,10 +163,17 @@ class Sheet:
             For anything else.
         """
         try:
-            content = json.loads(text)
+            content = {name: _frozen(value) for name, value in json.loads(text).items()}
             if content.pop("form") != FORM:
                 raise InputError(f"is not of the form {FORM!r}", source=source)
-            return cls(**_read(content))
+            for name in ("precision_at", "unjudged"):
+                content[name] = {int(cutoff): value for cutoff, value in content[name].items()}
+            if content["category"] is not None:
+                content["category"] = Category(**content["category"])
+            comparison = {name: _frozen(value) for name, value in content["comparison"].items()}
+            content["comparison"] = SheetComparison(**comparison)
+            content["by_topic"] = tuple(TopicScores(**topic) for topic in content["by_topic"])
+            return cls(**content)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise InputError(f"is not a sheet written by cranfield: {error}", source=source) from (
                 error
@@ -211,19 +181,42 @@ class Sheet:
 
     def to_text(self) -> str:
         """Return it as text, in the manner of TREC's sheets."""
-        facts_table = text_table(["", ""], [[*fact] for fact in facts(self)], left=(0, 1))
-        parts = [
-            _heading(self),
-            facts_table.lstrip(),
-            *[f"warning: {plain(warning)}" for warning in self.warnings],
-            _overall(self),
-            _topics(self),
-            _comparison(self),
+        counts = {
+            "Retrieved": f"{self.retrieved:,}",
+            "Relevant": f"{self.relevant:,}",
+            "Relevant retrieved": f"{self.relevant_retrieved:,}",
+        }
+        precision = {f"{k} documents": number(value) for k, value in self.precision_at.items()}
+        precision["R (R-precision)"] = number(self.r_precision)
+        means = {"Average precision": self.average_precision, **self.measures}
+        means |= {f"Unjudged in the top {k}": share for k, share in self.unjudged.items()}
+        curves = {"Precision": self.precision_at_recall}
+        if self.median_precision:
+            curves["Median"] = self.median_precision
+        levels = [
+            [f"{k / 10:.2f}", *map(number, values)]
+            for k, values in enumerate(zip(*curves.values(), strict=True))
+        ]
+        compared_with = ["Comparison with other runs", *comparison_sentences(self)]
+        if names := self.comparison.names:
+            compared_with.append(f"Not significantly different from it: {', '.join(names)}.")
+        titles = f"{self.campaign_title or self.campaign}, {self.task_title or self.task}"
+        blocks = [
+            f"{plain(f'{self.tag}: {titles}')}\n{plain(rank_sentence(self))}",
+            text_table(["", ""], [[*fact] for fact in facts(self)], left=(0, 1)).lstrip(),
+            *(f"warning: {plain(warning)}" for warning in self.warnings),
+            _two_columns(f"Over {self.topics:,} topics", counts),
+            _side_by_side(
+                text_table(["Recall", *curves], levels), _two_columns("Precision after", precision)
+            ),
+            _two_columns("Measure", {name: number(value) for name, value in means.items()}),
+            f"{plain(f'{self.measure} by topic; {compared(self)}')}\n"
+            f"{text_table(topic_head(self), topic_rows(self))}",
+            "\n".join(map(plain, compared_with)),
         ]
         if self.metadata:
-            lines = "\n".join(plain(line) for line in self.metadata.splitlines())
-            parts.append(f"Metadata\n{lines}")
-        return "\n\n".join(parts) + "\n"
+            blocks.append("\n".join(["Metadata", *map(plain, self.metadata.splitlines())]))
+        return "\n\n".join(blocks) + "\n"
 
     def __str__(self) -> str:
         return self.to_text()
@@ -235,8 +228,13 @@ class Sheet:
 
 def facts(sheet: Sheet) -> list[tuple[str, str]]:
     """Return names and values of the facts about the run."""
+    pooled = ""
+    if sheet.depth is not None:
+        pooled = "not pooled; its documents are judged only if other runs retrieved them"
+        if sheet.pooled:
+            pooled = f"its first {counted(sheet.depth, 'document')} for each topic were judged"
     # A list, as a question may be called like anything else.
-    found = [
+    known = [
         ("Campaign", sheet.campaign_title or sheet.campaign),
         ("Task", f"{sheet.task} ({sheet.task_title})" if sheet.task_title else sheet.task),
         ("Judgments", f"version {sheet.judgments}" if sheet.judgments else ""),
@@ -246,24 +244,16 @@ def facts(sheet: Sheet) -> list[tuple[str, str]]:
         ("Priority", "" if sheet.priority is None else str(sheet.priority)),
         *sheet.answers.items(),
         ("Received", sheet.received + (", late" if sheet.late else "")),
-        ("Pooled", _pooled(sheet)),
+        ("Pooled", pooled),
         ("SHA-256", sheet.sha256),
         ("Description", sheet.description),
     ]
-    return [(name, value) for name, value in found if value]
+    return [(name, value) for name, value in known if value]
 
 
 def team_of(sheet: Sheet) -> str:
-    named = sheet.team_name not in {"", sheet.team}
-    return f"{sheet.team} ({sheet.team_name})" if named else sheet.team
-
-
-def _pooled(sheet: Sheet) -> str:
-    if sheet.depth is None:
-        return ""
-    if sheet.pooled:
-        return f"its first {counted(sheet.depth, 'document')} for each topic were judged"
-    return "not pooled; its documents are judged only if other runs retrieved them"
+    has_name = sheet.team_name not in {"", sheet.team}
+    return f"{sheet.team} ({sheet.team_name})" if has_name else sheet.team
 
 
 def rank_sentence(sheet: Sheet) -> str:
@@ -312,7 +302,7 @@ def comparison_sentences(sheet: Sheet) -> list[str]:
     one = sheet.comparison
     if one.not_compared:
         return [f"Runs are not compared: {one.not_compared}."]
-    lines = [f"{_found(sheet)} ({one.method})."]
+    lines = [f"{_separation_sentence(sheet)} ({one.method})."]
     if one.groups:
         lines.append(
             f"Groups: {one.groups}. Runs that share a letter are not significantly different."
@@ -320,96 +310,29 @@ def comparison_sentences(sheet: Sheet) -> list[str]:
     return [*lines, *one.verdict]
 
 
-def _found(sheet: Sheet) -> str:
+def _separation_sentence(sheet: Sheet) -> str:
     one, by = sheet.comparison, f"by {sheet.measure}"
     if one.runs == 2:
         verdict = "better" if one.better else "worse" if one.worse else "different"
         negation = "" if one.better or one.worse else "not "
         return f"The other run is {negation}significantly {verdict} {by}"
+    verb = "is" if one.better == 1 else "are"
     return (
-        f"Of the {one.runs - 1:,} other runs, {one.better:,} {_is(one.better)} significantly better"
-        f" {by}, {one.worse:,} significantly worse, and {one.not_separated:,} not significantly"
-        " different"
+        f"Of the {one.runs - 1:,} other runs, {one.better:,} {verb} significantly better {by},"
+        f" {one.worse:,} significantly worse, and {one.not_separated:,} not significantly different"
     )
 
 
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
+def _two_columns(head: str, values: Mapping[str, str]) -> str:
+    return text_table([head, ""], [[*row] for row in values.items()])
 
 
-def _heading(sheet: Sheet) -> str:
-    of = plain(sheet.campaign_title or sheet.campaign)
-    task = plain(sheet.task_title or sheet.task)
-    return f"{plain(sheet.tag)}: {of}, {task}\n{plain(rank_sentence(sheet))}"
+def _side_by_side(left: str, right: str) -> str:
+    rows = [*zip_longest(left.split("\n"), right.split("\n"), fillvalue="")]
+    width = max(len(start) for start, _ in rows) + 6
+    return "\n".join(f"{start:<{width}}{end}".rstrip() for start, end in rows)
 
 
-def _overall(sheet: Sheet) -> str:
-    counts = [
-        ["Retrieved", f"{sheet.retrieved:,}"],
-        ["Relevant", f"{sheet.relevant:,}"],
-        ["Relevant retrieved", f"{sheet.relevant_retrieved:,}"],
-    ]
-    documents = {f"{k} documents": value for k, value in sheet.precision_at.items()}
-    means = {"Average precision": sheet.average_precision, **sheet.measures}
-    means |= {f"Unjudged in the top {k}": value for k, value in sheet.unjudged.items()}
-    head = ["Recall", "Precision", *(["Median"] if sheet.median_precision else [])]
-    columns = [sheet.precision_at_recall, *([sheet.median_precision] if head[2:] else [])]
-    curve = [
-        [f"{k / 10:.2f}", *map(number, values)]
-        for k, values in enumerate(zip(*columns, strict=True))
-    ]
-    blocks = [
-        text_table([f"Over {sheet.topics:,} topics", ""], counts),
-        _beside(
-            text_table(head, curve),
-            _numbers("Precision after", {**documents, "R (R-precision)": sheet.r_precision}),
-        ),
-        _numbers("Measure", means),
-    ]
-    return "\n\n".join(blocks)
-
-
-def _numbers(head: str, values: Mapping[str, Number]) -> str:
-    return text_table([head, ""], [[name, number(value)] for name, value in values.items()])
-
-
-def _beside(one: str, other: str) -> str:
-    """Set two blocks of text side by side."""
-    left, right = one.split("\n"), other.split("\n")
-    width = max(map(len, left)) + 6
-    rows = max(len(left), len(right))
-    left, right = ([*some, *[""] * (rows - len(some))] for some in (left, right))
-    return "\n".join(f"{a:<{width}}{b}".rstrip() for a, b in zip(left, right, strict=True))
-
-
-def _topics(sheet: Sheet) -> str:
-    title = plain(f"{sheet.measure} by topic; {compared(sheet)}")
-    return f"{title}\n{text_table(topic_head(sheet), topic_rows(sheet))}"
-
-
-def _comparison(sheet: Sheet) -> str:
-    lines = ["Comparison with other runs", *comparison_sentences(sheet)]
-    if sheet.comparison.names:
-        lines.append(f"Not significantly different from it: {', '.join(sheet.comparison.names)}.")
-    return "\n".join(map(plain, lines))
-
-
-def _read(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a sheet from the values of its JSON."""
-    comparison, category = content["comparison"], content["category"]
-    return {
-        **_tuples(content),
-        **{
-            name: {int(cutoff): value for cutoff, value in content[name].items()}
-            for name in ("precision_at", "unjudged")
-        },
-        "by_topic": tuple(TopicScores(**topic) for topic in content["by_topic"]),
-        "comparison": SheetComparison(**_tuples(comparison)),
-        "category": None if category is None else Category(**category),
-    }
-
-
-def _tuples(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: tuple(value) if isinstance(value, list) else value for name, value in content.items()
-    }
+def _frozen(value: Any) -> Any:
+    """Return a list of JSON as a tuple."""
+    return tuple(value) if isinstance(value, list) else value

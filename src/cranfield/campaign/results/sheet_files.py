@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import fspath
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,7 @@ from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
 from cranfield.campaign.opened import OpenedCampaign, PathName
-from cranfield.campaign.pages import STYLES, filled_text, section
+from cranfield.campaign.pages import filled_page, filled_text
 from cranfield.campaign.results.sheet import (
     Sheet,
     compared,
@@ -32,77 +32,65 @@ from cranfield.campaign.results.sheet import (
 from cranfield.campaign.results.sheet_making import (
     OTHERS,
     SheetInputs,
+    groups_shown,
     own_measures,
     sheet_inputs,
 )
 from cranfield.campaign.rules.task_rules import safe_name
 from cranfield.campaign.store.records import ACCEPTED
 from cranfield.reporting.page.drawn import drawn_bars, drawn_curves
-from cranfield.reporting.page.html import Html, Parts, label, page_of_parts, sections_of
+from cranfield.reporting.page.html import label
 
 
 def sheet_page(sheet: Sheet) -> str:
     """Write a page that needs no other file, no network and no script."""
-    of = (
-        label(one)
-        for one in (sheet.campaign_title or sheet.campaign, sheet.task_title or sheet.task)
-    )
-    counts = f"{', '.join(of)}. {label(rank_sentence(sheet))}."
-    return page_of_parts(
-        label(sheet.tag), counts, sheet_parts(sheet), styles=STYLES, skip="Skip to the sheet"
+    titles = (sheet.campaign_title or sheet.campaign, sheet.task_title or sheet.task)
+    counts = f"{', '.join(map(label, titles))}. {label(rank_sentence(sheet))}."
+    values = sheet_values(sheet)
+    return filled_page(
+        "sheet.html", label(sheet.tag), counts=counts, skip="Skip to the sheet", **values
     )
 
 
-def sheet_body(sheet: Sheet) -> Html:
-    """Write the sections of a sheet, for a page of its own or as a part of another."""
-    return sections_of(sheet_parts(sheet))
-
-
-def sheet_parts(sheet: Sheet) -> Parts:
-    """Return the sections of a sheet: headings and contents; None for an empty one."""
-
-    def filled(name: str, *values: object) -> Html:
-        return section("sheet.html", name, sheet, *values)
-
-    heads = [label(head) for head in topic_head(sheet)]
-    return {
-        "run": ("The run", filled("run", facts(sheet))),
-        "overall": ("Over all topics", filled("overall", _curves(sheet))),
-        "differences": (
-            "Above and below the median",
-            None if sheet.category is None else filled("differences", *_differences(sheet)),
-        ),
-        "by-topic": (
-            "Topic by topic",
-            filled("topics", compared(sheet), heads, topic_rows(sheet)),
-        ),
-        "comparison": (
-            "Comparison with other runs",
-            filled("comparison", comparison_sentences(sheet)),
-        ),
+def sheet_values(sheet: Sheet) -> dict[str, Any]:
+    """Return what the sections of a sheet are filled with, on a page of its own or of the site."""
+    headings = {
+        "run": "The run",
+        "overall": "Over all topics",
+        **({} if sheet.category is None else {"differences": "Above and below the median"}),
+        "by-topic": "Topic by topic",
+        "comparison": "Comparison with other runs",
     }
-
-
-def _curves(sheet: Sheet) -> Html:
-    levels = np.arange(len(sheet.precision_at_recall)) / 10
-    curves = [("this run", np.array(sheet.precision_at_recall, dtype=float))]
+    curves = {"this run": np.array(sheet.precision_at_recall, dtype=float)}
     if sheet.median_precision:
-        median = np.array(sheet.median_precision, dtype=float)
-        curves.append((f"median of {sheet.category}", median))
-    title = "Interpolated precision by recall"
-    return drawn_curves(levels, curves, title=title, across="recall", up="precision")
-
-
-def _differences(sheet: Sheet) -> tuple[int, int, Html]:
-    """Return on how many topics a run is better and worse than the median, and the bars."""
-    values = np.array([difference(topic) for topic in sheet.by_topic], dtype=float)
-    better, worse = int((values > 0).sum()), int((values < 0).sum())
-    if sheet.lower_is_better:
-        better, worse = worse, better
+        curves[f"median of {sheet.category}"] = np.array(sheet.median_precision, dtype=float)
+    differences = np.array([difference(topic) for topic in sheet.by_topic], dtype=float)
+    sign = -1 if sheet.lower_is_better else 1
     title = f"{label(sheet.measure)} minus the median, by topic; the same numbers are in the table"
-    names = [topic.topic for topic in sheet.by_topic]
-    bars = drawn_bars(names, values, title=title, lower_is_better=sheet.lower_is_better)
-    return better, worse, bars
+    return {
+        "headings": headings,
+        "sheet": sheet,
+        "facts": facts(sheet),
+        "curves": drawn_curves(
+            np.arange(len(sheet.precision_at_recall)) / 10,
+            [*curves.items()],
+            title="Interpolated precision by recall",
+            across="recall",
+            up="precision",
+        ),
+        "above": int((sign * differences > 0).sum()),
+        "below": int((sign * differences < 0).sum()),
+        "bars": drawn_bars(
+            [topic.topic for topic in sheet.by_topic],
+            differences,
+            title=title,
+            lower_is_better=sheet.lower_is_better,
+        ),
+        "compared": compared(sheet),
+        "heads": [label(head) for head in topic_head(sheet)],
+        "rows": topic_rows(sheet),
+        "sentences": comparison_sentences(sheet),
+    }
 
 
 RUNS = "runs"
@@ -202,16 +190,18 @@ def make_folder(folder: Path) -> None:
 
 def _index(sheets: Sequence[Sheet]) -> str:
     """Write a page with links to all sheets, in order of rank."""
-    ordered = sorted(sheets, key=lambda one: (one.comparison.rank, one.tag))
-    measures = [*sheets[0].measures] if sheets else []
-    runs = section("sheets.html", "runs", ordered, measures)
-    if not sheets:
-        return page_of_parts("Sheets", "", {"runs": ("Runs", runs)}, styles=STYLES)
-    title = label(sheets[0].task_title or sheets[0].task)
-    campaign = label(sheets[0].campaign_title or sheets[0].campaign)
-    counts = f"{campaign}. {counted(len(sheets), 'run')}."
-    parts: Parts = {"runs": ("Sheets", runs)}
-    return page_of_parts(title, counts, parts, styles=STYLES, skip="Skip to the runs")
+    ordered = sorted(sheets, key=lambda sheet: (sheet.comparison.rank, sheet.tag))
+    title, counts, heading = "Sheets", "", "Runs"
+    if sheets:
+        first = sheets[0]
+        title, heading = label(first.task_title or first.task), "Sheets"
+        campaign = label(first.campaign_title or first.campaign)
+        counts = f"{campaign}. {counted(len(sheets), 'run')}."
+    headings = {"runs": heading}
+    skip = "Skip to the runs"
+    return filled_page(
+        "sheets.html", title, counts=counts, headings=headings, skip=skip, sheets=ordered
+    )
 
 
 WHEN = (1980, 1, 1, 0, 0, 0)
@@ -304,7 +294,7 @@ def _packet(makings: Iterable[SheetInputs], team: str) -> dict[str, bytes]:
     for making in makings:
         if any(run.team == team for run in making.runs):
             for name, content in packet_files(making, team):
-                files[f"{making.known.task.name}/{name}"] = content
+                files[f"{making.task.name}/{name}"] = content
     return files
 
 
@@ -320,7 +310,7 @@ def _write(files: Mapping[str, bytes], target: Path) -> Path:
 def packet_files(making: SheetInputs, team: str) -> Iterator[tuple[str, bytes]]:
     """Yield names and bytes of all that a team gets of one task."""
     sheets = making.sheets("hidden", team)
-    readme = filled_text("packet.txt", sheets=sheets, known=making.known, team=team_of(sheets[0]))
+    readme = filled_text("packet.txt", sheets=sheets, inputs=making, team=team_of(sheets[0]))
     yield "README.txt", as_bytes(readme)
     yield "statistics.csv", _statistics(making, team).write_csv().encode()
     yield from index_and_sheets(sheets)
@@ -328,7 +318,13 @@ def packet_files(making: SheetInputs, team: str) -> Iterator[tuple[str, bytes]]:
 
 def _statistics(making: SheetInputs, team: str) -> pl.DataFrame:
     """Return best, median and worst of the groups that the team's runs are compared with."""
-    groups = sorted({group for group in making.groups(team).values() if group is not None})
+    groups = sorted(
+        {
+            group
+            for group in groups_shown(making.runs, making.task, team).values()
+            if group is not None
+        }
+    )
     columns = ("measure", "category", "value", "topic", "best", "median", "worst", "runs")
     tables = [
         making.statistics(making.scores_by(measure), (category, value)).with_columns(
@@ -338,7 +334,7 @@ def _statistics(making: SheetInputs, team: str) -> pl.DataFrame:
             value=pl.lit(value),
             runs="n",
         )
-        for measure in own_measures(making.known.task)
+        for measure in own_measures(making.task)
         for category, value in groups
     ]
     return pl.concat(tables).select(columns) if tables else pl.DataFrame(schema=columns)

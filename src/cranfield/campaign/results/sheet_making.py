@@ -99,15 +99,21 @@ NO_REASON = "the comparison is not possible"
 OTHERS = ("named", "hidden")
 """Whether a sheet names the runs that are not significantly different from its own."""
 
-COUNTS = ("NumQ", "NumRet", "NumRel", "NumRelRet")
-CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-PRECISION = {k: f"P@{k}" for k in CUTOFFS}
+COUNTS = {
+    "topics": "NumQ",
+    "retrieved": "NumRet",
+    "relevant": "NumRel",
+    "relevant_retrieved": "NumRelRet",
+}
+"""Fields of sheets that are counts, and the measures that count."""
+
+PRECISION = {k: f"P@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)}
 
 
 def measures_of(task: TaskRules) -> tuple[str, ...]:
     """Return all measures of a task's sheets: the overall block, the task's own, what is judged."""
     judged = (name for depth in _depths(task) for name in (f"NumRet@{depth}", f"Unjudged@{depth}"))
-    block = [*COUNTS, *recall_measures(task), "AP", *PRECISION.values(), "Rprec"]
+    block = [*COUNTS.values(), *recall_measures(task), "AP", *PRECISION.values(), "Rprec"]
     return tuple(dict.fromkeys([*block, *own_measures(task), *judged]))
 
 
@@ -144,20 +150,18 @@ def comparisons_by_run(scores: Scores) -> tuple[SheetComparison, ...]:
     for k, rank in enumerate(ranks):
         # The row has the verdicts on this run: those on the others are the contrary.
         better, worse = verdicts[k] == WORSE, verdicts[k] == BETTER
-        not_separated = [
-            int(j) for j in comparison.order if j != k and not better[j] and not worse[j]
-        ]
+        same = [int(j) for j in comparison.order if j != k and not better[j] and not worse[j]]
         comparisons.append(
             SheetComparison(
-                rank,
-                runs,
-                letters[k],
-                f"{comparison.title}, alpha {comparison.alpha:g}",
-                int(better.sum()),
-                int(worse.sum()),
-                len(not_separated),
-                tuple(scores.systems[j] for j in not_separated),
-                _verdict(statement, k),
+                rank=rank,
+                runs=runs,
+                groups=letters[k],
+                method=f"{comparison.title}, alpha {comparison.alpha:g}",
+                better=int(better.sum()),
+                worse=int(worse.sum()),
+                not_separated=len(same),
+                names=tuple(scores.systems[j] for j in same),
+                verdict=_verdict(statement, k),
             )
         )
     return tuple(comparisons)
@@ -183,42 +187,34 @@ def sheet_inputs(
     *,
     measure: str | None = None,
 ) -> SheetInputs:
-    """Gather all that the sheets of a task's accepted runs are made from.
-
-    Parameters
-    ----------
-    opened
-        The campaign.
-    task, judgments
-        As for :func:`~cranfield.campaign.results.scoring.scored`.
-    measure
-        Measure shown in detail, by topic and in charts; by default the first of the task.
-    """
-    rules = opened.rules.task(task)
-    asked = [*measures_of(rules), *([] if measure is None else [measure])]
-    evaluation = scored(opened, rules.name, measures=asked, judgments=judgments)
-    # A run that comes in right now is not among the scores.
-    runs = [
-        run
-        for run in opened.registry.submissions(rules.name, (ACCEPTED,))
-        if run.tag in evaluation.systems
-    ]
-    known = SheetContext(
+    """Gather all that the sheets of a task's accepted runs are made from."""
+    rules, registry = opened.rules.task(task), opened.registry
+    names = [*measures_of(rules), *([] if measure is None else [measure])]
+    evaluation = scored(opened, rules.name, measures=names, judgments=judgments)
+    runs = scored_runs(opened, rules.name, evaluation)
+    return SheetInputs(
+        evaluation,
+        runs,
         opened.rules,
         rules,
         version_of(opened, rules.name, judgments).version,
-        {one.id: one.name for one in opened.registry.teams()},
-        {
+        teams={team.id: team.name for team in registry.teams()},
+        warnings={
             run.tag: tuple(
-                fault.message
-                for fault in opened.registry.faults(run.id)
-                if fault.severity == "warning"
+                fault.message for fault in registry.faults(run.id) if fault.severity == "warning"
             )
             for run in runs
         },
-        {run.tag: public_part(run)[0] for run in runs if run.metadata},
+        metadata={run.tag: public_part(run)[0] for run in runs if run.metadata},
+        measure=measure,
     )
-    return SheetInputs(evaluation, runs, known, measure)
+
+
+def scored_runs(opened: OpenedCampaign, task: str, evaluation: Evaluation) -> list[Submission]:
+    """Return the accepted runs that have scores, in order of arrival."""
+    # A run that comes in right now is not among the scores.
+    accepted = opened.registry.submissions(task, (ACCEPTED,))
+    return [run for run in accepted if run.tag in evaluation.systems]
 
 
 def public_part(run: Submission) -> tuple[str, tuple[str, ...]]:
@@ -230,50 +226,29 @@ def public_part(run: Submission) -> tuple[str, tuple[str, ...]]:
     return text.decode(), dropped
 
 
-@dataclass(frozen=True)
-class SheetContext:
-    """Facts on the sheets besides scores.
-
-    Attributes
-    ----------
-    rules, task, judgments
-        The rules, and the version of the judgments.
-    teams
-        Names of teams by id.
-    warnings, metadata
-        By tag: warnings of the check, and the public part of the metadata, as YAML.
-    """
-
-    rules: Rules
-    task: TaskRules
-    judgments: str = ""
-    teams: Mapping[str, str] = field(default_factory=dict)
-    warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    metadata: Mapping[str, str] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, eq=False)
 class SheetInputs:
-    """Inputs of sheets: scores of all `runs` by all of :func:`measures_of`."""
+    """Inputs of sheets."""
 
-    evaluation: Evaluation
+    evaluation: Evaluation  # scores of all runs by all of `measures_of`
     runs: Sequence[Submission]
-    known: SheetContext
-    measure: str | None = None
+    rules: Rules
+    task: TaskRules
+    judgments: str = ""  # version
+    teams: Mapping[str, str] = field(default_factory=dict)  # names by id
+    warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the check, by tag
+    metadata: Mapping[str, str] = field(default_factory=dict)  # public part as YAML, by tag
+    measure: str | None = None  # shown in detail; by default the first of the task
 
     @cached_property
     def scores(self) -> Scores:
         """The scores of charts, topics and comparisons."""
-        return self.scores_by(self.measure or own_measures(self.known.task)[0])
+        return self.scores_by(self.measure or own_measures(self.task)[0])
 
     def scores_by(self, measure: str) -> Scores:
         """Return the scores by one measure, topics and tags in order."""
         tags = sorted(run.tag for run in self.runs)
         return self.evaluation[measure].select(in_order(self.evaluation.topics), tags)
-
-    def groups(self, team: str | None = None) -> dict[str, Group | None]:
-        """Return the group that each run, or each run of a team, is compared with."""
-        return groups_shown(self.runs, self.known.task, team)
 
     def members(self, scores: Scores, group: Group) -> Scores:
         """Return the scores of the runs of a group, in order of tags."""
@@ -283,8 +258,8 @@ class SheetInputs:
 
     def statistics(self, scores: Scores, group: Group) -> pl.DataFrame:
         """Return best, median and worst score of the runs of a group, and their number."""
-        chosen = self.members(scores, group)
-        return topic_statistics(chosen, median=self.known.task.median).rows.drop("group")
+        members = self.members(scores, group)
+        return topic_statistics(members, median=self.task.median).rows.drop("group")
 
     def sheets(self, others: str = "named", team: str | None = None) -> tuple[Sheet, ...]:
         """Make the sheets, in order of tags.
@@ -299,13 +274,10 @@ class SheetInputs:
             such that they tell of no few other teams.
         """
         check_choice("others", others, OTHERS)
-        scores, task = self.scores, self.known.task
-        chosen = self.groups(team)
-        compared = {
-            group: self._compared(group)
-            for group in dict.fromkeys(chosen.values())
-            if group is not None
-        }
+        scores, task = self.scores, self.task
+        group_of = groups_shown(self.runs, task, team)
+        shown_groups = dict.fromkeys(group for group in group_of.values() if group is not None)
+        compared = {group: self._of_group(group) for group in shown_groups}
         counts = self.evaluation["NumRel"].select(scores.topics, scores.systems).values
         relevant = [int(count) for count in np.nanmax(counts, axis=1)]
         shown = tuple(dict.fromkeys([*own_measures(task), scores.measure]))
@@ -313,53 +285,76 @@ class SheetInputs:
         overall = {name: self.scores_by(name).overall().tolist() for name in names}
         comparisons = comparisons_by_run(scores)
         run_of = {run.tag: run for run in self.runs}
-        # Where no run is marked it is not known which were pooled.
-        marked = any(run.pooled for run in self.runs)
         sheets = []
         for k, tag in enumerate(scores.systems):
-            if tag not in chosen:
+            if tag not in group_of:
                 continue
-            columns: list[Iterable[Any]] = [scores.topics, relevant]
-            columns.append(map(finite, scores.values[:, k].tolist()))
-            group = chosen[tag]
-            of_group: dict[str, Any] = {}
+            columns: dict[str, Iterable[Any]] = {
+                "topic": scores.topics,
+                "relevant": relevant,
+                "score": map(finite, scores.values[:, k].tolist()),
+            }
+            fields: dict[str, Any] = {}
+            group = group_of[tag]
             if group is not None:
-                of_group, by_topic, places_of = compared[group]
-                columns += [*by_topic, places_of[tag]]
+                fields, by_topic, ranks = compared[group]
+                columns |= by_topic | {"rank": ranks[tag]}
             comparison = comparisons[k]
             if others == "hidden":
                 # Why runs were not compared may name another run, too.
                 reason = comparison.not_compared and NO_REASON
                 comparison = replace(comparison, names=None, not_compared=reason)
+            rows = zip(*columns.values(), strict=True)
             sheets.append(
                 Sheet(
-                    **_head(run_of[tag], self.known, marked),
+                    **self._about(run_of[tag]),
                     **_overall({name: values[k] for name, values in overall.items()}, shown, task),
                     measure=scores.measure,
                     lower_is_better=scores.lower_is_better,
-                    by_topic=tuple(TopicScores(*row) for row in zip(*columns, strict=True)),
+                    by_topic=tuple(
+                        TopicScores(**dict(zip(columns, row, strict=True))) for row in rows
+                    ),
                     comparison=comparison,
-                    **of_group,
+                    **fields,
                 )
             )
         return tuple(sheets)
 
-    def _compared(
+    def _of_group(
         self, group: Group
-    ) -> tuple[dict[str, Any], list[list[Number]], dict[str, list[int]]]:
+    ) -> tuple[dict[str, Any], dict[str, list[Number]], dict[str, list[int]]]:
         """Return fields of sheets on a group, its best, median and worst, and ranks by tag."""
-        levels = [self.scores_by(name).overall() for name in recall_measures(self.known.task)]
+        levels = [self.scores_by(name).overall() for name in recall_measures(self.task)]
         curves = Scores(np.stack(levels), LEVELS, self.scores.systems, "IPrec")
         median = self.statistics(curves, group)["median"].to_list()
         rows = self.statistics(self.scores, group)
-        chosen = self.members(self.scores, group)
-        ranks = np.array([places(row, chosen.lower_is_better) for row in chosen.values], int)
+        members = self.members(self.scores, group)
+        ranks = np.array([places(row, members.lower_is_better) for row in members.values], int)
         fields = {
-            "category": Category(*group, len(chosen.systems)),
+            "category": Category(*group, len(members.systems)),
             "median_precision": tuple(map(finite, median)),
         }
-        by_topic = [list(map(finite, rows[name])) for name in ("best", "median", "worst")]
-        return fields, by_topic, dict(zip(chosen.systems, ranks.T.tolist(), strict=True))
+        by_topic = {name: [*map(finite, rows[name])] for name in ("best", "median", "worst")}
+        return fields, by_topic, dict(zip(members.systems, ranks.T.tolist(), strict=True))
+
+    def _about(self, run: Submission) -> dict[str, Any]:
+        """Return the fields of a sheet on the run and its task."""
+        # Where no run is marked it is not known which were pooled.
+        is_marked = any(one.pooled for one in self.runs)
+        return {
+            **{name: getattr(run, name) for name in OF_RUN},
+            "campaign": self.rules.id,
+            "campaign_title": self.rules.title,
+            "task": self.task.name,
+            "task_title": self.task.title,
+            "judgments": self.judgments,
+            "team_name": self.teams.get(run.team, ""),
+            "answers": dict(run.answers),
+            "depth": (self.task.pool or PoolRules()).depth if is_marked else None,
+            "sha256": run.object,
+            "warnings": self.warnings.get(run.tag, ()),
+            "metadata": self.metadata.get(run.tag, ""),
+        }
 
 
 def in_order(topics: Sequence[str]) -> list[str]:
@@ -372,45 +367,24 @@ def in_order(topics: Sequence[str]) -> list[str]:
     return sorted(topics, key=key)
 
 
-_OF_RUN = ("tag", "team", "type", "priority", "description", "late", "pooled", "received")
+OF_RUN = ("tag", "team", "type", "priority", "description", "late", "pooled", "received")
 """Fields of sheets that are those of the submission."""
 
 
-def _head(run: Submission, known: SheetContext, marked: bool) -> dict[str, Any]:
-    task = known.task
+def _overall(values: Mapping[str, float], shown: Sequence[str], task: TaskRules) -> dict[str, Any]:
+    """Return the fields of a sheet on all topics, from the overall values by measure."""
+    counts = {name: round(values[measure]) for name, measure in COUNTS.items()}
+    unjudged: dict[int, Number] = {}
+    for depth in _depths(task):
+        retrieved = values[f"NumRet@{depth}"]
+        missing = values[f"Unjudged@{depth}"] * depth * counts["topics"]
+        unjudged[depth] = finite(missing / retrieved) if retrieved else None
     return {
-        **{name: getattr(run, name) for name in _OF_RUN},
-        "campaign": known.rules.id,
-        "campaign_title": known.rules.title,
-        "task": task.name,
-        "task_title": task.title,
-        "judgments": known.judgments,
-        "team_name": known.teams.get(run.team, ""),
-        "answers": dict(run.answers),
-        "depth": (task.pool or PoolRules()).depth if marked else None,
-        "sha256": run.object,
-        "warnings": known.warnings.get(run.tag, ()),
-        "metadata": known.metadata.get(run.tag, ""),
-    }
-
-
-def _overall(values: Mapping[str, float], wanted: Sequence[str], task: TaskRules) -> dict[str, Any]:
-    topics, retrieved, relevant, found = (round(values[name]) for name in COUNTS)
-    return {
-        "topics": topics,
-        "retrieved": retrieved,
-        "relevant": relevant,
-        "relevant_retrieved": found,
+        **counts,
         "precision_at_recall": tuple(finite(values[name]) for name in recall_measures(task)),
         "precision_at": {k: finite(values[name]) for k, name in PRECISION.items()},
         "average_precision": finite(values["AP"]),
         "r_precision": finite(values["Rprec"]),
-        "measures": {name: finite(values[name]) for name in wanted},
-        "unjudged": {k: _unjudged(values, k, topics) for k in _depths(task)},
+        "measures": {name: finite(values[name]) for name in shown},
+        "unjudged": unjudged,
     }
-
-
-def _unjudged(values: Mapping[str, float], depth: int, topics: int) -> float | None:
-    """Return the proportion of unjudged documents in the top ranks of all topics."""
-    retrieved = values[f"NumRet@{depth}"]
-    return finite(values[f"Unjudged@{depth}"] * depth * topics / retrieved) if retrieved else None

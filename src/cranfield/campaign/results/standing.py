@@ -285,152 +285,140 @@ def standing(
         raise PolicyError(
             f"the run and its baseline must have different names, got {quoted(names[0])} twice"
         )
-    found = _evaluated(scoring, given)
+    qrels = qrels_of(opened, scoring.rules, scoring.judgments)
+    evaluation = score(judge(given, qrels, **scoring.policies.describe()), scoring.measures)
     # From now on, runs that cannot be read are no longer among the submissions.
     [every] = scoring.evaluation().values()
     lost = lost_unpooled(scoring) if pooling else None
+    tags, of_type = _reference_tags(scoring, kind)
+    known = {run.tag for run in scoring.submissions}
     files = [one.name for one, text in zip(given, asked, strict=True) if Path(text).is_file()]
-    among = _among(scoring, every, found, files, kind)
-    of_baseline = None
-    if baseline is not None:
-        of_baseline = among.standing(names[1], None, alpha, options)
-    stands = among.standing(names[0], None if baseline is None else names[1], alpha, options)
-    return replace(stands, lost=lost, baseline=of_baseline)
+    notes = []
+    if taken := [name for name in files if name in known]:
+        tags = [tag for tag in tags if tag not in taken]
+        own = ", ".join(map(quoted, taken))
+        notes.append(f"the campaign's own {own} is excluded: a given file has the same name")
+    if not set(tags) - {names[0]}:
+        raise CranfieldError(f"task {quoted(scoring.rules.name)} has no run to compare with")
+    [new] = evaluation.values()
+    new = new.select(systems=[name for name in new.systems if name not in tags])
+    scores, completed = _with_new_runs(every.select(systems=sorted(tags)), new)
+    notes += completed
+    depth = (scoring.rules.pool or PoolRules()).depth
+
+    def of(name: str, baseline: str | None) -> Standing:
+        n_others = len(tags) - (name in tags)
+        about = {
+            "judgments": scoring.judgments.version,
+            "unjudged": _unjudged(evaluation, name, depth),
+            "depth": depth,
+        }
+        compared = f"compared with the {counted(n_others, 'accepted run')}{of_type}"
+        options_of = {"alpha": alpha, **options}
+        return _standing(
+            scores, sorted(tags), name, baseline, about, [compared, *notes], options_of
+        )
+
+    of_baseline = None if baseline is None else of(names[1], None)
+    return replace(
+        of(names[0], None if baseline is None else names[1]), lost=lost, baseline=of_baseline
+    )
 
 
 def _read(scoring: Scoring, text: str) -> Run:
     """Read a run's file, or one of the campaign's runs by its tag."""
-    submission = next((one for one in scoring.submissions if one.tag == text), None)
+    submission = next((run for run in scoring.submissions if run.tag == text), None)
     if submission is not None and not Path(text).is_file():
         return run_of(scoring.opened, scoring.rules, submission)
     return read_run(text, format=scoring.rules.format)
 
 
-def _evaluated(scoring: Scoring, runs: Sequence[Run]) -> Evaluation:
-    qrels = qrels_of(scoring.opened, scoring.rules, scoring.judgments)
-    return score(judge(list(runs), qrels, **scoring.policies.describe()), scoring.measures)
-
-
-@dataclass(frozen=True, eq=False)
-class _Among:
-    """New runs among those of a campaign: `scores` of all, the `others`, their type in words."""
-
-    scoring: Scoring
-    scores: Scores
-    others: tuple[str, ...]
-    what: str
-    found: Evaluation
-    notes: tuple[str, ...]
-
-    def standing(
-        self, run: str, baseline: str | None, alpha: float, options: dict[str, Any]
-    ) -> Standing:
-        """Compare a run with the best, the median and perhaps a baseline."""
-        others = [one for one in self.others if one != run]
-        reference = self.scores.select(systems=others)
-        sign = 1.0 if reference.lower_is_better else -1.0
-        means = dict(zip(self.scores.systems, self.scores.mean().tolist(), strict=True))
-        worth = sign * without_noise(self.scores.mean())
-        order = dict(zip(self.scores.systems, worth.tolist(), strict=True))
-        best_first = sorted(others, key=lambda one: (order[one], one))
-        chosen = {BEST: best_first[0], MEDIAN: best_first[(len(best_first) - 1) // 2]}
-        if baseline is not None:
-            chosen[BASELINE] = baseline
-        against = list(dict.fromkeys(chosen.values()))
-        compared = compare(
-            self.scores.select(systems=[*against, run]), baseline=against, alpha=alpha, **options
-        )
-        z = self._standardised(reference)
-        pairs = compared.to_polars().with_columns(tag=pl.col("second"))
-        frame = (
-            pl.DataFrame({"against": list(chosen), "tag": list(chosen.values())})
-            .with_columns(mean=pl.col("tag").replace_strict(means, return_dtype=pl.Float64))
-            .join(pairs, on="tag", how="left", maintain_order="left")
-            .with_columns(standardised=pl.col("tag").replace_strict(z, return_dtype=pl.Float64))
-            .select(
-                *("against", "tag", "mean", "difference", "low", "high", "raw p", "p"),
-                "significant",
-                "standardised",
-            )
-        )
-        better = sum(order[one] < order[run] for one in others)
-        depth = (self.scoring.rules.pool or PoolRules()).depth
-        return Standing(
-            run=run,
-            measure=self.scores.measure,
-            judgments=self.scoring.judgments.version,
-            unjudged=self._unjudged(run, depth),
-            depth=depth,
-            lost=None,
-            rank=better + 1,
-            n_runs=len(others) + 1,
-            mean=means[run],
-            frame=frame,
-            standardised=z[run],
-            position=position_of(frame, reference.lower_is_better),
-            comparison=compared,
-            baseline=None,
-            notes=(
-                f"compared with the {counted(len(others), 'accepted run')}{self.what}",
-                *self.notes,
-                *self._few(len(others)),
-                CHOSEN,
-                *compared.notes,
-            ),
-        )
-
-    def _standardised(self, reference: Scores) -> dict[str, float | None]:
-        if len(reference.systems) < LEAST_REFERENCE:
-            return dict.fromkeys(self.scores.systems)
-        made = standardise(self.scores, reference)
-        return dict(zip(made.systems, made.mean().tolist(), strict=True))
-
-    def _few(self, runs: int) -> list[str]:
-        few = f"not standardised: {LEAST_REFERENCE} reference runs are required, got {runs}"
-        return [few] if runs < LEAST_REFERENCE else []
-
-    def _unjudged(self, run: str, depth: int) -> dict[int, float]:
-        """Return the proportion of unjudged documents in the first ranks of all topics together."""
-        judged = self.found.judged
-        column = judged.systems.index(run)
-        shares = {}
-        for last in sorted({10, depth}):
-            top = judged.top(last)
-            retrieved = int(top.retrieved[:, column].sum())
-            shares[last] = 1 - int(top.judged().count[:, column].sum()) / max(1, retrieved)
-        return shares
-
-
-def _among(
-    scoring: Scoring, every: Scores, found: Evaluation, files: Sequence[str], kind: str | None
-) -> _Among:
-    """Put the new runs beside those of the campaign; `files` are not among these."""
-    tags = [one.tag for one in scoring.submissions if one.type == kind]
-    if not tags and kind not in (None, "automatic"):
-        types = dict.fromkeys(quoted(one.type) for one in scoring.submissions)
+def _reference_tags(scoring: Scoring, kind: str | None) -> tuple[list[str], str]:
+    """Return the tags of the runs of a type, or of all runs, and that type in words."""
+    tags = [run.tag for run in scoring.submissions if run.type == kind]
+    if tags:
+        return tags, f" of type {kind}"
+    if kind not in (None, "automatic"):
+        types = dict.fromkeys(quoted(run.type) for run in scoring.submissions)
         raise PolicyError(f"no run is of type {quoted(kind)}; expected one of: {', '.join(types)}")
-    what = f" of type {kind}" if tags else ""
-    tags = tags or [one.tag for one in scoring.submissions]
-    notes = []
-    known = {one.tag for one in scoring.submissions}
-    taken = [name for name in files if name in known]
-    if taken:
-        tags = [tag for tag in tags if tag not in taken]
-        names = ", ".join(map(quoted, taken))
-        notes.append(f"the campaign's own {names} is excluded: a given file has the same name")
-    if not set(tags) - {found.systems[0]}:
-        raise CranfieldError(f"task {quoted(scoring.rules.name)} has no run to compare with")
-    others = every.select(systems=sorted(tags))
-    [new] = found.values()
-    new = new.select(systems=[one for one in new.systems if one not in tags])
-    row = {topic: k for k, topic in enumerate(new.topics)}
-    there = np.array([row.get(topic, -1) for topic in others.topics])
-    beside = np.full((len(there), len(new.systems)), np.nan)
-    beside[there >= 0] = new.values[there[there >= 0]]
-    both = replace(
-        others,
-        values=np.hstack([others.values, beside]),
-        systems=(*others.systems, *new.systems),
+    return [run.tag for run in scoring.submissions], ""
+
+
+def _with_new_runs(others: Scores, new: Scores) -> tuple[Scores, tuple[str, ...]]:
+    """Put new runs beside others, on the topics of the latter; a missing score counts as 0."""
+    row_of = {topic: k for k, topic in enumerate(new.topics)}
+    rows = np.array([row_of.get(topic, -1) for topic in others.topics])
+    values = np.full((len(rows), len(new.systems)), np.nan)
+    values[rows >= 0] = new.values[rows[rows >= 0]]
+    systems = (*others.systems, *new.systems)
+    both = replace(others, values=np.hstack([others.values, values]), systems=systems)
+    return both.complete("zero")
+
+
+def _standing(
+    scores: Scores,
+    others: Sequence[str],
+    run: str,
+    baseline: str | None,
+    about: dict[str, Any],
+    notes: Sequence[str],
+    options: dict[str, Any],
+) -> Standing:
+    """Compare a run with the best and the median of others, and perhaps with a baseline."""
+    others = [tag for tag in others if tag != run]
+    reference = scores.select(systems=others)
+    sign = 1.0 if reference.lower_is_better else -1.0
+    means = dict(zip(scores.systems, scores.mean().tolist(), strict=True))
+    settled = sign * without_noise(scores.mean())
+    order = dict(zip(scores.systems, settled.tolist(), strict=True))
+    best_first = sorted(others, key=lambda tag: (order[tag], tag))
+    against = {BEST: best_first[0], MEDIAN: best_first[(len(best_first) - 1) // 2]}
+    if baseline is not None:
+        against[BASELINE] = baseline
+    tags = list(dict.fromkeys(against.values()))
+    compared = compare(scores.select(systems=[*tags, run]), baseline=tags, **options)
+    z: dict[str, float | None] = dict.fromkeys(scores.systems)
+    few = [f"not standardised: {LEAST_REFERENCE} reference runs are required, got {len(others)}"]
+    if len(others) >= LEAST_REFERENCE:
+        few, made = [], standardise(scores, reference)
+        z |= dict(zip(made.systems, made.mean().tolist(), strict=True))
+    pairs = compared.to_polars().with_columns(tag=pl.col("second"))
+    frame = (
+        pl.DataFrame({"against": list(against), "tag": list(against.values())})
+        .with_columns(mean=pl.col("tag").replace_strict(means, return_dtype=pl.Float64))
+        .join(pairs, on="tag", how="left", maintain_order="left")
+        .with_columns(standardised=pl.col("tag").replace_strict(z, return_dtype=pl.Float64))
+        .select(
+            *("against", "tag", "mean", "difference", "low", "high", "raw p", "p"),
+            "significant",
+            "standardised",
+        )
     )
-    complete, told = both.complete("zero")
-    return _Among(scoring, complete, others.systems, what, found, (*notes, *told))
+    return Standing(
+        run=run,
+        measure=scores.measure,
+        **about,
+        lost=None,
+        rank=1 + sum(order[tag] < order[run] for tag in others),
+        n_runs=len(others) + 1,
+        mean=means[run],
+        frame=frame,
+        standardised=z[run],
+        position=position_of(frame, reference.lower_is_better),
+        comparison=compared,
+        baseline=None,
+        notes=(*notes, *few, CHOSEN, *compared.notes),
+    )
+
+
+def _unjudged(evaluation: Evaluation, run: str, depth: int) -> dict[int, float]:
+    """Return the proportion of unjudged documents in the first ranks of all topics together."""
+    judged = evaluation.judged
+    column = judged.systems.index(run)
+    proportions = {}
+    for last in sorted({10, depth}):
+        top = judged.top(last)
+        retrieved = int(top.retrieved[:, column].sum())
+        judged_there = int(top.judged().count[:, column].sum())
+        proportions[last] = 1 - judged_there / max(1, retrieved)
+    return proportions

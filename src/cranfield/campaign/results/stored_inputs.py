@@ -27,13 +27,13 @@ from cranfield.base.errors import (
 from cranfield.base.files import file_sha256
 from cranfield.base.kinds import Whole
 from cranfield.base.text import counted, plain, some_of
-from cranfield.campaign.checks.lines import BLANKS
 from cranfield.campaign.checks.report import severity_of
 from cranfield.campaign.opened import OpenedCampaign, PathName
 from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, safe_name, utc_text
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import Judgments, Submission
+from cranfield.collection.files.layouts import BLANKS
 from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels

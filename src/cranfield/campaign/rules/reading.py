@@ -22,6 +22,7 @@ from cranfield.campaign.checks.report import CODES, UNREADABLE
 from cranfield.campaign.rules.task_rules import (
     CAMPAIGN,
     FILES,
+    PRIVATE,
     SEVERITIES,
     TASK,
     Rules,
@@ -61,19 +62,15 @@ def read_rules(path: str | PathLike[str]) -> Rules:
     data = _bytes_of(file)
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        tables = tomllib.loads(text)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError("is not UTF-8 text", source=file.name, line=line) from None
-    try:
-        tables = tomllib.loads(text)
     except ValueError as error:
         # Most are errors of TOML; some are of numbers with too many digits.
         reason, _, place = str(error).split(";")[0].partition(" (at line ")
-        raise InputError(
-            f"is not valid TOML: {plain(reason)}",
-            source=file.name,
-            line=int(place.split(",")[0]) if place else None,
-        ) from None
+        at = int(place.split(",")[0]) if place else None
+        raise InputError(f"is not valid TOML: {plain(reason)}", source=file.name, line=at) from None
     except RecursionError:
         raise InputError("is not valid TOML: it is nested too deeply", source=file.name) from None
     try:
@@ -136,34 +133,29 @@ def _bytes_of(file: Path) -> bytes:
 
 
 def _rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) -> Rules:
-    known = ("campaign", "tasks")
-    for key in tables:
-        if key not in known:
-            raise WrongValueError(unknown(key, known), key)
+    fields_of({"campaign": table, "tasks": table}, tables)
     with below("campaign"):
-        campaign = fields_of(CAMPAIGN, tables.get("campaign", {}))
+        campaign = fields_of(CAMPAIGN, tables.get("campaign", {}), required=["id", "title"])
     tasks: dict[str, TaskRules] = {}
-    digests = {file.name: digest}
+    files = _Digests(file.parent, {file.name: digest})
     with below("tasks"):
-        named = table(tables.get("tasks", {}))
-        if not named:
+        if not tables.get("tasks"):
             raise WrongValueError("has no task; each task is a table such as [tasks.adhoc]")
-        for name, values in named.items():
+        for name, values in tables["tasks"].items():
             with below(name):
                 file_name(name)
                 for other in tasks:
                     if other.lower() == name.lower():
                         reason = f"differs from {other} only in upper and lower case"
                         raise WrongValueError(reason)
-                fields = _task_fields(values, file.parent, digests)
+                fields = _task_fields(values, file.parent, files)
                 line_of = partial(_line_of_task, text, name)
                 tasks[name] = TaskRules(name, **fields, source=file.name, line_of=line_of)
                 _check_consistency(tasks[name])
-    files = _Digests(file.parent, digests)
     return Rules(**campaign, tasks=tasks, source=file.name, files=files)
 
 
-def _task_fields(values: Any, folder: Path, digests: dict[str, str]) -> dict[str, Any]:
+def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
     """Return the fields of a task by its table, and enter the files that it names."""
     fields = fields_of(TASK, values)
     if isinstance(fields.get("documents"), dict):
@@ -181,13 +173,12 @@ def _task_fields(values: Any, folder: Path, digests: dict[str, str]) -> dict[str
     for field in FILES:
         if isinstance(name := fields.get(field), PurePosixPath):
             with below(field):
-                fields[field] = _place(name, folder)
-            digests.setdefault(str(name), "")
+                fields[field] = _existing_file(name, folder)
+            files.setdefault(str(name), "")
     return fields | {"severities": own | others}
 
 
-def _place(name: PurePosixPath, folder: Path) -> Path:
-    """Return where a file is that the rules name."""
+def _existing_file(name: PurePosixPath, folder: Path) -> Path:
     place = folder / name
     try:
         is_file = place.is_file()
@@ -211,12 +202,13 @@ def _check_consistency(task: TaskRules) -> None:
             most = "no priorities" if last is None else f"priorities 1 to {last}"
             reason = f"priority {priority} is pooled, but the task has {most}"
             raise WrongValueError(reason, "pool", "priorities")
-    with below("categories"):
-        for category in task.categories:
-            if category not in ("type", *task.questions):
-                raise WrongValueError(unknown(category, ("type", *task.questions), "question"))
-            if category != "type" and not task.questions[category].choices:
-                raise WrongValueError(f"question {quoted(category)} has no choices to group by")
+    known = ("type", *task.questions)
+    for category in task.categories:
+        if category not in known:
+            raise WrongValueError(unknown(category, known, "question"), "categories")
+        if category != "type" and not task.questions[category].choices:
+            reason = f"question {quoted(category)} has no choices to group by"
+            raise WrongValueError(reason, "categories")
     if "type" in task.questions:
         reason = "a question must not be named type; use the key types"
         raise WrongValueError(reason, "questions", "type")
@@ -227,23 +219,20 @@ def _shown(key: str) -> str:
 
 
 def _line_of(text: str, path: tuple[str, ...]) -> int | None:
-    """Find the line of a key, in the usual ways to write TOML."""
-    best: int | None = None
-    deepest = 0
+    """Find the line of a key, or of the table above it, in the usual ways to write TOML."""
+    line_of_deepest, deepest = None, 0
     table: tuple[str, ...] = ()
-    for number, whole_line in enumerate(text.split("\n"), 1):
-        line = whole_line[:500]
-        if head := re.match(r"\s*\[+\s*([^\[\]]+?)\s*\]", line):
-            table = _keys(head.group(1))
-            here = table
-        elif key := re.match(r"\s*([A-Za-z0-9_.\-\"' ]+?)\s*=", line):
-            here = (*table, *_keys(key.group(1)))
+    for number, line in enumerate(text.split("\n"), 1):
+        if head := re.match(r"\s*\[+\s*([^\[\]]+?)\s*\]", line[:500]):
+            table = names = _keys(head[1])
+        elif key := re.match(r"\s*([A-Za-z0-9_.\-\"' ]+?)\s*=", line[:500]):
+            names = (*table, *_keys(key[1]))
         else:
             continue
-        depth = min(len(here), len(path))
-        if depth > deepest and here[:depth] == path[:depth]:
-            best, deepest = number, depth
-    return best
+        depth = min(len(names), len(path))
+        if depth > deepest and names[:depth] == path[:depth]:
+            line_of_deepest, deepest = number, depth
+    return line_of_deepest
 
 
 def _line_of_task(text: str, task: str, key: str) -> int | None:
@@ -316,20 +305,20 @@ def rules_text(rules: Rules, folder: Path, tasks: Iterable[str] | None = None) -
 
 
 def _lines(holder: Any, folder: Path) -> list[str]:
-    return [f"{_key(name)} = {_value(value, folder)}" for name, value in _pairs(holder)]
+    return [f"{_key(name)} = {_value(value, folder)}" for name, value in _public_pairs(holder)]
 
 
-def _pairs(holder: Any) -> Iterator[tuple[str, Any]]:
-    """Go through the public keys of rules that have a value."""
-    for name, key in keys_of(type(holder)).items():
-        value = getattr(holder, key.field)
+def _public_pairs(holder: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the public keys of rules that have a value."""
+    for name in keys_of(type(holder)):
+        value = getattr(holder, name)
         if name == "severities":
             own = {key: value[code] for key, code in SEVERITIES.items() if code in value}
             yield from own.items()
-            value = {code: one for code, one in value.items() if code not in SEVERITIES.values()}
+            value = {code: word for code, word in value.items() if code not in SEVERITIES.values()}
         if name == "documents" and holder.document_pattern is not None:
             value = {"pattern": holder.document_pattern}
-        if not key.private and value is not None and value not in ("", (), {}):
+        if name != PRIVATE and value is not None and value not in ("", (), {}):
             yield name, value
 
 
@@ -343,11 +332,11 @@ def _value(value: Any, folder: Path) -> str:
     if isinstance(value, Path):
         return _text(value.relative_to(folder).as_posix())
     if isinstance(value, tuple):
-        return f"[{', '.join(_value(one, folder) for one in value)}]"
+        return f"[{', '.join(_value(item, folder) for item in value)}]"
     if is_dataclass(value):
-        value = dict(_pairs(value))
+        value = dict(_public_pairs(value))
     if isinstance(value, Mapping):
-        pairs = (f"{_key(name)} = {_value(one, folder)}" for name, one in value.items())
+        pairs = (f"{_key(name)} = {_value(item, folder)}" for name, item in value.items())
         return f"{{{', '.join(pairs)}}}"
     return _text(str(value))
 

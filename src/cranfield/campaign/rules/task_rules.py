@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import counted, did_you_mean
@@ -137,43 +137,39 @@ def below(*path: str) -> Iterator[None]:
     try:
         yield
     except WrongValueError as error:
-        raise WrongValueError(error.reason, *path, *error.path) from None
+        error.path = (*path, *error.path)
+        raise
 
 
-def shown_value(value: Any) -> str:
-    """Show a value of TOML in a message."""
-    names: dict[type, str] = {dict: "a table", list: "a list"}
-    if isinstance(value, bool):
-        return str(value).lower()
+def _shown_value(value: Any) -> str:
+    names: dict[type, str] = {dict: "a table", list: "a list", bool: str(value).lower()}
     return names.get(type(value)) or quoted(value)
 
 
-def _kind(expected: str, fits: Callable[[Any], Any]) -> Kind:
+def _kind(expected: str, fits: Callable[[Any], Any], convert: Kind = lambda value: value) -> Kind:
     def check(value: Any) -> Any:
         if not fits(value):
-            raise WrongValueError(f"must be {expected}, got {shown_value(value)}")
-        return value
+            raise WrongValueError(f"must be {expected}, got {_shown_value(value)}")
+        return convert(value)
 
     return check
 
 
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
+
+
+def _is_fraction(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= 1
+
+
 text = _kind("text", lambda value: isinstance(value, str))
-line = _kind(
-    "one line of text",
-    lambda value: isinstance(value, str) and value.strip() and value.isprintable(),
-)
+line = _kind("one line of text", _is_line)
 truth = _kind("true or false", lambda value: isinstance(value, bool))
 whole = _kind("an integer >= 1", lambda value: type(value) is int and 1 <= value <= MOST)
 table = _kind("a table", lambda value: isinstance(value, dict))
-_fraction = _kind(
-    "a number from 0 to 1", lambda value: type(value) in (int, float) and 0 <= value <= 1
-)
+share = _kind("a number from 0 to 1", _is_fraction, float)
 _time = _kind("a time", lambda value: isinstance(value, (str, date)))
-
-
-def share(value: Any) -> float:
-    """Check a number from 0 to 1."""
-    return float(_fraction(value))
 
 
 def time(value: Any) -> datetime:
@@ -199,8 +195,8 @@ def file(value: Any) -> PurePosixPath:
     path = PurePosixPath(text(value))
     if path.is_absolute() or ".." in path.parts or re.search(r"[\\:\0]", value):
         raise WrongValueError(
-            f"must be a file in the folder of the rules, or in a folder below it; got"
-            f" {quoted(value)}"
+            "must be a file in the folder of the rules, or in a folder below it;"
+            f" got {quoted(value)}"
         )
     if not path.parts or not value.isprintable():
         raise WrongValueError(f"must be a valid file name, got {quoted(value)}")
@@ -214,7 +210,9 @@ def topics_file(value: Any) -> PurePosixPath | str:
 
 def documents_list(value: Any) -> PurePosixPath | dict[str, str]:
     """Check a file, or a table of a pattern."""
-    return fields_of(DOCUMENTS, value) if isinstance(value, dict) else file(value)
+    if isinstance(value, dict):
+        return fields_of(DOCUMENTS, value, required=["pattern"])
+    return file(value)
 
 
 def one_of(*choices: str) -> Kind:
@@ -222,7 +220,7 @@ def one_of(*choices: str) -> Kind:
 
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in choices:
-            raise WrongValueError(f"must be one of {', '.join(choices)}; got {shown_value(value)}")
+            raise WrongValueError(f"must be one of {', '.join(choices)}; got {_shown_value(value)}")
         return value
 
     return check
@@ -236,18 +234,17 @@ def severity(value: Any) -> str:
 
 def list_of(kind: Kind, least: int = 0) -> Kind:
     """Check a list in which no value is repeated, and return a tuple."""
-    is_list = _kind(
+    a_list = _kind(
         "a non-empty list" if least else "a list",
         lambda value: isinstance(value, list) and len(value) >= least,
     )
 
     def check(value: Any) -> tuple[Any, ...]:
-        checked: list[Any] = []
-        for item in is_list(value):
-            checked.append(kind(item))
-            if checked[-1] in checked[:-1]:
-                raise WrongValueError(f"contains {shown_value(item)} twice")
-        return tuple(checked)
+        checked = tuple(map(kind, a_list(value)))
+        for k, item in enumerate(checked):
+            if item in checked[:k]:
+                raise WrongValueError(f"contains {quoted(value[k])} twice")
+        return checked
 
     return check
 
@@ -262,9 +259,9 @@ def table_of(kind: Callable[[str, Any], Any]) -> Kind:
 
     def check(value: Any) -> dict[str, Any]:
         checked = {}
-        for key, inner in table(value).items():
-            with below(key):
-                checked[key] = kind(key, inner)
+        for name, inner in table(value).items():
+            with below(name):
+                checked[name] = kind(name, inner)
         return checked
 
     return check
@@ -273,50 +270,29 @@ def table_of(kind: Callable[[str, Any], Any]) -> Kind:
 # Keys, declared with the fields that hold their values.
 
 
-@dataclass(frozen=True)
-class Key:
-    """A key of a table: its kind of value, and the name of the field that holds the value.
-
-    Participants do not get private keys.
-    """
-
-    kind: Kind
-    private: bool = False
-    field: str = ""
-    required: bool = False
+def keys_of(model: type) -> dict[str, Kind]:
+    """Return the kinds of value of the keys that are annotated with the fields of a class."""
+    hints = get_type_hints(model, include_extras=True)
+    return {
+        name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated
+    }
 
 
-def key(kind: Kind, name: str = "", *, private: bool = False) -> dict[str, Any]:
-    """Return the metadata of a field that declare its key, by the field's name or another one."""
-    return {"key": Key(kind, private), "name": name}
-
-
-def keys_of(model: Any) -> dict[str, Key]:
-    """Return the keys that are declared with the fields of a class, by name."""
-    keys = {}
-    for item in fields(model):
-        if "key" in item.metadata:
-            required = item.default is MISSING and item.default_factory is MISSING
-            name = item.metadata["name"] or item.name
-            keys[name] = replace(item.metadata["key"], field=item.name, required=required)
-    return keys
-
-
-def fields_of(keys: Mapping[str, Key], value: Any) -> dict[str, Any]:
-    """Check a table key by key, and return the values by field."""
+def fields_of(keys: Mapping[str, Kind], value: Any, required: Iterable[str] = ()) -> dict[str, Any]:
+    """Check a table key by key, and return its values."""
     checked: dict[str, Any] = {}
     for name, inner in table(value).items():
         if name not in keys:
             raise WrongValueError(unknown(name, keys), name)
         with below(name):
-            checked[keys[name].field or name] = keys[name].kind(inner)
-    for name, key in keys.items():
-        if key.required and name not in value:
+            checked[name] = keys[name](inner)
+    for name in required:
+        if name not in value:
             raise WrongValueError(f"has no key {name}")
     return checked
 
 
-def table_as(model: Callable[..., Any], keys: Mapping[str, Key]) -> Kind:
+def table_as(model: Callable[..., Any], keys: Mapping[str, Kind]) -> Kind:
     """Check a table, and return an object with its values."""
     return lambda value: model(**fields_of(keys, value))
 
@@ -333,44 +309,35 @@ class Question:
     """A question to participants about a run; `choices` is empty if any text is allowed."""
 
     name: str
-    ask: str = field(metadata=key(line))
-    choices: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
-    required: bool = field(default=False, metadata=key(truth))
+    ask: Annotated[str, line]
+    choices: Annotated[tuple[str, ...], list_of(line)] = ()
+    required: Annotated[bool, truth] = False
 
 
 @dataclass(frozen=True)
 class MetadataRules:
     """Required metadata of runs, by dotted path, and placeholders that do not count."""
 
-    required: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
-    placeholders: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
+    required: Annotated[tuple[str, ...], list_of(line)] = ()
+    placeholders: Annotated[tuple[str, ...], list_of(line)] = ()
 
 
 @dataclass(frozen=True)
 class PoolRules:
     """Pooled runs, by priority (all if empty), and depth of the pool."""
 
-    depth: int = field(default=100, metadata=key(whole))
-    priorities: tuple[int, ...] = field(default=(), metadata=key(list_of(whole)))
+    depth: Annotated[int, whole] = 100
+    priorities: Annotated[tuple[int, ...], list_of(whole)] = ()
 
 
 POOL, METADATA, QUESTION = keys_of(PoolRules), keys_of(MetadataRules), keys_of(Question)
 
-
-def _question(key: str, value: Any) -> Question:
-    return Question(file_name(key), **fields_of(QUESTION, value))
-
-
-def _no_line(key: str) -> None:
-    """Return no line, for rules that were not read from a file."""
-
-
-DOCUMENTS = {"pattern": Key(text, required=True)}
+DOCUMENTS = {"pattern": text}
 """Keys of a table of documents."""
 
 JUDGING = {
-    **dict.fromkeys(("compat", "ties", "topics", "unjudged", "negative"), Key(line)),
-    "depth": Key(whole),
+    **dict.fromkeys(("compat", "ties", "topics", "unjudged", "negative"), line),
+    "depth": whole,
 }
 """Keys of the options of :func:`cranfield.judge`."""
 
@@ -380,6 +347,13 @@ SEVERITIES = {
     "fewer_than_max": "too-few",
 }
 """Keys for the severity of one kind of fault, by its code."""
+
+
+_judging, _severities = table_as(dict, JUDGING), table_of(lambda _, value: severity(value))
+
+
+def _question(name: str, value: Any) -> Question:
+    return Question(file_name(name), **fields_of(QUESTION, value, required=["ask"]))
 
 
 @dataclass(frozen=True)
@@ -404,48 +378,40 @@ class TaskRules:
     """
 
     name: str
-    title: str = field(default="", metadata=key(line))
-    topics: Path | str | None = field(default=None, metadata=key(topics_file))
-    documents: Path | None = field(default=None, metadata=key(documents_list))
+    title: Annotated[str, line] = ""
+    topics: Annotated[Path | str | None, topics_file] = None
+    documents: Annotated[Path | None, documents_list] = None
     document_pattern: str | None = None
-    exclude: Path | None = field(default=None, metadata=key(file))
-    tag: str = field(default="[A-Za-z0-9_.-]{1,20}", metadata=key(text))
-    format: str = field(default="trec", metadata=key(one_of("trec", "ntcir")))
-    max_per_topic: int | None = field(default=1000, metadata=key(whole))
-    second_column: tuple[str, ...] = field(default=(), metadata=key(one_or_more))
-    rank: str = field(default="integer", metadata=key(one_of("integer", "order", "off")))
-    tied: float = field(default=0.2, metadata=key(share))
-    severities: Mapping[str, str] = field(
-        default_factory=dict, metadata=key(table_of(lambda _, value: severity(value)))
-    )
-    opens: datetime | None = field(default=None, metadata=key(time))
-    closes: datetime | None = field(default=None, metadata=key(time))
-    late: str = field(default="refuse", metadata=key(one_of("mark", "refuse")))
-    runs_per_team: int | None = field(default=None, metadata=key(whole))
-    runs_per_day: int | None = field(default=None, metadata=key(whole))
-    max_bytes: int = field(default=200_000_000, metadata=key(whole, name="max_bytes"))
-    max_decompressed_bytes: int = field(
-        default=200_000_000, metadata=key(whole, name="max_decompressed_bytes")
-    )
-    types: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
-    priorities: int | None = field(default=None, metadata=key(whole))
-    pool: PoolRules | None = field(default=None, metadata=key(table_as(PoolRules, POOL)))
-    measures: tuple[str, ...] = field(default=("AP",), metadata=key(list_of(line, least=1)))
-    judging: Mapping[str, str | int] = field(
-        default_factory=dict, metadata=key(table_as(dict, JUDGING))
-    )
-    categories: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
-    min_category: int = field(default=3, metadata=key(whole))
-    median: str = field(default="better", metadata=key(one_of("better", "average")))
-    feedback: str = field(default="none", metadata=key(one_of("none", "means", "sheets")))
-    metadata: MetadataRules | None = field(
-        default=None, metadata=key(table_as(MetadataRules, METADATA))
-    )
-    questions: Mapping[str, Question] = field(
-        default_factory=dict, metadata=key(table_of(_question))
-    )
+    exclude: Annotated[Path | None, file] = None
+    tag: Annotated[str, text] = "[A-Za-z0-9_.-]{1,20}"
+    format: Annotated[str, one_of("trec", "ntcir")] = "trec"
+    max_per_topic: Annotated[int | None, whole] = 1000
+    second_column: Annotated[tuple[str, ...], one_or_more] = ()
+    rank: Annotated[str, one_of("integer", "order", "off")] = "integer"
+    tied: Annotated[float, share] = 0.2
+    severities: Annotated[Mapping[str, str], _severities] = field(default_factory=dict)
+    opens: Annotated[datetime | None, time] = None
+    closes: Annotated[datetime | None, time] = None
+    late: Annotated[str, one_of("mark", "refuse")] = "refuse"
+    runs_per_team: Annotated[int | None, whole] = None
+    runs_per_day: Annotated[int | None, whole] = None
+    max_bytes: Annotated[int, whole] = 200_000_000
+    max_decompressed_bytes: Annotated[int, whole] = 200_000_000
+    types: Annotated[tuple[str, ...], list_of(line)] = ()
+    priorities: Annotated[int | None, whole] = None
+    pool: Annotated[PoolRules | None, table_as(PoolRules, POOL)] = None
+    measures: Annotated[tuple[str, ...], list_of(line, least=1)] = ("AP",)
+    judging: Annotated[Mapping[str, str | int], _judging] = field(default_factory=dict)
+    categories: Annotated[tuple[str, ...], list_of(line)] = ()
+    min_category: Annotated[int, whole] = 3
+    median: Annotated[str, one_of("better", "average")] = "better"
+    feedback: Annotated[str, one_of("none", "means", "sheets")] = "none"
+    metadata: Annotated[MetadataRules | None, table_as(MetadataRules, METADATA)] = None
+    questions: Annotated[Mapping[str, Question], table_of(_question)] = field(default_factory=dict)
     source: str | None = field(default=None, compare=False, repr=False)
-    line_of: Callable[[str], int | None] = field(default=_no_line, compare=False, repr=False)
+    line_of: Callable[[str], int | None] = field(
+        default=lambda key: None, compare=False, repr=False
+    )
 
     @property
     def ranks_decide(self) -> bool:
@@ -464,34 +430,35 @@ class Rules:
         they identify the rules of a submission.
     """
 
-    id: str = field(metadata=key(file_name))
-    title: str = field(metadata=key(line))
+    id: Annotated[str, file_name]
+    title: Annotated[str, line]
     tasks: Mapping[str, TaskRules]
-    consent: str = field(default="", metadata=key(text))
-    description: str = field(default="", metadata=key(text))
-    keep_refused: bool = field(default=False, metadata=key(truth, private=True))
+    consent: Annotated[str, text] = ""
+    description: Annotated[str, text] = ""
+    keep_refused: Annotated[bool, truth] = False
     source: str = "campaign.toml"
     files: Mapping[str, str] = field(default_factory=dict)
 
     def task(self, name: str | None = None) -> TaskRules:
         """Return a task by name; where there is only one, it needs no name."""
+        if name is None and len(self.tasks) == 1:
+            return next(iter(self.tasks.values()))
+        known = f"one of: {', '.join(self.tasks)}"
         if name is None:
-            if len(self.tasks) == 1:
-                return next(iter(self.tasks.values()))
-            raise PolicyError(f"expected a task; one of: {', '.join(self.tasks)}")
+            raise PolicyError(f"expected a task; {known}")
         if name not in self.tasks:
-            raise PolicyError(
-                f"unknown task {quoted(name)}; expected one of: {', '.join(self.tasks)}"
-            )
+            raise PolicyError(f"unknown task {quoted(name)}; expected {known}")
         return self.tasks[name]
 
 
 FILES = ("topics", "documents", "exclude")
 """The fields of a task that name files."""
 
+PRIVATE = "keep_refused"
+"""The key that participants do not get."""
 
 CAMPAIGN = keys_of(Rules)
-TASK = keys_of(TaskRules) | dict.fromkeys(SEVERITIES, Key(severity))
+TASK = keys_of(TaskRules) | dict.fromkeys(SEVERITIES, severity)
 
 
 def whole_matches(texts: pl.Series, pattern: str) -> pl.Series:

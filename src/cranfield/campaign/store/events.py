@@ -6,23 +6,23 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from cranfield.campaign.store.records import Event
-from cranfield.campaign.store.schema import TABLES, Row, canonical
+from cranfield.campaign.store.schema import TABLES, Row, canonical, insert
 
 REMOVED = "removed"
-"""What marks, among the rows of an event, one that is not there any more."""
+"""Marks, among the rows of an event, one that was removed."""
 
 NOTHING = "0" * 64
-"""What stands before the first event."""
+"""Hash before the first event."""
 
 Key = tuple[str, tuple[Any, ...]]
+"""Name of a table, and the key of a row in it."""
 
 KEYS = {table.name: table.key for kind, table in TABLES.items() if kind is not Event}
 KEYS["fault"] = ("submission", "number")
-"""The tables that events tell of, and what their rows are known by."""
+"""Columns of the keys of the tables whose rows are in events."""
 
 
 def link(event: Mapping[str, Any]) -> str:
@@ -33,8 +33,8 @@ def link(event: Mapping[str, Any]) -> str:
 
 def last_event(connection: sqlite3.Connection) -> tuple[int, str]:
     """Return number and hash of the last event."""
-    found = connection.execute("SELECT seq, sha256 FROM event ORDER BY seq DESC LIMIT 1").fetchone()
-    return (0, NOTHING) if found is None else (found["seq"], found["sha256"])
+    last = connection.execute("SELECT seq, sha256 FROM event ORDER BY seq DESC LIMIT 1").fetchone()
+    return (0, NOTHING) if last is None else (last["seq"], last["sha256"])
 
 
 def append(
@@ -45,49 +45,21 @@ def append(
     subject: str,
     about: Mapping[str, Any],
     rows: Iterable[tuple[str, Row]] = (),
-) -> Event:
+) -> None:
     """Add an event, with its details and the changed rows."""
     seq, previous = last_event(connection)
     changed = [[table, _erasable(table, row)] for table, row in rows]
-    details = canonical({"about": dict(about), "rows": changed})
-    head = Event(seq + 1, at, actor, action, subject, details, previous, sha256="")
-    event = Event(**{**asdict(head), "sha256": link(asdict(head))})
-    places = ", ".join("?" * len(TABLES[Event].columns))
-    connection.execute(f"INSERT INTO event VALUES ({places})", tuple(asdict(event).values()))
-    return event
+    event = {"seq": seq + 1, "at": at, "actor": actor, "action": action, "subject": subject}
+    event |= {"details": canonical({"about": dict(about), "rows": changed}), "previous": previous}
+    event["sha256"] = link(event)
+    insert(connection, "event", event)
 
 
 def _erasable(table: str, row: Row) -> Row:
-    # A contact can be erased from the team's row; the chain holds no more of it than its hash.
-    if table != "team":
+    """Return a row with the hash of a team's contact, which can be erased from the table."""
+    if table != "team" or not row["contact"]:
         return row
-    return {**row, "contact": contact_sha256(row["contact"])}
-
-
-def contact_sha256(contact: str) -> str:
-    """Return what events hold of a contact: nothing of none."""
-    return hashlib.sha256(contact.encode()).hexdigest() if contact else ""
-
-
-def broken(connection: sqlite3.Connection) -> tuple[list[str], dict[Key, Row]]:
-    """Follow the chain: what is wrong with it, and the rows of all tables as it tells them."""
-    wrong: list[str] = []
-    told: dict[Key, Row] = {}
-    previous = NOTHING
-    for seq, event in enumerate(connection.execute("SELECT * FROM event ORDER BY seq"), 1):
-        if event["seq"] != seq:
-            wrong.append(f"event {seq} is missing from the chain")
-            break
-        if event["previous"] != previous or link(dict(event)) != event["sha256"]:
-            wrong.append(f"event {seq} breaks the chain of hashes")
-            break
-        previous = event["sha256"]
-        for name, row in json.loads(event["details"])["rows"]:
-            if row.pop(REMOVED, False):
-                told.pop((name, _key(name, row)), None)
-            else:
-                told[name, _key(name, row)] = row
-    return wrong, told
+    return {**row, "contact": hashlib.sha256(row["contact"].encode()).hexdigest()}
 
 
 def contradictions(connection: sqlite3.Connection) -> list[str]:
@@ -95,32 +67,42 @@ def contradictions(connection: sqlite3.Connection) -> list[str]:
     try:
         wrong = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
         if wrong != ["ok"]:
-            return [f"is damaged: {one}" for one in wrong]
+            return [f"is damaged: {problem}" for problem in wrong]
         if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
             return ["is damaged: a row refers to a missing row"]
-        return differences(connection)
+        return _differences(connection)
     except (sqlite3.Error, ValueError, LookupError, TypeError) as error:
         return [f"is damaged: {error}"]
 
 
-def differences(connection: sqlite3.Connection) -> list[str]:
-    """Return where the chain is broken, and where the tables differ from it."""
-    wrong, told = broken(connection)
-    if wrong:
-        return wrong
+def _differences(connection: sqlite3.Connection) -> list[str]:
+    """Return where the chain is broken, or else where the tables differ from its rows."""
+    expected: dict[Key, Row] = {}
+    previous = NOTHING
+    for seq, event in enumerate(connection.execute("SELECT * FROM event ORDER BY seq"), 1):
+        if event["seq"] != seq:
+            return [f"event {seq} is missing from the chain"]
+        if event["previous"] != previous or link(dict(event)) != event["sha256"]:
+            return [f"event {seq} breaks the chain of hashes"]
+        previous = event["sha256"]
+        for name, row in json.loads(event["details"])["rows"]:
+            removed = row.pop(REMOVED, False)
+            expected[_key(name, row)] = row
+            if removed:
+                del expected[_key(name, row)]
+    wrong = []
     for name in KEYS:
-        for found in connection.execute(f"SELECT * FROM {name}"):
-            row = _erasable(name, dict(found))
-            key = _key(name, row)
-            if told.pop((name, key), None) != row:
-                label = " ".join(str(part) for part in key)
-                wrong.append(f"table {name}, row {label}: differs from the events")
-    wrong.extend(
-        f"table {name}, row {' '.join(map(str, key))}: is missing, but is in the events"
-        for name, key in told
-    )
+        for stored in connection.execute(f"SELECT * FROM {name}"):
+            row = _erasable(name, dict(stored))
+            if expected.pop(_key(name, row), None) != row:
+                wrong.append(f"{_label(_key(name, row))}: differs from the events")
+    wrong += [f"{_label(key)}: is missing, but is in the events" for key in expected]
     return wrong
 
 
-def _key(table: str, row: Row) -> tuple[Any, ...]:
-    return tuple(row[part] for part in KEYS[table])
+def _key(table: str, row: Row) -> Key:
+    return table, tuple(row[part] for part in KEYS[table])
+
+
+def _label(key: Key) -> str:
+    return f"table {key[0]}, row {' '.join(map(str, key[1]))}"

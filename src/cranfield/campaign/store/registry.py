@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -22,14 +22,16 @@ from cranfield.campaign.store.records import (
     Submission,
     Team,
 )
-from cranfield.campaign.store.schema import TABLES, Record, Row
+from cranfield.campaign.store.schema import TABLES, Row, Table, insert
+
+_FAULT = "code, severity, message, line, topic, doc, count"
 
 
 class Reading:
-    """Questions to the registry; the answers are records."""
+    """Questions to the registry, asked through connections; the answers are records."""
 
-    def _connected(self) -> AbstractContextManager[sqlite3.Connection]:
-        raise NotImplementedError
+    def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
+        self._connect = connect
 
     def teams(self) -> tuple[Team, ...]:
         """Return all teams, by id."""
@@ -53,39 +55,33 @@ class Reading:
 
         Tags are compared without regard to case.
         """
-        wanted = {"task": task, "team": team, "ranking": ranking, "object": object, "tag": tag}
-        where: dict[str, Any] = {name: one for name, one in wanted.items() if one is not None}
-        if states is not None:
-            where["state"] = tuple(states)
-        return self._records(Submission, **where)
+        state = None if states is None else tuple(states)
+        where = {"task": task, "state": state, "team": team, "ranking": ranking, "tag": tag}
+        return self._records(Submission, **where, object=object)
 
-    def submission(self, tag: str | int) -> Submission | None:
-        """Return the newest submission with a tag, in whatever state and case, or one by its id."""
-        if isinstance(tag, int):
-            return next(iter(self._records(Submission, id=tag)), None)
-        found = self._records(Submission, tag=tag)
-        return next((one for one in found if one.state == ACCEPTED), found[-1] if found else None)
+    def submission(self, tag: str) -> Submission | None:
+        """Return the accepted submission with a tag in any case, or else the newest one."""
+        runs = self._records(Submission, tag=tag)
+        accepted = [run for run in runs if run.state == ACCEPTED]
+        return next(iter((*accepted, *reversed(runs))), None)
 
     def faults(self, submission_id: int, *, private: bool = False) -> tuple[Fault, ...]:
-        """Return what the check found in a submission, warnings too.
+        """Return the faults and warnings of a submission.
 
         Faults that name other teams are returned only on request.
         """
-        with self._connected() as connection:
-            rows = connection.execute(
-                "SELECT code, severity, message, line, topic, doc, count FROM fault "
-                "WHERE submission = ? AND (severity <> ? OR ?) ORDER BY number",
-                (submission_id, PRIVATE, private),
-            )
-            return tuple(Fault(**dict(row)) for row in rows)
+        query = f"SELECT {_FAULT} FROM fault WHERE submission = ? ORDER BY number"
+        with self._connect() as connection:
+            faults = [Fault(**dict(row)) for row in connection.execute(query, (submission_id,))]
+        return tuple(fault for fault in faults if private or fault.severity != PRIVATE)
 
     def judgments(self, task: str | None = None) -> tuple[Judgments, ...]:
         """Return the versions of judgments, the oldest first."""
-        return self._records(Judgments, **_of_task(task))
+        return self._records(Judgments, task=task)
 
     def score_files(self, task: str | None = None) -> tuple[ScoreFile, ...]:
         """Return the files of scores, the oldest first."""
-        return self._records(ScoreFile, **_of_task(task))
+        return self._records(ScoreFile, task=task)
 
     def releases(self) -> tuple[ReleaseRecord, ...]:
         """Return the releases, the oldest first."""
@@ -97,50 +93,44 @@ class Reading:
 
     def rules_files(self) -> dict[str, str]:
         """Return the SHA-256 of the files of the rules as they were last used, by path."""
-        with self._connected() as connection:
+        with self._connect() as connection:
             row = connection.execute(
                 "SELECT details FROM event WHERE action = 'rules' ORDER BY seq DESC LIMIT 1"
             ).fetchone()
         return {} if row is None else dict(json.loads(row["details"])["about"])
 
     def _records(self, kind: type[Any], **where: Any) -> tuple[Any, ...]:
+        """Return records by values of columns, or tuples of possible values; None is any value."""
         # Names of columns come from the code, values never become text of SQL.
         table = TABLES[kind]
-        terms: list[str] = []
+        terms = ["TRUE"]
         values: list[Any] = []
         for column, value in where.items():
             if isinstance(value, tuple):
                 terms.append(f"{column} IN ({', '.join('?' * len(value))})")
                 values.extend(value)
-            else:
+            elif value is not None:
                 terms.append("lower(tag) = lower(?)" if column == "tag" else f"{column} = ?")
                 values.append(value)
-        condition = f"WHERE {' AND '.join(terms)}" if terms else ""
-        query = f"SELECT * FROM {table.name} {condition} ORDER BY {table.order}"
-        with self._connected() as connection:
+        query = f"SELECT * FROM {table.name} WHERE {' AND '.join(terms)} ORDER BY {table.order}"
+        with self._connect() as connection:
             return tuple(table.record(row) for row in connection.execute(query, values))
 
 
-def _of_task(task: str | None) -> dict[str, str]:
-    return {} if task is None else {"task": task}
-
-
-Kept = TypeVar("Kept", Team, Submission, Judgments, ScoreFile, ReleaseRecord)
+Record = TypeVar("Record", Team, Submission, Judgments, ScoreFile, ReleaseRecord)
 
 
 class Transaction(Reading):
     """A change of the registry: reads see what it wrote, others see all of it or nothing."""
 
     def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
+        super().__init__(lambda: nullcontext(connection))
         self._connection = connection
         self._folder = folder
         self._rows: dict[events.Key, Row] = {}
         self._unwanted: set[str] = set()
 
-    def _connected(self) -> AbstractContextManager[sqlite3.Connection]:
-        return nullcontext(self._connection)
-
-    def insert(self, record: Kept) -> Kept:
+    def insert(self, record: Record) -> Record:
         """Add a record, and return it with the id that the registry gave it.
 
         What the record names, an object or a file, has to be in the folder already.
@@ -150,51 +140,43 @@ class Transaction(Reading):
         row = table.row(record)
         if isinstance(record, Submission):
             row["id"] = None
-        columns, places = ", ".join(row), ", ".join(f":{name}" for name in row)
-        done = self._execute(f"INSERT INTO {table.name} ({columns}) VALUES ({places})", row)
+        rowid = insert(self._connection, table.name, row)
         if isinstance(record, Submission):
-            row["id"] = done.lastrowid
-            record = table.record(row)
-        self._changed(record)
-        return record
+            row["id"] = rowid
+        self._changed(table, row)
+        stored: Record = table.record(row)
+        return stored
 
-    def update(self, record: Kept) -> Kept:
+    def update(self, record: Record) -> Record:
         """Put a record in the place of that with the same key."""
         self._check_there(record)
         table = TABLES[type(record)]
         row = table.row(record)
         sets = ", ".join(f"{name} = :{name}" for name in row if name not in table.key)
-        keys = " AND ".join(f"{name} = :{name}" for name in table.key)
-        if self._execute(f"UPDATE {table.name} SET {sets} WHERE {keys}", row).rowcount != 1:
+        query = f"UPDATE {table.name} SET {sets} WHERE {table.has_key}"
+        if self._connection.execute(query, row).rowcount != 1:
             key = ", ".join(str(row[name]) for name in table.key)
             raise CranfieldError(f"the registry has no {table.name} {key}")
-        self._changed(record)
+        self._changed(table, row)
         return record
 
     def remove(self, record: ScoreFile) -> None:
         """Remove the record of a file of scores, which can be made again."""
         table = TABLES[ScoreFile]
-        keys = " AND ".join(f"{name} = :{name}" for name in table.key)
-        self._execute(f"DELETE FROM {table.name} WHERE {keys}", table.row(record))
-        self._changed(record, removed=True)
+        row = table.row(record)
+        self._connection.execute(f"DELETE FROM {table.name} WHERE {table.has_key}", row)
+        self._changed(table, row | {events.REMOVED: True})
 
     def insert_faults(self, submission: Submission, faults: Sequence[Fault]) -> None:
         """Add what a check found in a submission."""
         for number, fault in enumerate(faults, 1):
             row = {"submission": submission.id, "number": number, **asdict(fault)}
-            places = ", ".join(f":{name}" for name in row)
-            self._execute(f"INSERT INTO fault ({', '.join(row)}) VALUES ({places})", row)
+            insert(self._connection, "fault", row)
             self._rows["fault", (submission.id, number)] = row
 
     def forget(self, sha256: str) -> None:
         """Remove an object once the change is made, unless something else still needs it."""
         self._unwanted.add(sha256)
-
-    def named(self, sha256: str) -> bool:
-        """Return True if a stored submission or a version of judgments refers to an object."""
-        return any(one.kept for one in self.submissions(None, None, object=sha256)) or any(
-            one.object == sha256 for one in self.judgments()
-        )
 
     def _finish(self, at: str, actor: str, action: str, subject: str, about: Row) -> None:
         rows = [(name, row) for (name, _), row in self._rows.items()]
@@ -202,15 +184,15 @@ class Transaction(Reading):
 
     def _remove_unwanted(self) -> None:
         for sha256 in self._unwanted:
-            if not self.named(sha256):
+            runs = self.submissions(None, None, object=sha256)
+            versions = self._records(Judgments, object=sha256)
+            if not versions and not any(run.kept for run in runs):
                 records.path(self._folder, sha256).unlink(missing_ok=True)
 
-    def _changed(self, record: Record, removed: bool = False) -> None:
-        table = TABLES[type(record)]
-        row = table.row(record) | ({events.REMOVED: True} if removed else {})
+    def _changed(self, table: Table, row: Row) -> None:
         self._rows[table.name, tuple(row[name] for name in table.key)] = row
 
-    def _check_there(self, record: Record) -> None:
+    def _check_there(self, record: object) -> None:
         # A repair may have removed what was not named yet; it cannot while this change goes on.
         if isinstance(record, Judgments) or (isinstance(record, Submission) and record.kept):
             named = records.path(self._folder, record.object)
@@ -220,9 +202,3 @@ class Transaction(Reading):
             return
         if not named.exists():
             raise InputError("is missing, but must exist to be registered", source=named.name)
-
-    def _execute(self, query: str, row: Row) -> sqlite3.Cursor:
-        try:
-            return self._connection.execute(query, row)
-        except UnicodeEncodeError as error:
-            raise CranfieldError("text that is not Unicode cannot be kept") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,7 @@ WAIT = 30.0
 PRAGMAS = ("foreign_keys = ON", "synchronous = FULL", "secure_delete = ON", "trusted_schema = OFF")
 """Set for each connection; deleted journals are SQLite's default."""
 
-Record = Team | Submission | Judgments | ScoreFile | ReleaseRecord | Event
 Row = dict[str, Any]
-
 
 _SQL_TYPES = {
     "str": "TEXT NOT NULL",
@@ -76,22 +74,23 @@ class Table:
             columns.append(f"PRIMARY KEY ({', '.join(self.key)})")
         return f"CREATE TABLE {self.name} ({', '.join(columns)}) STRICT;"
 
+    @property
+    def has_key(self) -> str:
+        """The condition on a row that it has the key of another one."""
+        return " AND ".join(f"{name} = :{name}" for name in self.key)
+
     def row(self, record: Any) -> Row:
         """Return a record as a row."""
-        values = {name: getattr(record, name) for name in self.columns}
-        return {
-            name: canonical(value) if isinstance(value, dict) else value
-            for name, value in values.items()
-        }
+        row = {name: getattr(record, name) for name in self.columns}
+        return row | {n: canonical(value) for n, value in row.items() if isinstance(value, dict)}
 
     def record(self, row: sqlite3.Row | Row) -> Any:
         """Return a row as a record."""
-        read: dict[str, Callable[[Any], Any]] = {"bool": bool, "dict[str, str]": json.loads}
-        values = {}
-        for column in fields(self.kind):
-            value = row[column.name]
-            convert = read.get(str(column.type))
-            values[column.name] = convert(value) if convert else value
+        convert: dict[Any, Callable[[Any], Any]] = {"bool": bool, "dict[str, str]": json.loads}
+        values = {
+            column.name: convert.get(column.type, lambda value: value)(row[column.name])
+            for column in fields(self.kind)
+        }
         return self.kind(**values)
 
 
@@ -157,20 +156,25 @@ def canonical(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
+def insert(connection: sqlite3.Connection, table: str, row: Row) -> int | None:
+    """Insert a row into a table, and return its rowid."""
+    # Names of columns come from the code, values never become text of SQL.
+    places = ", ".join(f":{name}" for name in row)
+    query = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})"
+    return connection.execute(query, row).lastrowid
+
+
 def create(path: Path) -> None:
     """Create an empty registry that only its owner may read."""
     if sqlite3.sqlite_version_info < (3, 37) or not hasattr(sqlite3.Connection, "serialize"):
         required = "SQLite 3.37 with serialize is required by campaigns"
         raise CranfieldError(f"{required}; this Python has {sqlite3.sqlite_version}")
     path.touch(mode=0o600, exist_ok=False)
-    connection = sqlite3.connect(path, isolation_level=None)
-    try:
-        tables = "".join(table.sql for table in TABLES.values())
+    tables = "".join(table.sql for table in TABLES.values())
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.executescript(
             f"BEGIN; {tables} {_BESIDE} PRAGMA user_version = {VERSION}; COMMIT;"
         )
-    finally:
-        connection.close()
 
 
 @contextmanager
@@ -185,7 +189,7 @@ def connected(folder: Path) -> Iterator[sqlite3.Connection]:
     try:
         uri = f"{path.absolute().as_uri()}?mode=rw"
         connection = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None)
-        try:
+        with closing(connection):
             connection.row_factory = sqlite3.Row
             try:
                 for pragma in PRAGMAS:
@@ -195,27 +199,20 @@ def connected(folder: Path) -> Iterator[sqlite3.Connection]:
                 raise InputError("is damaged: its schema is not text", source=str(path)) from error
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version > VERSION:
-                raise InputError(
-                    f"was written by a newer cranfield (tables of version {version}; this one"
-                    f" knows {VERSION})",
-                    source=str(path),
-                )
+                tables = f"tables of version {version}; this one knows {VERSION}"
+                raise InputError(f"was written by a newer cranfield ({tables})", source=str(path))
             if version < VERSION:
                 raise InputError("is not the registry of a campaign", source=str(path))
             yield connection
-        finally:
-            connection.close()
+    except UnicodeEncodeError as error:
+        raise CranfieldError("text that is not Unicode cannot be kept") from error
+    except sqlite3.IntegrityError as error:
+        raise CranfieldError(f"the registry refuses the change: {error}") from error
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            reason = f"another process is changing the campaign; waited {WAIT:g} seconds"
+            raise CranfieldError(f"{path}: {reason}") from error
+        raise InputError(f"cannot be used: {error}", source=str(path)) from error
     except sqlite3.Error as error:
-        raise _error(error, path) from error
-
-
-def _error(error: sqlite3.Error, path: Path) -> CranfieldError:
-    if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-        return CranfieldError(
-            f"{path}: another process is changing the campaign; waited {WAIT:g} seconds"
-        )
-    if isinstance(error, sqlite3.IntegrityError):
-        return CranfieldError(f"the registry refuses the change: {error}")
-    if isinstance(error, sqlite3.OperationalError):
-        return InputError(f"cannot be used: {error}", source=str(path))
-    return InputError(f"is damaged: {error} (see `cranfield campaign verify`)", source=str(path))
+        reason = f"is damaged: {error} (see `cranfield campaign verify`)"
+        raise InputError(reason, source=str(path)) from error

@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
@@ -22,7 +22,7 @@ from cranfield.base.files import file_sha256, whole_file, whole_folder
 from cranfield.base.text import counted, plain
 from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.publishing.bag import TAG_MANIFEST, validate
-from cranfield.campaign.rules.reading import read_rules, template
+from cranfield.campaign.rules.reading import check_rules, read_rules, template
 from cranfield.campaign.store import events, records, schema
 from cranfield.campaign.store.events import KEYS
 from cranfield.campaign.store.records import (
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 PROBLEM, LEFT_OVER, NOTE, REPAIRED = "problem", "left over", "note", "repaired"
-"""Kinds: what must not be; what a kill left, and a repair removes; what is only said; what was."""
+"""Kinds of findings; left-overs of a killed command are removed by a repair."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Verification(Result):
         return not self.problems
 
     def _of(self, kind: str) -> tuple[Finding, ...]:
-        return tuple(one for one in self.findings if one.kind == kind)
+        return tuple(finding for finding in self.findings if finding.kind == kind)
 
     def __str__(self) -> str:
         # Written here, as tables need polars, which a verification does without.
@@ -118,9 +118,8 @@ class Verification(Result):
     def _frame(self) -> pl.DataFrame:
         import polars as pl
 
-        rows = [[getattr(one, name) for name in self.columns] for one in self.findings]
-        schema = dict.fromkeys(self.columns, pl.String)
-        return pl.DataFrame(rows, schema=schema, orient="row")
+        rows = [(finding.kind, finding.file, finding.reason) for finding in self.findings]
+        return pl.DataFrame(rows, schema=dict.fromkeys(self.columns, pl.String), orient="row")
 
 
 OWN = (RULES, REGISTRY, OBJECTS, SCORES, RELEASES)
@@ -131,77 +130,57 @@ _UNNAMED = re.compile(
     rf"|{RELEASES}/(\.[^/]*|[^/]+\.retracted\.json)"
     rf"|\.campaign\.[^/]*|{re.escape(JOURNAL)}"
 )
-"""How what a campaign writes is called; of these, what nobody names was left by a kill."""
+"""Names of the files that a campaign writes; those that no record names were left by a kill."""
+
+_RELEASE, _SCORES = "release", "scores; remove it to have them computed"
+
+_Named = dict[str, tuple[str, str]]
+"""SHA-256 and description of the files that a registry names, and of the tag manifests of releases,
+by the path of the file or release."""
 
 
-@dataclass(frozen=True)
-class Named:
-    """A file that the registry names, or the folder of a release.
-
-    Attributes
-    ----------
-    path
-        In the campaign's folder.
-    sha256
-        That of the file; of a release, that of its tag manifest.
-    what
-        What it is, in words.
-    """
-
-    path: str
-    sha256: str
-    what: str
-
-
-RELEASE, SCORES_FILE = "release", "scores; remove it to have them computed"
-"""What folders of releases and files of scores are."""
-
-
-def named_files(registry: Reading) -> dict[str, Named]:
-    """Return all that a registry names, or a change that goes on, by path."""
-    files = [
-        Named(path, sha256, "rules as they were last used")
+def _named_files(registry: Reading) -> _Named:
+    named = {
+        path: (sha256, "rules as they were last used")
         for path, sha256 in registry.rules_files().items()
-    ]
-    objects = {one.object: f"run {quoted(one.tag)}" for one in registry.submissions(None, None)
-               if one.kept}  # fmt: skip
+    }
+    objects = {
+        run.object: f"run {quoted(run.tag)}" for run in registry.submissions(None, None) if run.kept
+    }
     objects |= {one.object: f"judgments {quoted(one.version)}" for one in registry.judgments()}
-    for sha256, what in objects.items():
-        files.append(Named(records.path(Path(), sha256).as_posix(), sha256, what))
-    files += [Named(one.path, one.sha256, SCORES_FILE) for one in registry.score_files()]
+    for sha256, description in objects.items():
+        named[records.path(Path(), sha256).as_posix()] = sha256, description
+    for file in registry.score_files():
+        named[file.path] = file.sha256, _SCORES
     for release in registry.releases():
-        files.append(Named(release.path, release.manifest, RELEASE))
+        named[release.path] = release.manifest, _RELEASE
         if release.retraction is not None:
             note = f"{release.path}.retracted.json"
-            files.append(Named(note, release.retraction, "note of a retracted release"))
-    return {one.path: one for one in files}
+            named[note] = release.retraction, "note of a retracted release"
+    return named
 
 
-def other_files(folder: Path, named: Collection[str]) -> Iterator[Finding]:
-    """Find what is in a folder besides: left over by a kill, or not the campaign's at all."""
+def _other_files(folder: Path, named: _Named) -> Iterator[Finding]:
+    """Find what no record names: left over by a kill, or not the campaign's at all."""
     above = {str(parent) for name in named for parent in PurePosixPath(name).parents}
-
-    def entries(inner: Path) -> Iterator[tuple[str, Path]]:
-        """Go into the folders of the campaign, but not into releases or those of others."""
-        for path in sorted(inner.iterdir()):
-            name = path.relative_to(folder).as_posix()
-            own = name in OWN or name in above or inner == folder / OBJECTS
-            if own and path.is_dir() and not path.is_symlink():
-                yield from entries(path)
-            else:
-                yield name, path
-
-    for name, path in entries(folder):
-        if name in named or name in OWN:
+    pending = sorted(folder.iterdir(), reverse=True)
+    while pending:
+        path = pending.pop()
+        name = path.relative_to(folder).as_posix()
+        own = name in OWN or name in above or path.parent == folder / OBJECTS
+        if own and path.is_dir() and not path.is_symlink():
+            # Releases, and folders of others, are not entered.
+            pending.extend(sorted(path.iterdir(), reverse=True))
+        elif name in named or name in OWN:
             continue
-        if _UNNAMED.fullmatch(name) or (path / "bagit.txt").exists():
+        elif _UNNAMED.fullmatch(name) or (path / "bagit.txt").exists():
             yield Finding(name, "no record names it", LEFT_OVER)
         else:
             yield Finding(name, "does not belong to the campaign", NOTE)
 
 
 LOOKS = 5
-"""How often files are looked at that are missing while others are at work."""
+"""How often files are looked at that are missing while other processes are at work."""
 
 
 def verify(opened: OpenedCampaign, *, repair: bool = False) -> Verification:
@@ -226,143 +205,129 @@ def verify(opened: OpenedCampaign, *, repair: bool = False) -> Verification:
     recorded is true, nor that nobody wrote the whole folder anew.
     """
     check_folder(opened.folder)
-    found = _looked(opened.folder)
+    verification = _look_again(opened.folder)
     if not repair:
-        return found
-    done = tuple(_repaired(opened, found))
-    again = _looked(opened.folder)
-    return Verification((*again.findings, *done), again.files, again.events)
+        return verification
+    removed = _remove_left_over(opened, verification)
+    again = _look_again(opened.folder)
+    return Verification((*again.findings, *removed), again.files, again.events)
 
 
-def _looked(folder: Path) -> Verification:
+def _look_again(folder: Path) -> Verification:
     """Look again where others changed something meanwhile: what is missing may be purged."""
     for look in range(LOOKS):
         try:
-            found = _Account(folder).all()
+            verification = _look(folder)
         except FileNotFoundError:
             # A file that was being written got its name, or was removed, under our eyes.
             if look == LOOKS - 1:
                 raise
             continue
-        if found.ok or not found.events:
+        if verification.ok or not verification.events:
             break
         with connected(folder) as connection:
-            if events.last_event(connection)[0] == found.events:
+            if events.last_event(connection)[0] == verification.events:
                 break
-    return found
+    return verification
 
 
-class _Account:
-    """One look at a folder: what was compared, and what was found."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.findings: list[Finding] = []
-        self.files = 0
-        self.events = 0
-
-    def all(self) -> Verification:
-        named = self.registry()
-        if named is None:
-            self.unnamed()
+def _look(folder: Path) -> Verification:
+    """Compare all files of a folder with their hashes once."""
+    findings: list[Finding] = []
+    files, last = 1, 0
+    named: _Named | None = None
+    try:
+        with connected(folder) as connection:
+            connection.execute("BEGIN")
+            findings = [Finding(REGISTRY, why) for why in events.contradictions(connection)[:20]]
+            if not findings:
+                last, _ = events.last_event(connection)
+                named = _named_files(Transaction(connection, folder))
+    except InputError as error:
+        files = 0
+        findings.append(Finding(REGISTRY, error.reason))
+    if named is None:
+        reason = "compared without the registry: no rules, scores and missing files"
+        findings.append(Finding(".", reason, NOTE))
+    hashed = _named_by_hash(folder) if named is None else named
+    for name, (sha256, description) in hashed.items():
+        if description == _RELEASE:
+            compared, found = _compare_bag(folder, name, sha256)
+        elif description == _SCORES and not (folder / name).exists():
+            compared, found = 0, [Finding(name, "is missing; it will be computed again", NOTE)]
         else:
-            for one in named.values():
-                if one.what == RELEASE:
-                    self.bag(one.path, one.sha256)
-                elif one.what == SCORES_FILE and not (self.folder / one.path).exists():
-                    self.found(one.path, "is missing; it will be computed again", NOTE)
-                else:
-                    self.compare(one.path, one.sha256, one.what)
-            self.findings.extend(other_files(self.folder, named))
-        if os.name == "posix" and self.folder.stat().st_mode & 0o077:
-            self.found(".", "the folder is readable by other users", NOTE)
-        order = (PROBLEM, LEFT_OVER, NOTE)
-        self.findings.sort(key=lambda one: order.index(one.kind))
-        return Verification(tuple(self.findings), self.files, self.events)
-
-    def found(self, file: str, reason: str, kind: str = PROBLEM) -> None:
-        self.findings.append(Finding(file, reason, kind))
-
-    def compare(self, name: str, sha256: str, what: str) -> None:
-        path = self.folder / name
-        if path.exists() and not path.is_file():
-            # To open a pipe would wait for somebody to write to it.
-            self.found(name, f"is not a regular file ({what})")
-            return
-        if path.is_symlink():
-            self.found(name, f"is a link: a copy of the folder may be without it ({what})", NOTE)
-        try:
-            same = file_sha256(path) == sha256
-        except InputError as error:
-            self.found(name, f"{error.reason} ({what})")
-            return
-        self.files += 1
-        if not same:
-            self.found(name, f"its SHA-256 is not the recorded one ({what})")
-
-    def registry(self) -> dict[str, Named] | None:
-        """Verify the registry; what it names, or None where it cannot be trusted."""
-        try:
-            with connected(self.folder) as connection:
-                connection.execute("BEGIN")
-                self.files += 1
-                wrong = events.contradictions(connection)
-                for reason in wrong[:20]:
-                    self.found(REGISTRY, reason)
-                if wrong:
-                    return None
-                self.events, _ = events.last_event(connection)
-                return named_files(Transaction(connection, self.folder))
-        except InputError as error:
-            self.found(REGISTRY, error.reason)
-            return None
-
-    def unnamed(self) -> None:
-        """Verify the files whose names contain their hash, if the registry cannot be read."""
-        self.found(".", "compared without the registry: no rules, scores and missing files", NOTE)
-        for path in sorted((self.folder / OBJECTS).glob("*/*")):
-            if not path.name.startswith("."):
-                self.compare(path.relative_to(self.folder).as_posix(), path.name, "by its name")
-        for path in sorted((self.folder / RELEASES).glob("*/bagit.txt")):
-            self.bag(path.parent.relative_to(self.folder).as_posix(), None)
-
-    def bag(self, path: str, manifest: str | None) -> None:
-        folder = self.folder / path
-        if not folder.is_dir():
-            self.found(path, "is missing (release)")
-            return
-        if manifest is not None:
-            self.compare(f"{path}/{TAG_MANIFEST}", manifest, "release")
-        for line in validate(folder):
-            name, _, reason = line.partition(": ")
-            self.found(f"{path}/{name}", f"{reason} (release)")
-        rest = (one for one in folder.rglob("*") if one.name != TAG_MANIFEST and one.is_file())
-        self.files += sum(1 for _ in rest)
+            compared, found = _compare(folder, name, sha256, description)
+        files += compared
+        findings += found
+    if named is not None:
+        findings.extend(_other_files(folder, named))
+    if os.name == "posix" and folder.stat().st_mode & 0o077:
+        findings.append(Finding(".", "the folder is readable by other users", NOTE))
+    findings.sort(key=lambda finding: (PROBLEM, LEFT_OVER, NOTE).index(finding.kind))
+    return Verification(tuple(findings), files, last)
 
 
-def _repaired(opened: OpenedCampaign, found: Verification) -> Iterator[Finding]:
-    if any(one.file == REGISTRY for one in found.problems):
-        return
-    if found.left_over:
-        # Rules that changed are not recorded by a repair: who uses them does.
-        registry = OpenedCampaign(opened.folder, actor=opened.actor, clock=opened.clock).registry
-        names = [one.file for one in found.left_over]
-        with registry.change("repair", details={"removed": names}) as tx:
-            # Under the lock, nothing that was not named a moment ago can become so.
-            for one in other_files(opened.folder, named_files(tx)):
-                if one.kind == LEFT_OVER and one.file in names:
-                    _remove(opened.folder / one.file)
-                    yield Finding(one.file, "removed", REPAIRED)
+def _named_by_hash(folder: Path) -> _Named:
+    """Return the files whose names contain their hash, and releases, without the registry."""
+    objects = (path for path in sorted((folder / OBJECTS).glob("*/*")) if path.name[0] != ".")
+    bags = (path.parent for path in sorted((folder / RELEASES).glob("*/bagit.txt")))
+    named = {path.relative_to(folder).as_posix(): (path.name, "by its name") for path in objects}
+    return named | {path.relative_to(folder).as_posix(): ("", _RELEASE) for path in bags}
 
 
-def _remove(path: Path) -> None:
-    if path.name.endswith("-journal"):
-        # SQLite's own; it is gone after the change that goes on.
-        return
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+def _compare(folder: Path, name: str, sha256: str, description: str) -> tuple[int, list[Finding]]:
+    """Compare a file with its hash; return 1 if it can be read, and the findings."""
+    path = folder / name
+    if path.exists() and not path.is_file():
+        # To open a pipe would wait for somebody to write to it.
+        return 0, [Finding(name, f"is not a regular file ({description})")]
+    findings = []
+    if path.is_symlink():
+        reason = f"is a link: a copy of the folder may be without it ({description})"
+        findings.append(Finding(name, reason, NOTE))
+    try:
+        if file_sha256(path) != sha256:
+            findings.append(Finding(name, f"its SHA-256 is not the recorded one ({description})"))
+    except InputError as error:
+        return 0, [*findings, Finding(name, f"{error.reason} ({description})")]
+    return 1, findings
+
+
+def _compare_bag(folder: Path, path: str, manifest: str) -> tuple[int, list[Finding]]:
+    """Compare a release with its hashes; return the number of its files, and the findings."""
+    bag = folder / path
+    if not bag.is_dir():
+        return 0, [Finding(path, "is missing (release)")]
+    files = 0
+    findings: list[Finding] = []
+    if manifest:
+        files, findings = _compare(folder, f"{path}/{TAG_MANIFEST}", manifest, _RELEASE)
+    for line in validate(bag):
+        name, _, reason = line.partition(": ")
+        findings.append(Finding(f"{path}/{name}", f"{reason} (release)"))
+    files += sum(file.name != TAG_MANIFEST and file.is_file() for file in bag.rglob("*"))
+    return files, findings
+
+
+def _remove_left_over(opened: OpenedCampaign, verification: Verification) -> list[Finding]:
+    names = {finding.file for finding in verification.left_over}
+    if not names or any(finding.file == REGISTRY for finding in verification.problems):
+        return []
+    # Rules that changed are not recorded by a repair: who uses them does.
+    registry = OpenedCampaign(opened.folder, actor=opened.actor, clock=opened.clock).registry
+    removed = []
+    with registry.change("repair", details={"removed": sorted(names)}) as tx:
+        # Under the lock, nothing that was not named a moment ago can become so.
+        for finding in _other_files(opened.folder, _named_files(tx)):
+            path = opened.folder / finding.file
+            if finding.kind != LEFT_OVER or finding.file not in names:
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif finding.file != JOURNAL:  # that of SQLite is gone after this change
+                path.unlink(missing_ok=True)
+            removed.append(Finding(finding.file, "removed", REPAIRED))
+    return removed
 
 
 def create_folder(folder: Path, rules: Path | None = None, actor: str | None = None) -> None:
@@ -381,41 +346,26 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
     if folder.resolve() == Path.cwd():
         raise PolicyError("expected the name of a new folder, got the current one")
     with whole_folder(folder, private=True, synced=True) as building:
-        _fill(building, rules, actor)
-
-
-def _fill(building: Path, rules: Path | None, actor: str | None) -> None:
-    if rules is None:
-        _keep(building / RULES, template().encode())
-    else:
-        # Loaded where it is needed: it reads measures and policies.
-        from cranfield.campaign.rules.reading import check_rules
-
-        read = read_rules(rules)
-        check_rules(read)
-        source = rules if rules.is_dir() else rules.parent
-        for name in read.files:
-            own = RULES if name == read.source else name
-            _keep(building / own, (source / name).read_bytes())
-    for name in (OBJECTS, SCORES, RELEASES):
-        private_folder(building / name)
-    schema.create(building / REGISTRY)
-    # The log begins with what nobody can guess: releases draw the names of hidden teams by it.
-    about = {"secret": secrets.token_hex(16)}
-    opened = OpenedCampaign(building, actor=actor)
-    # Rules that were read are in use: the first change records them.
-    _ = opened.rules
-    with opened.registry.change("create", details=about):
-        pass
-
-
-def _keep(target: Path, data: bytes) -> None:
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with whole_file(target, private=True, synced=True) as out:
-        out.write(data)
-
-
-SUMS = "SHA256SUMS"
+        contents = {RULES: template().encode()}
+        if rules is not None:
+            given = read_rules(rules)
+            check_rules(given)
+            source = rules if rules.is_dir() else rules.parent
+            contents = {name: (source / name).read_bytes() for name in given.files}
+            contents[RULES] = contents.pop(given.source)
+        for name, data in contents.items():
+            (building / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with whole_file(building / name, private=True, synced=True) as out:
+                out.write(data)
+        for name in (OBJECTS, SCORES, RELEASES):
+            private_folder(building / name)
+        schema.create(building / REGISTRY)
+        opened = OpenedCampaign(building, actor=actor)
+        # Rules that were read are in use: the first change records them.
+        _ = opened.rules
+        # The log begins with what nobody can guess: releases draw the names of hidden teams by it.
+        with opened.registry.change("create", details={"secret": secrets.token_hex(16)}):
+            pass
 
 
 def export(opened: OpenedCampaign, path: str | PathLike[str]) -> Path:
@@ -446,26 +396,23 @@ def export(opened: OpenedCampaign, path: str | PathLike[str]) -> Path:
         raise PolicyError("an export must be outside the campaign's folder")
     with connected(opened.folder) as connection:
         connection.execute("BEGIN")
-        named = named_files(Transaction(connection, opened.folder))
-        data = connection.serialize()
-        tables = {
-            name: [dict(row) for row in connection.execute(f"SELECT * FROM {name}")]
-            for name in (*KEYS, "event")
-        }
+        named = _named_files(Transaction(connection, opened.folder))
+        written = {REGISTRY: connection.serialize()}
+        for table in (*KEYS, "event"):
+            rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
+            written[f"tables/{table}.csv"] = _csv(rows).encode()
+            text = json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
+            written[f"tables/{table}.json"] = text.encode()
     with (
         whole_file(target, private=True, synced=True) as out,
         ZipFile(out, "w", ZIP_DEFLATED) as archive,
     ):
-        sums = [_packed(archive, REGISTRY, io.BytesIO(data))]
-        for name, rows in tables.items():
-            for suffix, text in (("csv", _csv(rows)), ("json", _json(rows))):
-                table = io.BytesIO(text.encode())
-                sums.append(_packed(archive, f"tables/{name}.{suffix}", table))
-        for one in sorted(named.values(), key=lambda one: one.path):
-            source = opened.folder / one.path
-            inner = sorted(path for path in source.rglob("*") if path.is_file())
-            if one.what == SCORES_FILE and not source.exists():
+        sums = [_packed(archive, name, io.BytesIO(data)) for name, data in written.items()]
+        for path_in_folder, (_, description) in sorted(named.items()):
+            source = opened.folder / path_in_folder
+            if description == _SCORES and not source.exists():
                 continue
+            inner = sorted(file for file in source.rglob("*") if file.is_file())
             for file in inner if source.is_dir() else [source]:
                 name = file.relative_to(opened.folder).as_posix()
                 try:
@@ -473,7 +420,7 @@ def export(opened: OpenedCampaign, path: str | PathLike[str]) -> Path:
                         sums.append(_packed(archive, name, stored))
                 except OSError as error:
                     raise InputError("is missing or cannot be read", source=name) from error
-        _packed(archive, SUMS, io.BytesIO("".join(sums).encode()))
+        _packed(archive, "SHA256SUMS", io.BytesIO("".join(sums).encode()))
     return target
 
 
@@ -497,7 +444,3 @@ def _csv(rows: list[dict[str, object]]) -> str:
         writer.writeheader()
         writer.writerows(rows)
     return out.getvalue()
-
-
-def _json(rows: list[dict[str, object]]) -> str:
-    return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"

@@ -21,7 +21,12 @@ from cranfield.campaign.submitting.entering import (
     checked_copy,
     received_at,
 )
-from cranfield.campaign.submitting.submit import SubmissionOutcome, enter, enter_within
+from cranfield.campaign.submitting.submit import (
+    SubmissionOutcome,
+    UnchangedError,
+    enter,
+    enter_within,
+)
 from cranfield.campaign.submitting.teams import insert_teams, make_team, no_teams
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import fitted, read_columns
@@ -213,10 +218,6 @@ class RowOutcome:
         return self.submitted is not None and self.submitted.accepted
 
 
-class _Dry(Exception):  # noqa: N818
-    """Ends a transaction that is to change nothing."""
-
-
 def submit_archive(
     opened: OpenedCampaign,
     table: ArchiveTable,
@@ -295,7 +296,7 @@ def _all_or_none(
     """Enter all in one transaction, or none; a first one finds out, and leaves nothing behind."""
     for dry in (True, False):
         outcomes = []
-        with suppress(_Dry), opened.registry.change("submit archive", table.source) as tx:
+        with suppress(UnchangedError), opened.registry.change("submit archive", table.source) as tx:
             insert_teams(tx, [make_team(opened, id) for id in new])
             for row, run in zip(table.rows, runs, strict=True):
                 if isinstance(run, str):
@@ -303,7 +304,7 @@ def _all_or_none(
                 else:
                     outcomes.append(RowOutcome(row, enter_within(tx, opened, run, dry=dry)))
             if dry or not all(outcome.accepted for outcome in outcomes):
-                raise _Dry
+                raise UnchangedError
         if not all(outcome.accepted for outcome in outcomes):
             break
     else:

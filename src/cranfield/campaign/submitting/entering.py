@@ -1,9 +1,9 @@
-"""One transaction accepts or refuses a submission."""
+"""Declarations, checked copies of runs, and the decision to accept or refuse them."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,18 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-from cranfield.base.errors import (
-    CranfieldError,
-    InputError,
-    PolicyError,
-    quoted,
-)
+from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.kinds import Whole
 from cranfield.base.text import counted
 from cranfield.campaign.checks.checking import check_with_metadata
 from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, severity_of
 from cranfield.campaign.opened import OpenedCampaign
-from cranfield.campaign.rules.reading import rules_sha256
 from cranfield.campaign.rules.task_rules import (
     TaskRules,
     lasting,
@@ -31,9 +25,8 @@ from cranfield.campaign.rules.task_rules import (
     shown,
     utc_text,
 )
-from cranfield.campaign.store import records
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, REPLACED, Submission
-from cranfield.campaign.store.registry import Reading, Transaction
+from cranfield.campaign.store.registry import Reading
 from cranfield.collection.metadata.reading import BESIDE, LARGEST
 from cranfield.sources.chunks import Source
 
@@ -90,120 +83,20 @@ class Declaration:
             raise PolicyError(f"received {quoted(self.received)} has no offset from UTC")
 
 
-def declared_faults(task: TaskRules, declared: Declaration) -> Iterator[Fault]:
-    """Yield a fault for each type, priority, answer and description that the rules forbid."""
-    reasons = []
-    if task.types and declared.type not in task.types:
-        problem = f"unknown type {quoted(declared.type)}" if declared.type else "type is missing"
-        reasons.append(f"{problem}; expected one of: {', '.join(task.types)}")
-    elif declared.type and not task.types:
-        reasons.append(
-            f"type must not be set, because the task has no types; got {quoted(declared.type)}"
-        )
-    priority, last = declared.priority, task.priorities
-    if last is not None and (priority is None or priority > last):
-        value = "none" if priority is None else str(priority)
-        reasons.append(f"priority must be an integer from 1 to {last}, got {value}")
-    for name in declared.answers:
-        if name not in task.questions:
-            known = ", ".join(task.questions)
-            expected = f"expected one of: {known}" if known else "the task has no questions"
-            reasons.append(f"unknown question {quoted(name)}; {expected}")
-    for name, question in task.questions.items():
-        answer = declared.answers.get(name, "")
-        choices = f"; expected one of: {', '.join(question.choices)}" if question.choices else ""
-        if not answer.strip():
-            if question.required:
-                reasons.append(f"answer {quoted(name)} is missing: {question.ask}{choices}")
-        elif question.choices and answer not in question.choices:
-            reasons.append(f"unknown answer {quoted(answer)} to {quoted(name)}{choices}")
-        else:
-            reasons += _unprintable(name, answer)
-    reasons += _unprintable("description", declared.description)
-    for reason in reasons:
-        yield _fault(task, "answers", reason)
-
-
-def _fault(task: TaskRules, code: str, message: str) -> Fault:
-    return Fault(code, severity_of(code, task), message)
-
-
 def printable_text(name: str, text: str) -> str:
     """Return a text; refuse one that is empty or cannot be printed."""
     if not text.strip():
         raise PolicyError(f"{name} is missing")
-    for reason in _unprintable(name, text):
+    if reason := _unprintable(name, text):
         raise PolicyError(reason)
     return text
 
 
-def _unprintable(name: str, text: str) -> list[str]:
+def _unprintable(name: str, text: str) -> str:
     """Return the reason against a text with control characters other than line breaks and tabs."""
     if text.translate(dict.fromkeys(map(ord, "\n\r\t"))).isprintable():
-        return []
-    return [f"{quoted(name)} must not contain control characters, got {quoted(text)}"]
-
-
-def _time_faults(task: TaskRules, received: datetime) -> Iterator[Fault]:
-    """Compare instants, whatever their offsets; the last second belongs to the task."""
-    if task.opens is not None and received < task.opens:
-        left = lasting(task.opens - received)
-        yield _fault(task, "not-open", f"the task opens at {shown(task.opens)}, in {left}")
-    if task.closes is not None and received > task.closes:
-        message = f"the task closed at {shown(task.closes)}, {lasting(received - task.closes)} ago"
-        if task.late == "mark":
-            message += "; the run is marked as late and not pooled"
-            yield Fault("closed", "warning", message)
-        else:
-            yield Fault("closed", "error", message)
-
-
-def _limit_faults(
-    task: TaskRules, team: str, accepted: int, day: str, attempts: int
-) -> Iterator[Fault]:
-    """Compare the team's other accepted runs, and its attempts on the same day, with the limits.
-
-    Runs that were refused count for the day, since each attempt reveals something; runs that were
-    replaced or withdrawn do not count for the team, and that which is to be replaced does not.
-    """
-    if task.runs_per_team is not None and accepted >= task.runs_per_team:
-        runs = f"{counted(accepted, 'accepted run')} of {task.runs_per_team}"
-        yield _fault(task, "limit", f"team {quoted(team)} has {runs}")
-    if task.runs_per_day is not None and attempts >= task.runs_per_day:
-        runs = f"{counted(attempts, 'run')} of {task.runs_per_day} on {day} (UTC)"
-        yield _fault(task, "limit", f"team {quoted(team)} submitted {runs}, including refused runs")
-
-
-def _tag_faults(
-    tag: str,
-    team: str,
-    report: CheckReport,
-    replaced: Submission | None,
-    same: Sequence[Submission],
-) -> Iterator[Fault]:
-    """Refuse a tag that cannot be the name of a file, or that another run has in any case."""
-    refused = any(fault.code == "tag" for fault in report.errors)
-    if report.tag is not None and not refused and not safe_name(tag):
-        # Whatever the rules make of other tags.
-        yield Fault("tag", "error", f"tag {quoted(tag)} is not a valid file name on all systems")
-    for run in same:
-        # The tag of a replaced run stays its team's: a link to it never leads to another team.
-        of_other_team = run.state == REPLACED and run.team != team
-        accepted = run.state == ACCEPTED and (replaced is None or run.id != replaced.id)
-        if accepted or of_other_team:
-            instead = "; replace that run instead" if run.team == team else ""
-            yield Fault("tag-taken", "error", f"tag {quoted(tag)} is taken{instead}")
-            return
-
-
-def _ranking_faults(task: TaskRules, team: str, same: Sequence[Submission]) -> Iterator[Fault]:
-    """Report runs with the same ranking: to a team its own ones, to the organisers all."""
-    for run in same:
-        message = f"the same ranking as {quoted(run.tag)}"
-        if run.team == team:
-            yield _fault(task, "ranking-same", message)
-        else:
-            yield Fault("ranking-same", PRIVATE, f"{message} of team {quoted(run.team)}")
+        return ""
+    return f"{quoted(name)} must not contain control characters, got {quoted(text)}"
 
 
 LONGEST_TAG = 300
@@ -290,23 +183,6 @@ def _copy_beside(run: Path, copy: Path) -> None:
                 target.write_bytes(raw.read(LARGEST + 1))
 
 
-@dataclass(frozen=True)
-class Decision:
-    """What becomes of a run: its row, all its faults, and the run that it replaces.
-
-    Where the same was accepted before, the row is that of the run that is there again.
-    """
-
-    submission: Submission
-    faults: tuple[Fault, ...]
-    replaced: Submission | None = None
-    is_repeat: bool = False
-
-    def report(self, report: CheckReport) -> CheckReport:
-        """Return what the team may see: nothing of others."""
-        return replace(report, faults=tuple(f for f in self.faults if f.severity != PRIVATE))
-
-
 def received_at(declared: Declaration, now: datetime) -> datetime:
     """Return the time of submission in whole seconds, as stored."""
     now = now.astimezone(UTC).replace(microsecond=0)
@@ -316,6 +192,19 @@ def received_at(declared: Declaration, now: datetime) -> datetime:
     if received > now:
         raise PolicyError(f"received {quoted(shown(received))} lies in the future")
     return received
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Decision on a run: its record, all its faults, and the run that it replaces.
+
+    The record of a repeated submission is that of the accepted run.
+    """
+
+    submission: Submission
+    faults: tuple[Fault, ...]
+    replaced: Submission | None = None
+    is_repeat: bool = False
 
 
 def decide(registry: Reading, copy: CheckedCopy) -> Decision:
@@ -338,13 +227,14 @@ def decide(registry: Reading, copy: CheckedCopy) -> Decision:
         description=declared.description,
         ranking=copy.report.ranking,
         source=copy.name,
+        late=task.closes is not None and received > task.closes,
     )
     own = registry.submissions(task.name, None, team=team)
     accepted = [run for run in own if run.state == ACCEPTED]
     again = next((run for run in accepted if _repeats(run, new)), None)
     if again is not None and declared.tag in (None, tag):
         if any(run.tag == declared.replaces and run.id != again.id for run in accepted):
-            # One of both would be gone.
+            # Both would become one.
             raise PolicyError(
                 f"no run was replaced: this run was already submitted as {quoted(tag)}"
             )
@@ -354,61 +244,114 @@ def decide(registry: Reading, copy: CheckedCopy) -> Decision:
         replaces = quoted(declared.replaces)
         raise PolicyError(f"team {quoted(team)} has no accepted run {replaces} to replace")
     others = [run for run in accepted if run != replaced]
-    day = new.received[:10]
-    attempts = sum(run.received[:10] == day for run in own)
-    same_tag = registry.submissions(None, None, tag=tag)
-    same = registry.submissions(task.name, ranking=new.ranking) if new.ranking else ()
+    attempts = sum(run.received[:10] == new.received[:10] for run in own)
     faults = [
         *copy.report.faults,
-        *declared_faults(task, declared),
-        *_time_faults(task, received),
-        *_limit_faults(task, team, len(others), day, attempts),
-        *_tag_faults(tag, team, copy.report, replaced, same_tag),
-        *_ranking_faults(task, team, [run for run in same if run != replaced]),
+        *(_fault(task, "answers", reason) for reason in _declaration_problems(task, declared)),
+        *_limit_faults(task, new, received, len(others), attempts),
+        *_tag_faults(registry, copy, replaced),
+        *_ranking_faults(registry, task, new, replaced),
     ]
     # Two runs of a team that come equally early into the pool.
     equal = [run.tag for run in others if new.priority and run.priority == new.priority]
     if equal:
         message = f"priority {new.priority} is also that of run {quoted(equal[0])}"
         faults.append(Fault("answers", "warning", message))
-    errors = dict.fromkeys(fault.code for fault in faults if fault.severity == "error")
-    if errors:
+    if errors := dict.fromkeys(fault.code for fault in faults if fault.severity == "error"):
         new = replace(new, state=REFUSED, reason=", ".join(errors))
-    late = task.closes is not None and received > task.closes
-    applying = tuple(fault for fault in faults if fault.severity != "off")
-    return Decision(replace(new, late=late), applying, replaced)
+    return Decision(new, tuple(f for f in faults if f.severity != "off"), replaced)
 
 
 def _repeats(run: Submission, new: Submission) -> bool:
     """Return True if a new run has the bytes and the declarations of a run."""
-    return all(
-        getattr(run, name) == getattr(new, name)
-        for name in ("tag", "object", "type", "priority", "answers", "description")
-    )
+    names = ("tag", "object", "type", "priority", "answers", "description")
+    return all(getattr(run, name) == getattr(new, name) for name in names)
 
 
-def write(
-    tx: Transaction,
-    opened: OpenedCampaign,
-    copy: CheckedCopy,
-    decision: Decision,
-    *,
-    dry: bool = False,
-) -> Submission:
-    """Write what was decided; the bytes are in their place before the run is entered."""
-    new = replace(decision.submission, rules=rules_sha256(opened.rules), kept=False)
-    accepted = new.state == ACCEPTED
-    if not dry and (accepted or opened.rules.keep_refused):
-        sha256, _ = records.put(opened.folder, copy.file)
-        if sha256 != new.object:
-            raise CranfieldError("the copy of the run changed while it was checked")
-        new = replace(new, kept=True)
-    old = decision.replaced if accepted else None
-    if old is not None:
-        # A tag is that of one accepted run at a time, and the new one may have that of the old.
-        old = tx.update(replace(old, state=REPLACED))
-    new = tx.insert(new)
-    if old is not None:
-        tx.update(replace(old, replaced_by=new.id))
-    tx.insert_faults(new, decision.faults)
-    return new
+def _fault(task: TaskRules, code: str, message: str) -> Fault:
+    return Fault(code, severity_of(code, task), message)
+
+
+def _declaration_problems(task: TaskRules, declared: Declaration) -> Iterator[str]:
+    """Yield what the rules forbid of the type, the priority, the answers and the description."""
+    if task.types and declared.type not in task.types:
+        problem = f"unknown type {quoted(declared.type)}" if declared.type else "type is missing"
+        yield f"{problem}; expected one of: {', '.join(task.types)}"
+    elif declared.type and not task.types:
+        yield f"type must not be set, because the task has no types; got {quoted(declared.type)}"
+    priority, last = declared.priority, task.priorities
+    if last is not None and (priority is None or priority > last):
+        value = "none" if priority is None else str(priority)
+        yield f"priority must be an integer from 1 to {last}, got {value}"
+    for name in declared.answers:
+        if name not in task.questions:
+            known = ", ".join(task.questions)
+            expected = f"expected one of: {known}" if known else "the task has no questions"
+            yield f"unknown question {quoted(name)}; {expected}"
+    for name, question in task.questions.items():
+        answer = declared.answers.get(name, "")
+        choices = f"; expected one of: {', '.join(question.choices)}" if question.choices else ""
+        if not answer.strip():
+            if question.required:
+                yield f"answer {quoted(name)} is missing: {question.ask}{choices}"
+        elif question.choices and answer not in question.choices:
+            yield f"unknown answer {quoted(answer)} to {quoted(name)}{choices}"
+        elif problem := _unprintable(name, answer):
+            yield problem
+    if problem := _unprintable("description", declared.description):
+        yield problem
+
+
+def _limit_faults(
+    task: TaskRules, new: Submission, received: datetime, accepted: int, attempts: int
+) -> Iterator[Fault]:
+    """Compare the time, the team's other accepted runs, and its attempts on the day with limits.
+
+    Runs that were refused count for the day, since each attempt reveals something; runs that were
+    replaced or withdrawn do not count for the team. The last second belongs to the task.
+    """
+    if task.opens is not None and received < task.opens:
+        left = lasting(task.opens - received)
+        yield _fault(task, "not-open", f"the task opens at {shown(task.opens)}, in {left}")
+    if new.late and task.closes is not None:
+        message = f"the task closed at {shown(task.closes)}, {lasting(received - task.closes)} ago"
+        if task.late == "mark":
+            message += "; the run is marked as late and not pooled"
+        yield Fault("closed", "warning" if task.late == "mark" else "error", message)
+    team = f"team {quoted(new.team)}"
+    if task.runs_per_team is not None and accepted >= task.runs_per_team:
+        runs = f"{counted(accepted, 'accepted run')} of {task.runs_per_team}"
+        yield _fault(task, "limit", f"{team} has {runs}")
+    if task.runs_per_day is not None and attempts >= task.runs_per_day:
+        runs = f"{counted(attempts, 'run')} of {task.runs_per_day} on {new.received[:10]} (UTC)"
+        yield _fault(task, "limit", f"{team} submitted {runs}, including refused runs")
+
+
+def _tag_faults(
+    registry: Reading, copy: CheckedCopy, replaced: Submission | None
+) -> Iterator[Fault]:
+    """Refuse a tag that is not a valid file name, or that another run has in any case."""
+    tag, team = copy.tag, copy.declared.team
+    refused = any(fault.code == "tag" for fault in copy.report.errors)
+    if copy.report.tag is not None and not refused and not safe_name(tag):
+        # Whatever the rules make of other tags.
+        yield Fault("tag", "error", f"tag {quoted(tag)} is not a valid file name on all systems")
+    for run in registry.submissions(None, (ACCEPTED, REPLACED), tag=tag):
+        # The tag of a replaced run stays its team's: a link to it never leads to another team.
+        if run != replaced and (run.state == ACCEPTED or run.team != team):
+            instead = "; replace that run instead" if run.team == team else ""
+            yield Fault("tag-taken", "error", f"tag {quoted(tag)} is taken{instead}")
+            return
+
+
+def _ranking_faults(
+    registry: Reading, task: TaskRules, new: Submission, replaced: Submission | None
+) -> Iterator[Fault]:
+    """Report runs with the same ranking: to a team its own ones, to the organisers all."""
+    runs = registry.submissions(task.name, ranking=new.ranking) if new.ranking else ()
+    for run in runs:
+        message = f"the same ranking as {quoted(run.tag)}"
+        if run != replaced and run.team == new.team:
+            yield _fault(task, "ranking-same", message)
+        elif run != replaced:
+            yield Fault("ranking-same", PRIVATE, f"{message} of team {quoted(run.team)}")

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import plain
-from cranfield.campaign.checks.report import CheckReport
+from cranfield.campaign.checks.report import PRIVATE, CheckReport
 from cranfield.campaign.opened import OpenedCampaign
-from cranfield.campaign.store.records import ACCEPTED, REFUSED, WITHDRAWN, Submission
+from cranfield.campaign.rules.reading import rules_sha256
+from cranfield.campaign.store import records
+from cranfield.campaign.store.records import ACCEPTED, REFUSED, REPLACED, WITHDRAWN, Submission
 from cranfield.campaign.store.registry import Transaction
 from cranfield.campaign.submitting.entering import (
     CheckedCopy,
+    Decision,
     Declaration,
     checked_copy,
     decide,
     printable_text,
-    write,
 )
 from cranfield.campaign.submitting.teams import known_team
 
@@ -66,8 +68,8 @@ class SubmissionOutcome:
         return f"SubmissionOutcome({self.submission.tag!r}, {state})"
 
 
-class _NothingToChange(Exception):  # noqa: N818
-    """Ends a transaction that has nothing to change."""
+class UnchangedError(Exception):
+    """Ends a transaction that is to change nothing."""
 
 
 def submit(
@@ -118,35 +120,50 @@ def check_here(
         if not declaration.team:
             return copy.report
         known_team(opened.registry, declaration.team)
-        return decide(opened.registry, copy).report(copy.report)
+        return _public_report(copy, decide(opened.registry, copy))
+
+
+def _public_report(copy: CheckedCopy, decision: Decision) -> CheckReport:
+    """Return the faults that the team may see, which tell nothing of others."""
+    faults = tuple(fault for fault in decision.faults if fault.severity != PRIVATE)
+    return replace(copy.report, faults=faults)
 
 
 def enter(opened: OpenedCampaign, copy: CheckedCopy) -> SubmissionOutcome:
-    """Decide what becomes of a run, and enter it, in one transaction."""
+    """Accept or refuse a run, and record it, in one transaction."""
     details: dict[str, str] = {}
-    try:
-        with opened.registry.change("submit", copy.tag, details) as tx:
-            submitted = enter_within(tx, opened, copy)
-            if submitted.is_repeat:
-                raise _NothingToChange
-            details["state"] = submitted.submission.state
-    except _NothingToChange:
-        pass
-    return submitted
+    with suppress(UnchangedError), opened.registry.change("submit", copy.tag, details) as tx:
+        outcome = enter_within(tx, opened, copy)
+        if outcome.is_repeat:
+            raise UnchangedError
+        details["state"] = outcome.submission.state
+    return outcome
 
 
 def enter_within(
     tx: Transaction, opened: OpenedCampaign, copy: CheckedCopy, *, dry: bool = False
 ) -> SubmissionOutcome:
-    """Decide what becomes of a run, and enter it, within a transaction of more than that.
-
-    One that is `dry` will not be made, so that no bytes are to be put anywhere.
-    """
+    """Accept or refuse a run, and record it, in a transaction; if `dry`, no bytes are stored."""
     decision = decide(tx, copy)
-    submission = decision.submission
-    if not decision.is_repeat:
-        submission = write(tx, opened, copy, decision, dry=dry)
-    return SubmissionOutcome(submission, decision.report(copy.report), decision.is_repeat)
+    report = _public_report(copy, decision)
+    if decision.is_repeat:
+        return SubmissionOutcome(decision.submission, report, is_repeat=True)
+    new = replace(decision.submission, rules=rules_sha256(opened.rules), kept=False)
+    if not dry and (new.state == ACCEPTED or opened.rules.keep_refused):
+        # The bytes are in their place before the run is recorded.
+        sha256, _ = records.put(opened.folder, copy.file)
+        if sha256 != new.object:
+            raise CranfieldError("the copy of the run changed while it was checked")
+        new = replace(new, kept=True)
+    old = decision.replaced if new.state == ACCEPTED else None
+    if old is not None:
+        # A tag is that of one accepted run at a time, and the new one may have that of the old.
+        old = tx.update(replace(old, state=REPLACED))
+    new = tx.insert(new)
+    if old is not None:
+        tx.update(replace(old, replaced_by=new.id))
+    tx.insert_faults(new, decision.faults)
+    return SubmissionOutcome(new, report)
 
 
 def withdraw(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
@@ -169,18 +186,15 @@ def withdraw(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
     reason = printable_text("reason", reason)
     with opened.registry.change("withdraw", tag, {"reason": reason}) as tx:
         runs = tx.submissions(None, None, tag=tag)
-        run = next((run for run in runs if run.state == ACCEPTED), None)
-        if run is None:
-            raise PolicyError(f"no accepted run has the tag {quoted(tag)}{_instead(runs)}")
-        return tx.update(replace(run, state=WITHDRAWN, reason=reason))
-
-
-def _instead(runs: Sequence[Submission]) -> str:
-    """Describe what became of the runs with a tag; a refused run can be anybody's."""
-    entered = [run for run in runs if run.state != REFUSED]
-    if entered:
-        return f"; that of team {quoted(entered[-1].team)} is already {entered[-1].state}"
-    return "; submissions with this tag were refused" if runs else ""
+        for run in runs:
+            if run.state == ACCEPTED:
+                return tx.update(replace(run, state=WITHDRAWN, reason=reason))
+        # A refused run can be anybody's.
+        others = [run for run in runs if run.state != REFUSED]
+        instead = "; submissions with this tag were refused" if runs else ""
+        if others:
+            instead = f"; that of team {quoted(others[-1].team)} is already {others[-1].state}"
+        raise PolicyError(f"no accepted run has the tag {quoted(tag)}{instead}")
 
 
 def purge(opened: OpenedCampaign, tag: str, reason: str) -> Submission:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -41,7 +42,9 @@ def check_conditions(ctx: click.Context) -> None:
             for way in ways:
                 wanted = [part for part in way.split() if part[0] != "!"]
                 if all(_holds(part, named, ctx) for part in wanted):
-                    raise PolicyError(f"{option} cannot be combined with {_without(way)}")
+                    there = [part for part in way.split() if not _holds(part, named, ctx)]
+                    without = _without(" ".join(there))
+                    raise PolicyError(f"{option} cannot be combined with {without}")
             raise PolicyError(f"{option} requires {' or '.join(map(_said, ways))}")
 
 
@@ -227,7 +230,9 @@ class Option(click.Option):
         **rest: Any,
     ) -> None:
         letters = [LETTERS[name] for name in names if name in LETTERS]
-        if rest.get("type", str) is str:
+        if isinstance(rest.get("type"), FileRead):
+            rest.setdefault("metavar", "FILE")
+        elif rest.get("type", str) is str:
             rest.setdefault("metavar", next((METAVARS[n] for n in names if n in METAVARS), None))
         super().__init__([*names, *letters], **rest)
         self.group = group or ("Output" if {*OF_OUTPUT} & {*names} else "")
@@ -265,6 +270,18 @@ def option(*names: str, **declared: Any) -> Callable[[Any], Any]:
     Its letter comes by its name.
     """
     return click.option(*names, **{"cls": Option, **declared})
+
+
+def with_options(options: Iterable[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """Make a decorator that adds options to a command, the first one on top of its help."""
+    listed = list(options)
+
+    def add(command: Any) -> Any:
+        for one in reversed(listed):
+            command = one(command)
+        return command
+
+    return add
 
 
 def in_group(
@@ -328,6 +345,8 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, first: str = "", **rest: Any) -> None:
         super().__init__(*args, **rest)
+        # Options are made of the section on parameters: see `signatures`.
+        self.help = inspect.cleandoc(self.help or "").partition("\n\nParameters\n")[0]
         self.first = tuple(f"--{name}" for name in first.split())
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
-from cranfield.cli.options.declaring import READ, Named, in_group, option, tell_without_effect
-from cranfield.cli.options.output import progress_of, with_options
+from cranfield.cli.options.declaring import (
+    READ,
+    Named,
+    in_group,
+    option,
+    tell_without_effect,
+    with_options,
+)
+from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.signatures import options_of, pairs_of
 from cranfield.collection.policies import OF_QRELS, Policies, policies
 from cranfield.sources.archives import asks
@@ -467,6 +474,8 @@ def evaluated(
     evaluation.warn()
     needs = " ".join(f"{' '.join(one.info.inputs)} {one.info.needs}" for one in wanted)
     unused = [name for name in _OF_MEASURES if name not in needs]
+    if rel is not None and wanted == wanted_measures(asked, rel + 1, compat):
+        unused.append("rel")
     tell_without_effect(unused, "no requested measure uses it")
     least = max(map(lowest_relevant, wanted))
     if judged.max_grade < least:

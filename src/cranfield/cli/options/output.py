@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.files import whole_file
 from cranfield.base.text import plain
-from cranfield.cli.options.declaring import WRITTEN, in_group, option
+from cranfield.cli.options.declaring import WRITTEN, in_group, option, with_options
+from cranfield.cli.options.signatures import options_of
 from cranfield.result import WRITERS, ResultSet, check_table
 
 if TYPE_CHECKING:
@@ -206,25 +207,23 @@ def gathered(
     return add
 
 
-def with_options(options: Iterable[Callable[[Any], Any]]) -> Callable[[Any], Any]:
-    """Make a decorator that adds options to a command, the first one on top of its help."""
-    listed = list(options)
-
-    def add(command: Any) -> Any:
-        for one in reversed(listed):
-            command = one(command)
-        return command
-
-    return add
-
-
 @dataclass(frozen=True)
 class Printing:
-    """How tables for papers are written."""
+    """How tables for papers are written.
+
+    Attributes
+    ----------
+    caption
+        Caption of a complete LaTeX table environment.
+    label
+        Label of a complete LaTeX table environment.
+    long
+        Write a LaTeX table that may span several pages (longtable).
+    """
 
     caption: str | None
     label: str | None
-    long: bool
+    long: bool = False
 
     def text(self, tables: Sequence[Table], form: str) -> str:
         if self.label is not None and len(tables) > 1:
@@ -237,44 +236,42 @@ class Printing:
         return "\n".join(map(writers[form], tables))
 
 
-_LATEX = "--format=latex"
-
-_PRINTING = in_group(
-    "Output",
-    (
-        option(
-            "--caption",
-            metavar="TEXT",
-            help="Caption of a complete LaTeX table environment.",
-            goes_with=_LATEX,
-        ),
-        option(
-            "--label",
-            metavar="NAME",
-            help="Label of a complete LaTeX table environment.",
-            goes_with=_LATEX,
-        ),
-        option(
-            "--long",
-            is_flag=True,
-            help="Write a LaTeX table that may span several pages (longtable).",
-            goes_with=_LATEX,
-        ),
+table_options = gathered(
+    Printing,
+    "printing",
+    options_of(
+        f"{__name__}.Printing",
+        "caption label long",
+        group="Output",
+        goes_with="--format=latex",
+        caption={"metavar": "TEXT"},
+        label={"metavar": "NAME"},
     ),
 )
-
-table_options = gathered(Printing, "printing", _PRINTING)
 
 
 @dataclass(frozen=True)
 class Output:
-    """How scores are written: each topic or not, in which format, to which file."""
+    """How scores are written: each topic or not, in which format, to which file.
+
+    Attributes
+    ----------
+    form
+        Output format.
+    output
+        The file, or None for standard output.
+    places
+        Number of decimals.
+    order
+        Order of systems in latex, markdown, html tables: by the mean of the first measure, best
+        first (default), or as given.
+    """
 
     by_topic: bool
     form: str
     output: str | None
-    places: int
-    order: str | None
+    places: int = 4
+    order: Literal["means", "given"] | None = None
 
     def check(self) -> None:
         """Refuse what cannot be written, before anything is read."""
@@ -324,45 +321,34 @@ def output_options(
     unit: str = "topic", formats: Sequence[str] = FORMATS
 ) -> Callable[[Command], Command]:
     """Make the options that say how scores are written; `unit` is what there is a score of."""
-    return gathered(
-        Output,
-        "output",
-        in_group(
-            "Output",
-            (
-                option(
-                    f"--by-{unit}",
-                    "by_topic",
-                    is_flag=True,
-                    help=f"Also write the scores of each {unit}.",
-                ),
-                option(
-                    "--format",
-                    "form",
-                    type=click.Choice(formats),
-                    default="table",
-                    show_default=True,
-                    help="Output format.",
-                ),
-                output_option,
-                option(
-                    "--places",
-                    type=click.IntRange(0, 17),
-                    default=4,
-                    show_default=True,
-                    help="Number of decimals.",
-                    goes_with=f"--format={','.join(form for form in formats if form in ROUNDED)}",
-                ),
-                option(
-                    "--order",
-                    type=click.Choice(["means", "given"]),
-                    goes_with=f"--format={','.join(MARKUP)} !--by-{unit}",
-                    help=f"Order of systems in {', '.join(MARKUP)} tables: by the mean of the first"
-                    " measure, best first (default), or as given.",
-                ),
-            ),
+    rounded = ",".join(form for form in formats if form in ROUNDED)
+    markup = ",".join(MARKUP)
+    options = (
+        option(
+            f"--by-{unit}",
+            "by_topic",
+            is_flag=True,
+            help=f"Also write the scores of each {unit}.",
+            group="Output",
+        ),
+        option(
+            "--format",
+            "form",
+            type=click.Choice(formats),
+            default="table",
+            show_default=True,
+            help="Output format.",
+        ),
+        output_option,
+        *options_of(
+            f"{__name__}.Output",
+            "places order",
+            group="Output",
+            places={"type": click.IntRange(0, 17), "goes_with": f"--format={rounded}"},
+            order={"goes_with": f"--format={markup} !--by-{unit}"},
         ),
     )
+    return gathered(Output, "output", options)
 
 
 def write(text: str, output: str | None, also: Callable[[], object] | None = None) -> None:

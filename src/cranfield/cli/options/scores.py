@@ -20,8 +20,7 @@ from cranfield.cli.options.declaring import (
 from cranfield.cli.options.judging import WORK, evaluated
 from cranfield.cli.options.output import gathered
 from cranfield.cli.options.signatures import options_of
-from cranfield.significance.corrections.correction import CORRECTIONS
-from cranfield.significance.pairwise.test import BOUNDS, TESTS, find_test
+from cranfield.significance.registry import BOUNDS, CORRECTIONS, TESTS, find_test
 
 if TYPE_CHECKING:
     from cranfield.collection.files.many_runs import Runs

@@ -20,8 +20,7 @@ import click
 import cranfield
 from cranfield.base import kinds
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.cli.options.declaring import option, shown_name
-from cranfield.cli.options.output import with_options
+from cranfield.cli.options.declaring import option, shown_name, with_options
 
 ROOT = Path(cranfield.__file__).parent
 _LINES = re.MULTILINE | re.DOTALL
@@ -332,16 +331,17 @@ def options_of(
     *,
     type: Any = None,
     goes_with: str | Sequence[str] = (),
+    group: str = "",
     **changed: Any,
 ) -> tuple[Callable[[Any], Any], ...]:
     """Make options of the parameters of a public function, with what is `changed` of each.
 
-    The function may be a method, or a dataclass with its fields. A change is a mapping: the `flag`,
-    perhaps with a name of the value behind it, and all that :func:`option` takes; an option stands
-    for the parameter in hints, whatever it is called. A `type`, and what options go with, are those
-    of all of them.
+    The function may be a method, a dataclass with its fields, or the command itself, for options
+    that the library does not have. A change is a mapping: the `flag`, perhaps with a name of the
+    value behind it, and all that :func:`option` takes; an option stands for the parameter in hints,
+    whatever it is called. A `type`, what options go with, and a `group` are those of all of them.
     """
-    every: dict[str, Any] = {"goes_with": goes_with}
+    every: dict[str, Any] = {"goes_with": goes_with, "group": group}
     every |= {} if type is None else {"type": type}
     return tuple(
         _option(function, name, **(every | changed.get(name, {}))) for name in names.split()
@@ -353,6 +353,7 @@ def _option(function: str, name: str, flag: str = "", **more: Any) -> Callable[[
     default = more.get("default", own.default)
     given: dict[str, Any] = {"of": (function, name), "help": help_of(own.about, default)}
     given |= _typed(own.hint)
+    more = {"multiple": True, **more} if own.hint == tuple[str, ...] else more
     if more.get("multiple") and isinstance(given["type"], NameList):
         given["type"] = str
     usual = f"--{name.replace('_', '-')}"

@@ -140,6 +140,10 @@ def _by_topic(value: str, data: Mapping[Any, Any], source: str) -> dict[str, lis
     systems = all(isinstance(one, Mapping) for one in data.values())
     if value == "score" and systems and any(map(_holds_runs, data.values())):
         raise InputError("expected one run, got a mapping of systems to runs", source=source)
+    names = [str(topic).strip() for topic in data]
+    if len({*names}) < len(names):
+        again = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"topic {quoted(again)} twice, as text and as a number", source=source)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
     rising: list[bool] = []
     ranks: list[int] = []

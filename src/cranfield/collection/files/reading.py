@@ -617,6 +617,14 @@ def _of_table(
     return _Rows.of(kind, frames, origin=origin, stem=table.stem, place=place, table=table)
 
 
+def _count_from_1(values: Floats, codes: NDArray[np.int32]) -> bool:
+    """Return True if values are 1, 2, ... in each topic, in the order of the rows."""
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    number = np.arange(1, codes.size + 1) - np.repeat(starts, np.diff(starts, append=codes.size))
+    return bool((values[order] == number).all() and (values > 1).any())
+
+
 def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
     """Return the scores of a run, and its ranks if it has any."""
     if rows.has("value"):
@@ -624,7 +632,15 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
     if numbers != "auto":
         no_number = "as the columns are not topic, document and number"
         warn(f"{rows.origin.name}: numbers={numbers!r} has no effect, {no_number}", stacklevel=3)
-    return rows.numbers("score"), rows.numbers("rank") if rows.has("rank") else None
+    scores = rows.numbers("score")
+    if rows.has("rank"):
+        return scores, rows.numbers("rank")
+    if rows.table is None and "rank" in rows.frame.columns and _count_from_1(scores, rows.codes):
+        reason = (
+            "expected rank and score, got scores that count from 1 and ranks that are not whole"
+        )
+        raise InputError(f"{reason}: the two columns seem to be swapped", source=rows.origin.name)
+    return scores, None
 
 
 def _scores_or_ranks(

@@ -172,7 +172,7 @@ def read_system_table(
         places = _places(columns, schema, names, kind)
     # Of columns that may name systems more is said below, or in errors.
     like = [k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)]
-    columns.tell_unused(schema, [*places.values(), *like])
+    columns.tell_unused(schema, [*places.values(), *like], names or ())
     cells = {name: columns.cells(k) for name, k in places.items()}
     _refuse_nested(cells, columns.source, kind)
     if kind == "qrels" and "grade" not in cells:

@@ -8,20 +8,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.evaluation.scorefiles.cells import (
-    AGGREGATE,
     CUTOFF,
     LOOKED_AT,
     SCORES,
-    Entry,
-    ScorePart,
-    ScoreSource,
     are_measures,
     decimal_comma,
     label_in,
@@ -29,8 +25,14 @@ from cranfield.evaluation.scorefiles.cells import (
     measure_of,
     no_score,
     numeric,
-    part_of,
     roles,
+)
+from cranfield.evaluation.scorefiles.joining import (
+    AGGREGATE,
+    Entry,
+    ScorePart,
+    ScoreSource,
+    part_of,
 )
 from cranfield.scores import Scores
 from cranfield.sources.columns import (
@@ -49,11 +51,8 @@ RUNID = "runid"
 """What trec_eval prints as the measure of the line that names the run."""
 
 
-class Row(NamedTuple):
-    """The cells of a line, and its number."""
-
-    cells: list[str]
-    line: int
+Row = tuple[list[str], int]
+"""The cells of a line, and its number."""
 
 
 def cells_of(line: str) -> list[str]:
@@ -78,9 +77,8 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
     Lines of four cells begin with the system. Where there are only three, a line `runid` names it,
     else the file does.
     """
-    rows = [Row(cells_of(line), number) for number, line in lines_of(text)]
-    wide = len(rows[0].cells) == 4
-    wanted = 4 if wide else 3
+    rows = [(cells_of(line), number) for number, line in lines_of(text)]
+    wanted = 4 if len(rows[0][0]) == 4 else 3
     for cells, line in rows:
         if len(cells) != wanted:
             raise InputError(
@@ -88,22 +86,22 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
                 f" -q or ir_measures --by_query print them), got {len(cells)}",
                 line=line,
             )
-    if wide:
-        return part_of(_entry(row, 2, 1, row.cells[0]) for row in rows)
-    kind, topic = _order(rows, source.requested)
-    named = _with_systems(rows, kind, topic, source.stem)
-    return part_of(_entry(row, kind, topic, system) for row, system in named)
-
-
-def _entry(row: Row, kind: int, topic: int, system: str) -> Entry:
-    cells, line = row
-    return Entry(
-        label_in(cells[kind], "measure", line),
-        label_in(cells[topic], "topic", line),
-        label_in(system, "system", line),
-        None,
-        cells[-1],
-        line,
+    if wanted == 4:
+        kind, topic = 2, 1
+        named = [(row, row[0][0]) for row in rows]
+    else:
+        kind, topic = _order(rows, source.requested)
+        named = _with_systems(rows, kind, topic, source.stem)
+    return part_of(
+        Entry(
+            label_in(cells[kind], "measure", line),
+            label_in(cells[topic], "topic", line),
+            label_in(system, "system", line),
+            None,
+            cells[-1],
+            line,
+        )
+        for (cells, line), system in named
     )
 
 
@@ -113,7 +111,7 @@ def _may_be_a_measure(name: str) -> bool:
 
 def _order(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
     """Return the places of the measure and the topic: trec_eval and ir_measures differ."""
-    columns = [list(dict.fromkeys(row.cells[k] for row in rows)) for k in (0, 1)]
+    columns = [list(dict.fromkeys(cells[k] for cells, _ in rows)) for k in (0, 1)]
     signs = [
         [AGGREGATE not in names for names in columns],
         [any(map(_may_be_a_measure, islice(names, LOOKED_AT))) for names in columns],
@@ -130,33 +128,30 @@ def _order(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
     )
 
 
-def _with_systems(
-    rows: Sequence[Row], kind: int, topic: int, stem: str
-) -> Iterator[tuple[Row, str]]:
+def _with_systems(rows: Sequence[Row], kind: int, topic: int, stem: str) -> list[tuple[Row, str]]:
     """Give each line by topic its system, by the lines before or after it that name the runs."""
-    named = [row for row in rows if row.cells[kind] == RUNID]
-    if len(named) <= 1:
-        system = named[0].cells[2] if named else stem
-        yield from ((row, system) for row in rows if row.cells[topic] != AGGREGATE)
-        return
-    runs: list[tuple[str, list[Row]]] = []
-    pending: list[Row] = []
-    runs_come_first = rows[0].cells[kind] == RUNID
-    for row in rows:
-        if row.cells[kind] == RUNID:
-            runs.append((row.cells[2], [] if runs_come_first else pending))
-            pending = []
-        elif row.cells[topic] != AGGREGATE:
-            (runs[-1][1] if runs_come_first else pending).append(row)
-    if pending or not all(own for _, own in runs):
-        if not pending and not any(own for _, own in runs):
-            return
+    runs = [cells[2] for cells, _ in rows if cells[kind] == RUNID]
+    if len(runs) <= 1:
+        system = runs[0] if runs else stem
+        return [(row, system) for row in rows if row[0][topic] != AGGREGATE]
+    step = 1 if rows[0][0][kind] == RUNID else -1
+    named: list[tuple[Row, str]] = []
+    sizes = [0]
+    for row in rows[::step]:
+        cells, _ = row
+        if cells[kind] == RUNID:
+            run = cells[2]
+            sizes.append(0)
+        elif cells[topic] != AGGREGATE:
+            named.append((row, run if len(sizes) > 1 else stem))
+            sizes[-1] += 1
+    # The first size is of lines without a run.
+    if named and (sizes[0] or not all(sizes[1:])):
         raise InputError(
             "the run of each line is ambiguous; pass one file for each run, or a"
             " table (cranfield evaluate --by-topic --format csv)"
         )
-    for system, own in runs:
-        yield from ((row, system) for row in own)
+    return named[::step]
 
 
 @dataclass(frozen=True)
@@ -209,7 +204,9 @@ def from_table(table: ScoreTable) -> ScorePart:
         others = _with_names(table, others, topic_is_first="topic" not in place)
     if "system" in place and "score" not in place:
         names = [table.names[k] for k in others if not _is_text(table, k)]
-        if _holds_scores(table, place["system"]) and not _are_measures(table, names):
+        if _holds_scores(table, place["system"]) and not are_measures(
+            names, table.source.requested, "columns"
+        ):
             others = sorted([*others, place.pop("system")])
     first = place.get("topic", -1)
     if first >= 0 and spelt(table.names[first]) == "q" and _fractions(table, first):
@@ -264,10 +261,6 @@ def _all_different(cells: Sequence[Any]) -> bool:
     return len({int(float(cell)) for cell in cells}) == len(cells)
 
 
-def _are_measures(table: ScoreTable, names: Sequence[str]) -> bool:
-    return are_measures(names, table.source.requested, "columns")
-
-
 def _holds_scores(table: ScoreTable, k: int) -> bool:
     return all(numeric(cell) or no_score(cell) or decimal_comma(cell) for cell in table.column(k))
 
@@ -304,6 +297,16 @@ def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) 
                 f"expected a row for each topic, got rows of measures ({some_of(topics, 3)});"
                 " transpose the table, so that the measures are columns"
             )
+        names = [table.names[k] for k in others[1:]]
+        if (
+            names
+            and all(map(_LIKE_TOPIC.fullmatch, names))
+            and not any(map(_LIKE_TOPIC.fullmatch, topics))
+        ):
+            raise InputError(
+                f"expected topics in rows and systems in columns, got columns {some_of(names, 3)};"
+                " transpose the table, or name its first column topic"
+            )
         return topics
     given = [cell for cell in cells if not no_score(cell)]
     numbers = sum(numeric(cell) or decimal_comma(cell) for cell in given)
@@ -324,6 +327,7 @@ def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) 
     return None
 
 
+_LIKE_TOPIC = re.compile(r"(q|t|topic|query|question)[-_ ]?\d+", re.IGNORECASE)
 _STATISTIC = re.compile(r"(.*[\W_])?(p[\W_]?values?|std|stdev|stderr|sd)", re.IGNORECASE)
 _NUMBER_OF = re.compile(r"(.*[\W_])?(ranks?|fold|seed|split)", re.IGNORECASE)
 
@@ -371,7 +375,9 @@ def _entries(
         twice = next(name for name in named if named.count(name) > 1)
         raise InputError(f"duplicate column {quoted(twice)}")
     # A column a measure is one run's table.
-    by_measure = not by_score and "measure" not in place and (long or _are_measures(table, names))
+    by_measure = False
+    if not by_score and "measure" not in place:
+        by_measure = long or are_measures(names, table.source.requested, "columns")
     if not (long or by_measure):
         _warn_of_statistics(table, columns)
     cells = [table.scores(k) for k in columns]
@@ -423,7 +429,8 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     if _is_our_json(data):
         lower = data.get("lower is better")
         names = lower if isinstance(lower, list) else []
-        return part_of(_from_our_json(data["systems"]), {str(name): True for name in names})
+        topics = {name: one.get("topics", {}) for name, one in data["systems"].items()}
+        return part_of(_from_systems(topics), {str(name): True for name in names})
     if any(SCORES.column_of(name) == "topic" for name in data):
         listed = columns_of_mapping(SCORES.kind)(data, source.name)
         if not any(listed.values()):
@@ -433,10 +440,10 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     inner = _keys(one for one in systems.values() if isinstance(one, Mapping))
     turned = inner and all(map(_TOPIC.fullmatch, map(str, systems)))
     if turned and not any(map(_TOPIC.fullmatch, inner)):
-        read, topics = (some_of(map(quoted, names), 3) for names in (systems, inner))
+        outer, within = (some_of(map(quoted, names), 3) for names in (systems, inner))
         warn(
-            f"{source.name}: expected {{system: {{topic: score}}}}; {read} look like topics, but"
-            f" are read as systems, and {topics} as topics"
+            f"{source.name}: expected {{system: {{topic: score}}}}; {outer} look like topics, but"
+            f" are read as systems, and {within} as topics"
         )
     return part_of(_from_systems(systems))
 
@@ -452,14 +459,6 @@ def _is_our_json(data: Mapping[Any, Any]) -> bool:
         and isinstance(systems, Mapping)
         and all(isinstance(one, Mapping) and "overall" in one for one in systems.values())
     )
-
-
-def _from_our_json(systems: Mapping[str, Any]) -> Iterator[Entry]:
-    for system, content in systems.items():
-        topics = content.get("topics", {})
-        if not isinstance(topics, Mapping):
-            raise InputError(f"system {quoted(system)} has no topics by name")
-        yield from _of_system(label_in(system, "system"), topics)
 
 
 def _by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any]:
@@ -504,41 +503,35 @@ def _transposed(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any,
 
 
 def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
+    """Take {topic: score}, {topic: {measure: score}} or a list of scores of each system."""
     for name, given in data.items():
         system = label_in(name, "system")
-        if isinstance(given, (Scores, str, bytes)):
-            named = None
-        elif isinstance(given, Mapping) or (hasattr(given, "items") and hasattr(given, "index")):
-            named = dict(given.items())  # a mapping, or a series of pandas
+        if isinstance(given, Mapping) or (hasattr(given, "items") and hasattr(given, "index")):
+            topics = dict(given.items())  # a mapping, or a series of pandas
+        elif isinstance(given, Iterable) and not isinstance(given, (Scores, str, bytes)):
+            topics = dict(enumerate(given, 1))
         else:
-            named = dict(enumerate(given, 1)) if isinstance(given, Iterable) else None
-        if named is None:
             raise InputError(
                 f"system {quoted(system)} has {_shown(given)} instead of {{topic:"
                 " score} or a list of scores"
             )
-        yield from _of_system(system, named)
+        by_measure = any(isinstance(value, Mapping) for value in topics.values())
+        for label, value in topics.items():
+            topic = label_in(label, "topic")
+            if not by_measure:
+                yield Entry(None, topic, system, None, value)
+            elif not isinstance(value, Mapping):
+                raise InputError(
+                    f"system {quoted(system)} has {_shown(value)} instead of {{measure: score}}",
+                    topic=topic,
+                )
+            else:
+                for measure, cell in value.items():
+                    yield Entry(label_in(measure, "measure"), topic, system, None, cell)
 
 
 def _shown(given: Any) -> str:
     return "null" if given is None else f"{quoted(given, 20)} ({type(given).__name__})"
-
-
-def _of_system(system: str, topics: Mapping[Any, Any]) -> Iterator[Entry]:
-    """Take {topic: score} or {topic: {measure: score}}, one of both throughout."""
-    by_measure = any(isinstance(value, Mapping) for value in topics.values())
-    for name, value in topics.items():
-        topic = label_in(name, "topic")
-        if not by_measure:
-            yield Entry(None, topic, system, None, value)
-        elif not isinstance(value, Mapping):
-            raise InputError(
-                f"system {quoted(system)} has {_shown(value)} instead of {{measure: score}}",
-                topic=topic,
-            )
-        else:
-            for measure, cell in value.items():
-                yield Entry(label_in(measure, "measure"), topic, system, None, cell)
 
 
 def from_frame(data: Any, source: ScoreSource) -> ScoreTable:

@@ -12,16 +12,7 @@ import numpy as np
 from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import some_of
-from cranfield.evaluation.scorefiles.cells import (
-    Entry,
-    ScorePart,
-    ScoreSource,
-    decimal_comma,
-    joined,
-    naming,
-    part_of,
-    same_measure,
-)
+from cranfield.evaluation.scorefiles.cells import decimal_comma, naming, same_measure
 from cranfield.evaluation.scorefiles.forms import (
     ScoreTable,
     from_frame,
@@ -31,6 +22,13 @@ from cranfield.evaluation.scorefiles.forms import (
     from_parquet,
     from_table,
     looks_like_lines,
+)
+from cranfield.evaluation.scorefiles.joining import (
+    Entry,
+    ScorePart,
+    ScoreSource,
+    joined,
+    part_of,
 )
 from cranfield.measures import Measure
 from cranfield.scores import Scores
@@ -96,7 +94,7 @@ def read_scores(
     >>> read_scores(seconds, measure="latency", lower_is_better=True).lower_is_better
     True
     """
-    scores = _read(data, _format(format), None if measure is None else str(measure))
+    scores = _read(data, format, None if measure is None else str(measure))
     scores = scores if scale is None else scores.with_scale(scale)
     return scores if lower_is_better is None else scores.with_direction(lower_is_better)
 
@@ -161,7 +159,7 @@ def _read_by_measure(
     data: Any, measures: Sequence[str | Measure] | None, format: str
 ) -> dict[str, Scores]:
     wanted = [str(one) for one in measures] if measures is not None else []
-    parts = _parts(data, _format(format), wanted)
+    parts = _parts(data, format, wanted)
     bare = next((part for part in parts if not part.kinds), None)
     if bare is not None and len(set(wanted)) > 1:
         raise InputError(
@@ -178,24 +176,19 @@ def _read_by_measure(
     return {name: joined(parts, name) for name in wanted}
 
 
-def _format(format: str) -> str:
-    check_choice("format", format, FORMATS)
-    return format
-
-
 def _parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
+    check_choice("format", layout, FORMATS)
     if isinstance(data, (str, PathLike)):
         return [from_file(Source(fspath(data)), layout, requested)]
-    if isinstance(data, Scores):
-        return [_from_scores(data)]
-    if isinstance(data, Mapping):
-        if data and all(isinstance(one, Scores) for one in data.values()):
-            return [_from_evaluation(data)]
-        with naming("scores"):
-            return [from_mapping(data, ScoreSource(requested=requested))]
-    if is_frame(data):
-        source = ScoreSource("a table", requested=requested)
-        with naming(source.name):
+    source = ScoreSource("a table" if is_frame(data) else "scores", requested=requested)
+    with naming(source.name):
+        if isinstance(data, Scores):
+            return [_from_scores({data.measure or None: data})]
+        if isinstance(data, Mapping):
+            if data and all(isinstance(one, Scores) for one in data.values()):
+                return [_from_scores({str(name): scores for name, scores in data.items()})]
+            return [from_mapping(data, source)]
+        if is_frame(data):
             return [replace(from_table(from_frame(data, source)), source=source.name)]
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
         parts = [part for one in data for part in _parts(one, layout, requested)]
@@ -204,8 +197,7 @@ def _parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
     raise InputError(f"{type(data).__name__} cannot be read as scores")
 
 
-def _from_scores(scores: Scores, measure: str | None = None) -> ScorePart:
-    name = measure or scores.measure or None
+def _from_scores(by_measure: Mapping[str | None, Scores]) -> ScorePart:
     entries = [
         Entry(
             name,
@@ -214,16 +206,11 @@ def _from_scores(scores: Scores, measure: str | None = None) -> ScorePart:
             scores.shards[shard[0]] if shard else None,
             value,
         )
+        for name, scores in by_measure.items()
         for (topic, system, *shard), value in np.ndenumerate(scores.values)
     ]
-    with naming("scores"):
-        return part_of(entries, {name: scores.lower_is_better} if scores.has_direction else {})
-
-
-def _from_evaluation(data: Mapping[Any, Scores]) -> ScorePart:
-    parts = [_from_scores(scores, str(name)) for name, scores in data.items()]
-    directions = {name: low for part in parts for name, low in part.directions.items()}
-    return ScorePart([entry for part in parts for entry in part.entries], directions)
+    stated = {name: one.lower_is_better for name, one in by_measure.items() if one.has_direction}
+    return part_of(entries, stated)
 
 
 FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")

@@ -142,7 +142,7 @@ class UserModel(UnitGains, family="user models"):
     Examples
     --------
     >>> import cranfield as cf
-    >>> from cranfield.measures.base import measure
+    >>> from cranfield.measures import measure
     >>> from cranfield.measures.users.model import UserModel
     >>> @measure("Bored", family="user-defined")
     ... class Bored(UserModel):

@@ -19,9 +19,7 @@ from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.correction import CORRECTIONS
-from cranfield.significance.pairwise.test import find_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import CORRECTIONS, Options, find_test
 
 
 class DiscriminativePower(Study):

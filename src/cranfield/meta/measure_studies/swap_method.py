@@ -22,10 +22,8 @@ from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_wor
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.correction import CORRECTIONS
-from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import as_scores
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import CORRECTIONS, Options, find_test
 from cranfield.significance.resampling import as_integers
 
 ERROR = 0.05

@@ -18,12 +18,10 @@ from cranfield.meta.work import fingerprint
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import places_of
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
-from cranfield.significance.pairwise.test import TESTS, TestInfo, find_test
 from cranfield.significance.prepare import Ready, as_scores, prepared
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import CORRECTIONS, TESTS, Options, TestInfo, find_test
 
 Signs = NDArray[np.int8]
 

@@ -21,11 +21,10 @@ from cranfield.meta.test_studies.fast_tests import topic_sizes
 from cranfield.meta.topic_studies.sample_study import topic_scores
 from cranfield.meta.topic_studies.variance_components import Generalizability
 from cranfield.result import Column, Columns
-from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING
 from cranfield.significance.models.anova import two_way
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import CORRECTIONS, Options
 
 NODES = ((50, 256), (math.inf, 48))
 """Of the integral over the estimated standard deviation, by degrees of freedom up to some."""

@@ -28,8 +28,8 @@ from cranfield.meta.test_studies.fast_tests import TestChoice, topic_sizes, verd
 from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, mid_ranks
-from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import Ready, as_scores, prepared
+from cranfield.significance.registry import find_test
 
 BLOCK = 250
 """Samples in a part of the work; it is not part of what a seed means."""

@@ -18,8 +18,8 @@ from cranfield.base.text import counted
 from cranfield.meta.study import OF_MEASURE, Study, labelled, percent
 from cranfield.result import Column, Columns
 from cranfield.significance.models.random_topics import random_topics
-from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import as_scores, prepared
+from cranfield.significance.registry import find_test
 
 SIZES = (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500)
 """Numbers of topics in a table, besides that of the scores."""

@@ -145,20 +145,16 @@ def evaluate_models(
     known = _listed(models)
     if qrels is not None:
         log = with_grades(log, qrels)
-    laid = list(_laid(known, log))
-    rows, frames = zip(*(_evaluated(model, pages) for model, pages in laid), strict=True)
-    pages = laid[0][1]
-    return ModelEvaluation(pl.DataFrame(rows), pl.concat(frames), int(pages.weight @ pages.clicks))
+    laid = _laid(known, log)
+    rows, frames = zip(*map(_evaluated, known, laid), strict=True)
+    clicks = int(laid[0].weight @ laid[0].clicks)
+    return ModelEvaluation(pl.DataFrame(rows), pl.concat(frames), clicks)
 
 
 def parameters_of(models: Iterable[ClickModel]) -> pl.DataFrame:
-    """Return the parameters of models in one table.
+    """Return the parameters of models in one table: those of :attr:`ClickModel.parameters`.
 
-    Returns
-    -------
-    polars.DataFrame
-        `model`, `parameter`, `of` (what the value depends on, as text), and `value`, `error`,
-        `hits` and `trials`, as in :attr:`ClickModel.parameters`.
+    What a value depends on is text, in the column `of`.
     """
     parts = []
     values = ("value", "error", "hits", "trials")
@@ -169,14 +165,9 @@ def parameters_of(models: Iterable[ClickModel]) -> pl.DataFrame:
                 for key in frame.columns
                 if key not in values
             ]
-            parts.append(
-                frame.select(
-                    pl.lit(str(model.model)).alias("model"),
-                    pl.lit(name).alias("parameter"),
-                    (pl.concat_str(keys, separator=", ") if keys else pl.lit("")).alias("of"),
-                    *values,
-                )
-            )
+            of = pl.concat_str(keys, separator=", ") if keys else pl.lit("")
+            own = {"model": pl.lit(str(model.model)), "parameter": pl.lit(name), "of": of}
+            parts.append(frame.select(**own, **{value: pl.col(value) for value in values}))
     return pl.concat(parts)
 
 
@@ -193,32 +184,28 @@ def _listed(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
     return listed
 
 
-def _laid(models: list[ClickModel], log: QueryLog) -> Iterable[tuple[ClickModel, Patterns]]:
-    """Yield models with the patterns of a log, which models with the same items share."""
+def _laid(models: list[ClickModel], log: QueryLog) -> list[Patterns]:
+    """Return the patterns of a log for each model, which models with the same items share."""
     laid: dict[int, Patterns] = {}
     for model in models:
-        key = id(model.items)
-        if key not in laid:
-            laid[key] = model.patterns(log)
-        yield model, laid[key]
+        if id(model.items) not in laid:
+            laid[id(model.items)] = model.patterns(log)
+    return [laid[id(model.items)] for model in models]
 
 
 def _evaluated(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any], pl.DataFrame]:
     """Return the row of a model in the first table, and its part of the second one."""
+    weight, number = pages.weight, np.bincount(pages.rank, pages.weight)
     full = model.model.click_probabilities(model.values, pages)
-    observed = log_probabilities(model, pages, conditional=True)
-    weight = pages.weight
-    number = np.bincount(pages.rank, weight)
+    observed = _logarithm(model.model.conditional(model.values, pages))
+    unconditional = _logarithm(np.where(pages.clicks, full, 1 - full))
+    perplexity, conditional = (
+        np.exp(-np.bincount(pages.rank, log * weight) / number) for log in (unconditional, observed)
+    )
+    perplexities = {"perplexity": perplexity, "conditional perplexity": conditional}
     of_pages = np.bincount(pages.pattern, observed) / pages.lengths
     square = np.square(pages.clicks - full)
     likelihood = float(observed @ weight)
-    logs = {
-        "perplexity": log_probabilities(model, pages, conditional=False),
-        "conditional perplexity": observed,
-    }
-    perplexities = {
-        name: np.exp(-np.bincount(pages.rank, log * weight) / number) for name, log in logs.items()
-    }
     row = {
         "model": label(model),
         "log-likelihood": likelihood,
@@ -235,13 +222,7 @@ def _evaluated(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any], pl.D
     return row, pl.DataFrame({"model": label(model), **by_rank, **perplexities})
 
 
-def log_probabilities(model: ClickModel, pages: Patterns, *, conditional: bool) -> Floats:
-    """Return the logarithm of the probability of the observation of each result."""
-    if conditional:
-        probability = model.model.conditional(model.values, pages)
-    else:
-        full = model.model.click_probabilities(model.values, pages)
-        probability = np.where(pages.clicks, full, 1 - full)
+def _logarithm(probability: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         return np.log(probability)
 
@@ -360,20 +341,23 @@ def perplexity_gain(
         log = with_grades(log, qrels)
     page, rank = log.results["page"].to_numpy(), log.results["rank"].to_numpy().astype(np.intp)
     codes, queries = _coded(log)
-    pair = list(_laid([baseline, model], log))
-    ranks = pair[0][1].ranks
+    laid = _laid([baseline, model], log)
+    ranks = laid[0].ranks
     key = codes[page] * ranks + rank - 1
     shape = (queries, ranks)
 
     def summed(values: Floats | None) -> Floats:
         return np.bincount(key, values, queries * ranks).reshape(shape).astype(np.float64)
 
-    numbers = summed(None)
-    logs = [
-        log_probabilities(trained, pages, conditional=conditional)[pages.results_of(page, rank)]
-        for trained, pages in pair
-    ]
-    sums = np.stack([summed(values) for values in logs])
+    numbers, parts = summed(None), []
+    for trained, pages in zip((baseline, model), laid, strict=True):
+        if conditional:
+            probability = trained.model.conditional(trained.values, pages)
+        else:
+            full = trained.model.click_probabilities(trained.values, pages)
+            probability = np.where(pages.clicks, full, 1 - full)
+        parts.append(summed(_logarithm(probability)[pages.results_of(page, rank)]))
+    sums = np.stack(parts)
 
     def gains(some: Floats, shown: Floats) -> tuple[Floats, Floats]:
         """Gains of the mean, and by rank; of draws whose pages lack a rank without it."""
@@ -414,10 +398,7 @@ def _coded(log: QueryLog) -> tuple[Indices, int]:
 def perplexity_gains(
     models: Iterable[ClickModel], baseline: Model, log: QueryLog, **options: Any
 ) -> pl.DataFrame:
-    """Compute the gains of models over the one of them of this kind, one row per model.
-
-    `options` are those of :func:`perplexity_gain`.
-    """
+    """Compute the gains of models over the one of them of this kind, a row a model."""
     listed = list(models)
     [base] = [model for model in listed if model.model == baseline]
     others = [model for model in listed if model is not base]

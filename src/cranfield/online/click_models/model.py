@@ -302,10 +302,6 @@ class Model(Spec):
     alpha: float = parameter(2.0, number(1, MOST), "Beta prior: prior successes plus 1")
     beta: float = parameter(2.0, number(1, MOST), "Beta prior: prior failures plus 1")
 
-    @classmethod
-    def called(cls) -> str:
-        return cls.name
-
     def counts(self, pages: Patterns) -> dict[str, tuple[Floats, Floats]]:
         """Return successes and trials of each parameter at each result."""
         raise NotImplementedError

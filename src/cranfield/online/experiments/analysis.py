@@ -350,6 +350,8 @@ def analyse_units(
         by_segment, interactions = _effects_by_segment(units, segments, options)
         notes += _notes_on_segments(rows, by_segment, options)
     mean_low, mean_high = arm_limits(units, arms, 1 - options.alpha)
+    table = _table(rows, metrics, options, stopped=stopped)
+    notes += _notes_on_intervals(table, options)
     # Results that cannot be trusted are not shown.
     shown = np.nan if stopped else 1.0
     if not {"bootstrap", "permutation"} & {row["test"] for row in rows}:
@@ -365,7 +367,7 @@ def analyse_units(
         means=np.stack([means.value for means in arms.values()]),
         mean_low=mean_low * shown,
         mean_high=mean_high * shown,
-        comparisons=_table(rows, metrics, options, stopped=stopped),
+        comparisons=table,
         sample_ratios=by_level,
         segments=by_segment,
         interactions=interactions,
@@ -399,6 +401,31 @@ def _table(
     unclear = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))
     verdict = pl.when(significant).then(clear).otherwise(unclear)
     return table.with_columns(verdict=pl.lit("no verdict") if stopped else verdict)
+
+
+def _notes_on_intervals(table: pl.DataFrame, options: Options) -> list[str]:
+    """Name the comparisons whose decision is not that of their interval, and say which counts."""
+    low, high, lift_low, lift_high = (pl.col(name) for name in INFERENCE[:4])
+    excludes = (low > 0) | (high < 0) | (lift_low > 0) | (lift_high < 0)
+    contains = ((low <= 0) & (high >= 0)) | ((lift_low <= 0) & (lift_high >= 0))
+    significant = pl.col("adjusted p") <= options.alpha
+    by_correction = ~significant & (pl.col("p") <= options.alpha)
+    cases = {
+        f"not significant after the correction {options.correction}, though the unadjusted interval"
+        " excludes 0": excludes & by_correction,
+        "not significant, though an interval excludes 0; the p-value decides": excludes
+        & ~significant
+        & ~by_correction,
+        "significant, though an interval contains 0; the p-value decides": contains & significant,
+    }
+    tested = table.filter(pl.col("adjusted p").is_not_nan()).fill_nan(None)
+    notes = []
+    for reason, holds in cases.items():
+        pairs = tested.filter(holds).select("metric", "variant").rows()
+        if pairs:
+            listed = ", ".join(f"{metric} of {variant}" for metric, variant in pairs)
+            notes.append(f"{listed}: {reason}")
+    return notes
 
 
 def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:

@@ -257,19 +257,20 @@ def compared(
     options: Options,
 ) -> tuple[list[Row], pl.DataFrame | None]:
     """Compare each variant with the control by the tests that were chosen; also return looks."""
-    pairs = [*product(arms, range(1, len(units.variants)))]
-    level = 1 - options.alpha
-    if options.correction == "bonferroni":
-        level = 1 - options.alpha / len(pairs)
-    elif options.correction == "sidak":
-        level **= 1 / len(pairs)
-    drawn = _bootstrapped(units, arms, level, options) if options.errors == "bootstrap" else {}
+    others = range(1, len(units.variants))
+    pairs = [*product(arms, others)]
+    # An overall criterion is corrected apart from the metrics.
+    levels = {
+        name: _level(options, len(others) * (1 if name == OEC else len(arms) - (OEC in arms)))
+        for name in arms
+    }
+    drawn = _bootstrapped(units, arms, levels, options) if options.errors == "bootstrap" else {}
     looks, last = None, dict[Pair, float]()
     if options.sequential is not None:
         looks, last = _looked(units, arms, options, options.sequential)
     rows, sizes = [], [*units.counts.values()]
     for name, other in pairs:
-        effect = Effects.of(arms[name], 0, other)
+        effect, level = Effects.of(arms[name], 0, other), levels[name]
         inside = (units.arm == 0) | (units.arm == other)
         columns, treated = units.columns[inside], units.arm[inside] == other
         gradient = arms[name].gradient[[0, other]].mean(axis=0)
@@ -315,6 +316,13 @@ def compared(
             row["p not worse"] = _not_worse(effect, metrics[name], permutations, options)
         rows.append(row)
     return rows, looks
+
+
+def _level(options: Options, comparisons: int) -> float:
+    """Return the level of each interval: simultaneous by the corrections that have intervals."""
+    if options.correction == "bonferroni":
+        return 1 - options.alpha / comparisons
+    return float((1 - options.alpha) ** (1 / comparisons if options.correction == "sidak" else 1))
 
 
 def _test_of(effect: Effects, distortion: Distortion, options: Options, *, is_metric: bool) -> str:
@@ -392,7 +400,7 @@ def _looks(looks: Sequence[int] | None, number: int) -> Indices:
 
 
 def _bootstrapped(
-    units: Units, arms: Mapping[str, ArmMeans], level: float, options: Options
+    units: Units, arms: Mapping[str, ArmMeans], levels: Mapping[str, float], options: Options
 ) -> dict[Pair, tuple[float, ...]]:
     """Return percentile intervals and p-values, with the coefficients of covariates held fixed."""
     draws: dict[str, Any] = {"resamples": options.resamples, "weights": options.draws}
@@ -400,7 +408,7 @@ def _bootstrapped(
     drawn = resampled_means(units.columns, units.arm, len(units.variants), **draws)
     rows = dict[Pair, tuple[float, ...]]()
     for name, means in arms.items():
-        values = means.at(drawn)
+        values, level = means.at(drawn), levels[name]
         for k in range(1, len(units.variants)):
             difference = values[k] - values[0]
             with np.errstate(divide="ignore", invalid="ignore"):

@@ -176,10 +176,6 @@ class Sequential(Spec):
 
     name: ClassVar[str]
 
-    @classmethod
-    def called(cls) -> str:
-        return cls.name
-
     def ratio(self, squared: Floats, units: Floats, alpha: float) -> Floats:
         """Return the prior variance by the squared error, for each look."""
         raise NotImplementedError

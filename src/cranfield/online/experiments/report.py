@@ -16,8 +16,8 @@ from cranfield.base.text import counted, plain
 from cranfield.online.experiments.comparisons import Options
 from cranfield.online.experiments.design import checked_weights, chi_square
 from cranfield.result import Column, Columns, Result, TableResult
-from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.pairwise.ranks import binomial_pvalues
+from cranfield.significance.registry import CORRECTIONS
 
 ALARM = 0.0005
 """P-value below which units are not spread as they should (Fabijan et al., 2019)."""
@@ -167,13 +167,19 @@ _OF_METRIC = {
 }
 _EFFECT = {
     "difference": Column("Mean minus that of the control."),
-    "low": Column("Lower bound of its confidence interval."),
+    "low": Column(
+        "Lower bound of its confidence interval: simultaneous with `bonferroni` and `sidak`, else"
+        " unadjusted, of each comparison alone."
+    ),
     "high": Column("Upper bound of that interval."),
     "lift": Column("Difference relative to the mean of the control."),
     "lift low": Column("Lower bound of its confidence interval."),
     "lift high": Column("Upper bound of that interval."),
 }
 
+
+SIMULTANEOUS = ("bonferroni", "sidak")
+"""Corrections whose confidence intervals are simultaneous; those of the others are unadjusted."""
 
 _COLUMNS = {"pvalues": "p", "adjusted_pvalues": "adjusted p", "not_worse": "p not worse"}
 """Columns of comparisons whose attribute of a report has another name."""
@@ -373,6 +379,15 @@ class ExperimentReport(Result):
             )
         return lines
 
+    @property
+    def interval_scope(self) -> str:
+        """Whether intervals are `simultaneous` or `unadjusted`; empty if nothing is corrected."""
+        if self.difference.size == 1 or self.correction == "none":
+            return ""
+        # Always-valid intervals are those of each comparison alone.
+        adjusted = self.correction in SIMULTANEOUS and self.sequential is None
+        return "simultaneous" if adjusted else "unadjusted"
+
     def methods(self) -> list[str]:
         """Return one sentence per test that was used, with its metrics if there are several."""
         metrics: dict[str, dict[str, None]] = {}
@@ -381,6 +396,7 @@ class ExperimentReport(Result):
                 label = name if len({*tests}) == 1 else f"{name} of {variant}"
                 metrics.setdefault(test, {})[plain(label)] = None
         sentences = []
+        scope = f"{self.interval_scope} ".lstrip()
         for test, labels in metrics.items():
             resamples = counted(self.resamples, test.replace("bootstrap", "resample"))
             drawn = f"({resamples}, seed {self.seed})"
@@ -396,7 +412,7 @@ class ExperimentReport(Result):
                 intervals = "by percentiles"
             listed = f": {', '.join(labels)}" if len(metrics) > 1 else ""
             sentences.append(
-                f"{method}, alpha {self.alpha:g}; {1 - self.alpha:.4g} confidence intervals,"
+                f"{method}, alpha {self.alpha:g}; {scope}{1 - self.alpha:.4g} confidence intervals,"
                 f" {intervals}{listed}"
             )
         return sentences

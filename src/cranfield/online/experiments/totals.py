@@ -162,13 +162,6 @@ def analyse_totals(
 def parse_totals(text: str) -> dict[str, Total]:
     """Read totals such as `control=500/10000,new=575/10100`, or `control=52000:310000/10000`.
 
-    Raises
-    ------
-    PolicyError
-        For text of another form, or a variant named twice.
-
-    Examples
-    --------
     >>> parse_totals("control=500/10000,new=575/10100")
     {'control': (500.0, 10000.0), 'new': (575.0, 10100.0)}
     >>> parse_totals("control=52000:310000/10000,new=53000:320000/10000")["control"]

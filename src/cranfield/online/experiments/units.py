@@ -10,7 +10,14 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_choice, quoted
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    PolicyError,
+    check_choice,
+    quoted,
+    warn,
+)
 from cranfield.base.text import counted, some_of
 from cranfield.online.experiments.metrics import (
     ONES,
@@ -146,9 +153,9 @@ def read_units(
         frame = frame.sort(TIME, nulls_last=True, maintain_order=True)
         labels = [TIME, *(name for name in labels if name != time or name in segments)]
     if unit:
-        frame, more = _by_unit(frame, unit, variant, names, labels)
-        frame, mixed_note = _of_one_variant(frame, unit, mixed, table.source)
-        notes += more + mixed_note
+        whole = replace(table, frame=frame)
+        frame, more = _by_unit(whole, unit, variant, names, labels, mixed)
+        notes += more
     if without := frame[variant].null_count():
         notes.append(f"{counted(without, unit or 'row')} without a variant excluded")
         frame = frame.filter(pl.col(variant).is_not_null())
@@ -181,19 +188,16 @@ def check_rows(
 ) -> None:
     """Refuse rows that are parts of a unit, or totals of many units.
 
-    The evidence: ids of users or sessions repeat; a column has numbers of units, counts or weights;
-    or labels such as a day or country occur once in each variant. If the ids of users are all
-    different, rows are users, and nothing else is tested.
-
-    Raises
-    ------
-    PolicyError
-        If rows are not units, naming the column that shows it.
+    The evidence: ids of users or sessions repeat; values of any column repeat, and each occurs in
+    one variant only; a column has numbers of units, counts or weights; or labels such as a day or
+    country occur once in each variant. If the ids of users are all different, rows are users, and
+    a column whose values occur in one variant only is reported.
     """
     places = schema.places(columns.names, columns.source)
     below = {places[name] for name in denominators}
     known = replace(schema, decisive=("user", "session", "units", "count", "weight"))
     *_, kinds = known.unused(columns.names, {*places.values()} - below)
+    each_user = False
     for kind in ("user", "session"):
         for k in (k for k in kinds if kinds[k] == kind):
             cells = columns.cells(k)
@@ -204,14 +208,12 @@ def check_rows(
             ids = _texts(cells)
             number, rows = ids.drop_nulls().n_unique(), ids.len() - ids.null_count()
             if 0 < number < rows:
-                raise PolicyError(
-                    f"{columns.source}: expected one row per unit, got {rows:,} rows of {number:,}"
-                    f" values of {quoted(columns.names[k])}, whose rows are not independent: name"
-                    f" the unit, such as unit={columns.names[k]!r}, or unit='row' if rows were"
-                    " randomised"
-                )
-            if number == ids.len() and kind == "user":
-                return
+                raise _parts(columns, k, rows, number)
+            each_user |= number == ids.len() and kind == "user"
+    if variant is not None:
+        _check_clusters(columns, {*places.values()}, places[variant], each_user=each_user)
+    if each_user:
+        return
     for k, kind in kinds.items():
         # A metric may be a number by impressions, but not by users.
         if kind in {"count", "weight", "units"} and (kind == "units" or k not in below):
@@ -222,6 +224,48 @@ def check_rows(
     if variant is not None:
         metric_places = {places[name] for name in metrics}
         _check_labels(columns, places[variant], metric_places)
+
+
+def _check_clusters(columns: Columns, used: set[int], variant: int, *, each_user: bool) -> None:
+    """Refuse rows of clusters, each in one variant; report them if each row is another user."""
+    for k in sorted({*range(len(columns.names))} - used):
+        number = _in_one_variant(columns, k, variant)
+        if number and not each_user:
+            raise _parts(columns, k, len(columns.cells(k)), number)
+        if number:
+            name = columns.names[k]
+            warn(
+                f"{columns.source}: column not used: {quoted(name)}, of which each value is in one"
+                f" variant only; if it is the unit that was randomised, unit={name!r} names it",
+                stacklevel=6,
+            )
+
+
+_REPEATS = 10
+"""Repeated values of a column: by chance all are in the variant of the first 1 in 1,024 times."""
+
+
+def _in_one_variant(columns: Columns, column: int, variant: int) -> int:
+    """Return the number of values of a column if they repeat, each in one variant only; else 0."""
+    if spelt(columns.names[column]) in TIMES:
+        return 0
+    rows = pl.DataFrame(
+        {"value": _texts(columns.cells(column)), "arm": _texts(columns.cells(variant))}
+    ).drop_nulls()
+    values = rows.group_by("value").agg(pl.col("arm").n_unique())
+    few = values.height <= 2 * rows["arm"].n_unique()
+    if few or rows.height - values.height < _REPEATS or values["arm"].max() != 1:
+        return 0
+    return values.height
+
+
+def _parts(columns: Columns, column: int, rows: int, number: int) -> PolicyError:
+    name = columns.names[column]
+    return PolicyError(
+        f"{columns.source}: expected one row per unit, got {rows:,} rows of {number:,} values of"
+        f" {quoted(name)}, whose rows are not independent: name the unit, such as"
+        f" unit={name!r}, or unit='row' if rows were randomised"
+    )
 
 
 def _check_labels(columns: Columns, variant: int, metrics: set[int]) -> None:
@@ -304,9 +348,9 @@ def _in_time(times: pl.Series, source: str) -> pl.Series:
 
 
 def _by_unit(
-    frame: pl.DataFrame, unit: str, variant: str, names: list[str], labels: list[str]
+    table: Table, unit: str, variant: str, names: list[str], labels: list[str], mixed: str
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Sum the rows of each unit."""
+    """Sum the rows of each unit in one variant; units in several are excluded, or an error."""
     notes = []
     labels = [name for name in labels if name not in {unit, variant}]
     # A value that is missing in one row is missing in the sum.
@@ -314,41 +358,32 @@ def _by_unit(
         pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()).alias(name)
         for name in names
     ]
-    grouped = frame.group_by(unit, maintain_order=True).agg(
+    units = table.frame.group_by(unit, maintain_order=True).agg(
         pl.col(variant).drop_nulls().first(),
         pl.col(variant).drop_nulls().n_unique().alias("(variants)"),
         *sums,
         pl.col(labels).drop_nulls().first(),
         (pl.col(labels).drop_nulls().n_unique() > 1).name.prefix("(several) "),
     )
-    if grouped.height < frame.height:
-        rows = counted(frame.height, "row")
-        notes.append(f"{rows} summed by {unit}: {counted(grouped.height, 'unit')}")
-    for name in (name for name in labels if name != TIME):
-        if number := int(grouped[f"(several) {name}"].sum()):
-            row = "earliest" if TIME in labels else "first"
-            many = counted(number, "unit")
-            notes.append(
-                f"{many} with several values of {name}: the value of the {row} row is used"
-            )
-    return grouped, notes
-
-
-def _of_one_variant(
-    units: pl.DataFrame, unit: str, mixed: str, source: str
-) -> tuple[pl.DataFrame, list[str]]:
-    """Return the units that are in one variant, and a note on the others."""
-    several = units.filter(pl.col("(variants)") > 1)
-    if several.is_empty():
-        return units.drop("(variants)"), []
-    count = f"{counted(several.height, 'unit')} in more than one variant"
-    example = f"such as {quoted(several[unit][0])}"
-    if mixed == "error":
-        raise InputError(f"{count}, {example}", source=source)
-    if several.height == units.height:
-        reason = f"expected a unit that was randomised, got {unit!r}: all {count}, {example}"
-        raise InputError(reason, source=source)
-    return units.filter(pl.col("(variants)") < 2).drop("(variants)"), [f"{count} excluded"]
+    if units.height < table.frame.height:
+        rows = counted(table.frame.height, "row")
+        notes.append(f"{rows} summed by {unit}: {counted(units.height, 'unit')}")
+    row = "earliest" if TIME in labels else "first"
+    for name in labels:
+        if name != TIME and (number := int(units[f"(several) {name}"].sum())):
+            several = f"{counted(number, 'unit')} with several values of {name}"
+            notes.append(f"{several}: the value of the {row} row is used")
+    in_several = units.filter(pl.col("(variants)") > 1)[unit]
+    if len(in_several):
+        count = f"{counted(len(in_several), 'unit')} in more than one variant"
+        example = f"such as {quoted(in_several[0])}"
+        if mixed == "error":
+            raise InputError(f"{count}, {example}", source=table.source)
+        if len(in_several) == units.height:
+            reason = f"expected a unit that was randomised, got {unit!r}: all {count}, {example}"
+            raise InputError(reason, source=table.source)
+        notes.append(f"{count} excluded")
+    return units.filter(pl.col("(variants)") < 2), notes
 
 
 CONTROLS = ("control", "baseline", "old", "a", "0")

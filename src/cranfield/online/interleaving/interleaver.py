@@ -534,17 +534,10 @@ def interleave_runs(
 
 
 def write_lists(drawn: pl.DataFrame, path: str, format: str) -> None:
-    """Write the lists of :meth:`InterleavedRuns.draw` to a file.
+    """Write the lists of :meth:`InterleavedRuns.draw` to a file; `-` is standard output.
 
-    Parameters
-    ----------
-    drawn
-        Lists that were drawn.
-    path
-        File to write; `-` is standard output.
-    format
-        `jsonl`: a line per page. `trec`: a run with pages as topics. `csv`, `tsv`, `json` or
-        `parquet`: a row per document.
+    As `jsonl` a line is a page, as `trec` pages are the topics of a run; as `csv`, `tsv`, `json` or
+    `parquet` a row is a document.
     """
     if format == "trec":
         tag = pl.col("method").str.replace_all(r"\s", "")

@@ -320,10 +320,6 @@ class InterleavingMethod(Spec):
         "of an impression: the sign of the difference of credits, or the difference",
     )
 
-    @classmethod
-    def called(cls) -> str:
-        return cls.name
-
     @property
     def by_team(self) -> bool:
         """Whether credit depends on which ranker gave a document."""

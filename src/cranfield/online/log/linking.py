@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from cranfield.base.errors import InputError, check_choice, check_whole, quoted, warn
+from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import counted
 from cranfield.online.log.query_log import (
-    CLICKS,
-    PAGES,
-    RESULTS,
+    CLICK_TYPES,
+    PAGE_TYPES,
+    RESULT_TYPES,
     QueryLog,
     counted_things,
     typed,
@@ -39,146 +38,47 @@ class Parts(NamedTuple):
     anomalies: tuple[Anomaly, ...] = ()
 
 
-def _numbers(anomalies: Sequence[Anomaly]) -> dict[str, int]:
-    """Return the number of records of each anomaly."""
+Linked = tuple[pl.DataFrame, list[Anomaly]]
+"""A table of a log, and its anomalies."""
+
+
+def linked(parts: Parts, on_anomaly: str, max_queries: int | None) -> QueryLog:
+    """Make a log of tables whose pages are named by their ids, and warn of its anomalies."""
+    refuse = on_anomaly == "refuse"
+    pages, of_pages = _pages(parts.pages, refuse)
+    place = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
+    results, of_results = typed(None, RESULT_TYPES), list[Anomaly]()
+    if parts.results is not None:
+        is_repeated = pages.height < parts.pages.frame.height
+        results, of_results = _results(parts.results, place, refuse, is_repeated)
+        _check_any("results", parts.results, results, parts.pages)
+    if not results.is_empty():
+        number = pages.height - results["page"].n_unique()
+        of_results.append(Anomaly("pages without results", number))
+    clicks, of_clicks = typed(None, CLICK_TYPES), list[Anomaly]()
+    if parts.clicks is not None:
+        table = _each_click(parts.clicks)
+        clicks, of_clicks = _clicks(table, place, pages, results, refuse)
+        _check_any("clicks on results", table, clicks, parts.pages)
+    anomalies = [*parts.anomalies, *of_pages, *of_results, *of_clicks]
     numbers: dict[str, int] = {}
     for anomaly in anomalies:
         if anomaly.number:
             numbers[anomaly.what] = numbers.get(anomaly.what, 0) + anomaly.number
-    return numbers
-
-
-def _warn_of(anomalies: Sequence[Anomaly]) -> None:
-    numbers = _numbers(anomalies)
+    log = QueryLog(
+        _filled(pages),
+        _filled(results) if results.height else results.select("page", "rank", "doc"),
+        _filled(clicks),
+        parts.pages.source,
+        numbers,
+        has_clicks=parts.clicks is not None,
+    )
+    if max_queries is not None:
+        log = _without_bots(log, max_queries)
     treated = {one.what: one for one in anomalies if one.number and one.treatment}
     for what, anomaly in treated.items():
-        number = counted_things(numbers[what], what)
-        warn(f"{anomaly.source}: {number}, {anomaly.treatment}", stacklevel=4)
-
-
-def first_records(
-    table: Table, on_anomaly: str, *, drop_doubled: bool = True
-) -> tuple[Table, list[Anomaly]]:
-    """Keep the first record of each page in a table of results, and count the other rows.
-
-    The rows of a page, in the order of the table, are a second record from the first repeated rank
-    on; of results without ranks, from the first repeated document on. A row that repeats the one
-    above it is the same result logged twice, which a flat table keeps for its clicks.
-    """
-    key = "rank" if "rank" in table.names else "doc"
-    page = pl.col("page").cast(pl.Categorical).to_physical().cast(pl.Int64)
-    frame = table.frame.select("doc", page=page, key=key)
-    if not _repeats(frame):
-        return table, []
-    empty = pl.col("doc").is_null()
-    above = pl.struct(pl.all()).shift(1).over("page")
-    frame = frame.with_columns(
-        doubled=pl.struct(pl.all()).eq_missing(above),
-        # A page without results that has some in another row was recorded again.
-        again=~pl.struct("page", "key").is_first_distinct() | empty | empty.shift(1).over("page"),
-        first=pl.int_range(pl.len()).over("page") == 0,
-    )
-    starts = pl.col("again") & ~pl.col("doubled") & ~pl.col("first")
-    repeated = frame.select(starts.cast(pl.Int64).cum_sum().over("page") > 0).to_series()
-    doubled = frame["doubled"] & ~repeated
-    if on_anomaly == "refuse":
-        table.refuse(repeated | doubled, lambda row: _reason(row, key))
-    doubled &= drop_doubled
-    anomalies = [
-        Anomaly(what, int(rows.sum()), "excluded", table.source)
-        for what, rows in (
-            ("results logged twice", doubled),
-            ("results of a repeated record of their page", repeated),
-        )
-    ]
-    return table.gather((~(repeated | doubled)).arg_true()), anomalies
-
-
-def _repeats(frame: pl.DataFrame) -> bool:
-    """Whether a key is twice on a page, or a page has results and a row without any."""
-    empty = frame["page"].filter(frame["doc"].is_null())
-    if frame["page"].is_in(empty.unique().implode()).sum() > empty.n_unique():
-        return True
-    return bool(repeated_rows(frame.select("page", "key")).any())
-
-
-def repeated_rows(frame: pl.DataFrame) -> pl.Series:
-    """Return which rows are equal to an earlier one."""
-    hashes = frame.hash_rows()
-    # Sorted, comparing them is several times as fast as grouping them.
-    ordered = hashes.sort()
-    several = ordered.filter(ordered == ordered.shift(1))
-    some = hashes.is_in(several.implode())
-    if several.is_empty():
-        return some
-    first = frame.filter(some).select(pl.struct(pl.all()).is_first_distinct()).to_series()
-    return some.scatter(some.arg_true(), ~first)
-
-
-def _reason(row: dict[str, Any], key: str) -> str:
-    page = quoted(row["page"])
-    if row["doc"] is None:
-        return f"page {page} occurs twice"
-    if key == "rank":
-        return f"rank {row['rank']} twice on page {page}"
-    return f"document {quoted(row['doc'])} twice on page {page}, whose results have no ranks"
-
-
-FORMS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
-"""Formats of logs."""
-
-ON_ANOMALY = ("refuse", "count")
-"""How to treat pages that were recorded twice, and clicks before their page."""
-
-
-@dataclass(frozen=True)
-class Policies:
-    """Options of :func:`read_log`, as it explains them."""
-
-    format: str
-    on_anomaly: str
-    max_queries: int | None
-    click_actions: Sequence[str] | None
-
-    def __post_init__(self) -> None:
-        check_choice("format", self.format, FORMS)
-        check_choice("on_anomaly", self.on_anomaly, ON_ANOMALY)
-        if self.max_queries is not None:
-            check_whole("max_queries", self.max_queries, 1)
-
-
-def linked(parts: Parts, policies: Policies) -> QueryLog:
-    """Make a log of tables whose pages are named by their ids, and warn of its anomalies."""
-    pages, results = parts.pages, parts.results
-    clicks = None if parts.clicks is None else _each_click(parts.clicks)
-    frame, again, anomalies = _pages(pages, policies.on_anomaly)
-    anomalies = [*parts.anomalies, *anomalies]
-    place = frame.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
-    shown = typed(None, RESULTS)
-    if results is not None:
-        shown, more = _results(results, place, policies.on_anomaly, again)
-        anomalies += more
-        _check_any("results", results, shown, pages)
-    if not shown.is_empty():
-        unshown = frame.height - shown["page"].n_unique()
-        anomalies.append(Anomaly("pages without results", unshown))
-    touched = typed(None, CLICKS)
-    if clicks is not None:
-        touched, more = _clicks(clicks, place, frame, shown, policies.on_anomaly)
-        anomalies += more
-        _check_any("clicks on results", clicks, touched, pages)
-    shown = _filled(shown) if shown.height else shown.select("page", "rank", "doc")
-    log = QueryLog(
-        _filled(frame),
-        shown,
-        _filled(touched),
-        pages.source,
-        _numbers(anomalies),
-        has_clicks=clicks is not None,
-    )
-    if policies.max_queries is not None:
-        log = _without_bots(log, policies.max_queries)
-    _warn_of(anomalies)
+        number_of_them = counted_things(numbers[what], what)
+        warn(f"{anomaly.source}: {number_of_them}, {anomaly.treatment}", stacklevel=3)
     return log
 
 
@@ -196,32 +96,13 @@ def _check_any(what: str, table: Table, rows: pl.DataFrame, pages: Table) -> Non
 def _filled(frame: pl.DataFrame) -> pl.DataFrame:
     """Drop optional columns without any value, as if they were not there."""
     needed = {"id", "query", "page", "rank", "doc"}
-    return frame.drop(
-        column.name
-        for column in frame
-        if frame.height and column.name not in needed and column.null_count() == frame.height
-    )
+    empty = [one.name for one in frame if one.null_count() == frame.height]
+    return frame.drop(set(empty) - needed) if frame.height else frame
 
 
-def _pages(table: Table, on_anomaly: str) -> tuple[pl.DataFrame, bool, list[Anomaly]]:
-    """Return the pages, whether one was recorded twice, and anomalies."""
-    frame = typed(table.frame.select(table.names), PAGES)
-    again = ~frame["id"].is_first_distinct()
-    if on_anomaly == "refuse":
-        table.refuse(again, lambda row: f"page {quoted(row['id'])} occurs twice")
-    twice = "the first record is kept"
-    anomalies = [Anomaly("pages recorded twice", int(again.sum()), twice, table.source)]
-    frame = frame.filter(~again)
-    if "user" in frame.columns and "variant" in frame.columns:
-        pairs = frame.select("user", "variant").drop_nulls().unique()
-        several = pairs["user"].filter(pairs["user"].is_duplicated()).n_unique()
-        anomalies.append(Anomaly("users in two variants", several))
-    stream = next((name for name in ("session", "user") if name in frame.columns), None)
-    if "time" in frame.columns and stream is not None and not frame["time"].is_sorted():
-        back = pl.col("time") < pl.col("time").forward_fill().shift(1).over(stream)
-        number = frame.filter(pl.col(stream).is_not_null()).select(back.sum()).item()
-        anomalies.append(Anomaly("pages out of chronological order", int(number)))
-    return frame, bool(again.any()), anomalies
+def _own_columns(table: Table) -> pl.DataFrame:
+    """Drop the optional columns that the source does not have."""
+    return table.frame.drop(set(table.frame.columns) - {"page", "rank", "doc", *table.names})
 
 
 def placed(frame: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
@@ -237,76 +118,113 @@ def placed(frame: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(page=rows["page_row"].gather(run))
 
 
-def _results(
-    table: Table, place: pl.DataFrame, on_anomaly: str, again: bool
-) -> tuple[pl.DataFrame, list[Anomaly]]:
-    """Return results by page and rank; `again`: whether a page was recorded twice."""
-    if "rank" not in table.names and again:
-        reason = "expected ranks, by which repeated records of a page are recognised"
-        raise InputError(reason, source=table.source)
-    table, anomalies = first_records(table, on_anomaly)
-    frame = placed(_own_columns(table), place)
-    if "rank" not in table.names:
-        frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
-    table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
-    lost = frame["page"].null_count()
-    anomalies.append(Anomaly("results of no page", lost, "excluded", table.source))
-    frame = typed(frame, RESULTS).drop_nulls("page")
-    if not _keys(frame).is_sorted():
-        frame = frame.sort("page", "rank", maintain_order=True)
-    twice = repeated_rows(frame.select("page", "doc"))
-    anomalies.append(Anomaly("documents repeated on a page", int(twice.sum())))
-    return frame, anomalies
-
-
-def _own_columns(table: Table) -> pl.DataFrame:
-    """Drop the optional columns that the source does not have."""
-    needed = {"page", "rank", "doc"}
-    return table.frame.drop(set(table.frame.columns) - needed - set(table.names))
-
-
 def _keys(frame: pl.DataFrame) -> pl.Series:
     """Return page and rank as one number."""
     return frame["page"] * 2**32 + frame["rank"].cast(pl.Int64)
 
 
-def _clicks(
-    table: Table,
-    place: pl.DataFrame,
-    pages: pl.DataFrame,
-    shown: pl.DataFrame,
-    on_anomaly: str,
-) -> tuple[pl.DataFrame, list[Anomaly]]:
-    """Return clicks on results, by page and time."""
-    source = table.source
-    if not {"rank", "doc"} & {*table.names}:
-        raise InputError("has neither a rank nor a doc column", source=source)
-    nowhere = table.frame["rank"].is_null() & table.frame["doc"].is_null()
-    table.refuse(nowhere, lambda row: "a click names neither a rank nor a document")
-    frame = _with_dwell(placed(_own_columns(table), place))
-    anomalies = [Anomaly("clicks on no page", frame["page"].null_count(), "excluded", source)]
-    if "time" in frame.columns and "time" in pages.columns:
-        early = frame["time"] < pages["time"].gather(frame["page"])
-        early = early.fill_null(False)
-        if on_anomaly == "refuse":
-            table.refuse(early, lambda row: f"a click before its page {quoted(row['page'])}")
-        unknown = "their times are treated as unknown"
-        anomalies.append(Anomaly("clicks before their page", int(early.sum()), unknown, source))
-        frame = frame.with_columns(time=pl.when(~early).then(pl.col("time")))
-    frame, of_results = _on_results(frame.drop_nulls("page"), shown, source)
-    anomalies += of_results
-    if "time" in frame.columns:
-        twice = repeated_rows(frame) & frame["time"].is_not_null()
-        anomalies.append(Anomaly("clicks logged twice", int(twice.sum()), "excluded", source))
-        frame = frame.filter(~twice)
-    repeated = frame.height - _keys(frame).n_unique()
-    anomalies.append(Anomaly("clicks on a result that was clicked before", repeated))
-    if "dwell" in frame.columns:
-        anomalies.append(Anomaly("clicks of unknown dwell", frame["dwell"].null_count()))
-    frame = typed(frame, CLICKS)
-    # A click without a time stays behind the one that stands before it.
-    at = [pl.col("time").forward_fill().over("page")] if "time" in frame.columns else []
-    return frame.sort("page", *at, maintain_order=True), anomalies
+def repeated_rows(frame: pl.DataFrame) -> pl.Series:
+    """Return which rows are equal to an earlier one."""
+    hashes = frame.hash_rows()
+    # Sorted, comparing them is several times as fast as grouping them.
+    ordered = hashes.sort()
+    several = ordered.filter(ordered == ordered.shift(1))
+    some = hashes.is_in(several.implode())
+    if several.is_empty():
+        return some
+    first = frame.filter(some).select(pl.struct(pl.all()).is_first_distinct()).to_series()
+    return some.scatter(some.arg_true(), ~first)
+
+
+def _pages(table: Table, refuse: bool) -> Linked:
+    frame = typed(table.frame.select(table.names), PAGE_TYPES)
+    again = ~frame["id"].is_first_distinct()
+    if refuse:
+        table.refuse(again, lambda row: f"page {quoted(row['id'])} occurs twice")
+    kept = "the first record is kept"
+    anomalies = [Anomaly("pages recorded twice", int(again.sum()), kept, table.source)]
+    frame = frame.filter(~again)
+    if {"user", "variant"} <= {*frame.columns}:
+        pairs = frame.select("user", "variant").drop_nulls().unique()
+        several = pairs["user"].filter(pairs["user"].is_duplicated()).n_unique()
+        anomalies.append(Anomaly("users in two variants", several))
+    stream = next((name for name in ("session", "user") if name in frame.columns), None)
+    if "time" in frame.columns and stream is not None and not frame["time"].is_sorted():
+        back = pl.col("time") < pl.col("time").forward_fill().shift(1).over(stream)
+        number = frame.filter(pl.col(stream).is_not_null()).select(back.sum()).item()
+        anomalies.append(Anomaly("pages out of chronological order", int(number)))
+    return frame, anomalies
+
+
+def _results(table: Table, place: pl.DataFrame, refuse: bool, is_repeated: bool) -> Linked:
+    """Return results by page and rank; `is_repeated`: whether a page was recorded twice."""
+    if "rank" not in table.names and is_repeated:
+        reason = "expected ranks, by which repeated records of a page are recognised"
+        raise InputError(reason, source=table.source)
+    table, anomalies = first_records(table, refuse)
+    frame = placed(_own_columns(table), place)
+    if "rank" not in table.names:
+        frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
+    table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
+    lost = frame["page"].null_count()
+    frame = typed(frame, RESULT_TYPES).drop_nulls("page")
+    if not _keys(frame).is_sorted():
+        frame = frame.sort("page", "rank", maintain_order=True)
+    twice = repeated_rows(frame.select("page", "doc"))
+    anomalies += [
+        Anomaly("results of no page", lost, "excluded", table.source),
+        Anomaly("documents repeated on a page", int(twice.sum())),
+    ]
+    return frame, anomalies
+
+
+def first_records(
+    table: Table, refuse: bool, *, drop_doubled: bool = True
+) -> tuple[Table, list[Anomaly]]:
+    """Keep the first record of each page in a table of results, and count the other rows.
+
+    The rows of a page, in the order of the table, are a second record from the first repeated rank
+    on; of results without ranks, from the first repeated document on. A row that repeats the one
+    above it is the same result logged twice, which a flat table keeps for its clicks.
+    """
+    key = "rank" if "rank" in table.names else "doc"
+    page = pl.col("page").cast(pl.Categorical).to_physical().cast(pl.Int64)
+    frame = table.frame.select("doc", page=page, key=key)
+    # A page may have results and a row without any.
+    empty_pages = frame["page"].filter(frame["doc"].is_null())
+    rows_of_these = frame["page"].is_in(empty_pages.unique().implode()).sum()
+    is_mixed = rows_of_these > empty_pages.n_unique()
+    if not (is_mixed or repeated_rows(frame.select("page", "key")).any()):
+        return table, []
+    empty = pl.col("doc").is_null()
+    above = pl.struct(pl.all()).shift(1).over("page")
+    frame = frame.with_columns(
+        doubled=pl.struct(pl.all()).eq_missing(above),
+        # A page without results that has some in another row was recorded again.
+        again=~pl.struct("page", "key").is_first_distinct() | empty | empty.shift(1).over("page"),
+        first=pl.int_range(pl.len()).over("page") == 0,
+    )
+    starts = pl.col("again") & ~pl.col("doubled") & ~pl.col("first")
+    repeated = frame.select(starts.cast(pl.Int64).cum_sum().over("page") > 0).to_series()
+    doubled = frame["doubled"] & ~repeated
+    if refuse:
+        table.refuse(repeated | doubled, lambda row: _repeated_reason(row, key))
+    doubled &= drop_doubled
+    record = "results of a repeated record of their page"
+    anomalies = [
+        Anomaly("results logged twice", int(doubled.sum()), "excluded", table.source),
+        Anomaly(record, int(repeated.sum()), "excluded", table.source),
+    ]
+    return table.gather((~(repeated | doubled)).arg_true()), anomalies
+
+
+def _repeated_reason(row: dict[str, Any], key: str) -> str:
+    page = quoted(row["page"])
+    if row["doc"] is None:
+        return f"page {page} occurs twice"
+    if key == "rank":
+        return f"rank {row['rank']} twice on page {page}"
+    return f"document {quoted(row['doc'])} twice on page {page}, whose results have no ranks"
 
 
 def _each_click(table: Table) -> Table:
@@ -322,38 +240,63 @@ def _each_click(table: Table) -> Table:
     return replace(every, frame=frame)
 
 
+def _clicks(
+    table: Table, place: pl.DataFrame, pages: pl.DataFrame, results: pl.DataFrame, refuse: bool
+) -> Linked:
+    """Return clicks on results, by page and time."""
+    source = table.source
+    if not {"rank", "doc"} & {*table.names}:
+        raise InputError("has neither a rank nor a doc column", source=source)
+    nowhere = table.frame["rank"].is_null() & table.frame["doc"].is_null()
+    table.refuse(nowhere, lambda row: "a click names neither a rank nor a document")
+    frame = _with_dwell(placed(_own_columns(table), place))
+    anomalies = [Anomaly("clicks on no page", frame["page"].null_count(), "excluded", source)]
+    has_times = "time" in frame.columns
+    if has_times and "time" in pages.columns:
+        early = (frame["time"] < pages["time"].gather(frame["page"])).fill_null(False)
+        if refuse:
+            table.refuse(early, lambda row: f"a click before its page {quoted(row['page'])}")
+        unknown = "their times are treated as unknown"
+        anomalies.append(Anomaly("clicks before their page", int(early.sum()), unknown, source))
+        frame = frame.with_columns(time=pl.when(~early).then(pl.col("time")))
+    frame, of_results = _on_results(frame.drop_nulls("page"), results, source)
+    anomalies += of_results
+    if has_times:
+        twice = repeated_rows(frame) & frame["time"].is_not_null()
+        anomalies.append(Anomaly("clicks logged twice", int(twice.sum()), "excluded", source))
+        frame = frame.filter(~twice)
+    repeated = frame.height - _keys(frame).n_unique()
+    anomalies.append(Anomaly("clicks on a result that was clicked before", repeated))
+    if "dwell" in frame.columns:
+        anomalies.append(Anomaly("clicks of unknown dwell", frame["dwell"].null_count()))
+    # A click without a time stays behind the one that stands before it.
+    at = [pl.col("time").forward_fill().over("page")] if has_times else []
+    return typed(frame, CLICK_TYPES).sort("page", *at, maintain_order=True), anomalies
+
+
 def _with_dwell(frame: pl.DataFrame) -> pl.DataFrame:
     """Compute how long results were read; a dwell of 0 or less is unknown."""
-    if "end" in frame.columns:
-        if "dwell" not in frame.columns and "time" in frame.columns:
-            microseconds = (pl.col("end") - pl.col("time")).dt.total_microseconds()
-            frame = frame.with_columns(dwell=microseconds / 1e6)
-        frame = frame.drop("end")
-    if "dwell" in frame.columns:
-        frame = frame.with_columns(dwell=pl.when(pl.col("dwell") > 0).then(pl.col("dwell")))
-    return frame
+    dwell = pl.col("dwell")
+    if "dwell" not in frame.columns and {"time", "end"} <= {*frame.columns}:
+        dwell = (pl.col("end") - pl.col("time")).dt.total_microseconds() / 1e6
+    elif "dwell" not in frame.columns:
+        return frame.drop("end", strict=False)
+    return frame.with_columns(dwell=pl.when(dwell > 0).then(dwell)).drop("end", strict=False)
 
 
-def _on_results(
-    frame: pl.DataFrame, shown: pl.DataFrame, source: str
-) -> tuple[pl.DataFrame, list[Anomaly]]:
+def _on_results(frame: pl.DataFrame, results: pl.DataFrame, source: str) -> Linked:
     """Find the result of each click by its document, or else by its rank."""
-    has_ranks = "rank" in frame.columns
-    for name, kind in (("doc", pl.String), ("rank", pl.Int32)):
-        if name not in frame.columns:
-            frame = frame.with_columns(pl.lit(None, kind).alias(name))
-    if shown.is_empty():
-        if not has_ranks or frame["rank"].null_count():
-            reason = "clicks without ranks require a table of results"
-            raise InputError(reason, source=source)
+    if results.is_empty():
+        if frame["rank"].null_count():
+            raise InputError("clicks without ranks require a table of results", source=source)
         return frame, []
-    results = shown.select("page", "rank", "doc", row=pl.int_range(pl.len(), dtype=pl.Int64))
-    row = _rows_at(frame, results, "rank")
-    other = frame["doc"].is_not_null() & frame["doc"].ne_missing(shown["doc"].gather(row))
+    numbered = results.select("page", "rank", "doc", row=pl.int_range(pl.len(), dtype=pl.Int64))
+    row = _rows_at(frame, numbered, "rank")
+    other = frame["doc"].is_not_null() & frame["doc"].ne_missing(results["doc"].gather(row))
     if other.any():
-        row = row.scatter(other.arg_true(), _rows_at(frame.filter(other), results, "doc"))
+        row = row.scatter(other.arg_true(), _rows_at(frame.filter(other), numbered, "doc"))
     moved = int((other & frame["rank"].is_not_null() & row.is_not_null()).sum())
-    frame = frame.with_columns(rank=shown["rank"].gather(row), doc=shown["doc"].gather(row))
+    frame = frame.with_columns(rank=results["rank"].gather(row), doc=results["doc"].gather(row))
     taken = "counted as clicks on the document"
     anomalies = [
         Anomaly("clicks whose rank has another document", moved, taken, source),

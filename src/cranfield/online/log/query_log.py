@@ -18,6 +18,7 @@ from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
 from cranfield.base.showing import Plotted
 from cranfield.base.text import counted
 from cranfield.collection.files.writing import write_table
+from cranfield.online.log.cells import UTC
 from cranfield.tabular import frame_html
 
 FORMATS = ("csv", "parquet", "jsonl", "ubi")
@@ -79,19 +80,17 @@ def _events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.DataFram
     )
 
 
-UTC = pl.Datetime("us", "UTC")
-
-PAGES: dict[str, Any] = {
+PAGE_TYPES: dict[str, Any] = {
     **dict.fromkeys(("id", "query", "user", "session"), pl.String),
     **{"time": UTC, "variant": pl.String, "found": pl.Int64, "method": pl.String},
 }
 """Columns of pages; all but `id` and `query` are there only if the source has them."""
 
 _RESULT: dict[str, Any] = {"page": pl.Int64, "rank": pl.Int32, "doc": pl.String}
-RESULTS = {**_RESULT, "team": pl.String, "propensity": pl.Float64, "grade": pl.Int64}
+RESULT_TYPES = {**_RESULT, "team": pl.String, "propensity": pl.Float64, "grade": pl.Int64}
 """Columns of results; all but the first three are there only if the source has them."""
 
-CLICKS = {**_RESULT, "time": UTC, "dwell": pl.Float64, "censored": pl.Boolean}
+CLICK_TYPES = {**_RESULT, "time": UTC, "dwell": pl.Float64, "censored": pl.Boolean}
 """Columns of clicks; `time`, `dwell` and `censored` are there only if the source has them."""
 
 
@@ -197,22 +196,18 @@ class QueryLog(Plotted):
         if isinstance(keep, pl.Expr):
             # Beside a column, a literal is of all pages.
             pages = self.pages.with_columns(page=pl.int_range(pl.len(), dtype=pl.Int64))
-            mask = pages.select("page", keep=keep)["keep"]
-        elif isinstance(keep, pl.Series):
-            mask = keep
-        else:
-            values = list(keep)
-            true = {*map(type, values)} <= {bool, np.bool_, type(None)}
-            mask = pl.Series(values, dtype=pl.Boolean if true else pl.Object)
-        if mask.dtype not in {pl.Boolean, pl.Null}:
-            raise PolicyError("keep must be a truth value for each page")
-        if mask.len() != self.pages.height:
-            number = counted(mask.len(), "truth value")
-            raise PolicyError(
-                f"keep must be a truth value for each page, got {number} for"
-                f" {counted(self.pages.height, 'page')}"
-            )
-        mask = mask.cast(pl.Boolean).fill_null(False)
+            keep = pages.select("page", keep=keep)["keep"]
+        elif not isinstance(keep, pl.Series):
+            keep = list(keep)
+            is_true = {*map(type, keep)} <= {bool, np.bool_, type(None)}
+            keep = pl.Series(keep, dtype=pl.Boolean if is_true else pl.Object)
+        reason = "keep must be a truth value for each page"
+        if keep.dtype not in {pl.Boolean, pl.Null}:
+            raise PolicyError(reason)
+        if keep.len() != self.pages.height:
+            number = counted(keep.len(), "truth value")
+            raise PolicyError(f"{reason}, got {number} for {counted(self.pages.height, 'page')}")
+        mask = keep.cast(pl.Boolean).fill_null(False)
         row = mask.cast(pl.Int64).cum_sum() - 1
 
         def of(rows: pl.DataFrame) -> pl.DataFrame:
@@ -291,9 +286,9 @@ def made_log(
 ) -> QueryLog:
     """Make a log of tables in their final order, and clicks with their `doc`."""
     return QueryLog(
-        typed(pages, PAGES),
-        typed(results, RESULTS),
-        typed(clicks, CLICKS),
+        typed(pages, PAGE_TYPES),
+        typed(results, RESULT_TYPES),
+        typed(clicks, CLICK_TYPES),
         source=source,
         has_clicks=clicks is not None,
     )

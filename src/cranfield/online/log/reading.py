@@ -1,19 +1,42 @@
-"""Read query logs."""
+"""Read query logs: detection of their format, and tables in files and memory."""
 
 from __future__ import annotations
 
+import re
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from functools import cache
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any
 
 import polars as pl
 
-from cranfield.base.errors import PolicyError, check_several
-from cranfield.base.kinds import OneOf, Whole
-from cranfield.online.log.formats import parts_of
-from cranfield.online.log.linking import FORMS, ON_ANOMALY, Policies, linked
+from cranfield.base.errors import InputError, PolicyError, check_several, warn
+from cranfield.base.kinds import OneOf, Whole, check_arguments
+from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS
+from cranfield.online.log.formats import (
+    parted,
+    read_living_labs,
+    read_pyclick,
+    read_sessions_as_log,
+    read_ubi,
+    read_yandex,
+)
+from cranfield.online.log.linking import Parts, first_records, linked
 from cranfield.online.log.query_log import QueryLog
+from cranfield.online.log.tables import columns_of, is_blank, opened
+from cranfield.sessions.log import Sessions
+from cranfield.sessions.reading import read_sessions
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.columns import Table
+from cranfield.sources.schemas import spelt
+
+FORMS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
+"""Formats of logs."""
+
+ON_ANOMALY = ("refuse", "count")
+"""How to treat pages that were recorded twice, and clicks before their page."""
 
 
 def read_log(
@@ -89,44 +112,246 @@ def read_log(
     >>> log.results_with_clicks.rows()
     [(0, 1, 'a', 0), (0, 2, 'b', 1), (1, 1, 'c', 0)]
     """
+    check_arguments(read_log, locals())
     check_several("click_actions", click_actions)
-    policies = Policies(format, on_anomaly, max_queries, click_actions)
-    return linked(parts_of(source, results, clicks, policies), policies)
+    parts = _parts(source, results, clicks, None, format, on_anomaly, click_actions)
+    return linked(parts, on_anomaly, max_queries)
 
 
-_NAMED = ("results", "clicks")
-
-
-def read_files(files: Sequence[str], **options: Any) -> QueryLog:
+def read_files(
+    files: Sequence[str],
+    *,
+    format: str,
+    on_anomaly: str,
+    max_queries: int | None,
+    click_actions: Sequence[str] | None,
+) -> QueryLog:
     """Read a log from the names of its files, as the command line has them.
 
-    Parameters
-    ----------
-    files
-        One file or folder; or files of pages, results and clicks; or pages and one more table,
-        detected by its columns, or named by `results=FILE` or `clicks=FILE`.
-    options
-        As for :func:`read_log`.
-
-    Raises
-    ------
-    PolicyError
-        For another number of files, or standard input twice.
+    These are one file or folder; or files of pages, results and clicks; or pages and one more
+    table, detected by its columns, or named by `results=FILE` or `clicks=FILE`.
     """
-    pairs = [file.partition("=") for file in files]
-    named = {name: path for name, sign, path in pairs if sign and name in _NAMED}
-    plain = [file for file, (name, _, _) in zip(files, pairs, strict=True) if name not in named]
+    named = {}
+    for file in files:
+        name, sign, path = file.partition("=")
+        if sign and name in {"results", "clicks"}:
+            named[name] = path
+    plain = [file for file in files if file.partition("=")[0] not in named]
     if len(plain) not in ({1} if named else {1, 2, 3}) or len(plain) + len(named) < len(files):
         raise PolicyError(
             "expected one file, PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
         )
     if [*plain, *named.values()].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
-    if len(plain) != 2:
-        sources: dict[str, Any] = dict(zip(("source", "results", "clicks"), plain, strict=False))
-        return read_log(**{**sources, **named, **options})
-    policies = Policies(**options)
-    return linked(parts_of(plain[0], None, None, policies, plain[1]), policies)
+    other = plain.pop() if len(plain) == 2 else None
+    tables: dict[str, Any] = dict(zip(("source", "results", "clicks"), plain, strict=False)) | named
+    pages, results, clicks = (tables.get(name) for name in ("source", "results", "clicks"))
+    parts = _parts(pages, results, clicks, other, format, on_anomaly, click_actions)
+    return linked(parts, on_anomaly, max_queries)
+
+
+def _parts(
+    source: Any,
+    results: Any,
+    clicks: Any,
+    other: Any,
+    form: str,
+    on_anomaly: str,
+    click_actions: Sequence[str] | None,
+) -> Parts:
+    """Read the tables of a log, in the chosen or the detected format.
+
+    other: a table of results or clicks, to be detected; of other formats than tables it is clicks.
+    """
+    clicks = other if clicks is None else clicks
+    is_file = isinstance(source, (str, PathLike))
+    warn_without_results = is_file or form == "flat"
+    if is_file and (folder := Path(fspath(source))).is_dir():
+        if results is not None or clicks is not None:
+            reason = "a folder cannot be combined with tables of results or clicks"
+            raise InputError(reason, source=str(folder))
+        source, results, clicks, form = _folder(folder, form)
+    if form == "auto":
+        form = _form(source, has_more=results is not None or clicks is not None)
+    if click_actions is not None and form != "ubi":
+        raise PolicyError(f"click_actions=... requires a log of format ubi, got {form}")
+    if form == "tables":
+        return _three_tables(source, results, clicks, other)
+    beside = "results" if results is not None else "clicks" if clicks is not None else ""
+    if beside and not (form == "ubi" and results is None):
+        raise InputError(f"a log of format {form} cannot be combined with a table of {beside}")
+    parts = _one_source(source, clicks, form, on_anomaly, click_actions)
+    shown, clicked = parts.results, parts.clicks
+    if shown is not None and shown.frame.is_empty():
+        _warn_of_no_results(shown, warn_without_results)
+    elif is_file and form in _MIXED and clicked is not None and clicked.frame.is_empty():
+        warn(f"{clicked.source}: has no clicks; measures of clicks are 0")
+    return parts
+
+
+def _one_source(
+    source: Any, clicks: Any, form: str, on_anomaly: str, click_actions: Sequence[str] | None
+) -> Parts:
+    """Read a log that is one source, or UBI queries with their events."""
+    if form == "flat":
+        refuse = on_anomaly == "refuse"
+        table, anomalies = first_records(opened(source, FLAT), refuse, drop_doubled=False)
+        return parted(table)._replace(anomalies=(*anomalies,))
+    if form == "sessions":
+        sessions = source if isinstance(source, Sessions) else read_sessions(source)
+        return read_sessions_as_log(sessions)
+    raw, name = _raw(source, form)
+    if form == "ubi":
+        events = None if clicks is None else _raw(clicks, form, empty=True)
+        return read_ubi((raw, name), events, click_actions or ("click",))
+    if form == "living-labs":
+        return parted(read_living_labs(raw, name))
+    return (read_yandex if form == "yandex" else read_pyclick)(raw, name)
+
+
+_MIXED = frozenset({"sessions", "yandex", "pyclick"})
+"""Formats in which clicks stand among other records, so that a file without any is suspicious."""
+
+
+def _three_tables(source: Any, results: Any, clicks: Any, other: Any) -> Parts:
+    if results is None:
+        source = columns_of(source, PAGES)
+        of_results = (one for one in FLAT.columns if one.name in {"rank", "doc"})
+        if all(column.named_in(source.names) for column in of_results):
+            # Shown results with the columns of their pages, such as interleaved lists.
+            parts = parted(opened(source, FLAT), clicks is not None)
+            if clicks is None:
+                return parts
+            if parts.clicks is not None:
+                reason = "has a column of clicks and cannot be combined with a table of clicks"
+                raise InputError(reason, source=source.source)
+            return parts._replace(clicks=opened(clicks, CLICKS, empty=True))
+    if other is not None:
+        columns = columns_of(other, CLICKS)
+        if _holds_results(opened(columns, CLICKS, empty=True)):
+            warn(
+                f"{columns.source}: has all ranks of its pages and no times, and is read as"
+                " results; use results=FILE or clicks=FILE to choose"
+            )
+            results, clicks = columns, None
+        else:
+            clicks = columns
+    pages = opened(source, PAGES)
+    of_pages = None if results is None else opened(results, RESULTS, empty=True)
+    clicked = None if clicks is None else opened(clicks, CLICKS, empty=True)
+    if of_pages is not None and clicked is not None:
+        more = clicked.frame.height > of_pages.frame.height
+        if more and _holds_results(clicked):
+            raise InputError(
+                f"has more rows than {of_pages.source}, all ranks of its pages and no times, so it"
+                " must be the results; expected pages, results and clicks in this order",
+                source=clicked.source,
+            )
+    if of_pages is not None and of_pages.frame.is_empty():
+        _warn_of_no_results(of_pages)
+    return Parts(pages, of_pages, clicked)
+
+
+_OF_CLICKS = frozenset({"time", "end", "dwell", "censored", "clicks"})
+"""Columns that only clicks have."""
+
+
+def _holds_results(clicks: Table) -> bool:
+    """Whether what was read as clicks has each rank of its pages once, down to some rank."""
+    names = {*clicks.names}
+    if not {"rank", "doc"} <= names or names & _OF_CLICKS:
+        return False
+    rank = pl.col("rank")
+    by_page = clicks.frame.group_by("page").agg(
+        rank.max().alias("last"), whole=(pl.len() == rank.max()) & (rank.n_unique() == pl.len())
+    )
+    # Users who click the first result only also have all ranks from 1.
+    return bool(by_page["whole"].all() and (by_page["last"] > 1).any())
+
+
+def _warn_of_no_results(results: Table, expected: bool = False) -> None:
+    # A table of pages alone, in memory, has no column of documents.
+    if expected or "doc" in results.names:
+        problem = "no page has results; expected a column doc, or documents listed"
+        warn(f"{results.source}: {problem}")
+
+
+def _raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:
+    if not isinstance(source, (str, PathLike)):
+        raise InputError(f"a log of format {form} must be a file, got {type(source).__name__}")
+    file = Source(fspath(source))
+    raw = file.read()
+    if is_blank(raw) and not empty:
+        raise InputError(_EMPTY, source=file.name)
+    return raw, file.name
+
+
+_EMPTY = "is empty: a log has at least one page"
+
+
+def _folder(folder: Path, form: str) -> tuple[Any, Any, Any, str]:
+    """Return the tables in a folder, as an export writes them, and their format."""
+    if form in {"auto", "ubi"} and (queries := _file(folder, "ubi_queries")) is not None:
+        return queries, None, _file(folder, "ubi_events"), "ubi"
+    if form not in {"auto", "tables"}:
+        raise InputError(f"holds no log of format {form}", source=str(folder))
+    return *tables_in(folder), "tables"
+
+
+def tables_in(folder: Path) -> tuple[str, str | None, str | None]:
+    """Return the files of pages, results and clicks in a folder."""
+    pages, results, clicks = (_file(folder, name) for name in ("pages", "results", "clicks"))
+    if pages is None:
+        reason = "has neither pages.csv (or .parquet, …) nor ubi_queries.jsonl"
+        raise InputError(reason, source=str(folder))
+    return pages, results, clicks
+
+
+_SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
+_ENDINGS = ("", ".gz", ".bz2", ".xz", ".zst")
+
+
+def _file(folder: Path, name: str) -> str | None:
+    paths = [folder / f"{name}{suffix}{end}" for suffix in _SUFFIXES for end in _ENDINGS]
+    files = [str(path) for path in paths if path.is_file()]
+    if len(files) > 1:
+        raise InputError(f"holds the {name} in several files", source=str(folder))
+    return files[0] if files else None
+
+
+_SIGNS = (
+    ("sessions", re.compile(r"\s*<")),
+    ("yandex", re.compile(r"[^\t\n]*\t[^\t\n]*\t[QC]\t")),
+    ("pyclick", re.compile(r"[^\t\n]*\t[^\t\n]*:")),
+)
+
+
+def _form(source: Any, has_more: bool) -> str:
+    """Return the format of a log, of a file by its first lines."""
+    if isinstance(source, Sessions):
+        return "sessions"
+    table = "tables" if has_more else "flat"
+    if not isinstance(source, (str, PathLike)):
+        return table
+    file = Source(fspath(source))
+    suffix = FORMAT_OF_SUFFIX.get(file.suffix)
+    if suffix in {"csv", "tsv", "parquet", "json"}:
+        return table
+    with file.open() as stream:
+        head = stream.read(1 << 16).removeprefix(BOM_UTF8).decode(errors="replace")
+    if head.lstrip().startswith("{"):
+        keys = {spelt(key) for key in re.findall(r'"([^"\\]{1,40})"\s*:', head)}
+        if {"ranking", "qid"} <= keys:
+            return "living-labs"
+        is_ubi = {"userquery", "queryresponsehitids"} & keys and "queryid" in keys
+        return "ubi" if is_ubi else table
+    if suffix is not None:
+        return table
+    for form, sign in _SIGNS:
+        if sign.match(head):
+            return form
+    reason = "is not a log of a known format; set format=" if head.strip() else _EMPTY
+    raise InputError(reason, source=file.name)
 
 
 _FILE = Path(__file__).parents[2] / "data" / "simulated_log.parquet"

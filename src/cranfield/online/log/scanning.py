@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 import polars as pl
@@ -14,13 +14,14 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.text import counted
 from cranfield.online.log.cells import COUNTED, SCHEMAS, Cell
-from cranfield.online.log.formats import tables_in
+from cranfield.online.log.reading import tables_in
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns, check_parquet_file, refusing
 from cranfield.sources.parquet import quiet_panics
 from cranfield.sources.schemas import Column, Schema
 
 _ANY = (Exception, pl.exceptions.PanicException)
+_UNREADABLE = "cannot be read as a table"
 
 _SCANS: dict[str, Callable[[str], pl.LazyFrame]] = {
     "parquet": pl.scan_parquet,
@@ -86,37 +87,40 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
 
 def _opened(data: Any, name: str) -> nw.LazyFrame[Any]:
     schema = SCHEMAS[name]
-    path = isinstance(data, (str, PathLike))
-    source = fspath(data) if path else schema.kind
-    with refusing("cannot be read as a table", source, _ANY), quiet_panics():
-        lazy = _lazy(data, schema) if path else nw.from_native(data).lazy()
+    is_path = isinstance(data, (str, PathLike))
+    source = fspath(data) if is_path else schema.kind
+    with refusing(_UNREADABLE, source, _ANY), quiet_panics():
+        lazy = nw.from_native(_scanned(data, schema) if is_path else data).lazy()
         names = lazy.collect_schema().names()
         refuse_lazy_counts(lazy, name, source)
     places = schema.places(names, source)
     if name != "pages" and "rank" not in places:
         raise InputError("has no rank column", source=source)
-    places.pop("end", None)
+    columns = [one for one in schema.columns if one.name in places and one.name != "end"]
     # Columns that are not read, and other names of those that are, are dropped.
-    lazy = lazy.select(nw.col(names[k]).alias(column) for column, k in places.items())
-    columns = {column.name: column for column in schema.columns if column.name in places}
-    native = lazy.to_native()
-    with refusing("cannot be read as a table", source, _ANY), quiet_panics():
+    lazy = lazy.select(nw.col(names[places[one.name]]).alias(one.name) for one in columns)
+    native, own = lazy.to_native(), [one.name for one in columns]
+    with refusing(_UNREADABLE, source, _ANY), quiet_panics():
         if isinstance(native, pl.LazyFrame):
-            has_lines = path and Source(source).suffix != ".parquet"
+            has_lines = is_path and Source(source).suffix != ".parquet"
             lazy = nw.from_native(_converted(native, columns, source, has_lines)).lazy()
         else:
-            check_types(lazy, name, columns, source)
-            check_values(lazy, columns, source)
-            lazy = lazy.with_columns(_as_text(lazy, columns))
+            check_types(lazy, name, own, source)
+            check_values(lazy, own, source)
+            # Keys of pages that are integers stay so; other names become text.
+            types = lazy.collect_schema()
+            whole = {key for key in ("id", "page") if key in own and types[key].is_integer()}
+            texts = [one for one in own if one not in {*_TYPES, *whole}]
+            lazy = lazy.with_columns(nw.col(one).cast(nw.String) for one in texts)
     if name == "results":
         _refuse_repeated(lazy, source)
-    if "dwell" in columns:
+    if "dwell" in own:
         # As everywhere, a dwell of 0 or less is not known.
         lazy = lazy.with_columns(dwell=nw.when(nw.col("dwell") > 0).then(nw.col("dwell")))
     return lazy.rename({"id": "page"}) if name == "pages" else lazy
 
 
-def _lazy(path: Any, schema: Schema) -> nw.LazyFrame[Any]:
+def _scanned(path: Any, schema: Schema) -> pl.LazyFrame:
     source = Source(fspath(path))
     form = FORMAT_OF_SUFFIX.get(Path(source.path).suffix.lower(), "")
     if form not in _SCANS:
@@ -125,7 +129,7 @@ def _lazy(path: Any, schema: Schema) -> nw.LazyFrame[Any]:
     if form == "parquet":
         check_parquet_file(source.path)
     with source.open():
-        return nw.from_native(_SCANS[form](source.path)).lazy()
+        return _SCANS[form](source.path)
 
 
 def _refuse_repeated(results: nw.LazyFrame[Any], source: str) -> None:
@@ -136,45 +140,35 @@ def _refuse_repeated(results: nw.LazyFrame[Any], source: str) -> None:
 
 
 def _converted(
-    lazy: pl.LazyFrame, columns: dict[str, Column], source: str, has_lines: bool
+    lazy: pl.LazyFrame, columns: Sequence[Column], source: str, has_lines: bool
 ) -> pl.LazyFrame:
     """Convert columns, after a check that all values can be read; integer keys stay integers."""
-    some = lazy.head(1000).collect()
-    formats = {name: _cell(column).formats_of(some[name]) for name, column in columns.items()}
-    values, wrong, unread = _tried(lazy, columns, formats)
-    if wrong and formats[wrong] is not None:
-        values, wrong, unread = _tried(lazy, columns, {})
-    if not wrong:
-        return values
-    first = lazy.select(wrong).with_row_index().filter(unread).head(1).collect()
-    row, cell = first.row(0)
-    reason = columns[wrong].kind.reason(columns[wrong].called or wrong, cell)
+    types, some = lazy.collect_schema(), lazy.head(1000).collect()
+    kinds = {one.name: cast("Cell", one.kind) for one in columns}
+    formats = {name: kind.formats_of(some[name]) for name, kind in kinds.items()}
+    while True:
+        values, unread = {}, {}
+        for name, kind in kinds.items():
+            is_whole_key = types[name].is_integer() and name in {"id", "page"}
+            value = kind.expression(name, types[name], formats[name])
+            values[name] = value = pl.col(name) if is_whole_key else value
+            missing = pl.lit(False) if name == "rank" else kind.missing_in(name, types[name])
+            unread[name] = value.is_null() & ~missing
+        tests = lazy.select(test.any().alias(name) for name, test in unread.items())
+        failures = tests.collect(engine="streaming").row(0, named=True)
+        wrong = next((one for one in columns if failures[one.name]), None)
+        if wrong is None:
+            return lazy.select(**values)
+        if formats[wrong.name] is None:
+            break
+        # Some rows below the first ones have other formats.
+        formats = dict.fromkeys(formats)
+    bad = lazy.select(wrong.name).with_row_index().filter(unread[wrong.name])
+    row, cell = bad.head(1).collect().row(0)
+    reason = wrong.kind.reason(wrong.called or wrong.name, cell)
     if has_lines:
         raise InputError(reason, source=source, line=row + 2)
     raise InputError(f"row {row + 1}: {reason}", source=source)
-
-
-def _tried(
-    lazy: pl.LazyFrame, columns: dict[str, Column], formats: dict[str, int | None]
-) -> tuple[pl.LazyFrame, str, pl.Expr]:
-    """Convert columns; also return the name of one that cannot be read, and its bad cells."""
-    types = lazy.collect_schema()
-    values, unread = {}, {}
-    for name, column in columns.items():
-        kind, dtype = _cell(column), types[name]
-        whole_key = dtype.is_integer() and name in {"id", "page"}
-        value = pl.col(name) if whole_key else kind.expression(name, dtype, formats.get(name))
-        missing = pl.lit(False) if name == "rank" else kind.missing_in(name, dtype)
-        values[name], unread[name] = value, value.is_null() & ~missing
-    tests = lazy.select(test.any().alias(name) for name, test in unread.items())
-    failures = tests.collect(engine="streaming").row(0, named=True)
-    wrong = next((name for name, there in failures.items() if there), "")
-    return lazy.select(**values), wrong, unread.get(wrong, pl.lit(False))
-
-
-def _cell(column: Column) -> Cell:
-    assert isinstance(column.kind, Cell), column.name
-    return column.kind
 
 
 def check_types(lazy: nw.LazyFrame[Any], table: str, columns: Collection[str], source: str) -> None:
@@ -204,13 +198,6 @@ def check_values(lazy: nw.LazyFrame[Any], columns: Collection[str], source: str)
     for what, number in counts.collect(backend="polars").to_native().row(0, named=True).items():
         if number:
             raise InputError(f"{what} in {counted(int(number), 'row')}", source=source)
-
-
-def _as_text(lazy: nw.LazyFrame[Any], columns: Collection[str]) -> list[nw.Expr]:
-    """Return names as text; keys of pages that are integers stay so."""
-    types = lazy.collect_schema()
-    keys = {name for name in ("id", "page") if name in columns and types[name].is_integer()}
-    return [nw.col(name).cast(nw.String) for name in columns if name not in {*_TYPES, *keys}]
 
 
 def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None:

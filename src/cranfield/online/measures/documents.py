@@ -91,11 +91,12 @@ class ExpectedClicks(TableResult):
 
     def heading(self) -> list[str]:
         clicks, impressions = (int(self.rows[name].sum()) for name in ("clicks", "impressions"))
-        rate = (
-            f"CTR {clicks / impressions:.4f} ({clicks:,} of {counted(impressions, 'impression')})"
-        )
+        sizes = f"{clicks:,} of {counted(impressions, 'impression')}"
         pairs = counted(len(self.rows), "query-document pair")
-        return [f"clicks over expected clicks of {pairs}", rate]
+        return [
+            f"clicks over expected clicks of {pairs}",
+            f"CTR {clicks / impressions:.4f} ({sizes})",
+        ]
 
 
 def coec(log: Log) -> ExpectedClicks:
@@ -169,34 +170,29 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     socks  b          1,000      30   30.0000  1.0000
     """
     table = read_table(data, _TOTALS)
-    table.refuse(table.frame["rank"] < 1, lambda row: f"expected a rank from 1, got {row['rank']}")
-    table.refuse(table.frame["clicks"] < 0, lambda row: f"clicks {row['clicks']} is below 0")
-    table.refuse(
-        table.frame["clicks"] > table.frame["impressions"],
-        lambda row: f"{row['clicks']} clicks of {row['impressions']} impressions",
-    )
+    rank, impressions, clicks = (table.frame[name] for name in ("rank", "impressions", "clicks"))
+    table.refuse(rank < 1, lambda row: f"expected a rank from 1, got {row['rank']}")
+    table.refuse(clicks < 0, lambda row: f"clicks {row['clicks']} is below 0")
+    too_many = "{clicks} clicks of {impressions} impressions"
+    table.refuse(clicks > impressions, lambda row: too_many.format(**row))
     counts = pl.col("impressions", "clicks").cast(pl.Int64).sum()
     by_rank = table.frame.group_by("query", "doc", "rank").agg(counts).sort("query", "doc", "rank")
-    totals = by_rank.group_by("rank").agg(pl.col("impressions", "clicks").sum()).sort("rank")
-    rates = {
-        rank: clicks / impressions if impressions else 0.0
-        for rank, impressions, clicks in totals.iter_rows()
-    }
-    return _expected_clicks(by_rank, rates)
+    totals = by_rank.group_by("rank").agg(counts).sort("rank")
+    rate = pl.when(pl.col("impressions") > 0).then(pl.col("clicks") / pl.col("impressions"))
+    rates = totals.select("rank", rate.otherwise(0.0)).iter_rows()
+    return _expected_clicks(by_rank, dict(rates))
 
 
 def _expected_clicks(by_rank: pl.DataFrame, rates: dict[int, float]) -> ExpectedClicks:
     """Sum clicks, and those expected by the rates, of each query and document."""
-    expected = pl.col("impressions") * pl.col("rank").replace_strict(rates, return_dtype=pl.Float64)
+    rate = pl.col("rank").replace_strict(rates, return_dtype=pl.Float64)
     table = (
-        by_rank.with_columns(expected=expected)
+        by_rank.with_columns(expected=pl.col("impressions") * rate)
         .group_by("query", "doc", maintain_order=True)
         .agg(pl.col("impressions", "clicks").cast(pl.Int64).sum(), pl.col("expected").sum())
-        .with_columns(
-            coec=pl.when(pl.col("expected") > 0).then(pl.col("clicks") / pl.col("expected"))
-        )
     )
-    return ExpectedClicks(table, rates)
+    coec = pl.when(pl.col("expected") > 0).then(pl.col("clicks") / pl.col("expected"))
+    return ExpectedClicks(table.with_columns(coec=coec), rates)
 
 
 def skip_above(log: Log) -> pl.DataFrame:
@@ -246,8 +242,8 @@ def _shown(log: Log, purpose: str) -> tuple[LogTables, nw.LazyFrame[Any]]:
     needs = [("results", "doc"), ("clicks", "rank"), ("pages", "query")]
     if lacking := tables.lacks(needs):
         raise InputError(f"{purpose} needs {lacking}", source=tables.source)
-    clicked = tables.table("clicks").select("page", "rank", nw.lit(1).alias("clicked")).unique()
-    results = tables.table("results").select("page", "rank", "doc")
-    queries = tables.table("pages").select("page", "query")
+    clicked = tables.tables["clicks"].select("page", "rank", nw.lit(1).alias("clicked")).unique()
+    results = tables.tables["results"].select("page", "rank", "doc")
+    queries = tables.tables["pages"].select("page", "query")
     shown = results.join(clicked, on=["page", "rank"], how="left").join(queries, on="page")
     return tables, shown.with_columns(nw.col("clicked").fill_null(0))

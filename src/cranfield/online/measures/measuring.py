@@ -81,14 +81,11 @@ class UnitSums:
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table: the unit, its variant, and the mean of each measure."""
-        names = np.array([*self.variants, None], dtype=object)
-        return pl.DataFrame(
-            {
-                self.kind: pl.Series(self.units, dtype=pl.String),
-                "variant": pl.Series(names[self.variant], dtype=pl.String),
-                **dict(zip(self.names, self.means.T, strict=True)),
-            }
-        )
+        names = pl.Series([*self.variants, None], dtype=pl.String)
+        columns = {self.kind: pl.Series(self.units, dtype=pl.String)}
+        # A unit without a variant has the last name, which is null.
+        columns["variant"] = names.gather(self.variant % len(names))
+        return pl.DataFrame({**columns, **dict(zip(self.names, self.means.T, strict=True))})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -203,14 +200,12 @@ class OnlineMeasurements(TableResult):
     def notes(self) -> list[str]:
         """How many values are censored, and how many rows belong to no unit."""
         notes = []
-        values, censored = self.values.sum(axis=0), self.censored.sum(axis=0)
-        for measure, number, n_censored in zip(self.measures, values, censored, strict=True):
-            if n_censored:
-                share = n_censored / (number + n_censored)
-                notes.append(
-                    f"{measure}: the mean of {counted(int(number), measure.values_of)};"
-                    f" {share:.1%} ({n_censored:,}) are censored"
-                )
+        totals = self.values.sum(axis=0), self.censored.sum(axis=0)
+        for measure, number, censored in zip(self.measures, *totals, strict=True):
+            if censored:
+                values = counted(int(number), measure.values_of)
+                proportion = f"{censored / (number + censored):.1%} ({censored:,}) are censored"
+                notes.append(f"{measure}: the mean of {values}; {proportion}")
         if self.n_without_unit:
             rows = counted(self.n_without_unit, "row")
             notes.append(f"{rows} without a {' and '.join(self.by)} excluded")
@@ -307,30 +302,35 @@ def _measured(
     tables: LogTables, measures: Sequence[OnlineMeasure], pages: pl.DataFrame, keys: Sequence[str]
 ) -> OnlineMeasurements:
     units = pages.select(keys).drop_nulls().unique().sort(keys) if keys else pl.DataFrame()
-    size = units.height if keys else 1
+    numbered, size = units.with_row_index("unit"), units.height if keys else 1
     sums = np.zeros((len(SUMS), size, len(measures)))
     n_without_unit = 0
     for k, measure in enumerate(measures):
         rows = measure.rows(pages, keys)
-        place = _places(rows, units, keys)
-        inside = place >= 0
-        n_without_unit = max(n_without_unit, int((~inside).sum()))
+        if keys:
+            rows = rows.join(numbered, on=list(keys), how="left", maintain_order="left")
+            n_without_unit = max(n_without_unit, rows["unit"].null_count())
+            rows = rows.drop_nulls("unit")
+        place = rows["unit"].to_numpy() if keys else np.zeros(rows.height, dtype=np.intp)
         for name, of_units in zip(SUMS, sums[..., k], strict=True):
-            of_units[:] = _summed(place[inside], rows[name].to_numpy()[inside], size)
+            of_units[:] = _summed(place, rows[name].to_numpy(), size)
+    parts = {
+        name: part.ravel().astype(int if name in SUMS[2:] else float)
+        for name, part in zip(SUMS, sums, strict=True)
+    }
     table = {
         **(units[np.repeat(np.arange(size), len(measures))] if keys else units).to_dict(),
         "measure": pl.Series([*map(str, measures)] * size, dtype=pl.String),
         "value": pl.Series(means_of(*sums[:2]).ravel()).fill_nan(None),
         "of": pl.Series([measure.values_of for measure in measures] * size, dtype=pl.String),
-        **{name: part.ravel() for name, part in zip(SUMS[:2], sums[:2], strict=True)},
-        **{name: part.ravel() for name, part in zip(SUMS[2:], sums[2:].astype(int), strict=True)},
+        **parts,
     }
     return OnlineMeasurements(
         pl.DataFrame(table), tuple(keys), tuple(measures), n_without_unit, tables.source
     )
 
 
-def _summed(place: Indices, values: Floats, size: int) -> Floats:
+def _summed(place: NDArray[Any], values: Floats, size: int) -> Floats:
     """Sum values by place: in order of the values, unless all are whole, whatever their order."""
     if (values != np.floor(values)).any():
         order = np.argsort(values)
@@ -367,22 +367,27 @@ def sums_by_unit(
     keys = (unit, *({"variant"} & tables.columns["pages"]))
     _, parsed, pages = ready(tables, measures, keys)
     measured = _measured(tables, parsed, pages, (unit,))
-    units = measured.units
-    if not units.height:
+    if not measured.units.height:
         raise InputError(f"no page has a {unit}", source=tables.source)
-    codes = np.full(units.height, -1, dtype=np.intp)
     variants: tuple[str, ...] = ()
+    codes = np.full(measured.units.height, -1, dtype=np.intp)
     if "variant" in keys:
         single = pl.when(pl.col("variant").n_unique() == 1).then(pl.col("variant").first())
         of_unit = pages.group_by(unit).agg(variant=single)
-        names = units.join(of_unit, on=unit, how="left", maintain_order="left")["variant"]
+        names = measured.units.join(of_unit, on=unit, how="left", maintain_order="left")["variant"]
         variants = tuple(names.drop_nulls().unique().sort())
-        codes = names.cast(pl.Enum(variants)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-    sums = measured.total, measured.number
-    numbers = pages.height, pages[unit].null_count()
-    names_of = tuple(map(str, parsed))
+        places = names.cast(pl.Enum(variants)).to_physical().cast(pl.Int64)
+        codes = places.fill_null(-1).to_numpy().astype(np.intp)
     return UnitSums(
-        unit, tuple(units[unit]), codes.astype(np.intp), variants, names_of, *sums, *numbers
+        unit,
+        tuple(measured.units[unit]),
+        codes,
+        variants,
+        tuple(map(str, parsed)),
+        measured.total,
+        measured.number,
+        pages.height,
+        pages[unit].null_count(),
     )
 
 
@@ -407,10 +412,8 @@ def ready(
         columns |= {name for name in more if not tables.lacks(needs_of([name]))}
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     if labels is not None:
-        label_names = [
-            vars(measure)["label"] for measure in parsed if measure.name == "GoodAbandonment"
-        ]
-        pages = _labelled(pages, labels, label_names, tables.source)
+        wanted = [vars(one)["label"] for one in parsed if one.name == "GoodAbandonment"]
+        pages = _labelled(pages, labels, wanted, tables.source)
     if "page" in keys and "id" in pages.columns:
         pages = pages.with_columns(page=pl.col("id"))
     return tables, parsed, pages.with_columns(pl.col(keys).cast(pl.String))
@@ -421,39 +424,29 @@ def _parsed(
 ) -> list[OnlineMeasure]:
     """Parse the measures, and refuse those that the log or the unit does not allow."""
     known = {("pages", "label")} if labelled else set()
-    if measures is None:
-        every = map(parse_online_measure, MEASURES)
-        return [
-            one for one in every if not _too_fine(one, keys) and not tables.lacks(one.needs - known)
-        ]
-    listed = [measures] if isinstance(measures, (str, OnlineMeasure)) else list(measures)
-    parsed = list(dict.fromkeys(map(parse_online_measure, listed)))
+    listed = [measures] if isinstance(measures, (str, OnlineMeasure)) else measures
+    parsed = list(dict.fromkeys(map(parse_online_measure, MEASURES if listed is None else listed)))
     if not parsed:
         raise MeasureError("expected at least one online measure, got none")
+    possible = []
     for one in parsed:
-        if fine := _too_fine(one, keys):
+        fine, lacking = _too_fine(one, keys), tables.lacks(one.needs - known)
+        if not (fine or lacking):
+            possible.append(one)
+        elif measures is not None and fine:
             raise MeasureError(
                 f"{one} is a measure of {one.level}s and cannot be computed by {fine}"
             )
-        if lacking := tables.lacks(one.needs - known):
+        elif measures is not None:
             hint = ", set by labels=" if ("pages", "label") in one.needs else ""
             raise InputError(f"{one} needs {lacking}{hint}", source=tables.source)
-    return parsed
+    return possible
 
 
 def _too_fine(measure: OnlineMeasure, keys: Sequence[str]) -> str:
     """Return a unit that is smaller than the rows of the measure; empty if none is."""
     smaller = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
     return next((key for key in keys if key in smaller[measure.level]), "")
-
-
-def _places(rows: pl.DataFrame, units: pl.DataFrame, keys: Sequence[str]) -> Indices:
-    """Return the unit of each row; -1 for rows of none."""
-    if not keys:
-        return np.zeros(rows.height, dtype=np.intp)
-    numbered = units.with_row_index("unit")
-    joined = rows.select(keys).join(numbered, on=list(keys), how="left", maintain_order="left")
-    return joined["unit"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
 
 
 def _labelled(pages: pl.DataFrame, labels: Any, names: Iterable[str], source: str) -> pl.DataFrame:

@@ -69,10 +69,6 @@ class OnlineMeasure(Spec):
     of: ClassVar[str] = ""  # What has values, if not the rows: a `click` or an `absence`
     lasts: ClassVar[bool] = False  # Whether it is a time, or another number that may be censored
 
-    @classmethod
-    def called(cls) -> str:
-        return cls.name
-
     @property
     def values_of(self) -> str:
         """Kind of object that has values, in the singular."""

@@ -28,43 +28,36 @@ LONGEST = 1e9
 
 @dataclass(frozen=True)
 class LogTables:
-    """Pages, results and clicks, by `page`; unknown tables are None.
+    """The known ones of pages, results and clicks, by `page`.
 
     Clicks have an `order`: that of time where it is known.
     """
 
-    tables: Mapping[str, nw.LazyFrame[Any] | None]
+    tables: Mapping[str, nw.LazyFrame[Any]]
     source: str
 
     @cached_property
     def columns(self) -> dict[str, frozenset[str]]:
-        """Columns of each table; none of an unknown one."""
-        return {
-            name: frozenset(() if table is None else table.collect_schema().names())
-            for name, table in self.tables.items()
-        }
+        """Columns of each table."""
+        schemas = {name: table.collect_schema() for name, table in self.tables.items()}
+        return {name: frozenset(schema.names()) for name, schema in schemas.items()}
 
     def lacks(self, needs: Iterable[tuple[str, str]]) -> str:
         """Name the first required column that is missing; empty if none is."""
         for table, column in sorted(needs):
-            if self.tables[table] is None:
+            if table not in self.tables:
                 return NOT_TOLD[table]
             if column not in self.columns[table]:
                 return f"the {column} of {table}"
         return ""
 
-    def table(self, name: str) -> nw.LazyFrame[Any]:
-        table = self.tables[name]
-        assert table is not None, name
-        return table
-
     @cached_property
     def rank_rates(self) -> dict[int, float]:
         """Share of the shown results at each rank that were clicked."""
-        clicked = self.table("clicks").select("page", "rank").unique()
+        clicked = self.tables["clicks"].select("page", "rank").unique()
         shown, hit = (
             collected(table.group_by("rank").agg(nw.len().alias("number")))
-            for table in (self.table("results"), clicked)
+            for table in (self.tables["results"], clicked)
         )
         counts = shown.join(hit, on="rank", how="left", suffix="_clicked").sort("rank")
         rate = counts["number_clicked"].fill_null(0) / counts["number"]
@@ -95,73 +88,71 @@ def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
     """Return the tables of a log, or of a mapping to tables of any library that narwhals knows."""
     if isinstance(log, LogTables):
         return log
+    frames: Mapping[str, Any]
     if isinstance(log, QueryLog):
         pages, clicks = (
             frame.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(name))
             for frame, name in ((log.pages, "page"), (log.clicks, "order"))
         )
         results = log.results if log.results.height else None
-        log_clicks = clicks if log.has_clicks else None
-        frames: Mapping[str, Any] = {"pages": pages, "results": results, "clicks": log_clicks}
-        source = log.source
-    elif isinstance(log, Mapping):
-        frames, source = log, "tables"
-    else:
+        frames = {"pages": pages, "results": results, "clicks": clicks if log.has_clicks else None}
+        tables = {name: nw.from_native(frames[name]).lazy() for name in _with_values(frames)}
+        return _complete(tables, log.source)
+    if not isinstance(log, Mapping):
         raise InputError(f"expected a log or a mapping to its tables, got {type(log).__name__}")
-    for name in frames:
+    source = "tables"
+    for name in log:
         if name not in NEEDED:
             known = "expected one of: pages, results, clicks"
             raise InputError(f"unknown table {quoted(name)} of a log; {known}", source=source)
-    tables = {name: _lazy(frames[name], name, source) for name in NEEDED if name in frames}
-    if tables.get("pages") is None:
+    names = _with_values(log)
+    if "pages" not in names:
         raise InputError("a log must have a table of pages", source=source)
-    keys = {}
-    for name, table in tables.items() if isinstance(log, Mapping) else ():
-        if table is None:
-            continue
-        # Refuse columns of a wrong type, keys that cannot be joined, and ranks below 1.
-        refuse_lazy_counts(table, name, source)
-        check_types(table, name, ("rank", "time", "dwell", "censored"), source)
-        dtype = table.collect_schema()["page"]
-        keys[name] = "an integer" if dtype.is_integer() else str(dtype)
-        if keys[name] != keys["pages"]:
-            reason = f"the page of pages is {keys['pages']}, and that of {name} is {keys[name]}"
+    tables = {name: _checked(log[name], name, source) for name in names}
+    keys = {name: table.collect_schema()["page"] for name, table in tables.items()}
+    kinds = {name: "an integer" if k.is_integer() else str(k) for name, k in keys.items()}
+    for name, kind in kinds.items():
+        if kind != kinds["pages"]:
+            reason = f"the page of pages is {kinds['pages']}, and that of {name} is {kind}"
             raise InputError(reason, source=source)
-        if name != "pages":
-            check_values(table, ("rank",), f"{source}: {name}")
-    if (lazy_clicks := tables.get("clicks")) is not None:
-        tables["clicks"] = _complete(lazy_clicks)
-    return LogTables({name: tables.get(name) for name in NEEDED}, source)
+    return _complete(tables, source)
 
 
-def _lazy(table: Any, name: str, source: str) -> nw.LazyFrame[Any] | None:
-    if table is None:
-        return None
+def _with_values(frames: Mapping[str, Any]) -> list[str]:
+    return [name for name in NEEDED if frames.get(name) is not None]
+
+
+def _checked(data: Any, name: str, source: str) -> nw.LazyFrame[Any]:
+    """Refuse missing columns, those of a wrong type, and ranks below 1."""
     try:
-        lazy: nw.LazyFrame[Any] = nw.from_native(table).lazy()
+        table: nw.LazyFrame[Any] = nw.from_native(data).lazy()
     except TypeError:
-        raise InputError(
-            f"{name}: expected a table, got {type(table).__name__}", source=source
-        ) from None
+        reason = f"{name}: expected a table, got {type(data).__name__}"
+        raise InputError(reason, source=source) from None
+    names = table.collect_schema().names()
     for column in NEEDED[name]:
-        if column not in lazy.collect_schema().names():
+        if column not in names:
             raise InputError(f"{name} have no column {column}", source=source)
-    return lazy
+    refuse_lazy_counts(table, name, source)
+    check_types(table, name, ("rank", "time", "dwell", "censored"), source)
+    if name != "pages":
+        check_values(table, ("rank",), f"{source}: {name}")
+    return table
 
 
-def _complete(clicks: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+def _complete(tables: dict[str, nw.LazyFrame[Any]], source: str) -> LogTables:
     """Give clicks their order, and say of each dwell whether it is censored."""
-    columns = clicks.collect_schema().names()
-    if "order" not in columns and "time" in columns:
-        clicks = clicks.with_columns(nw.col("time").alias("order"))
-    if "dwell" in columns:
-        known = nw.col("censored").fill_null(False) if "censored" in columns else nw.lit(False)
-        dwell = nw.col("dwell").cast(nw.Float64)
-        clicks = clicks.with_columns(
-            nw.when((dwell > 0) & (dwell <= LONGEST)).then(dwell).alias("dwell"),
-            known.alias("censored"),
-        )
-    return clicks
+    if (clicks := tables.get("clicks")) is not None:
+        columns = clicks.collect_schema().names()
+        if "order" not in columns and "time" in columns:
+            clicks = clicks.with_columns(nw.col("time").alias("order"))
+        if "dwell" in columns:
+            known = nw.col("censored").fill_null(False) if "censored" in columns else nw.lit(False)
+            dwell = nw.col("dwell").cast(nw.Float64)
+            dwell = nw.when((dwell > 0) & (dwell <= LONGEST)).then(dwell)
+            clicks = clicks.with_columns(dwell.alias("dwell"), known.alias("censored"))
+        tables["clicks"] = clicks
+    return LogTables(tables, source)
 
 
 UNIT = 2.0**50
@@ -176,8 +167,8 @@ class Count(NamedTuple):
 
     table: str  # `results`, `clicks`, or `clicked` results, each once
     row: nw.Expr
-    reduce: str = "sum"
     needs: tuple[str, ...] = ()  # Columns of the table besides page and rank
+    reduce: str = "sum"
 
 
 def _one(condition: nw.Expr) -> nw.Expr:
@@ -202,10 +193,12 @@ def count_of(column: str) -> Count | None:
     dwell, censored = nw.col("dwell"), nw.col("censored")
     upto, only = _one(rank <= number), _one(rank == number)
     inverse = _whole(UNIT / rank)
+    first = nw.when(order == order.min().over("page")).then(rank)
+    ended = nw.when(~censored).then(_whole(dwell * SECOND)).otherwise(0)
     sat = number <= dwell
     # The dwell is unknown, or only known to be at least so long.
     unsure = dwell.is_null() | (censored & (number > dwell))
-    times = ("time", "dwell")
+    known, times = ~dwell.is_null(), ("time", "dwell")
     counts = {
         "shown": Count("results", upto),
         "shown_at": Count("results", only),
@@ -215,24 +208,20 @@ def count_of(column: str) -> Count | None:
         "clicks_at": Count("clicks", only),
         "clicked": Count("clicked", upto),
         "clicked_at": Count("clicked", only),
-        "highest": Count("clicks", rank, "min"),
-        "lowest": Count("clicks", rank, "max"),
+        "highest": Count("clicks", rank, (), "min"),
+        "lowest": Count("clicks", rank, (), "max"),
         "inverse_ranks": Count("clicks", inverse),
         "inverse_ranks_once": Count("clicked", inverse),
-        "first_rank": Count(
-            "clicks", nw.when(order == order.min().over("page")).then(rank), "min", ("order",)
-        ),
-        "first_click": Count("clicks", time, "min", ("time",)),
-        "last_click": Count("clicks", time, "max", ("time",)),
-        "dwell": Count(
-            "clicks", nw.when(~censored).then(_whole(dwell * SECOND)).otherwise(0), "sum", times[1:]
-        ),
-        "dwells": Count("clicks", _one(~dwell.is_null() & ~censored), "sum", times[1:]),
-        "dwells_censored": Count("clicks", _one(~dwell.is_null() & censored), "sum", times[1:]),
-        "sat": Count("clicks", _one(sat), "sum", times[1:]),
-        "unsure": Count("clicks", _one(unsure), "sum", times[1:]),
-        "first_sat": Count("clicks", nw.when(sat).then(time), "min", times),
-        "first_unsure": Count("clicks", nw.when(unsure).then(time), "min", times),
+        "first_rank": Count("clicks", first, ("order",), "min"),
+        "first_click": Count("clicks", time, ("time",), "min"),
+        "last_click": Count("clicks", time, ("time",), "max"),
+        "dwell": Count("clicks", ended, ("dwell",)),
+        "dwells": Count("clicks", _one(known & ~censored), ("dwell",)),
+        "dwells_censored": Count("clicks", _one(known & censored), ("dwell",)),
+        "sat": Count("clicks", _one(sat), ("dwell",)),
+        "unsure": Count("clicks", _one(unsure), ("dwell",)),
+        "first_sat": Count("clicks", nw.when(sat).then(time), times, "min"),
+        "first_unsure": Count("clicks", nw.when(unsure).then(time), times, "min"),
     }
     return counts.get(name)
 
@@ -275,17 +264,12 @@ def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
             counts.setdefault(count.table, {})[column] = count
     available = tables.columns["pages"]
     order = ["time", "page"] if "time" in available else ["page"]
-    own = {name for table, name in needs_of(requested) if table == "pages"}
-    pages = collected(
-        tables.table("pages").select(*dict.fromkeys((*order, *sorted(own & available))))
-    )
+    own = {name for table, name in needs_of(requested) if table == "pages"} & available
+    pages = collected(tables.tables["pages"].select(*dict.fromkeys((*order, *sorted(own)))))
     if (wrong := pages["page"].is_duplicated() | pages["page"].is_null()).any():
-        page = pages["page"].filter(wrong)[0]
-        raise InputError(
-            f"pages must have different ids, got {quoted(page)} twice or a missing id",
-            source=tables.source,
-        )
-    zero = []
+        page = quoted(pages["page"].filter(wrong)[0])
+        reason = f"pages must have different ids, got {page} twice or a missing id"
+        raise InputError(reason, source=tables.source)
     for table, of_table in counts.items():
         by_page = _by_page(tables, table, of_table)
         # The key of a page may be narrower in one table than in another.
@@ -293,20 +277,23 @@ def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
         if by_page.height and not by_page["page"].is_in(pages["page"].implode()).any():
             rows = "clicks" if table == "clicked" else table
             raise InputError(f"expected {rows} on pages of the log, got none", source=tables.source)
-        pages = pages.join(by_page, on="page", how="left")
-        zero += [name for name, count in of_table.items() if count.reduce == "sum"]
-    pages = pages.sort(order, nulls_last=False).with_columns(pl.col(zero).fill_null(0))
-    of_session = [name for name in _IN_SESSION if name in requested]
-    if not of_session:
-        return pages
+        zero = [name for name, count in of_table.items() if count.reduce == "sum"]
+        pages = pages.join(by_page, on="page", how="left").with_columns(pl.col(zero).fill_null(0))
+    pages = pages.sort(order, nulls_last=False)
     inside = pl.col("session").is_not_null()
-    values = (pl.when(inside).then(_IN_SESSION[name]).alias(name) for name in of_session)
+    values = [
+        pl.when(inside).then(value).alias(name)
+        for name, value in _IN_SESSION.items()
+        if name in requested
+    ]
+    if not values:
+        return pages
     by_session = pages.with_row_index("(row)").sort("session", maintain_order=True)
     return pages.hstack(by_session.select("(row)", *values).sort("(row)").drop("(row)"))
 
 
 def _by_page(tables: LogTables, table: str, counts: Mapping[str, Count]) -> pl.DataFrame:
-    rows = tables.table("clicks" if table == "clicked" else table)
+    rows = tables.tables["clicks" if table == "clicked" else table]
     if table == "clicked":
         rows = rows.select("page", "rank").unique()
     values = {name: count.row for name, count in counts.items()}

@@ -216,13 +216,11 @@ def survival(
         raise MeasureError(f"survival requires a measure of time, got {parsed}")
     every = _durations(parsed, tables, pages, keys)
     rows = every.drop_nulls(keys)
-    parts = {tables.source: rows}
-    if by is not None:
-        parts = {name: part for (name,), part in rows.group_by(by)}
-    samples: dict[str, Sample] = {}
-    for name in sorted(parts):
-        known = parts[name].drop_nulls("time")
-        samples[name] = known["time"].to_numpy(), known["seen"].to_numpy()
+    parts = {tables.source: rows} if by is None else {str(k): v for (k,), v in rows.group_by(by)}
+    known = {name: parts[name].drop_nulls("time") for name in sorted(parts)}
+    samples = {
+        name: (part["time"].to_numpy(), part["seen"].to_numpy()) for name, part in known.items()
+    }
     if not any(times.size for times, _ in samples.values()):
         raise InputError(f"{parsed} has no value", source=tables.source)
     curves = {name: curve(*sample) for name, sample in samples.items()}
@@ -236,21 +234,25 @@ def survival(
         table.append((name, *sizes, *estimates, *of_ended))
     names = [by or "log", *(name for name in Survival.columns["survival"] if name != "*")]
     frame = pl.DataFrame(table, names, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
-    of_groups = str(parsed), tuple(curves), tuple(curves.values()), frame, upto
-    tests, n_without_variant = _tests(samples, correction), every.height - rows.height
-    return Survival(*of_groups, tests, correction, n_without_variant)
+    return Survival(
+        str(parsed),
+        tuple(curves),
+        tuple(curves.values()),
+        frame,
+        upto,
+        _tests(samples, correction),
+        correction,
+        every.height - rows.height,
+    )
 
 
 def survival_tables(
     log: QueryLog, measures: Sequence[str | OnlineMeasure]
 ) -> dict[str, pl.DataFrame]:
-    """Estimate several times of a log, by variant if it has variants.
+    """Return the tables of several times of a log, by variant if it has variants.
 
-    Returns
-    -------
-    dict of str to polars.DataFrame
-        The tables of :func:`survival`, with a first column `measure`: `survival`, with the
-        `horizon`, and `logrank`, if there are several variants.
+    They are those of :func:`survival`, with a first column `measure`; `survival` also has the
+    `horizon`, and `logrank` is there if there are several variants.
     """
     by = "variant" if "variant" in log.pages.columns else None
     parts: dict[str, list[pl.DataFrame]] = {"survival": [], "logrank": []}
@@ -269,7 +271,7 @@ def _durations(
 ) -> pl.DataFrame:
     """Return how long each value lasts, and whether its end was seen: keys, `time`, `seen`."""
     if measure.of == "click":
-        clicks = collected(tables.table("clicks").select("page", "dwell", "censored"))
+        clicks = collected(tables.tables["clicks"].select("page", "dwell", "censored"))
         clicks = clicks.with_columns(pl.col("page").cast(pages["page"].dtype))
         joined = pages.select("page", *keys).join(clicks, on="page", how="inner")
         return joined.select(*keys, time="dwell", seen=~pl.col("censored"))
@@ -277,10 +279,6 @@ def _durations(
     open_ended = pl.when(pl.col("censored") > 0).then("until")
     lasted = pl.when(seen).then("total").otherwise(open_ended)
     return measure.rows(pages, keys).select(*keys, time=lasted.cast(pl.Float64), seen=seen)
-
-
-Sample = tuple[Floats, Bools]
-"""Times, and whether the end of each was seen."""
 
 
 def _horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
@@ -299,21 +297,16 @@ def _horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
     return upto
 
 
-def _tests(samples: Mapping[str, Sample], correction: str) -> pl.DataFrame:
+def _tests(samples: Mapping[str, tuple[Floats, Bools]], correction: str) -> pl.DataFrame:
     """Compare all pairs of groups by the log-rank test (Mantel, 1966)."""
     from scipy.stats import CensoredData, logrank
 
     rows = []
     for pair in combinations(samples, 2):
-        pair_samples = [samples[name] for name in pair]
+        groups = [samples[name] for name in pair]
         statistic = pvalue = float("nan")
-        if all(times.size for times, _ in pair_samples) and any(
-            seen.any() for _, seen in pair_samples
-        ):
-            data = [
-                CensoredData(uncensored=times[seen], right=times[~seen])
-                for times, seen in pair_samples
-            ]
+        if all(times.size for times, _ in groups) and any(seen.any() for _, seen in groups):
+            data = [CensoredData(times[seen], right=times[~seen]) for times, seen in groups]
             with np.errstate(invalid="ignore", divide="ignore"):
                 test = logrank(*data)
             statistic, pvalue = float(test.statistic), float(test.pvalue)

@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, coded, overlaid
+from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, coded, draws, overlaid
 from cranfield.scales.orders import covers, levels
 from cranfield.scales.runs import all_runs, check_size, more_than
 
@@ -123,6 +123,7 @@ LETTER = 7.3
 STEPS = {"swap": [1, 0], "replacement": [5, 3]}
 
 
+@draws("hasse", "a length")
 def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     """Draw the partial order of all runs of a length by swap and replacement.
 

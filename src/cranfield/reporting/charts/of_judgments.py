@@ -17,6 +17,7 @@ from cranfield.reporting.charts.inputs import chosen, first_or, labels
 from cranfield.reporting.charts.theme import (
     COLOURS,
     chart_of,
+    draws,
     headed,
     interval_rows,
     number_of_each,
@@ -39,6 +40,7 @@ DARK = 0.55
 """Proportion from which numbers are white."""
 
 
+@draws("judges", "JudgeComparison")
 def judges_chart(
     comparison: JudgeComparison, statistics: Sequence[str] = ("kappa", "alpha")
 ) -> alt.LayerChart:
@@ -115,6 +117,7 @@ def judges_chart(
     )
 
 
+@draws("confusion", "JudgeComparison")
 def confusion_chart(
     comparison: JudgeComparison, *, judges: Sequence[str] | None = None
 ) -> alt.ConcatChart:
@@ -196,6 +199,7 @@ LOOKS = {
 """Colour and shape of a judge by its simultaneous interval."""
 
 
+@draws("self-preference", "SelfPreference")
 def self_preference_chart(found: SelfPreference, measure: str | None = None) -> alt.LayerChart:
     """Draw the self-preference of each judge: how much it favours systems of its own family.
 

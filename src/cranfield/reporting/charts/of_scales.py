@@ -15,7 +15,7 @@ from cranfield.base.errors import PolicyError, check_whole
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.reporting.charts.inputs import Named, named
-from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, coded, themed, tips
+from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, coded, draws, themed, tips
 from cranfield.scales.images.values import Image, image
 from cranfield.scales.runs import all_runs, check_size, more_than, score_runs
 
@@ -119,6 +119,7 @@ SHARES = {"runs": "proportion of runs", "values": "proportion of values"}
 """What is counted up to a value: runs as in the paper, or values as on its interval scale."""
 
 
+@draws("distribution", "measures")
 def distribution_chart(
     measures: Named,
     lengths: int | Sequence[int],
@@ -250,6 +251,7 @@ LINE, IN_A_LINE, MOST_LINES = 11, 4, 3
 """Height of a line of a label, runs in it, and lines."""
 
 
+@draws("spacing", "measures")
 def spacing_chart(
     measures: Named,
     length: int,

@@ -27,6 +27,7 @@ from cranfield.reporting.charts.theme import (
     by_look,
     chart_of,
     coded,
+    draws,
     overlaid,
     themed,
     tips,
@@ -40,6 +41,7 @@ PANELS = {
 }
 
 
+@draws("agreement", "SplitStudy")
 def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.ConcatChart:
     """Draw agreements and disagreements on two sets of topics against the size of the sets.
 
@@ -89,6 +91,7 @@ FEW = 40
 """Pairs that are drawn as points, too."""
 
 
+@draws("p-values", "DiscriminativePower")
 def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.LayerChart:
     """Draw the p-values of each measure from the smallest: the lower the curve, the more power.
 
@@ -171,6 +174,7 @@ SIZES = ("1 run", "2 runs", "3 or more")
 """How many runs of a team contributed."""
 
 
+@draws("leave-one-out", "LeaveOneOut")
 def leave_one_out_chart(found: LeaveOneOut, measure: str | None = None) -> alt.ConcatChart:
     """Draw each system's score and rank, with all judgments and without those of its team alone.
 
@@ -257,6 +261,7 @@ AGAINST = {
 """What can stand against the number of judgments, and the title of its axis."""
 
 
+@draws("pooling", "Pooling")
 def pooling_chart(found: Pooling, what: str = "tau") -> alt.ConcatChart:
     """Draw relevant documents found, and how systems are ordered, against judged documents.
 
@@ -319,6 +324,7 @@ def _pooling_panel(
     return panel.properties(width=300, height=240)
 
 
+@draws("stability", "Stability")
 def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart:
     """Draw significant pairs, Kendall's tau and what is found again against the number of topics.
 
@@ -424,6 +430,7 @@ KINDS = {
 ENDS = {"original": "original", "interval": "interval-scaled"}
 
 
+@draws("scale-tau", "ScaleStudy")
 def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerChart:
     """Draw Kendall's tau between each measure and its interval-scaled version, by length of runs.
 
@@ -510,6 +517,7 @@ def _domain_of_tau(values: pl.Series) -> tuple[float, float]:
     return low - 0.03 * (high - low), high + 0.03 * (high - low)
 
 
+@draws("scale-pairs", "ScaleStudy")
 def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.LayerChart:
     """Draw Kendall's tau between two measures, before and after both are interval-scaled.
 

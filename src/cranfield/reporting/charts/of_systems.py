@@ -20,6 +20,7 @@ from cranfield.reporting.charts.theme import (
     coded,
     columns_of,
     data_of,
+    draws,
     headed,
     interval_rows,
     number_of_each,
@@ -41,6 +42,7 @@ LEGEND = (
 )
 
 
+@draws("box", "Scores")
 def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerChart:
     """Draw a box plot of each system's scores over topics, the best mean first.
 
@@ -124,6 +126,7 @@ LOOKS = {
 """Colour and shape of a system by its verdict against the reference."""
 
 
+@draws("intervals", "PairwiseComparison")
 def intervals_chart(
     comparison: PairwiseComparison, *, reference: str | None = None
 ) -> alt.LayerChart:
@@ -253,6 +256,7 @@ SIGNS_UP_TO = 40
 """Number of systems up to which cells have a sign."""
 
 
+@draws("matrix", "PairwiseComparison")
 def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     """Draw which systems are significantly better or worse than which others.
 

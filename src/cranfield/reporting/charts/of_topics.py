@@ -22,6 +22,7 @@ from cranfield.reporting.charts.theme import (
     cell_size,
     chart_of,
     columns_of,
+    draws,
     headed,
     overlaid,
     rows_of,
@@ -49,6 +50,7 @@ LOOKS = ((COLOURS[0], "triangle-up"), (COLOURS[4], "triangle-down"), (GREY, "cir
 """Colour and shape of topics where the first is better, where the second is, and of equal ones."""
 
 
+@draws("differences", "Scores")
 def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     """Draw a bar for each topic: the score of one system minus that of another.
 
@@ -109,6 +111,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     )
 
 
+@draws("score-scatter", "Scores")
 def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     """Draw a point a topic: the score of one system against that of another.
 
@@ -233,6 +236,7 @@ def _short(names: tuple[str, str], limit: int = 36) -> tuple[str, str]:
     return (cut[0], cut[1]) if cut[0] != cut[1] else (f"{cut[0]} (first)", f"{cut[1]} (second)")
 
 
+@draws("difficulty", "Scores")
 def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.Chart:
     """Draw the scores of all systems on all topics as a heat map.
 
@@ -300,6 +304,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     return themed(chart)
 
 
+@draws("residuals", "AnovaTable")
 def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     """Draw residuals against fitted scores, and against the quantiles of a normal distribution.
 

@@ -21,6 +21,7 @@ from cranfield.reporting.charts.theme import (
     banded,
     by_colour,
     chart_of,
+    draws,
     headed,
     interval_rows,
     number_of_each,
@@ -37,6 +38,7 @@ NO_VARIANT = "(no variant)"
 WIDTH = 480
 
 
+@draws("clicks", "QueryLog")
 def clicks_by_rank_chart(
     log: QueryLog, *, depth: int = 10, confidence: float = 0.95
 ) -> alt.LayerChart:
@@ -111,6 +113,7 @@ def clicks_by_rank_chart(
     return themed(lines)
 
 
+@draws("perplexity", "ModelEvaluation")
 def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) -> alt.LayerChart:
     """Draw the perplexity of click models by rank: 1 is perfect, 2 is a coin.
 
@@ -173,6 +176,7 @@ LOOKS = {
 """Colour and shape of a metric by what was found of it."""
 
 
+@draws("experiment", "ExperimentReport")
 def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     """Draw the lift of each metric and variant over the control, with its limits.
 
@@ -205,9 +209,10 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     frame = frame.with_columns(pl.selectors.float().replace([np.inf, -np.inf, np.nan], None))
     if not frame["lift"].is_not_null().any():
         raise CranfieldError("no metric has a lift: the means of the control are 0")
-    ratio = plain(str(report.sample_ratio))
+    ratio = plain("; ".join(report.sample_ratio.heading()))
     said = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% confidence intervals"
     if not report.stopped and report.correction != "none":
+        said = f"{report.interval_scope} {said}".lstrip()
         said += f"; colours after the correction {report.correction}"
     return interval_rows(
         frame,
@@ -236,6 +241,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     )
 
 
+@draws("looks", "ExperimentReport")
 def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.LayerChart:
     """Draw the difference from the control at each look, with limits that hold at all of them.
 
@@ -286,6 +292,7 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     )
 
 
+@draws("sensitivity", "Sensitivity")
 def sensitivity_chart(found: Sensitivity) -> alt.ConcatChart:
     """Draw the impressions that each pair of systems needs, against its offline difference.
 

@@ -15,7 +15,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.ranked.average_precision import InterpolatedPrecision
 from cranfield.reporting.charts.inputs import chosen, labels
-from cranfield.reporting.charts.theme import by_colour, chart_of, headed, overlaid, tips
+from cranfield.reporting.charts.theme import by_colour, chart_of, draws, headed, overlaid, tips
 from cranfield.scores.one_measure import place_of
 
 LEVELS = tuple(level / 10 for level in range(11))
@@ -25,6 +25,7 @@ MOST = 7
 """Number of highlighted systems by default: one for each colour except grey."""
 
 
+@draws("precision-recall", "Evaluation")
 def precision_recall(
     judged: Evaluation | JudgedRuns,
     *,

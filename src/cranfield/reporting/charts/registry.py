@@ -1,15 +1,14 @@
-"""The charts that there are: what each is called, what it is drawn of, and what it shows.
+"""All charts, as their functions declare them: name, what it is drawn of, and what it shows.
 
 The command `cranfield plot`, `.plot` of results and the list in the documentation follow from this.
 """
 
 from __future__ import annotations
 
-import ast
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -29,31 +28,12 @@ BY_COMMAND = ("Scores", "Evaluation", "PairwiseComparison", "AnovaTable", MEASUR
 """What the command `cranfield plot` can draw charts of: what follows from runs and scores."""
 
 
-@cache
-def _summaries() -> dict[str, str]:
-    """Return the summaries of functions, read from the files: loading all studies takes seconds."""
-    modules = (file for file in files(charts).iterdir() if file.name.endswith(".py"))
-    return {
-        node.name: (ast.get_docstring(node) or "").partition("\n")[0]
-        for module in modules
-        for node in ast.parse(module.read_text("utf-8")).body
-        if isinstance(node, ast.FunctionDef)
-    }
-
-
 class Kind(NamedTuple):
-    """A chart.
-
-    Attributes
-    ----------
-    function
-        Its name in :mod:`cranfield.reporting.charts`.
-    of
-        The class of what it is drawn of.
-    """
+    """A chart: its function here, the class of what it draws, and what is seen in it."""
 
     function: str
     of: str
+    shows: str
 
     @property
     def draw(self) -> Callable[..., Any]:
@@ -61,48 +41,38 @@ class Kind(NamedTuple):
         return function
 
     @property
-    def shows(self) -> str:
-        """What is seen in it: the summary of the function, without its verb."""
-        return capitalised(_summaries()[self.function].removeprefix("Draw ").rstrip("."))
-
-    @property
     def options(self) -> tuple[str, ...]:
         """What can be chosen besides what it is drawn of."""
         return tuple(inspect.signature(self.draw).parameters)[self.of != LENGTH :]
 
 
-_CHARTS = {
-    "box": Kind("box_plot", "Scores"),
-    "difficulty": Kind("difficulty_map", "Scores"),
-    "differences": Kind("difference_bars", "Scores"),
-    "score-scatter": Kind("difference_scatter", "Scores"),
-    "precision-recall": Kind("precision_recall", "Evaluation"),
-    "intervals": Kind("intervals_chart", "PairwiseComparison"),
-    "matrix": Kind("significance_matrix", "PairwiseComparison"),
-    "residuals": Kind("residual_plots", "AnovaTable"),
-    "spacing": Kind("spacing_chart", MEASURES),
-    "distribution": Kind("distribution_chart", MEASURES),
-    "hasse": Kind("hasse_chart", LENGTH),
-    "judges": Kind("judges_chart", "JudgeComparison"),
-    "confusion": Kind("confusion_chart", "JudgeComparison"),
-    "self-preference": Kind("self_preference_chart", "SelfPreference"),
-    "clicks": Kind("clicks_by_rank_chart", "QueryLog"),
-    "perplexity": Kind("perplexity_chart", "ModelEvaluation"),
-    "experiment": Kind("experiment_chart", "ExperimentReport"),
-    "looks": Kind("sequence_chart", "ExperimentReport"),
-    "agreement": Kind("agreement_chart", "SplitStudy"),
-    "p-values": Kind("asl_chart", "DiscriminativePower"),
-    "leave-one-out": Kind("leave_one_out_chart", "LeaveOneOut"),
-    "pooling": Kind("pooling_chart", "Pooling"),
-    "stability": Kind("stability_chart", "Stability"),
-    "scale-tau": Kind("scale_tau_chart", "ScaleStudy"),
-    "scale-pairs": Kind("scale_pairs_chart", "ScaleStudy"),
-    "sensitivity": Kind("sensitivity_chart", "Sensitivity"),
-}
+MODULES = (
+    *("of_systems", "of_topics", "recall", "of_scales", "hasse"),
+    *("of_judgments", "of_users", "of_studies"),
+)
+"""Modules of charts, in the order in which charts are listed."""
+
+_DECLARED = re.compile(
+    r'@draws\("([\w-]+)", "([\w ]+)"\)\ndef (\w+)\(.*?"""Draw (.+?)\.\n', re.DOTALL
+)
+"""A chart in its module: its name, what it is drawn of, its function, and the summary."""
+
+
+def _declared() -> dict[str, Kind]:
+    """Read the declarations from the files: loading all modules, with Altair, takes seconds."""
+    folder = files(charts)
+    return {
+        name: Kind(function, of, capitalised(shows))
+        for module in MODULES
+        for name, of, function, shows in _DECLARED.findall(
+            (folder / f"{module}.py").read_text("utf-8")
+        )
+    }
+
+
+_CHARTS = _declared()
 CHARTS = Registry(
-    "chart",
-    things=_CHARTS,
-    aliases={one.function: name for name, one in _CHARTS.items()},
+    "chart", things=_CHARTS, aliases={one.function: name for name, one in _CHARTS.items()}
 )
 """All charts by name; in Python a `-` of a name is `_`."""
 

@@ -31,10 +31,9 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import LINEAR
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.models.assumptions import Assumptions, check_assumptions
-from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import OF_AGGREGATE, as_scores
+from cranfield.significance.registry import CORRECTIONS, find_test
 
 LONGEST = 100
 """Cutoffs up to which a report interval-scales additive measures: P, R, DCG, nDCG, RBP."""

@@ -22,8 +22,8 @@ from cranfield.reporting.summary import against, group_letters
 from cranfield.scales.statements import Meaningfulness
 from cranfield.scores.averages import Averages
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
-from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.differences import ROUNDING
+from cranfield.significance.registry import CORRECTIONS
 
 RANKS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 """Ranks at which precision is shown, as far as the runs go."""

@@ -1,15 +1,16 @@
-"""Charts of pages without scripts, as HTML and SVG."""
+"""Charts of pages without scripts: places are computed here, and templates write the SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.text import plain
-from cranfield.reporting.page.html import Html, el, joined
+from cranfield.reporting.page.html import Html, filled
 from cranfield.tabular import number
 
 Place = Callable[[Floats | float], Floats]
@@ -62,30 +63,15 @@ def shown(value: float) -> str:
     return f"{value:.6g}" if value else "0"
 
 
-def svg(
-    size: tuple[float, float], name: str, *parts: object, title: str = "", **more: object
-) -> Html:
-    """Return a drawing of a size that a style sheet scales."""
-    above = el("title", title) if title else None
-    box = f"0 0 {size[0]:g} {size[1]:g}"
-    return el("svg", above, *parts, viewBox=box, class_=name, role="img" if title else None, **more)
+def points(x: Floats, y: Floats) -> list[tuple[str, str]]:
+    return [(f"{a:.1f}", f"{b:.1f}") for a, b in zip(x.tolist(), y.tolist(), strict=True)]
 
 
-def points(x: Floats, y: Floats) -> str:
-    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
-
-
-def dots(x: Floats, y: Floats, look: str | None = None) -> list[Html]:
-    places = zip(x.tolist(), y.tolist(), strict=True)
-    return [el("circle", cx=f"{a:.1f}", cy=f"{b:.1f}", r=3, class_=look) for a, b in places]
-
-
-def words(
-    value: object, x: float, y: float, anchor: str = "middle", *, upright: bool = False
-) -> Html:
-    """Return a text element, upright from the bottom to the top on request."""
-    turn = f"rotate(-90 {x:.1f} {y:.1f})" if upright else None
-    return el("text", value, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, transform=turn)
+def word(
+    text: object, x: float, y: float, anchor: str = "middle", *, upright: bool = False
+) -> dict[str, Any]:
+    """Return a piece of text, upright from the bottom to the top on request."""
+    return {"text": text, "x": f"{x:.1f}", "y": f"{y:.1f}", "anchor": anchor, "upright": upright}
 
 
 MARKS = 6
@@ -120,8 +106,11 @@ def drawn_bars(
     ends = rounded(low, high, MARKS) if low < high else rounded(-1.0, 1.0, MARKS)
     shorter = [shortened(plain(name), LONGEST, 0) for name in names]
     better = np.where(np.isnan(values), 0, np.sign(values)) * (-1 if lower_is_better else 1)
-    upright, lying = (_bars(shorter, values, better, ends, title, upright=k) for k in (True, False))
-    return joined(el("div", upright, class_="for-wide"), el("div", lying, class_="for-narrow"))
+    charts = {
+        "for-wide": _bars(shorter, values, better, ends, upright=True),
+        "for-narrow": _bars(shorter, values, better, ends, upright=False),
+    }
+    return filled("bars.html", charts=charts, title=title)
 
 
 def _bars(
@@ -129,30 +118,28 @@ def _bars(
     values: Floats,
     better: Floats,
     ends: tuple[float, float],
-    title: str,
     *,
     upright: bool,
-) -> Html:
+) -> dict[str, Any]:
+    """Return the size of a chart of bars, its lines and bars as paths, and its texts."""
     room = 10 + LETTER * max(map(len, names), default=0)
     marks = ticks(*ends, MARKS)
     if upright:
         width, bottom, left, top = 1000.0, 300.0, 56.0, 8.0
         pitch = (width - left) / max(1, len(names))
-        first, thick = left + 0.14 * pitch, 0.72 * pitch
+        first, thick, height = left + 0.14 * pitch, 0.72 * pitch, bottom + room
         place = axis(*ends, bottom, top)
-        size = width, bottom + room
-        texts = [words(shown(v), left - 7, float(place(v)) + 4, "end") for v in marks]
+        texts = [word(shown(v), left - 7, float(place(v)) + 4, "end") for v in marks]
         for k in range(0, len(names), int(np.ceil(13 / pitch))):
             at = left + pitch * (k + 0.5) + 4
-            texts.append(words(names[k], at, bottom + 8, "end", upright=True))
+            texts.append(word(names[k], at, bottom + 8, "end", upright=True))
     else:
         width, pitch, left, top = 350.0, 15.0, room, 24.0
         bottom = top + pitch * len(names)
-        first, thick = top + 2, pitch - 4
+        first, thick, height = top + 2, pitch - 4, bottom + 4
         place = axis(*ends, left, width - 12)
-        size = width, bottom + 4
-        texts = [words(shown(v), float(place(v)), top - 8) for v in marks]
-        texts += [words(n, left - 7, top + pitch * k + 11.5, "end") for k, n in enumerate(names)]
+        texts = [word(shown(v), float(place(v)), top - 8) for v in marks]
+        texts += [word(n, left - 7, top + pitch * k + 11.5, "end") for k, n in enumerate(names)]
     zero = float(place(0.0))
     along, across = "Vh" if upright else "Hv"
 
@@ -164,13 +151,14 @@ def _bars(
         start = first + pitch * k
         corner = f"{start:.1f} {zero:.1f}" if upright else f"{zero:.1f} {start:.1f}"
         bars.append(f"M{corner}{along}{tip:.1f}{across}{thick:.1f}{along}{zero:.1f}z")
-    sides = [
-        el("path", d="".join(bars[k] for k in np.flatnonzero(better == side)), class_=look)
-        for side, look in ((1, "first"), (-1, "second"))
-    ]
-    grid = el("path", d="".join(map(line, place(marks).tolist())), class_="grid")
-    base = el("path", d=line(zero), class_="base")
-    return svg(size, "bars", grid, *sides, base, *texts, title=title)
+    return {
+        "size": f"{width:g} {height:g}",
+        "grid": "".join(map(line, place(marks).tolist())),
+        "better": "".join(bars[k] for k in np.flatnonzero(better == 1)),
+        "worse": "".join(bars[k] for k in np.flatnonzero(better == -1)),
+        "zero": line(zero),
+        "texts": texts,
+    }
 
 
 LOOKS = ("first", "second")
@@ -201,28 +189,23 @@ def drawn_curves(
     left, right, top, bottom = 50.0, width - 12, 12.0, height - 46
     x, y = axis(0, 1, left, right), axis(0, 1, bottom, top)
     marks = ticks(0, 1)
-    grid = "".join(f"M{left:g} {at:.1f}H{right:g}" for at in y(marks).tolist())
-    parts: list[object] = [el("path", d=grid, class_="grid")]
-    parts += [words(shown(v), left - 7, float(y(v)) + 4, "end") for v in marks]
-    parts += [words(shown(v), float(x(v)), bottom + 18) for v in marks]
-    parts.append(words(across, (left + right) / 2, height - 6))
-    parts.append(words(up, 13, (top + bottom) / 2, upright=True))
-    named = [*zip(LOOKS, curves, strict=False)]
-    for look, (_, values) in reversed(named):
-        known = np.isfinite(values)
-        if known.any():
-            places = x(levels[known]), y(values[known])
-            parts += [el("polyline", points=points(*places), class_=look), *dots(*places, look)]
-    keys = (el("li", _sample(look), el("span", name)) for look, (name, _) in named)
-    drawing = svg((width, height), "curves", *parts, title=title)
-    return el("figure", drawing, el("ul", *keys, class_="legend"))
-
-
-def _sample(look: str) -> Html:
-    """Draw the line of a legend entry."""
-    line = el("line", x1=0, x2=30, y1=6, y2=6, class_=look)
-    dot = el("circle", cx=15, cy=6, r=3, class_=look)
-    return svg((30, 12), "sample", line, dot, aria_hidden="true")
+    texts = [word(shown(v), left - 7, float(y(v)) + 4, "end") for v in marks]
+    texts += [word(shown(v), float(x(v)), bottom + 18) for v in marks]
+    texts.append(word(across, (left + right) / 2, height - 6))
+    texts.append(word(up, 13, (top + bottom) / 2, upright=True))
+    lines = [
+        {"look": look, "name": name, "points": points(x(levels[known]), y(values[known]))}
+        for look, (name, values) in zip(LOOKS, curves, strict=False)
+        for known in [np.isfinite(values)]
+    ]
+    return filled(
+        "curves.html",
+        title=title,
+        size=f"{width:g} {height:g}",
+        grid="".join(f"M{left:g} {at:.1f}H{right:g}" for at in y(marks).tolist()),
+        texts=texts,
+        lines=lines,
+    )
 
 
 BULK = 1.5
@@ -274,18 +257,9 @@ def shortened(name: str, most: int, end: int) -> str:
 
 def drawn_interval(value: float, low: float, high: float, least: float, most: float) -> Html:
     """Draw a value and its interval on an axis from least to most, with a dashed line at 0."""
-    width, height = 200.0, 16.0
-    x = axis(least, most, 6, width - 6)
-    zero, start, end, middle = (
-        f"{at:.2f}" for at in x(np.clip([0, low, high, value], least, most))
-    )
-    dashed = {"y1": 0, "y2": f"{height:g}", "stroke_dasharray": "2 2"}
-    parts: list[object] = [el("line", x1=zero, x2=zero, **dashed)]
-    if np.isfinite([low, high]).all():
-        y = f"{height / 2:g}"
-        parts.append(el("line", x1=start, x2=end, y1=y, y2=y, class_="limits"))
-        parts.append(el("circle", cx=middle, cy=y, r=4))
-    return svg((width, height), "limits", *parts, aria_hidden="true")
+    x = axis(least, most, 6, 194)
+    places = [f"{at:.2f}" for at in x(np.clip([0, low, high, value], least, most)).tolist()]
+    return filled("interval.html", places=places, is_known=bool(np.isfinite([low, high]).all()))
 
 
 def drawn_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
@@ -293,26 +267,26 @@ def drawn_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
     columns = ["units", "difference", "low", "high"]
     frame = looks.filter(pl.all_horizontal(pl.col(columns[1:]).is_finite()))
     if frame.is_empty():
-        return el("p", "No look has a confidence interval.")
+        return Html("<p>No look has a confidence interval.</p>")
     sizes, values, low, high = frame.select(columns).to_numpy().astype(np.float64).T
     width, height = 640.0, 220.0
     left, right, top, bottom = 70.0, width - 10, 10.0, height - 26
     least, most = low.min(initial=0.0), high.max(initial=0.0)
     first, last = sizes.min(), sizes.max()
     x, y = axis(first, last, left, right), axis(least, most, bottom, top)
-    across, up = x(sizes), y(values)
-    zero = f"{float(y(0.0)):.2f}"
-    band = f"{points(across, y(low))} {points(across[::-1], y(high)[::-1])}"
+    across = x(sizes)
     heights = dict.fromkeys((float(least), 0.0, float(most)))
-    ends = ((first, "start"), (last, "end"))
-    return svg(
-        (width, height),
-        "looks",
-        el("polygon", points=band, class_="band"),
-        el("line", x1=left, x2=right, y1=zero, y2=zero, stroke_dasharray="2 2"),
-        el("polyline", points=points(across, up), class_="line"),
-        *dots(across, up),
-        *(words(number(v), left - 8, float(y(v)) + 4, "end") for v in heights),
-        *(words(f"{v:,.0f}", float(x(v)), height - 8, side) for v, side in ends),
+    texts = [word(number(v), left - 8, float(y(v)) + 4, "end") for v in heights]
+    for value, anchor in ((first, "start"), (last, "end")):
+        texts.append(word(f"{value:,.0f}", float(x(value)), height - 8, anchor))
+    return filled(
+        "looks.html",
         title=f"{title}: difference with confidence intervals, by number of {units}",
+        size=f"{width:g} {height:g}",
+        band=[*points(across, y(low)), *points(across[::-1], y(high)[::-1])],
+        left=left,
+        right=right,
+        zero=f"{float(y(0.0)):.2f}",
+        line=points(across, y(values)),
+        texts=texts,
     )

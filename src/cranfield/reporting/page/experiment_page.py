@@ -8,17 +8,10 @@ import polars as pl
 from cranfield.base.text import counted
 from cranfield.online.experiments.report import ALARM, STOPPED, ExperimentReport
 from cranfield.reporting.page.drawn import drawn_interval, drawn_looks
-from cranfield.reporting.page.html import (
-    Html,
-    el,
-    filled,
-    joined,
-    label,
-    page_of_parts,
-)
+from cranfield.reporting.page.html import Html, label, own_templates, sections_page, text
 from cranfield.reporting.page.sections import Inputs, made_with
 from cranfield.reporting.summary import listing
-from cranfield.significance.corrections.correction import CORRECTIONS
+from cranfield.significance.registry import CORRECTIONS
 from cranfield.tabular import Table, between, from_frame, number
 
 SOURCES = (
@@ -55,37 +48,36 @@ def experiment_page(
     sources = [*SOURCES, *([SEQUENTIAL] if report.sequential else [])]
     if any("permutation" in test for tests in report.tests for test in tests):
         sources.append(PERMUTED)
-    values = {
-        "report": report,
-        "stopped": STOPPED,
-        "alarm": ALARM,
-        "answers": [_answer(report, j) for j in range(len(report.variants) - 1)],
-        "ratios": [_ratio(report), *_ratios(report)],
-        "metrics": _metrics(report),
-        "corrected": f"p: {corrected}" if corrected else "",
-        "looks": looks,
-        "segments": segments,
-        "settings": _settings(report),
-        "made_with": made_with(inputs),
-        "sources": sources,
-        "command": command,
-        "date": date,
+    headings = {
+        "answer": "The answer",
+        "ratio": "Sample ratio",
+        "metrics": "Metrics",
+        **({"looks": "Over time"} if looks else {}),
+        **({"segments": "Segments"} if segments else {}),
+        **({"log": "Anomalies"} if report.notes else {}),
+        "settings": "Exact settings",
     }
-    sections = {
-        "answer": ("The answer", True),
-        "ratio": ("Sample ratio", True),
-        "metrics": ("Metrics", True),
-        "looks": ("Over time", looks),
-        "segments": ("Segments", segments),
-        "log": ("Anomalies", report.notes),
-        "settings": ("Exact settings", True),
-    }
-    parts = {
-        name: (heading, filled("experiment.html", part=name, **values) if content else None)
-        for name, (heading, content) in sections.items()
-    }
-    counts = f"{counts}; {label(report.source)}"
-    return page_of_parts(title, counts, parts, styles=("page.css", "experiment.css"))
+    return sections_page(
+        own_templates().get_template("experiment.html"),
+        title,
+        styles=("page.css", "experiment.css"),
+        headings=headings,
+        counts=f"{counts}; {label(report.source)}",
+        report=report,
+        stopped=STOPPED,
+        alarm=ALARM,
+        answers=[_answer(report, j) for j in range(len(report.variants) - 1)],
+        ratios=[_ratio(report), *_ratios(report)],
+        metrics=_metrics(report),
+        corrected=f"p: {corrected}" if corrected else "",
+        looks=looks,
+        segments=segments,
+        settings=_settings(report),
+        made_with=made_with(inputs),
+        sources=sources,
+        command=command,
+        date=date,
+    )
 
 
 def _answer(report: ExperimentReport, j: int) -> str:
@@ -145,18 +137,20 @@ def _metrics(report: ExperimentReport) -> Table:
                 *(number(row["control mean"]), number(row["mean"])),
                 _with_interval(number(row["difference"]), between(row["low"], row["high"])),
                 _with_interval(change[0], " to ".join(filter(None, change[1:]))),
-                el("div", drawing, class_=verdict.replace(" ", "-")),
+                Html(f'<div class="{verdict.replace(" ", "-")}">{drawing}</div>'),
                 _p(row["adjusted p"]),
             ]
         )
-    level = f"{100 - 100 * report.alpha:g}% confidence interval"
+    level = f"{report.interval_scope} {100 - 100 * report.alpha:g}% confidence interval".lstrip()
     head = ["metric", "variant", "verdict", f"{label(report.control)} (control)", "mean"]
     head += [f"difference, {level}", f"lift, {level}", "0 is dashed", "p"]
     return Table("Metrics by variant", head, rows, (0, 1, 2, 7))
 
 
 def _with_interval(value: str, limits: str) -> Html:
-    return joined(value or "–", el("br"), el("span", limits or "no interval", class_="small"))
+    return Html(
+        f'{text(value or "–")}<br><span class="small">{text(limits or "no interval")}</span>'
+    )
 
 
 def _p(value: float) -> str:
@@ -197,7 +191,7 @@ def _settings(report: ExperimentReport) -> Table:
         "control": label(report.control),
         "alpha": f"{report.alpha:g}",
         "correction": CORRECTIONS[report.correction].title,
-        "test": joined(*(el("div", label(method)) for method in report.methods())),
+        "test": Html("".join(f"<div>{text(label(method))}</div>" for method in report.methods())),
         "coefficient of covariates": report.theta,
         "sequential": report.sequential or "no: one look",
     }

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cranfield.base.text import capitalised, counted, html, plain
 from cranfield.tabular import as_cell
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
 EMPTY = "(no name)"
 """What stands for an empty label."""
 
 LONG = 40
 """Names of more characters may be cut; they are whole in a title."""
-
-VOID = ("meta", "link", "col", "br", "img", "input")
-"""Elements without an end tag."""
 
 
 class Html(str):
@@ -36,41 +33,15 @@ def text(value: object) -> Html:
     return value if isinstance(value, Html) else Html(html(str(value)))
 
 
-def el(name: str, *children: object, **attributes: object) -> Html:
-    """Make an element; False and None leave an attribute out, True gives it no value.
-
-    Attributes that are words of Python end in an underscore; other underscores are hyphens.
-    """
-    parts = [name]
-    for key, value in attributes.items():
-        if value is None or value is False:
-            continue
-        shown = key.rstrip("_").replace("_", "-")
-        parts.append(shown if value is True else f'{shown}="{text(value)}"')
-    start = f"<{' '.join(parts)}>"
-    if name in VOID:
-        return Html(start)
-    return Html(f"{start}{joined(*children)}</{name}>")
-
-
-def joined(*children: object) -> Html:
-    return Html("".join(text(child) for child in children if child is not None))
-
-
 def named(name: str) -> Html:
     """Show a name that may be long: it breaks anywhere, and is cut after some lines."""
-    shown = label(name)
-    return el("span", shown, class_="name", title=shown if len(shown) > LONG else None)
+    shown = text(label(name))
+    title = f' title="{shown}"' if len(label(name)) > LONG else ""
+    return Html(f'<span class="name"{title}>{shown}</span>')
 
 
 def label(name: str) -> str:
     return plain(name) or EMPTY
-
-
-FOOT = "Made with cranfield. All numbers are in this file."
-
-Parts = Mapping[str, tuple[str, Html | None]]
-"""Sections of a page: by id, the heading and what is in it; None leaves a section out."""
 
 
 def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = ()) -> str:
@@ -88,31 +59,20 @@ def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = (
     return page.encode("utf-8", "backslashreplace").decode()
 
 
-def page_of_parts(
-    title: str,
-    counts: object,
-    parts: Parts,
-    *,
-    styles: Iterable[str],
-    skip: str = "Skip to the answer",
+def sections_page(
+    template: Template, title: str, *, styles: Iterable[str], **values: object
 ) -> str:
-    """Write a page of sections, with links to them, that needs no script.
+    """Fill a template that extends `sections.html`: a page that needs no script.
 
-    `counts` is the line below the title, `styles` are assets.
+    Its values are `headings` of sections by id, `counts`, the line below the title, and its own.
     """
-    body = filled("sections.html", title=title, counts=counts, parts=parts, skip=skip, foot=FOOT)
+    body = Html(template.render(title=title, **values))
     return whole_page(title, body, style="".join(map(asset, styles)))
-
-
-def sections_of(parts: Parts) -> Html:
-    """Write the sections, each with its heading."""
-    module: Any = _own_templates().get_template("parts.html").module
-    return Html(module.sections(parts))
 
 
 def filled(name: str, **values: object) -> Html:
     """Fill a template of this package."""
-    return Html(_own_templates().get_template(name).render(values))
+    return Html(own_templates().get_template(name).render(values))
 
 
 def templates(package: str, folder: str) -> Environment:
@@ -139,7 +99,7 @@ def templates(package: str, folder: str) -> Environment:
 
 
 @cache
-def _own_templates() -> Environment:
+def own_templates() -> Environment:
     return templates("cranfield.reporting.page", "assets")
 
 

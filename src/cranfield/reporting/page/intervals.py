@@ -10,7 +10,7 @@ from cranfield.base.text import counted
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.data import against_baseline, places, start
 from cranfield.reporting.page.drawn import shortened, shown, span, ticks
-from cranfield.reporting.page.html import Html, filled, joined, label
+from cranfield.reporting.page.html import Html, filled, label
 from cranfield.reporting.summary import BETTER, against
 from cranfield.significance.comparison.result import PairwiseComparison
 
@@ -109,7 +109,7 @@ def two_systems_figure(contents: Contents) -> Html:
     levels = ", ".join(sorted({*map(_level, compared)}))
     note = f"Lines: {levels} confidence intervals. Blue: significantly different."
     own = "" if has_one_axis else "Each has an axis of its own."
-    return _figure(title, joined(*drawings), [note, own, *sorted({*notes})])
+    return _figure(title, Html("".join(drawings)), [note, own, *sorted({*notes})])
 
 
 def _level(one: PairwiseComparison) -> str:

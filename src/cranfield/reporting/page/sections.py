@@ -22,7 +22,7 @@ from cranfield.collection.policies import ABOUT_NUMBERS, CHOICES
 from cranfield.reporting import summary
 from cranfield.reporting.page.contents import NO_QUALITY, Contents, Part
 from cranfield.reporting.page.data import places
-from cranfield.reporting.page.html import el, joined, label, named, sentence
+from cranfield.reporting.page.html import Html, label, named, sentence
 from cranfield.reporting.summary import (
     against,
     group_letters,
@@ -33,8 +33,8 @@ from cranfield.reporting.summary import (
 )
 from cranfield.scales.statements import MEANINGFUL, Meaningfulness
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
-from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.models.assumptions import Assumptions
+from cranfield.significance.registry import CORRECTIONS
 from cranfield.sources.archives import is_url, shown
 from cranfield.tabular import Table, as_cell, shown_p
 
@@ -95,7 +95,7 @@ def warnings_of(contents: Contents) -> list[str]:
 def answer_against(one: PairwiseComparison) -> str:
     """Return the head of the column on the first baseline, named if there are several."""
     if len(one.baselines) > 1:
-        return joined("against ", named(one.baselines[0]))
+        return Html(f"against {named(one.baselines[0])}")
     return "against the baseline"
 
 
@@ -411,6 +411,6 @@ def made_with(inputs: Inputs) -> list[tuple[Table, str]]:
     rows = [[name, version] for name, version in versions.items()]
     tables = [(Table("Versions", ["program", "version"], rows, (0, 1)), "narrow")]
     if inputs:
-        rows = [[name, el("code", code) if code else NO_FILE] for name, code in inputs]
+        rows = [[name, Html(f"<code>{code}</code>") if code else NO_FILE] for name, code in inputs]
         tables.append((Table("Input files", ["name", "SHA-256"], rows, (0, 1)), "tall hashes"))
     return tables

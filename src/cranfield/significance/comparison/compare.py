@@ -21,11 +21,6 @@ from cranfield.significance.comparison.result import (
     pooled_against_paired,
     sign_flips_of_few,
 )
-from cranfield.significance.corrections.correction import (
-    CORRECTIONS,
-    RECOMMENDED,
-    Correction,
-)
 from cranfield.significance.corrections.resampled import SAMPLED, PooledErrors, divided, pvalues_of
 from cranfield.significance.differences import (
     Bounds,
@@ -36,7 +31,6 @@ from cranfield.significance.differences import (
     pairs_of,
 )
 from cranfield.significance.pairwise.means import with_exchange_tests
-from cranfield.significance.pairwise.test import TESTS, TestInfo, default_test, find_test
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
     Ready,
@@ -48,7 +42,19 @@ from cranfield.significance.prepare import (
     statistic_of,
     transformed,
 )
-from cranfield.significance.registry import ALTERNATIVES, MISSING, STATISTICS, Options
+from cranfield.significance.registry import (
+    ALTERNATIVES,
+    CORRECTIONS,
+    MISSING,
+    RECOMMENDED,
+    STATISTICS,
+    TESTS,
+    Correction,
+    Options,
+    TestInfo,
+    default_test,
+    find_test,
+)
 from cranfield.significance.resampling import topic_counts
 
 EACH_TOPIC = (
@@ -361,7 +367,7 @@ def rank_sets(
     ready = Ready(found.scores, found.scores.over_shards().values, ())
     values = transformed(ready, found.statistic_of_topics).flat
     pairs = all_pairs(values[~np.isnan(values).any(axis=1)])
-    family = PooledErrors.of(pairs)
+    family = PooledErrors(pairs)
     own = None
     if family.error:
         statistic = np.abs(found.matrix(family.t))

@@ -20,7 +20,6 @@ from cranfield.base.scale_types import Scale
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets, heading_of
-from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
     BONFERRONI,
@@ -32,8 +31,8 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.pairwise.test import TestInfo, find_test
 from cranfield.significance.prepare import LOG_RATIO
+from cranfield.significance.registry import CORRECTIONS, TestInfo, find_test
 from cranfield.tabular import shown_p
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"

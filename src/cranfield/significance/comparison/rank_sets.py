@@ -12,8 +12,7 @@ from cranfield.base.arrays import Floats, Indices, best_first
 from cranfield.base.errors import check_share, check_whole
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.corrections.correction import Correction
-from cranfield.significance.pairwise.test import TestInfo
+from cranfield.significance.registry import Correction, TestInfo
 
 
 def heading_of(info: TestInfo, correction: Correction, *, baseline: bool = False) -> str:

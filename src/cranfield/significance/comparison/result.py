@@ -25,12 +25,17 @@ from cranfield.significance.comparison.compared_pairs import (
 )
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import heading_of
-from cranfield.significance.corrections.correction import CORRECTIONS, RECOMMENDED, Correction
 from cranfield.significance.differences import Corrected, Outcome, Pairs
 from cranfield.significance.pairwise.means import with_exchange_tests
-from cranfield.significance.pairwise.test import TestInfo, find_test
 from cranfield.significance.prepare import clusters_told
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import (
+    CORRECTIONS,
+    RECOMMENDED,
+    Correction,
+    Options,
+    TestInfo,
+    find_test,
+)
 from cranfield.tabular import Cell, Table, shown_p
 
 ENOUGH = 12  # topics below which a bootstrap over topics has little power

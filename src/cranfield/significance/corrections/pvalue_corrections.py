@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, check_choice, numbers
-from cranfield.significance.corrections.correction import CORRECTIONS, declared_correction
 from cranfield.significance.differences import (
     BONFERRONI,
     SIDAK,
@@ -21,7 +20,7 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
 )
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import CORRECTIONS, Options, declared_correction
 
 
 def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
@@ -76,22 +75,51 @@ def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     does: p times the number of comparisons
     source: Bonferroni (1936)
     """
-    return _with_inequality("bonferroni", outcome)
+    return _corrected("bonferroni", outcome, bonferroni_interval)
 
 
-def _with_inequality(law: str, outcome: Outcome) -> Corrected:
-    """Correct, with simultaneous intervals by Bonferroni's inequality."""
+def _corrected(
+    law: str,
+    outcome: Outcome,
+    interval: Callable[[Interval, Floats, Level], Bounds],
+    holds_for: str = BONFERRONI,
+) -> Corrected:
+    """Correct, with intervals that hold for several pairs."""
     pvalue = LAWS[law](outcome.pvalue)
     if pvalue.size <= 1:
         return Corrected(pvalue)
-    limits = partial(bonferroni_interval, outcome.interval, pvalue.size)
-    return Corrected(pvalue, interval=limits, holds_for=BONFERRONI)
+    limits = partial(interval, outcome.interval, pvalue)
+    return Corrected(pvalue, interval=limits, holds_for=holds_for)
 
 
-def bonferroni_interval(interval: Interval, pairs: int, level: Level) -> Bounds:
-    """Return intervals that hold simultaneously for a number of pairs, by Bonferroni's
-    inequality."""
-    return interval(1 - (1 - level) / pairs)
+def bonferroni_interval(interval: Interval, pvalue: Floats, level: Level) -> Bounds:
+    """Return intervals that hold simultaneously, by Bonferroni's inequality."""
+    return interval(1 - (1 - level) / pvalue.size)
+
+
+def sidak_interval(interval: Interval, pvalue: Floats, level: Level) -> Bounds:
+    """Return intervals that hold simultaneously, by Sidak's inequality."""
+    return interval(level ** (1 / pvalue.size))
+
+
+def selected_interval(
+    interval: Interval, pvalue: Floats, level: Level, dependence: float = 1.0
+) -> Bounds:
+    """Return intervals that have the false coverage rate of the selected pairs.
+
+    Of m pairs with R rejected at level q, each interval has level 1 - R q / m; it excludes 0
+    exactly where the pair is rejected. By the law of dependent p-values q is divided by the sum of
+    1 / i up to m. Source: Benjamini and Yekutieli (2005).
+    """
+    tail = 1 - np.asarray(level)
+    # 1 - level is not quite alpha, as floats.
+    rejected = (pvalue <= np.reshape(tail, (-1, 1)) * (1 + 1e-12)).sum(axis=1)
+    part = np.maximum(rejected, 1).reshape(tail.shape) / (pvalue.size * dependence)
+    return interval(1 - tail * part)
+
+
+SELECTED = "the significant pairs, of which a proportion of alpha is expected to miss"
+"""Scope of intervals with a false coverage rate."""
 
 
 @declared_correction("holm", aliases=("holm-bonferroni",), multiplies=True)
@@ -104,7 +132,7 @@ def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 
     Intervals are Bonferroni's, which need no order of the pairs.
     """
-    return _with_inequality("holm", outcome)
+    return _corrected("holm", outcome, bonferroni_interval)
 
 
 @declared_correction("sidak", multiplies=True)
@@ -115,16 +143,7 @@ def sidak(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     assumes: comparisons are independent, or two-sided tests of normally distributed differences
     source: Sidak (1967)
     """
-    pvalue = LAWS["sidak"](outcome.pvalue)
-    if pvalue.size <= 1:
-        return Corrected(pvalue)
-    limits = partial(sidak_interval, outcome.interval, pvalue.size)
-    return Corrected(pvalue, interval=limits, holds_for=SIDAK)
-
-
-def sidak_interval(interval: Interval, pairs: int, level: Level) -> Bounds:
-    """Return intervals that hold simultaneously for a number of pairs, by Sidak's inequality."""
-    return interval(level ** (1 / pairs))
+    return _corrected("sidak", outcome, sidak_interval, SIDAK)
 
 
 @declared_correction("hommel")
@@ -137,7 +156,7 @@ def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 
     Intervals are Bonferroni's, which need no order of the pairs.
     """
-    return _with_inequality("hommel", outcome)
+    return _corrected("hommel", outcome, bonferroni_interval)
 
 
 @declared_correction("bh", aliases=("fdr", "fdr-bh", "benjamini-hochberg"), controls="FDR")
@@ -149,7 +168,7 @@ def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corr
     assumes: comparisons are independent, or depend on each other positively
     source: Benjamini and Hochberg (1995)
     """
-    return _with_coverage_rate("bh", outcome)
+    return _corrected("bh", outcome, selected_interval, SELECTED)
 
 
 @declared_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), controls="FDR")
@@ -159,36 +178,8 @@ def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Cor
     does: Benjamini and Yekutieli: the same, however the comparisons depend on each other
     source: Benjamini and Yekutieli (2001)
     """
-    return _with_coverage_rate("by", outcome)
-
-
-def _with_coverage_rate(law: str, outcome: Outcome) -> Corrected:
-    """Correct, with intervals that have the false coverage rate of the selected pairs.
-
-    Of m pairs with R rejected at level q, each interval has level 1 - R q / m; it excludes 0
-    exactly where the pair is rejected. By the law of dependent p-values q is divided by the sum of
-    1 / i up to m. Source: Benjamini and Yekutieli (2005).
-    """
-    pvalue = LAWS[law](outcome.pvalue)
-    if pvalue.size <= 1:
-        return Corrected(pvalue)
-    dependence = _harmonic(pvalue.size) if law == "by" else 1.0
-    limits = partial(selected_interval, outcome.interval, pvalue, dependence)
-    return Corrected(pvalue, interval=limits, holds_for=SELECTED)
-
-
-def selected_interval(
-    interval: Interval, pvalue: Floats, dependence: float, level: Level
-) -> Bounds:
-    tail = 1 - np.asarray(level)
-    # 1 - level is not quite alpha, as floats.
-    rejected = (pvalue <= np.reshape(tail, (-1, 1)) * (1 + 1e-12)).sum(axis=1)
-    part = np.maximum(rejected, 1).reshape(tail.shape) / (pvalue.size * dependence)
-    return interval(1 - tail * part)
-
-
-SELECTED = "the significant pairs, of which a proportion of alpha is expected to miss"
-"""Scope of intervals with a false coverage rate."""
+    limits = partial(selected_interval, dependence=_harmonic(outcome.pvalue.size))
+    return _corrected("by", outcome, limits, SELECTED)
 
 
 def _harmonic(number: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy as np
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
-from cranfield.significance.corrections.correction import declared_correction
 from cranfield.significance.corrections.pvalue_corrections import bonferroni
 from cranfield.significance.differences import (
     BLOCK,
@@ -25,7 +24,7 @@ from cranfield.significance.differences import (
     ratio,
     spread,
 )
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, declared_correction
 from cranfield.significance.resampling import (
     RELATIVE,
     Centred,
@@ -41,7 +40,6 @@ from cranfield.significance.resampling import (
 SAMPLED = 2**18  # resampled means in a block, systems by resamples: they stay in the cache
 
 
-@dataclass(frozen=True, eq=False)
 class PooledErrors:
     r"""Mean differences of pairs and the one standard error that they share.
 
@@ -52,21 +50,16 @@ class PooledErrors:
     with the mean square of the error of two-way ANOVA (topic + system).
     """
 
-    pairs: Pairs  # those that are compared; c is over all pairs of their systems
-    difference: Floats  # of means, by pair
-    error: float  # standard error of any difference, the root of c / n
-    residuals: Centred  # scores less the means of their system and topic, (systems, topics)
-
-    @classmethod
-    def of(cls, pairs: Pairs) -> PooledErrors:
-        values = pairs.values
-        residuals = values - values.mean(axis=0)
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs = pairs  # those that are compared; c is over all pairs of their systems
+        self.difference = pairs.differences_of(pairs.values.mean(axis=0))
+        # Scores less the means of their system and topic, shape (systems, topics).
+        residuals = pairs.values - pairs.values.mean(axis=0)
         residuals -= residuals.mean(axis=1, keepdims=True)
         residuals[np.abs(residuals) <= pairs.rounding.max(initial=0.0)] = 0.0
-        rows = Centred.of(np.ascontiguousarray(residuals.T), np.zeros(pairs.systems))
-        family = cls(pairs, pairs.differences_of(values.mean(axis=0)), np.nan, rows)
-        _, error = family.resampled(np.ones((1, pairs.topics)))
-        return replace(family, error=float(error[0]))
+        self.residuals = Centred(np.ascontiguousarray(residuals.T), np.zeros(pairs.systems))
+        # Standard error of any difference, the root of c / n.
+        self.error = float(self.resampled(np.ones((1, pairs.topics)))[1][0])
 
     @property
     def t(self) -> Floats:
@@ -168,7 +161,7 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     p-value is (1 + number of resamples whose largest T of the family is at least as large) /
     (B + 1), in a single step, so that intervals and p-values agree. One-sided, T is signed.
     """
-    family = PooledErrors.of(pairs)
+    family = PooledErrors(pairs)
     largest = maxima([family], options)
     return Corrected(
         pvalues_of(away(family.t, options.alternative), largest),
@@ -198,26 +191,20 @@ def simultaneous_interval(
     return difference - half, difference + half
 
 
-@dataclass(frozen=True, eq=False)
 class CentredPairs:
     """Differences of pairs by their own standard errors, observed and in resamples of topics.
 
     An error of 0 is of a pair whose difference is the same on all topics.
     """
 
-    difference: Floats  # of means, by pair
-    error: Floats
-    pairs: Centred  # the differences of each pair, less their mean
-
-    @classmethod
-    def of(cls, pairs: Pairs) -> CentredPairs:
+    def __init__(self, pairs: Pairs) -> None:
         differences = pairs.differences()
-        mean = differences.mean(axis=1)
-        deviation = spread(differences, mean, pairs.rounding)
-        differences -= mean[:, None]
+        self.difference = differences.mean(axis=1)
+        deviation = spread(differences, self.difference, pairs.rounding)
+        self.error = deviation / np.sqrt(pairs.topics)
+        differences -= self.difference[:, None]
         differences[deviation == 0] = 0.0
-        error = deviation / np.sqrt(pairs.topics)
-        return cls(mean, error, Centred.of(differences, pairs.rounding))
+        self.pairs = Centred(differences, pairs.rounding)
 
     @property
     def t(self) -> Floats:
@@ -246,7 +233,7 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     assumes: topics are a random sample, a dozen at least
     source: Romano and Wolf (2005)
     """
-    family = CentredPairs.of(pairs)
+    family = CentredPairs(pairs)
     pvalue, largest = step_down([family], options)
     # What does not vary has no error to be wide by, and no evidence either.
     error = np.where(family.error == 0, np.inf, family.error)

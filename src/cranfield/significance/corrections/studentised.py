@@ -17,7 +17,6 @@ from scipy.special import gammaln, log_ndtr, ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError, check_whole, numbers
-from cranfield.significance.corrections.correction import declared_correction
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
     TOGETHER,
@@ -32,7 +31,7 @@ from cranfield.significance.differences import (
     t_pvalue,
     t_quantile,
 )
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, declared_correction
 
 Tail = Callable[[Floats], Floats]
 

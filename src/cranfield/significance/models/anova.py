@@ -34,8 +34,7 @@ from cranfield.significance.differences import (
     t_interval,
 )
 from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
-from cranfield.significance.pairwise.test import declared_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, declared_test
 
 FACTORS = ("Topic", "System", "Shard")  # what the axes of scores are, in their order
 
@@ -259,14 +258,6 @@ def any_difference(analysis: Analysis, pairs: Pairs, options: Options) -> Outcom
     return replace(outcome, pvalue=np.where(outcome.statistic == 0, 1.0, 0.0))
 
 
-def one_way_model(values: Floats) -> Model:
-    return one_way(values)[1]
-
-
-def three_way_model(values: Floats) -> Model:
-    return three_way(values)[1]
-
-
 ANOVA: dict[str, Any] = {
     "family": "anova",
     "model": True,
@@ -301,7 +292,7 @@ OF_ERROR: dict[str, Any] = {
 @declared_test(
     "anova-1",
     aliases=("md1", "anova-one-way"),
-    fit=one_way_model,
+    fit=lambda values: one_way(values)[1],
     paired=False,
     **(ANOVA | OF_ERROR),
 )
@@ -361,7 +352,9 @@ def fake_two_way_test(pairs: Pairs, options: Options) -> Outcome:
     return any_difference(two_way, pairs, options)
 
 
-@declared_test("anova-3f", aliases=("md3f",), fit=three_way_model, shards="needed", **BOUND)
+@declared_test(
+    "anova-3f", aliases=("md3f",), fit=lambda values: three_way(values)[1], shards="needed", **BOUND
+)
 def fake_three_way_test(pairs: Pairs, options: Options) -> Outcome:
     """Fake three-way ANOVA (MD3f).
 

@@ -33,13 +33,11 @@ from cranfield.significance.models.anova import (
     factorial,
     known_cells,
     three_way,
-    three_way_model,
     two_way,
     two_way_model,
 )
 from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
-from cranfield.significance.pairwise.test import declared_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, declared_test
 from cranfield.significance.resampling import (
     DRAWN,
     RELATIVE,
@@ -65,7 +63,6 @@ class GroupsFit:
     within: float
 
 
-@dataclass(frozen=True, eq=False)
 class RandomGroups:
     r"""Observations in groups, by column: a mean, a random effect of the group, and an error.
 
@@ -76,28 +73,19 @@ class RandomGroups:
     independent `copies` of this model: as many as there are, or one less where rows add up to 0.
 
     `means`, shape (groups, columns), and `counts` are of the groups, `group` says which one a row
-    is of, and `centre` is the mean of all rows; `between` and `within` are sums of squares.
+    is of, and `centre` is the mean of all rows; `between` and `within` are sums of squares, of
+    which what is not above `least` is rounding.
     """
 
-    means: Floats
-    counts: Floats
-    group: NDArray[np.intp]
-    centre: Floats
-    apart: Floats
-    between: float
-    within: float
-    copies: int
-
-    @classmethod
-    def of(cls, rows: Floats, labels: NDArray[np.intp], copies: int, least: float) -> RandomGroups:
-        """Sum up rows by group; what is not above `least` is rounding."""
-        group, counts, means = by_group(rows, labels)
-        centre = rows.mean(axis=0)
-        apart, rest = means - centre, rows - means[group]
-        for part in (apart, rest):
+    def __init__(self, rows: Floats, labels: NDArray[np.intp], copies: int, least: float) -> None:
+        self.copies = copies
+        self.group, self.counts, self.means = by_group(rows, labels)
+        self.centre = rows.mean(axis=0)
+        self.apart, rest = self.means - self.centre, rows - self.means[self.group]
+        for part in (self.apart, rest):
             part[np.abs(part) <= least] = 0.0
-        between = float((counts[:, None] * apart**2).sum())
-        return cls(means, counts, group, centre, apart, between, float((rest**2).sum()), copies)
+        self.between = float((self.counts[:, None] * self.apart**2).sum())
+        self.within = float((rest**2).sum())
 
     def fit(self) -> GroupsFit:
         """Estimate by restricted maximum likelihood.
@@ -236,7 +224,7 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
 @declared_test(
     "anova-3",
     aliases=("md3", "anova-three-way"),
-    fit=three_way_model,
+    fit=lambda values: three_way(values)[1],
     samples_topics=False,
     shards="needed",
     **ANOVA,
@@ -297,8 +285,8 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     least = ROUNDING * float(np.abs(cells).max())
     above = cells - mean
     above[np.abs(above) <= least] = 0.0
-    common = RandomGroups.of(mean, labels, 1, least)
-    apart = RandomGroups.of(above, labels, systems - 1, least)
+    common = RandomGroups(mean, labels, 1, least)
+    apart = RandomGroups(above, labels, systems - 1, least)
     common_fit, fit = common.fit(), apart.fit()
     means = common_fit.mean + fit.mean
     fitted = np.full(values.shape, np.nan)

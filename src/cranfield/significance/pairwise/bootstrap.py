@@ -10,7 +10,6 @@ import numpy as np
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
-from cranfield.significance.corrections.correction import declared_correction
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     largest_difference,
@@ -30,8 +29,7 @@ from cranfield.significance.differences import (
     away,
     ratio,
 )
-from cranfield.significance.pairwise.test import declared_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, declared_correction, declared_test
 from cranfield.significance.resampling import (
     DRAWN,
     RELATIVE,
@@ -151,7 +149,7 @@ def resampler(pairs: Pairs, options: Options, by_error: bool) -> Callable[[Pairs
     extreme = -np.inf if options.alternative == "less" else np.inf
 
     def resampled(block: Pairs) -> Floats:
-        means, variances = CentredPairs.of(block).pairs.moments(counts)
+        means, variances = CentredPairs(block).pairs.moments(counts)
         if not by_error:
             return means
         variances /= pairs.topics
@@ -395,7 +393,7 @@ def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
         # Its own random numbers, whichever thread it falls to, and not those of the p-value.
         random = stream(options.seed, OF_INTERVAL, system)
         for part, counts in drawn_counts(random, resamples, n):
-            mean, variance = Centred.of(centred[None], noise).moments(counts)
+            mean, variance = Centred(centred[None], noise).moments(counts)
             means[system, part], squared[system, part] = mean[0], variance[0] / n
 
     in_threads(draw, list(range(systems)), options.jobs)

@@ -27,8 +27,7 @@ from cranfield.significance.differences import (
     ratio,
     t_interval,
 )
-from cranfield.significance.pairwise.test import TestInfo, declared_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, TestInfo, declared_test
 from cranfield.significance.resampling import (
     as_integers,
     count_reaching,

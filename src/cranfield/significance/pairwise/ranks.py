@@ -9,7 +9,6 @@ smallest can be in: with s near the cube root of n, some 4 n^(4/3) sums are look
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from math import comb
 from typing import Any
@@ -33,8 +32,7 @@ from cranfield.significance.differences import (
     nothing_known,
     of_tail,
 )
-from cranfield.significance.pairwise.test import declared_test
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import Options, declared_test
 
 NEAR = 1e-7  # probabilities that differ by less, relatively, are equal but for rounding
 
@@ -83,8 +81,11 @@ def _both_tails(count: Indices, n: Indices, chance: Floats) -> Floats:
 
 def cells(n: int) -> int:
     """Return how many numbers :func:`kth_sum` holds at a time, by row, for lists of n numbers."""
-    side = _side(n)
-    return (n // side + 1) ** 2 + 8 * n
+    return (n // _side(n) + 1) ** 2 + 8 * n
+
+
+def _side(n: int) -> int:
+    return max(1, int(np.rint(np.cbrt(n))))
 
 
 def kth_sum(left: Floats, right: Floats, k: int | Indices, *, triangle: bool = False) -> Floats:
@@ -96,15 +97,14 @@ def kth_sum(left: Floats, right: Floats, k: int | Indices, *, triangle: bool = F
     """
     if not len(left):
         return np.empty(0)
-    table = _Table.of(left, right, triangle=triangle)
+    table = _Sums(left, right, triangle)
     wanted = np.broadcast_to(np.asarray(k, dtype=np.intp), (len(left),))
     low, high = table.bounds(wanted)
-    start, below = table.count(low, or_equal=True)
-    end, _ = table.count(high, or_equal=False)
+    start = table.count(low, or_equal=True)
     # No sum in between where both bounds are the same.
-    end = np.maximum(start, end)
+    end = np.maximum(start, table.count(high, or_equal=False))
     inside = (end - start).sum(axis=1)
-    rank = wanted - below
+    rank = wanted - start.sum(axis=1)
     out = np.where(rank < 0, low, high)
     open_ = np.flatnonzero((rank >= 0) & (rank < inside))
     # The bound on what is between is linear in the rows; most have less than half of it.
@@ -114,66 +114,49 @@ def kth_sum(left: Floats, right: Floats, k: int | Indices, *, triangle: bool = F
     return out
 
 
-def _side(n: int) -> int:
-    return max(1, int(np.rint(np.cbrt(n))))
-
-
-@dataclass(frozen=True, eq=False)
-class _Table:
+class _Sums:
     """Sums that ascend along rows and columns: of row a and column c, left[a] + right[c + shift a].
 
     Both lists are padded with infinities, so that squares of `side` are whole. With `shift` 1
     columns count from the diagonal, so that a triangle becomes a table too.
     """
 
-    left: Floats
-    right: Floats
-    shift: int
-    side: int
-    columns: int
+    def __init__(self, left: Floats, right: Floats, triangle: bool) -> None:
+        self.shift, self.side = int(triangle), _side(left.shape[1])
+        height, self.columns = (-(-one.shape[1] // self.side) * self.side for one in (left, right))
+        self.left = _padded(left, height)
+        self.right = _padded(right, self.columns + self.shift * height)
 
-    @classmethod
-    def of(cls, left: Floats, right: Floats, *, triangle: bool) -> _Table:
-        side = _side(left.shape[1])
-        whole = [-(-part.shape[1] // side) * side for part in (left, right)]
-        long = whole[1] + (whole[0] if triangle else 0)
-        padded = [
-            np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=np.inf)
-            for part, width in ((left, whole[0]), (right, long))
-        ]
-        return cls(padded[0], padded[1], int(triangle), side, whole[1])
-
-    def bounds(self, k: Indices) -> tuple[Floats, Floats]:
+    def bounds(self, k: Indices) -> list[Floats]:
         """Return a lower and an upper bound of the k-th smallest sum, which are sums themselves."""
         # Of q squares the largest sums are at most u: then q side^2 sums are. Likewise from below.
         square = k // self.side**2
-        starts = np.arange(0, self.left.shape[1], self.side)[:, None]
+        rows = np.arange(0, self.left.shape[1], self.side)[:, None]
         columns = np.arange(0, self.columns, self.side)
-        found = []
+        bounds = []
         for corner in (0, self.side - 1):
-            a, c = starts + corner, columns + corner
+            a, c = rows + corner, columns + corner
             sums = (self.left[:, a] + self.right[:, c + self.shift * a]).reshape(len(k), -1)
             sums.partition(np.unique(square), axis=1)
-            found.append(sums[np.arange(len(k)), square])
-        return found[0], found[1]
+            bounds.append(sums[np.arange(len(k)), square])
+        return bounds
 
-    def count(self, bound: Floats, *, or_equal: bool) -> tuple[Indices, Indices]:
-        """Count the sums below a bound in each row of each table, and in all of it."""
+    def count(self, bound: Floats, *, or_equal: bool) -> Indices:
+        """Count the sums below a bound in each row of each table."""
         rows, n = self.left.shape
         place = self.right.shape[1] * np.arange(rows)[:, None] + self.shift * np.arange(n)
-        found = np.zeros((rows, n), dtype=np.intp)
+        counts = np.zeros((rows, n), dtype=np.intp)
         flat = self.right.ravel()
         step = 1 << (self.columns.bit_length() - 1)
         while step:
             # Bisection of all rows at once: is the sum at the end of the next step still below?
-            ahead = found + (step - 1)
-            inside = ahead < self.columns
+            ahead = counts + (step - 1)
             sums = self.left + flat.take(place + np.minimum(ahead, self.columns - 1))
             below = sums <= bound[:, None] if or_equal else sums < bound[:, None]
-            below &= inside
-            found += step * below
+            below &= ahead < self.columns
+            counts += step * below
             step >>= 1
-        return found, found.sum(axis=1)
+        return counts
 
     def between(self, which: Indices, start: Indices, end: Indices, rank: Indices) -> Floats:
         """Return the sum of a rank among those in columns from `start` to `end`, by table."""
@@ -191,6 +174,10 @@ class _Table:
         )
         sums.sort(axis=1)
         return np.asarray(sums[np.arange(len(which)), rank])
+
+
+def _padded(rows: Floats, width: int) -> Floats:
+    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.inf)
 
 
 SLACK = 1 + 1e-12  # (1 - level) / 2 is not quite alpha / 2, as floats
@@ -226,12 +213,9 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
         raise PolicyError(f"the exact signed rank test takes at most {MOST_EXACT} topics")
 
     def of_block(block: Pairs) -> tuple[NDArray[Any], ...]:
-        signed = _SignedRanks.of(block.differences(), block.rounding, options)
-        pvalue = signed.normal(options.alternative)
-        if signed.exact.any():
-            pvalue[signed.exact] = signed.enumerated(options.alternative)
-        ties = _tied(signed.ranks, block.topics)
-        return signed.plus, signed.total, pvalue, signed.n, ties, signed.exact
+        signed = _SignedRanks(block.differences(), block.rounding, options)
+        pvalue = signed.pvalues(options.alternative)
+        return signed.plus, signed.total, pvalue, signed.n, _tied(signed.ranks), signed.exact
 
     plus, total, pvalue, n, ties, exact = pairs.by_block(of_block)
     return Outcome(
@@ -246,61 +230,43 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-@dataclass(frozen=True, eq=False)
 class _SignedRanks:
     """Differences that are not 0 by the rank of their size.
 
     `ranks` are twice the mid-ranks, which are integers, from the smallest difference to the
-    largest; `plus` is the sum of those above 0, out of a `total`, `ties` is as for
-    :func:`mid_ranks`. Whether the distribution is `exact` is by pair.
+    largest; `plus` is the sum of those above 0, out of a `total`, and `deviation` is the standard
+    deviation of half of it where signs are random. Whether the distribution is `exact` is by pair.
     """
 
-    ranks: Floats
-    plus: Floats
-    n: Indices
-    ties: Floats
-    exact: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, differences: Floats, rounding: Floats, options: Options) -> _SignedRanks:
+    def __init__(self, differences: Floats, rounding: Floats, options: Options) -> None:
         zero = differences == 0
-        n = (~zero).sum(axis=1)
+        self.n = n = (~zero).sum(axis=1)
         sizes = np.where(zero, np.inf, np.abs(differences))
         order = np.argsort(sizes, axis=1)
-        ranks, ties = mid_ranks(np.take_along_axis(sizes, order, axis=1), rounding)
+        self.ranks, ties = mid_ranks(np.take_along_axis(sizes, order, axis=1), rounding)
         won = np.take_along_axis(differences, order, axis=1) > 0
-        exact = n <= options.exact_n if options.exact is None else np.full(n.shape, options.exact)
-        return cls(ranks, (ranks * won).sum(axis=1), n, ties, exact)
+        self.plus = (self.ranks * won).sum(axis=1)
+        self.total = n * (n + 1.0)
+        self.deviation = np.sqrt(n * (n + 1.0) * (2 * n + 1.0) / 24 - ties / 48)
+        exact = options.exact
+        self.exact = n <= options.exact_n if exact is None else np.full(n.shape, exact)
 
-    @property
-    def total(self) -> Floats:
-        return self.n * (self.n + 1.0)
-
-    @property
-    def deviation(self) -> Floats:
-        """Standard deviation of the sum of ranks above 0, where their signs are random."""
-        squared = self.n * (self.n + 1.0) * (2 * self.n + 1.0) / 24 - self.ties / 48
-        return np.asarray(np.sqrt(squared))
-
-    def normal(self, alternative: str) -> Floats:
-        """Return p-values by the normal distribution."""
+    def pvalues(self, alternative: str) -> Floats:
+        """Return p-values, exact or by the normal distribution."""
         with np.errstate(invalid="ignore", divide="ignore"):
             z = np.nan_to_num((self.plus - self.total / 2) / 2 / self.deviation)
-        return of_tail(ndtr(-away(z, alternative)), alternative)
-
-    def enumerated(self, alternative: str) -> Floats:
-        """Return the exact p-values, of the pairs that have one."""
-        at_most, which = self._distributions()
-        doubled, total = (one[self.exact].astype(np.intp) for one in (self.plus, self.total))
-        low, high = at_most[which, doubled], at_most[which, total - doubled]
-        # The distribution is symmetric, so the upper tail is the lower one of the other side.
-        if alternative == "two-sided":
-            return np.asarray(np.minimum(1.0, 2 * np.minimum(low, high)))
-        return np.asarray(high if alternative == "greater" else low)
+        pvalue = of_tail(ndtr(-away(z, alternative)), alternative)
+        if self.exact.any():
+            at_most, which = self._distributions()
+            doubled, total = (one[self.exact].astype(np.intp) for one in (self.plus, self.total))
+            # The distribution is symmetric: the upper tail is the lower one of the other side.
+            low, high = at_most[which, doubled], at_most[which, total - doubled]
+            pvalue[self.exact] = _of_tails(low, high, alternative)
+        return pvalue
 
     def largest_rejected(self, tail: Floats) -> Indices:
         """Return twice the largest sum of ranks that a tail rejects; below 0 if it rejects none."""
-        found = np.floor(self.total / 2 + 2 * self.deviation * ndtri(tail)).astype(np.intp)
+        largest = np.floor(self.total / 2 + 2 * self.deviation * ndtri(tail)).astype(np.intp)
         if self.exact.any():
             at_most, which = self._distributions()
             most = tail[self.exact, None] * SLACK
@@ -310,8 +276,8 @@ class _SignedRanks:
                 inside = np.where(chances <= most[part], chances, -1.0).max(axis=1, keepdims=True)
                 # The first sum of those as probable: the others cannot be reached.
                 exact.append(np.where(inside[:, 0] < 0, -1, (chances < inside).sum(axis=1)))
-            found[self.exact] = np.concatenate(exact)
-        return np.where(self.n > 0, found, -1)
+            largest[self.exact] = np.concatenate(exact)
+        return np.where(self.n > 0, largest, -1)
 
     def _distributions(self) -> tuple[Floats, Indices]:
         """Return P(at most each sum of ranks) by pattern of ranks, and each pair's pattern."""
@@ -320,10 +286,17 @@ class _SignedRanks:
         return sums_at_most(patterns), which.ravel()
 
 
-def _tied(ranks: Floats, topics: int) -> Indices:
-    """Count the differences that share their rank with another."""
+def _of_tails(low: Floats, high: Floats, alternative: str) -> Floats:
+    """Return exact p-values from both tails."""
+    if alternative == "two-sided":
+        return np.asarray(np.minimum(1.0, 2 * np.minimum(low, high)))
+    return np.asarray(np.minimum(1.0, high if alternative == "greater" else low))
+
+
+def _tied(ranks: Floats) -> Indices:
+    """Count the numbers that share their rank with another, by row."""
     same = (ranks[:, 1:] == ranks[:, :-1]) & (ranks[:, 1:] > 0)
-    shared = np.zeros((len(ranks), topics), dtype=bool)
+    shared = np.zeros(ranks.shape, dtype=bool)
     shared[:, 1:] |= same
     shared[:, :-1] |= same
     return np.asarray(shared.sum(axis=1))
@@ -358,7 +331,7 @@ def walsh_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
     for part, block in pairs.slices(cells(pairs.topics)):
         differences = block.differences()
-        signed = _SignedRanks.of(differences, block.rounding, options)
+        signed = _SignedRanks(differences, block.rounding, options)
         rejected = signed.largest_rejected(tails[part])
         some = np.flatnonzero(rejected >= 0)
         rank, known, rounding = rejected[some], differences[some], block.rounding[some]
@@ -483,59 +456,36 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     convention: Normal, with the variance corrected for ties and with continuity correction;
         exact on request, with ties too. The interval is of the shift between the systems.
     """
-    counts = (~np.isnan(pairs.values)).sum(axis=0)
-    n, m = counts[pairs.first], counts[pairs.second]
+    if options.exact and 2 * pairs.topics > MOST_EXACT_RANK_SUM:
+        raise PolicyError(
+            f"the exact rank sum test takes at most {MOST_EXACT_RANK_SUM} scores a pair"
+        )
     codes = coded(pairs.values)
-    u, cubes, shared = _counted(pairs, codes)
-    if options.exact:
-        pvalue = _exact(pairs, codes, u, options.alternative)
-    else:
-        pvalue = _normal(u, n, m, cubes - (n + m), options.alternative)
+    counts = (codes >= 0).sum(axis=0)
+    n, m = counts[pairs.first], counts[pairs.second]
+    scores = np.where(codes < 0, np.inf, codes).T
+
+    def ranked(block: Pairs) -> tuple[NDArray[Any], ...]:
+        both = np.hstack([scores[block.first], scores[block.second]])
+        order = np.argsort(both, axis=1)
+        # Ranks of missing scores are 0, and last.
+        ranks, ties = mid_ranks(np.take_along_axis(both, order, axis=1), np.full(len(block), 0.5))
+        rank_sum = np.where(order < pairs.topics, ranks, 0.0).sum(axis=1)
+        exact = _exact(ranks, counts[block.first], rank_sum, options) if options.exact else ties
+        return rank_sum, ties, _tied(ranks), exact
+
+    parts = [ranked(block) for _, block in pairs.slices(2 * pairs.topics)]
+    rank_sum, ties, shared, exact = (np.concatenate(column) for column in zip(*parts, strict=True))
+    u = (rank_sum - n * (n + 1.0)) / 2
     return Outcome(
         statistic=u,
-        pvalue=pvalue,
+        pvalue=exact if options.exact else _normal(u, n, m, ties, options.alternative),
         effect=2 * u / (n * m) - 1,
         interval=partial(shift_interval, pairs),
         n=n + m,
-        ties=shared.astype(np.intp),
+        ties=shared,
         details={"exact": bool(options.exact)},
     )
-
-
-def _counted(pairs: Pairs, codes: Indices) -> tuple[Floats, Floats, Floats]:
-    """Compare the ranks of each pair's scores.
-
-    Returns U of the first system; the sum of t^3 over the groups of t equal scores of both
-    together; and the number of scores of both together that are not alone. One system's scores are
-    counted in a table of all scores, where each of the others looks up what it needs.
-    """
-    size = int(codes.max(initial=0)) + 2
-    # One more score than there are, the last, stands for those that are missing.
-    scores = np.where(codes < 0, size - 1, codes).T.copy()
-    ordered = np.sort(scores, axis=1)
-    again = np.zeros(ordered.shape, dtype=bool)
-    again[:, 1:] = np.diff(ordered, axis=1) == 0
-    once_each = np.where(again, size - 1, ordered)
-    tied = bool((np.bincount(scores.ravel(), minlength=size)[:-1] > 1).any())
-    number = len(scores)
-    wins, mixed, met = np.empty((number, number)), *np.zeros((2, number, number))
-    for system in range(number):
-        held = np.bincount(scores[system], minlength=size).astype(np.float64)
-        held[-1] = 0.0
-        below = np.cumsum(held) - held / 2
-        below[-1] = 0.0
-        wins[:, system] = below[scores].sum(axis=1)
-        if tied:
-            mixed[:, system] = (held**2)[scores].sum(axis=1)
-            met[:, system] = (held == 1)[once_each].sum(axis=1)
-    i, j = pairs.first, pairs.second
-    # With itself, a system has the sum of its own cubes, and of its own lone scores.
-    cubes, alone = np.diag(mixed), np.diag(met)
-    counts = (codes >= 0).sum(axis=0)
-    if not tied:
-        cubes = alone = counts
-    shared = counts[i] + counts[j] - (alone[i] + alone[j] - met[i, j] - met[j, i])
-    return wins[i, j], cubes[i] + cubes[j] + 3 * (mixed[i, j] + mixed[j, i]), shared
 
 
 def _normal(u: Floats, n: Indices, m: Indices, ties: Floats, alternative: str) -> Floats:
@@ -547,33 +497,17 @@ def _normal(u: Floats, n: Indices, m: Indices, ties: Floats, alternative: str) -
     return of_tail(ndtr(-z), alternative)
 
 
-def _exact(pairs: Pairs, codes: Indices, u: Floats, alternative: str) -> Floats:
+def _exact(ranks: Floats, n: Indices, rank_sum: Floats, options: Options) -> Floats:
     """Return exact p-values; pairs with the same ranks and sizes share one null distribution."""
-    if 2 * pairs.topics > MOST_EXACT_RANK_SUM:
-        raise PolicyError(
-            f"the exact rank sum test takes at most {MOST_EXACT_RANK_SUM} scores a pair"
-        )
-    n = (codes >= 0).sum(axis=0)[pairs.first]
-    scores = np.where(codes < 0, np.inf, codes).T
-    parts = []
-    for _, block in pairs.slices(2 * pairs.topics):
-        both = np.sort(np.hstack([scores[block.first], scores[block.second]]), axis=1)
-        parts.append(mid_ranks(both, np.full(len(block), 0.5))[0].astype(np.int32))
-    rank_sum = np.rint(2 * u).astype(np.intp) + n * (n + 1)
-    # Ranks of missing scores are 0, and last.
-    shapes = np.column_stack([n, np.concatenate(parts), rank_sum])
-    cases, which = np.unique(shapes, axis=0, return_inverse=True)
-    low, high = np.empty(len(cases)), np.empty(len(cases))
-    begins = np.flatnonzero(np.r_[True, (np.diff(cases[:, :-1], axis=0) != 0).any(axis=1)])
-    for start, stop in zip(begins, [*begins[1:], len(cases)], strict=True):
-        ranks = cases[start, 1:-1]
-        tails = RankSums(ranks[ranks > 0], int(cases[start, 0]))
-        for case in range(start, stop):
-            low[case], high[case] = tails(int(cases[case, -1]))
-    low, high = low[which.ravel()], high[which.ravel()]
-    if alternative == "two-sided":
-        return np.asarray(np.minimum(1.0, 2 * np.minimum(low, high)))
-    return np.asarray(np.minimum(1.0, high if alternative == "greater" else low))
+    shapes = np.column_stack([n, ranks]).astype(np.intp)
+    patterns, which = np.unique(shapes, axis=0, return_inverse=True)
+    low, high = np.empty((2, len(n)))
+    for k, (drawn, *doubled) in enumerate(patterns):
+        same = np.flatnonzero(which.ravel() == k)
+        tails = RankSums(np.array([rank for rank in doubled if rank > 0]), int(drawn))
+        totals, place = np.unique(rank_sum[same].astype(np.intp), return_inverse=True)
+        low[same], high[same] = np.array([tails(int(total)) for total in totals]).T[:, place]
+    return _of_tails(low, high, options.alternative)
 
 
 def shift_interval(pairs: Pairs, level: Level) -> Bounds:

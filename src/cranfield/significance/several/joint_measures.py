@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import compress
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +15,9 @@ from cranfield.base.showing import WithProse
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
-from cranfield.scores.averages import filled
+from cranfield.scores.one_measure import aligned, complete
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.comparison.result import notes_on
-from cranfield.significance.corrections.correction import CORRECTIONS, RECOMMENDED
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     PooledErrors,
@@ -29,7 +27,6 @@ from cranfield.significance.corrections.resampled import (
     step_down,
 )
 from cranfield.significance.differences import PAIR, Bounds, Pairs, named_pairs, pairs_of
-from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import (
     as_scores,
     baseline_indices,
@@ -37,7 +34,7 @@ from cranfield.significance.prepare import (
     statistic_of,
     transformed,
 )
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import CORRECTIONS, RECOMMENDED, Options, find_test
 from cranfield.tabular import Table
 
 MARKS = {1: "+", -1: "-", 0: "."}
@@ -245,7 +242,7 @@ def compare_measures(
     [[0, 0], [1, 0], [1, 0]]
     """
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
-    scores, notes = _together(evaluation, missing)
+    scores, notes = complete(aligned(_by_measure(evaluation)), missing or "error")
     info = find_test("t").info
     names, systems = tuple(scores), next(iter(scores.values())).systems
     baselines = baseline_indices(systems, baseline)
@@ -289,6 +286,12 @@ def compare_measures(
     )
 
 
+def _by_measure(evaluation: Any) -> dict[str, Scores]:
+    if not isinstance(evaluation, Mapping) or not evaluation:
+        raise PolicyError("expected a mapping of measures to scores")
+    return {str(name): as_scores(one) for name, one in evaluation.items()}
+
+
 def _compared(
     every: Sequence[Pairs], correction: str, options: Options
 ) -> tuple[Floats, Floats, Floats, Floats]:
@@ -296,13 +299,13 @@ def _compared(
     " other."""
     families: Sequence[PooledErrors | CentredPairs]
     if correction == "bootstrap-tukey":
-        families = pooled = [PooledErrors.of(pairs) for pairs in every]
+        families = pooled = [PooledErrors(pairs) for pairs in every]
         largest = maxima(pooled, options)
         # Without an error there is no evidence.
         t = np.concatenate([np.where(family.error == 0, 0.0, family.t) for family in pooled])
         pvalue = pvalues_of(np.abs(t), largest)
     else:
-        families = centred = [CentredPairs.of(pairs) for pairs in every]
+        families = centred = [CentredPairs(pairs) for pairs in every]
         pvalue, largest = step_down(centred, options)
     difference = np.concatenate([family.difference for family in families])
     error = np.concatenate([np.zeros(family.difference.size) + family.error for family in families])
@@ -312,28 +315,3 @@ def _compared(
     contradicts = ((low > 0) | (high < 0)) != (pvalue <= options.alpha)
     low[contradicts] = high[contradicts] = np.nan
     return difference, pvalue, low, high
-
-
-def _together(evaluation: Any, missing: str | None) -> tuple[dict[str, Scores], tuple[str, ...]]:
-    """Align the scores of all measures, and apply the policy for missing ones."""
-    if not isinstance(evaluation, Mapping) or not evaluation:
-        raise PolicyError("expected a mapping of measures to scores")
-    given = {str(name): as_scores(one) for name, one in evaluation.items()}
-    start, first = next(iter(given.items()))
-    scores = {name: one.aligned(first, (name, start)) for name, one in given.items()}
-    flat = [
-        one.flat("a comparison by several measures does not take scores by shard")
-        for one in scores.values()
-    ]
-    listed = list(scores.items())
-
-    def cell(table: int, place: Indices) -> str:
-        name, one = listed[table]
-        return f"{name}: {one.cell(place)} has no score"
-
-    values, kept, notes = filled(flat, missing or "error", cell, by=" by every measure")
-    topics = tuple(compress(first.topics, kept))
-    return {
-        name: replace(one, values=table, topics=topics)
-        for (name, one), table in zip(listed, values, strict=True)
-    }, notes

@@ -14,7 +14,6 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quo
 from cranfield.base.text import counted, plain, some_of
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.correction import CORRECTIONS
 from cranfield.significance.differences import (
     PAIR,
     Bounds,
@@ -28,9 +27,8 @@ from cranfield.significance.differences import (
     t_interval,
 )
 from cranfield.significance.effects import bias_correction
-from cranfield.significance.pairwise.test import find_test
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import CORRECTIONS, Options, find_test
 from cranfield.significance.several.random_effects import ERRORS, TAU2_BY, Pooled, pool, predict
 
 

@@ -17,7 +17,7 @@ from cranfield.base.errors import InputError, PolicyError
 from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.publishing.releasing import release, retract
-from cranfield.campaign.publishing.site.releases import TaskLeaderboard, newest, read_releases
+from cranfield.campaign.publishing.site.releases import newest, read_releases, task_leaderboard
 from cranfield.campaign.publishing.site.writing import MARK, write_site, write_site_of
 from cranfield.significance.comparison.compared_pairs import shortened
 from tests.campaign.publishing.making import make_campaign
@@ -120,13 +120,13 @@ def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> Non
     tags = [f"r{k:02d}" for k in range(9)]
     make_release(releases, tags=tags)
     [release] = read_releases(releases)
-    board = TaskLeaderboard(release)
+    board = task_leaderboard(release)
     found = cf.compare(release.scores["AP"])
     assert board.groups == found.groups()
     best = int(found.order[0])
     low, high = found.around(best) or (None, None)
     assert low is not None and high is not None
-    assert board.intervals[0] == {tag: (low[k], high[k]) for k, tag in enumerate(found.systems)}
+    assert board.intervals == {tag: (low[k], high[k]) for k, tag in enumerate(found.systems)}
     apart = {
         found.systems[one if two == best else two]
         for one, two, p in zip(found.first, found.second, found.adjusted_pvalues, strict=True)
@@ -136,7 +136,7 @@ def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> Non
     assert set(board.not_separated) == {*tags} - apart
     # The legend: who leaves out the mean of the first differs from it.
     first = float(found.means[best])
-    left_out = {tag for tag, (low, high) in board.intervals[0].items() if not low <= first <= high}
+    left_out = {tag for tag, (low, high) in board.intervals.items() if not low <= first <= high}
     assert left_out
     assert left_out <= apart
     write_site_of(releases, tmp_path / "public")
@@ -406,7 +406,7 @@ def test_the_site_of_a_real_release(campaign: OpenedCampaign, tmp_path: Path) ->
     [one] = read_releases(campaign.folder / "releases")
     [kept] = campaign.registry.releases()
     assert one.manifest == kept.manifest
-    shown = TaskLeaderboard(one)
+    shown = task_leaderboard(one)
     found = cf.compare(one.scores[shown.measure])
     letters = {tag: shortened(some) for tag, some in found.groups().items()}
     assert shown.groups == letters

@@ -8,7 +8,7 @@ from typing import Any
 
 import cranfield as cf
 from cranfield.campaign.results.sheet import Sheet
-from cranfield.campaign.results.sheet_making import SheetContext, SheetInputs, measures_of
+from cranfield.campaign.results.sheet_making import SheetInputs, measures_of
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules
 from cranfield.campaign.store.records import ACCEPTED, Submission
 
@@ -21,9 +21,11 @@ TASK = TaskRules(
 )
 
 
-def known(task: TaskRules = TASK, **more: Any) -> SheetContext:
+def inputs(
+    scores: cf.Evaluation, runs: Sequence[Submission], task: TaskRules = TASK
+) -> SheetInputs:
     rules = Rules("covid", "TREC-COVID", {task.name: task})
-    return SheetContext(rules, task, judgments="1", **more)
+    return SheetInputs(scores, runs, rules, task, judgments="1")
 
 
 def submission(k: int, tag: str, team: str, type: str, **more: Any) -> Submission:
@@ -61,7 +63,7 @@ def submissions() -> tuple[Submission, ...]:
 
 @cache
 def sheets(**options: Any) -> tuple[Sheet, ...]:
-    return SheetInputs(evaluation(), submissions(), known()).sheets(**options)
+    return inputs(evaluation(), submissions()).sheets(**options)
 
 
 def sheet_of(tag: str, some: Sequence[Sheet]) -> Sheet:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from cranfield.campaign.pages import filled
 from cranfield.campaign.results.sheet import Sheet
-from cranfield.campaign.results.sheet_files import sheet_body, sheet_page
+from cranfield.campaign.results.sheet_files import sheet_page, sheet_values
 from cranfield.reporting.page.html import digest
 from tests.campaign.results.sheets import made
 from tests.reporting.page.reading import Page
@@ -110,7 +111,7 @@ def test_what_is_not_there_is_not_shown() -> None:
 
 def test_the_body_is_part_of_the_page() -> None:
     sheet = made.sheets()[3]
-    assert sheet_body(sheet) in sheet_page(sheet)
+    assert filled("sheet_body.html", **sheet_values(sheet)) in sheet_page(sheet)
 
 
 @pytest.mark.parametrize("sheet", made.sheets()[:3], ids=lambda one: one.tag)

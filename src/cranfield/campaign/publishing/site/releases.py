@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -17,12 +18,12 @@ from cranfield.base.errors import InputError
 from cranfield.base.files import file_sha256
 from cranfield.campaign.pages import decimal, link
 from cranfield.campaign.publishing.site.pages import file_names
-from cranfield.campaign.results.history import History, history
+from cranfield.campaign.results.history import history
 from cranfield.campaign.results.leaderboard import compared
 from cranfield.campaign.rules.task_rules import safe_name
 from cranfield.campaign.store.records import ReleaseRecord, read_json
 from cranfield.evaluation.scorefiles.reading import read_scores_by_measure
-from cranfield.reporting.page.contents import Part, collect
+from cranfield.reporting.page.contents import collect
 from cranfield.reporting.page.data import places
 from cranfield.reporting.page.sections import answer
 from cranfield.scores import Scores
@@ -35,21 +36,13 @@ TABLES = ("leaderboard", "runs", "teams", "topic-statistics")
 
 @dataclass(frozen=True)
 class Released:
-    """One release of a task, read on request.
-
-    Attributes
-    ----------
-    about
-        What `about.json` says of it.
-    retracted
-        The note beside a release that was retracted; None where it stands.
-    """
+    """One release of a task, read on request."""
 
     folder: Path
     task: str
     number: int
-    about: Mapping[str, Any]
-    retracted: Mapping[str, Any] | None = None
+    about: Mapping[str, Any]  # its `about.json`
+    retracted: Mapping[str, Any] | None = None  # the note beside a release that was retracted
 
     @property
     def id(self) -> str:
@@ -168,115 +161,67 @@ MOST_KINDS = 12
 """Maximum number of values of a question that can be filtered by."""
 
 
-@dataclass(frozen=True)
-class TaskLeaderboard:
-    """A release with its leaderboard: one row a run, in the order of the first measure."""
+TaskLeaderboard = SimpleNamespace
+"""What the pages of a task are filled with; made by :func:`task_leaderboard`."""
 
-    release: Released
 
-    @cached_property
-    def rows(self) -> tuple[Mapping[str, str], ...]:
-        """The rows of the leaderboard, joined with the table of runs."""
-        runs = {row["tag"]: row for row in self.release.table("runs").iter_rows(named=True)}
-        leaderboard = self.release.table("leaderboard").iter_rows(named=True)
-        return tuple({**runs.get(row["tag"], {}), **row} for row in leaderboard)
-
-    @cached_property
-    def tags(self) -> tuple[str, ...]:
-        """The runs in the order of the leaderboard."""
-        return tuple(row["tag"] for row in self.rows)
-
-    @cached_property
-    def pages(self) -> dict[str, str]:
-        """The file of each run's page, without suffix."""
-        return file_names(self.tags, PAGES)
-
-    def page(self, tag: str) -> str | None:
-        """Return the link to a run's page from a page of the same task; None if it has none."""
-        has_page = tag in self.pages and self.sheet(tag) is not None
-        return link(f"{self.pages[tag]}.html") if has_page else None
-
-    @property
-    def measure(self) -> str:
-        return self.release.measures[0]
-
-    def sheet(self, tag: str) -> Path | None:
-        """The sheet of a run; None where the release has none, or could not name its file."""
-        path = self.release.path("sheets") / f"{tag}.json"
-        return path if safe_name(tag) and path.is_file() else None
-
-    @cached_property
-    def part(self) -> Part | None:
-        """The comparison by the first measure; None if runs were not compared."""
-        scores = self.release.scores.get(self.measure)
-        if scores is None or not self.groups:
-            return None
+def task_leaderboard(release: Released) -> TaskLeaderboard:
+    """Return a release with its leaderboard, a row for each run in order of the first measure."""
+    measure = release.measures[0]
+    about_runs = {row["tag"]: row for row in release.table("runs").iter_rows(named=True)}
+    board = release.table("leaderboard").iter_rows(named=True)
+    rows = [{**about_runs.get(row["tag"], {}), **row} for row in board]
+    tags = [row["tag"] for row in rows]
+    names = file_names(tags, PAGES)
+    sheets = {
+        tag: path
+        for tag in tags
+        if safe_name(tag) and (path := release.path("sheets") / f"{tag}.json").is_file()
+    }
+    groups = {row["tag"]: shortened(row["groups"]) for row in rows if row.get("groups")}
+    intervals = {}
+    for row in rows:
+        low, high = decimal(row.get("low")), decimal(row.get("high"))
+        if low is not None and high is not None:
+            intervals[row["tag"]] = (low, high)
+    bounds = [bound for interval in intervals.values() for bound in interval]
+    kinds = {}
+    for name in dict.fromkeys(["type", *map(str, release.about.get("categories", ()))]):
+        values = sorted({row[name] for row in rows if row.get(name)})
+        if 2 <= len(values) <= MOST_KINDS:
+            kinds[name] = values
+    part = None
+    if groups and (scores := release.scores.get(measure)) is not None:
         # As the leaderboard of the release was made.
-        return collect(compared(scores), title=self.release.title, scales=False).parts[0]
-
-    @cached_property
-    def answer(self) -> list[str]:
-        """The comparison by the first measure, in sentences."""
-        return answer(self.part) if self.part else []
-
-    @cached_property
-    def records(self) -> History | None:
-        """The runs in order of days; None if the release does not say when each was submitted."""
-        if not all(row.get("received") for row in self.rows):
-            return None
+        part = collect(compared(scores), title=release.title, scales=False).parts[0]
+    return TaskLeaderboard(
+        release=release,
+        measure=measure,
+        rows=rows,
+        tags=tags,
+        # The file of each run's page, and the links to those that have a sheet.
+        pages={tag: f"{name}.html" for tag, name in names.items()},
+        links={tag: link(f"{names[tag]}.html") for tag in sheets},
+        sheets=sheets,
+        groups=groups,
+        # The interval of the first run is drawn in all rows.
+        intervals=intervals,
+        first_interval=next(iter(intervals.values()), None),
+        ends=(min(bounds, default=0.0), max(bounds, default=1.0)),
+        # The columns that runs can be filtered by, with their values, and those of each row.
+        kinds=kinds,
+        kinds_of={row["tag"]: json.dumps([row.get(name, "") for name in kinds]) for row in rows},
+        has_late=any(row.get("late") == "true" for row in rows),
+        # Where no run is marked as pooled, none is marked as unpooled.
+        has_pooled=any(row.get("pooled") == "true" for row in rows),
+        has_unpooled=any(row.get("pooled") == "false" for row in rows),
+        part=part,
+        answer=answer(part) if part else [],
+        places=places(part) if part else 4,
+        # Runs that are not significantly different from the first, which comes first.
+        not_separated=part.comparison.top_group if part and part.comparison else (),
         # Which releases are shown was decided by the records of the campaign, if there are any.
-        return history([self.release.folder], self.measure, retracted=True)
-
-    @cached_property
-    def kinds(self) -> dict[str, list[str]]:
-        """The columns that runs can be filtered by, with their values."""
-        kinds = {}
-        for name in dict.fromkeys(["type", *map(str, self.release.about.get("categories", ()))]):
-            values = sorted({row[name] for row in self.rows if row.get(name)})
-            if 2 <= len(values) <= MOST_KINDS:
-                kinds[name] = values
-        return kinds
-
-    def kinds_of(self, row: Mapping[str, str]) -> str:
-        """Return the values of a row in these columns, as JSON."""
-        return json.dumps([row.get(name, "") for name in self.kinds])
-
-    def has(self, column: str, value: str) -> bool:
-        """Return True if any row has a value in a column."""
-        return any(row.get(column) == value for row in self.rows)
-
-    @cached_property
-    def groups(self) -> dict[str, str]:
-        """Letters of each run; runs that share a letter are not significantly different."""
-        return {row["tag"]: shortened(row["groups"]) for row in self.rows if row.get("groups")}
-
-    @cached_property
-    def intervals(self) -> tuple[dict[str, tuple[float, float]], tuple[float, float] | None]:
-        """Return the confidence interval of each run, and that of the first, drawn in all rows."""
-        by_run = {}
-        for row in self.rows:
-            low, high = decimal(row.get("low")), decimal(row.get("high"))
-            if low is not None and high is not None:
-                by_run[row["tag"]] = (low, high)
-        return by_run, next(iter(by_run.values()), None)
-
-    @cached_property
-    def ends(self) -> tuple[float, float]:
-        """The lowest and the highest bound of all runs."""
-        bounds = [end for pair in self.intervals[0].values() for end in pair]
-        return min(bounds, default=0.0), max(bounds, default=1.0)
-
-    @cached_property
-    def pooled(self) -> bool:
-        """Whether any run is marked as pooled; otherwise no run is marked as unpooled."""
-        return self.has("pooled", "true")
-
-    @property
-    def places(self) -> int:
-        return places(self.part) if self.part else 4
-
-    @property
-    def not_separated(self) -> tuple[str, ...]:
-        """Runs that are not significantly different from the first, which comes first."""
-        one = self.part.comparison if self.part else None
-        return one.top_group if one else ()
+        records=history([release.folder], measure, retracted=True)
+        if all(row.get("received") for row in rows)
+        else None,
+    )

@@ -11,10 +11,11 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.arrays import best as best_of
 from cranfield.base.text import counted
+from cranfield.campaign.pages import filled
 from cranfield.campaign.publishing.site.pages import Links, page
 from cranfield.campaign.publishing.site.releases import TaskLeaderboard
 from cranfield.campaign.results.sheet import Sheet, rank_sentence
-from cranfield.campaign.results.sheet_files import sheet_body
+from cranfield.campaign.results.sheet_files import sheet_values
 from cranfield.reporting.page.html import label
 from cranfield.scores import Scores
 
@@ -64,16 +65,15 @@ def task_pages(
         ends=(min(finite, default=0.0), max(finite, default=1.0)),
         map=map_of(leaderboard, [one["name"] for one in topics]),
     )
-    for tag, name in leaderboard.pages.items():
-        if (source := leaderboard.sheet(tag)) is not None:
-            sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
-            release = leaderboard.release
-            about = f"{release.title}, release {release.id}. {rank_sentence(sheet)}."
-            yield page(
-                *("site.html", f"{folder}/{name}.html", label(tag), links),
-                lead=label(about),
-                sections=sheet_body(sheet),
-            )
+    for tag, source in leaderboard.sheets.items():
+        sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
+        release = leaderboard.release
+        about = f"{release.title}, release {release.id}. {rank_sentence(sheet)}."
+        yield page(
+            *("site.html", f"{folder}/{leaderboard.pages[tag]}", label(tag), links),
+            lead=label(about),
+            sections=filled("sheet_body.html", **sheet_values(sheet)),
+        )
 
 
 def lead_of(leaderboard: TaskLeaderboard) -> str:

@@ -25,6 +25,7 @@ from cranfield.campaign.publishing.site.releases import (
     newest,
     not_entered,
     read_releases,
+    task_leaderboard,
 )
 from cranfield.campaign.publishing.site.task_pages import task_pages
 from cranfield.campaign.store.records import (
@@ -99,21 +100,10 @@ def write_site(opened: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
 
 
 def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """Write the site of a folder: a campaign's, or one of releases.
+    """Write the site of a folder: a campaign's, of which releases with a record are shown, or one
+    of releases.
 
-    Parameters
-    ----------
-    folder
-        The folder of a campaign, of which releases with a record are shown, or of releases.
-    site
-        As `folder` of :func:`write_site`.
-
-    Returns
-    -------
-    tuple of Path
-        All files of the site, in order.
-    tuple of str
-        Releases in the folder of a campaign that have no record, and are not shown.
+    Return all files of the site, in order, and the releases of a campaign that have no record.
     """
     folder = Path(fspath(folder))
     place = folder.resolve()
@@ -165,7 +155,7 @@ def site_files(
         if problems := validate(release.folder):
             raise InputError(f"is damaged: {problems[0]}", source=str(release.folder))
     folders = file_names([one.task for one in current], TAKEN)
-    leaderboards = {folders[one.task]: TaskLeaderboard(one) for one in current}
+    leaderboards = {folders[one.task]: task_leaderboard(one) for one in current}
     copies: list[tuple[str, str]] = []
     for release in current:
         for name in TABLES:

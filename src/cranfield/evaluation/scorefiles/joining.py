@@ -1,0 +1,181 @@
+"""Scores of several files or objects, joined to one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.text import some_of
+from cranfield.evaluation.scorefiles.cells import (
+    chosen,
+    measure_of,
+    naming,
+    no_score,
+    same_measure,
+    score_in,
+)
+from cranfield.scores import Scores
+from cranfield.sources.schemas import SUMMARIES, spelt
+
+Label = TypeVar("Label", str, "str | None")
+
+AGGREGATE = "all"
+"""The topic under which trec_eval and ir_measures print what they sum up over topics."""
+
+
+@dataclass(frozen=True)
+class ScoreSource:
+    """Source of scores.
+
+    name: name to show in messages.
+    stem: the system, where nothing names it.
+    requested: the measures that the caller names, which tell names of measures from others.
+    """
+
+    name: str = "scores"
+    stem: str = "run"
+    requested: Sequence[str] = ()
+
+
+class Entry(NamedTuple):
+    """One score, not yet read."""
+
+    measure: str | None
+    topic: str
+    system: str
+    shard: str | None
+    cell: Any
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class ScorePart:
+    """The scores of one file or object.
+
+    entries: the scores; either all of them name their measure, or none, and so with shards.
+    directions: whether lower scores are better, by measure, where that was stated.
+    source: name to show in messages.
+    """
+
+    entries: list[Entry]
+    directions: Mapping[str | None, bool]
+    source: str = "scores"
+
+    @property
+    def kinds(self) -> list[str]:
+        return list(dict.fromkeys(e.measure for e in self.entries if e.measure is not None))
+
+    @property
+    def by_shard(self) -> bool:
+        return self.entries[0].shard is not None
+
+
+def part_of(
+    entries: Iterable[Entry], directions: Mapping[str | None, bool] | None = None
+) -> ScorePart:
+    """Keep the scores by topic; the row `all` and others that sum them up are none of them."""
+    every = list(entries)
+    topics = {entry.topic for entry in every}
+    summaries = {topic for topic in topics - {AGGREGATE} if spelt(topic) in SUMMARIES}
+    if summaries and summaries != topics:
+        listed = some_of(map(quoted, sorted(summaries)), 5)
+        warn(f"rows of summaries over topics are skipped: {listed}")
+    by_topic = [one for one in every if one.topic != AGGREGATE and one.topic not in summaries]
+    if not by_topic:
+        raise InputError(
+            "has no scores by topic; trec_eval prints them with -q, ir_measures with --by_query,"
+            " cranfield evaluate with --by-topic"
+        )
+    if all(no_score(one.cell) for one in by_topic):
+        raise InputError("has no scores: all cells are empty")
+    return ScorePart(by_topic, directions or {})
+
+
+def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
+    """Put the systems of all parts side by side; labels are in order of appearance."""
+    kinds = [_kind(part, measure) for part in parts]
+    _check_alike(parts, kinds, measure)
+    picked = [
+        (part, kind, [entry for entry in part.entries if entry.measure == kind])
+        for part, kind in zip(parts, kinds, strict=True)
+    ]
+    topics = _numbered(entry.topic for *_, entries in picked for entry in entries)
+    # A system without a score of this measure stays, so that its absence is seen.
+    systems = _numbered(entry.system for part in parts for entry in part.entries)
+    shards = _numbered(entry.shard for *_, entries in picked for entry in entries)
+    values = np.full((len(topics), len(systems), len(shards)), np.nan)
+    seen = np.zeros(values.shape, dtype=bool)
+    for part, _, entries in picked:
+        with naming(part.source):
+            for _, topic, system, shard, cell, line in entries:
+                at = topics[topic], systems[system], shards[shard]
+                if seen[at]:
+                    where = "" if shard is None else f" in shard {quoted(shard)}"
+                    raise InputError(
+                        f"system {quoted(system)} has two scores{where}", line=line, topic=topic
+                    )
+                seen[at] = True
+                values[at] = score_in(cell, line, topic)
+    by_shard = parts[0].by_shard
+    name = measure if measure is not None else kinds[0]
+    scores = Scores(
+        values if by_shard else values[:, :, 0],
+        tuple(topics),
+        tuple(systems),
+        shards=tuple(map(str, shards)) if by_shard else (),
+        # What a measure that we know declares.
+        definition=measure_of(name) if name else None,
+    )
+    scores = replace(scores, measure=name or "")
+    stated = {part.directions[kind] for part, kind, _ in picked if kind in part.directions}
+    if len(stated) > 1:
+        raise InputError("expected scores of one direction, got lower and higher is better")
+    return scores.with_direction(stated.pop()) if stated else scores
+
+
+def _numbered(labels: Iterable[Label]) -> dict[Label, int]:
+    return {label: k for k, label in enumerate(dict.fromkeys(labels))}
+
+
+def _kind(part: ScorePart, measure: str | None) -> str | None:
+    """Choose a measure; return its name in the part, None where it names none."""
+    with naming(part.source):
+        return chosen(part.kinds, measure) if part.kinds else None
+
+
+def _check_alike(
+    parts: Sequence[ScorePart], kinds: Sequence[str | None], measure: str | None
+) -> None:
+    """Refuse to join different measures, shards with what has none, and a system twice."""
+    first, kind_of_first = parts[0], kinds[0]
+    for part, kind in zip(parts[1:], kinds[1:], strict=True):
+        if part.by_shard != first.by_shard:
+            one, other = (part, first) if part.by_shard else (first, part)
+            raise InputError(f"has shards, but {other.source} has none", source=one.source)
+        if measure is not None or kind == kind_of_first:
+            continue
+        if kind is None or kind_of_first is None:
+            named, other = (first, part) if kind is None else (part, first)
+            raise InputError(
+                f"has scores of {kind or kind_of_first}, but {other.source} does not name its"
+                " measure; pass measure=",
+                source=named.source,
+            )
+        if not same_measure(kind, kind_of_first):
+            raise InputError(
+                f"expected scores of {kind_of_first}, as in {first.source}, got {kind}",
+                source=part.source,
+            )
+    home: dict[str, str] = {}
+    for part in parts:
+        for system in dict.fromkeys(entry.system for entry in part.entries):
+            if system in home:
+                raise InputError(
+                    f"duplicate system {quoted(system)}, also in {home[system]}",
+                    source=part.source,
+                )
+            home[system] = part.source

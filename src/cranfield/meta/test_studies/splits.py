@@ -378,19 +378,20 @@ class SplitStudy(Study):
         return {**super().facts(), "groups": self.groups, "options": options}
 
     def tables(self) -> list[Table]:
-        tables = []
+        tables, summary = [], self.summary()
         for group, systems in self.groups.items():
+            of_group = summary.filter(pl.col("group") == group)
             label = "" if len(self.groups) == 1 else f"{group}: "
             of = f"{label}of {systems * (systems - 1) // 2:,} pairs of {systems} systems"
-            of_one_test = pl.col("first") == pl.col("second")
-            own = self._of(group=group).filter(of_one_test).rename({"first": "test"})
+            is_own = (pl.col("first") == pl.col("second")) & (pl.col("sets") == "1-2")
+            own = of_group.filter(is_own).rename({"first": "test"})
             for what, places in BY_SIZE.items():
                 title = f"{what}: {self.columns['agreement'][what].about[:-1]}; {of}"
                 tables.append(_by_size(own, ["test"], what, title, places))
             # Overlap of the significant pairs of two tests on the same topics.
             real = [test for test in self.tests if not is_bound(test)]
-            same = self._of("1-1", group).filter(
-                pl.all_horizontal(pl.col("first", "second").is_in(real))
+            same = of_group.filter(
+                pl.all_horizontal(pl.col("first", "second").is_in(real)), pl.col("sets") == "1-1"
             )
             # Grouped by the second test, in the order of tests.
             same = same.sort(pl.col("second").cast(pl.Enum(self.tests)), maintain_order=True)

@@ -34,7 +34,7 @@ COMPARE = ("compare", "--scores", "lat.csv", "-m", "latency", *FAST)
 def test_worse_than_the_fast_system(folder: Path) -> None:
     gate = (*COMPARE, "--baseline", "fast", "--fail-if-worse")
     out, err = cranfield(folder, *gate)
-    assert "1 system is significantly better, none is worse" in out
+    assert "1 is significantly better, none is significantly worse" in out
     assert "latency: higher scores are treated as better" in out
     assert "latency" not in err
     out, err = cranfield(folder, *gate, "--lower", "latency", status=1)

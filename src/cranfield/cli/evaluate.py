@@ -72,8 +72,8 @@ _OF_RANGES = ("table", "csv", "json", "latex", "markdown", "html")
     first="measure scores by-topic as rel compat ties depth input-format format output coverage",
 )
 @settings(
-    "negative max-grade topics-with-grade exclude encoding separator numbers chunk-separator"
-    " ungraded map-grades backend order caption label long"
+    "negative max-grade topics-with-grade exclude intents encoding separator numbers"
+    " chunk-separator ungraded map-grades backend order caption label long"
 )
 @score_input(measures_option(DEFAULT))
 @output_options(formats=OUTPUTS)

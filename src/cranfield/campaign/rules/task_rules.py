@@ -410,7 +410,7 @@ class TaskRules:
     questions: Annotated[Mapping[str, Question], table_of(_question)] = field(default_factory=dict)
     source: str | None = field(default=None, compare=False, repr=False)
     line_of: Callable[[str], int | None] = field(
-        default=lambda key: None, compare=False, repr=False
+        default_factory=lambda: lambda key: None, compare=False, repr=False
     )
 
     @property

@@ -107,7 +107,7 @@ REFUSALS: Refusals = {
         ({"depths": []}, "depth"),
         ({"depths": [10, 0]}, "depth must be an integer from 1"),
         ({"depths": 2.5}, "2.5"),
-        ({"depths": [1, 2, 3], "pool_depth": 1}, "at most pool_depth, 1, got 2, 3"),
+        ({"depths": [1, 2, 3], "pool_depth": 1}, "depth must be an integer from 1 to 1, got 2"),
         ({"pool_depth": 0}, "pool_depth must be an integer from 1"),
         ({"contributors": "judged"}, "requires the depth of the pool"),
         ({"depths": "ten"}, "expected a list, got 'ten'"),
@@ -119,7 +119,6 @@ REFUSALS: Refusals = {
     "pooling": options(
         JUDGING["pooling"],
         ({"methods": []}, "method"),
-        ({"methods": 3}, "3"),
         ({"methods": "deep"}, "unknown pooling method 'deep'"),
         ({"budgets": []}, "budget"),
         ({"budgets": [0]}, "budget must be an integer from 1"),
@@ -150,8 +149,7 @@ REFUSALS: Refusals = {
             ({"gold": ["A", "G"]}, "two measures"),
             ({"gold": []}, "gold measure"),
             ({"gold": ["G", "G"]}, "'G'"),
-            ({"gold": 3}, "int"),
-            ({"gold": [3]}, "int"),
+            ({"gold": [3]}, "unknown measure '3'"),
             ({"B": 3}, "int"),
             ({"B": FEWER_SYSTEMS}, "'B' lacks system 's5', which 'A' has"),
             ({"A": FEWER_TOPICS}, "'A' lacks topic 'q9', which 'B' has"),
@@ -216,7 +214,6 @@ REFUSALS: Refusals = {
             ({"bins": [0, 0.2, 0.1]}, "bins"),
             ({"bins": [0, np.inf]}, "bins"),
             ({"bins": []}, "bins"),
-            ({"bins": 0.1}, "bins"),
             ({"ties": "half"}, "unknown ties 'half'; expected one of: apart, swaps"),
             ({"test": "q"}, "unknown test 'q'"),
             ({"test": "t", "correction": "q"}, "unknown correction 'q'"),
@@ -232,17 +229,13 @@ REFUSALS: Refusals = {
     "scales": [
         *options(
             lambda measures=("P",), **more: study.study_scales(JUDGED, measures, **more),
-            ({"cutoffs": 5}, "'5'"),
             ({"cutoffs": "5"}, "expected a list"),
-            ({"cutoffs": None}, "cutoffs"),
+            ({"cutoffs": None}, "cutoff must be an integer from 1, got None"),
             ({"cutoffs": []}, "cutoff"),
-            ({"cutoffs": [5, 5]}, "cutoff 5"),
             ({"cutoffs": [0]}, "cutoff must be an integer from 1"),
             ({"cutoffs": [2.5]}, "cutoff must be an integer"),
             ({"cutoffs": ["5"]}, "cutoff must be an integer"),
             ({"measures": []}, "measure"),
-            ({"measures": None}, "measures"),
-            ({"measures": [None]}, "NoneType"),
             ({"measures": ["P", "Precision"]}, "measure P"),
             ({"measures": ["P@5"]}, "cutoff"),
             ({"measures": [cf.parse_measure("P@5")]}, "cutoff"),
@@ -251,11 +244,9 @@ REFUSALS: Refusals = {
             ({"measures": ["P", "Bpref"]}, "grades by rank"),
             ({"measures": ["P", "Rprec"]}, "Rprec"),
             ({"measures": ["interval(P)"]}, "interval-scaled"),
-            ({"tests": None}, "tests"),
             ({"tests": (), "alpha": 2}, "alpha must be a number between 0 and 1"),
             ({"tests": "t"}, "expected a list"),
-            ({"tests": ["t"]}, "'t'"),
-            ({"tests": [("t", None)]}, "None"),
+            ({"tests": [3]}, "3"),
             ({"tests": T + T}, "test t"),
             ({"tests": [("t", "tukey")]}, "'tukey' cannot be combined with"),
             ({"tests": [("tt", "none")]}, "tt"),
@@ -274,9 +265,6 @@ REFUSALS: Refusals = {
         *(
             (lambda wrong=wrong: agreement(*wrong), words)
             for bad, words in (
-                (FIRST, "Verdict"),
-                (None, "NoneType"),
-                ([True], "bool"),
                 ([], "verdict"),
                 ([OTHER], "1 and 2"),
                 ("t", "expected a list, got 't'"),
@@ -287,20 +275,17 @@ REFUSALS: Refusals = {
     "tests": [
         *options(
             lambda **more: study.split_topics(SOME, **{"sizes": [5], "repeats": 2, **more}),
-            ({"sizes": [7]}, "at most half of the 12 topics, got 7"),
-            ({"sizes": [1]}, "from 2, got 1"),
+            ({"sizes": [7]}, "size must be an integer from 2 to 6, got 7"),
+            ({"sizes": [1]}, "size must be an integer from 2 to 6, got 1"),
             ({"sizes": []}, "size"),
-            ({"sizes": 5}, "5"),
             ({"repeats": 0}, "repeats must be an integer from 1 to 1,000,000, got 0"),
             ({"seed": -1}, "seed must be an integer from 0, got -1"),
-            ({"tests": 3}, "3"),
             ({"tests": []}, "test"),
             ({"tests": ["t", "t+holm"]}, "test t"),
             ({"tests": ["anova-3"]}, "by shard"),
             ({"tests": ["t+tukey"]}, "'tukey' cannot be combined with test 't'; use "),
             ({"tests": [3]}, "3"),
             ({"tests": ["nope"]}, "unknown test 'nope'"),
-            ({"systems": 3}, "3"),
             ({"systems": ["s0", "zz"]}, "system 'zz'"),
             ({"systems": ["s0"]}, "two systems, got 1"),
             ({"teams": {"s0": "a"}}, "system 's1' has no team"),
@@ -323,7 +308,7 @@ REFUSALS: Refusals = {
         (lambda: study.split_topics(ENDLESS, ["t"], sizes=[5], missing="zero"), "infinite"),
         (
             lambda: study.false_alarms(SOME, null="swapped", sizes=[13]),
-            "at most the 12 topics, got 13",
+            "size must be an integer from 2 to 12, got 13",
         ),
         (lambda: study.false_alarms(SOME, ["t"], null="other"), "null"),
         (lambda: study.power_of_tests(SOME, ["t"], population="other"), "population"),
@@ -341,7 +326,7 @@ REFUSALS: Refusals = {
         (lambda: study.extrapolate(SOME, alpha=2.0), "alpha"),
         *(
             (lambda sizes=sizes: study.extrapolate(SOME, sizes), "topic|size")
-            for sizes in ([1], [], 5, [2.5])
+            for sizes in ([1], [], [2.5])
         ),
         (lambda: study.facets(SOME), "by shard"),
         (lambda: study.facets(scored(SHARDS.values[:, :, :1])), "two shards"),
@@ -363,7 +348,7 @@ REFUSALS: Refusals = {
         (lambda: study.generalizability(SOME).topics_for(1.0), "target must be"),
         *options(
             lambda **more: study.stability(SOME, **{"repeats": 2, **more}),
-            *(({"sizes": sizes}, "size") for sizes in ([1], [], 5, [2.5], [12], [13])),
+            *(({"sizes": sizes}, "size") for sizes in ([1], [], [2.5], [12], [13])),
             ({"repeats": 0}, "repeats"),
             ({"seed": -1}, "seed"),
             ({"alpha": 0}, "alpha"),

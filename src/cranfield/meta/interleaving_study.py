@@ -68,10 +68,11 @@ def shown_lists(
     runs: Iterable[Run], qrels: Qrels, topics: Sequence[str], length: int, ties: str
 ) -> ShownLists:
     """Cut the rankings of topics at a length, and look their documents up in the judgments."""
-    systems, parts = [], []
-    for number, run in enumerate(runs):
-        systems.append(run.name)
-        parts.append(ranked_documents(run, ties, length).with_columns(system=pl.lit(number)))
+    several = list(runs)
+    retrieved = [
+        ranked_documents(run, ties, length).with_columns(system=pl.lit(number))
+        for number, run in enumerate(several)
+    ]
     known = pl.DataFrame(
         {
             "topic": pl.Series(qrels.topics, dtype=pl.String).gather(qrels.codes),
@@ -81,7 +82,7 @@ def shown_lists(
     )
     places = pl.DataFrame({"topic": topics, "place": np.arange(len(topics))})
     rows = (
-        pl.concat(parts)
+        pl.concat(retrieved)
         .join(places, on="topic", how="inner", maintain_order="left")
         .join(known, on=["topic", "doc"], how="left", maintain_order="left")
         .with_columns(code=pl.struct("place", "doc").rank("dense").cast(pl.Int64) - 1)
@@ -89,11 +90,11 @@ def shown_lists(
     system, place, rank, code = (
         rows[name].to_numpy() for name in ("system", "place", "rank", "code")
     )
-    docs = np.full((len(systems), len(topics), length), -1, dtype=np.intp)
+    docs = np.full((len(several), len(topics), length), -1, dtype=np.intp)
     docs[system, place, rank - 1] = code
     grade = np.zeros(docs.max(initial=-1) + 1, dtype=np.int64)
     grade[code] = rows["grade"].fill_null(0).to_numpy()
-    return ShownLists(tuple(systems), tuple(topics), docs, grade)
+    return ShownLists(tuple(run.name for run in several), tuple(topics), docs, grade)
 
 
 AB = "A/B"
@@ -253,23 +254,18 @@ class Sensitivity(Study):
         rows = self.sensitivity.filter(pl.col("method") != AB).drop_nulls("median needed")
         if rows.is_empty():
             return ()
-        tied = rows.filter(pl.col("median needed") == pl.col("median needed").min())
-        row = tied.row(0, named=True)
-        least = [
-            f"{one['method']} with the user {one['user']}" for one in tied.iter_rows(named=True)
-        ]
-        fewer = agree = ""
-        if row["times fewer"] is not None and len(tied) == 1:
-            fewer = f", {row['times fewer']:.1f} times fewer than A/B tests"
-        if row["agreement"] is not None and len(tied) == 1:
-            agree = (
-                f" Of the {counted(row['significant'], 'pair')} with a significant preference,"
-                f" {percent(row['agreement'])} have the sign of {self.measure}, where that has one."
-            )
-        needed = counted(round(row["median needed"]), "impression")
+        best = rows.filter(pl.col("median needed") == pl.col("median needed").min())
+        names = best.select(pl.format("{} with the user {}", "method", "user")).to_series()
+        needed = counted(round(best["median needed"][0]), "impression")
+        fewer, agreement = best["times fewer"].max(), best["agreement"].min()
+        of_ab = "" if fewer is None else f", {fewer:.1f} times fewer than A/B tests"
+        agree = ""
+        if agreement is not None:
+            share = percent(float(agreement))
+            agree = f" {share} of the significant effects have the sign of {self.measure}."
         return (
-            f"The fewest impressions are needed by {names_or_count(least, 'method')}: {needed} in"
-            f" the median pair of systems{fewer}.{agree}",
+            f"The fewest impressions are needed by {names_or_count(names.to_list(), 'method')}:"
+            f" {needed} in the median pair of systems{of_ab}.{agree}",
             "Users are simulated: that they click like people is an assumption.",
         )
 
@@ -541,9 +537,9 @@ def _users(
     try:
         return {name: simulated_user(name, max(grades, least), stop) for name in names}
     except PolicyError as error:
-        if all(name in PRESETS for name in names):
-            raise PolicyError(
-                f"simulated users take 2, 3 or 5 grades, got judgments with {grades}; pass the"
-                f" lowest relevant grade, such as rel=1, or other users"
-            ) from error
-        raise
+        if any(name not in PRESETS for name in names):
+            raise
+        raise PolicyError(
+            f"simulated users take 2, 3 or 5 grades, got judgments with {grades}; pass the"
+            f" lowest relevant grade, such as rel=1, or other users"
+        ) from error

@@ -11,7 +11,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_whole, quoted
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    check_choice,
+    check_several,
+    check_whole,
+    quoted,
+)
 from cranfield.base.kinds import Whole, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_run
@@ -142,10 +149,9 @@ def order_agreement(
 
 def _joined(first: Sequence[Any], second: Sequence[Any]) -> list[Floats]:
     """Return the ranks of the documents of either ranking in each."""
-    if isinstance(first, str) or isinstance(second, str):
-        raise PolicyError("a ranking must be a sequence of document ids, got a text")
     places = []
-    for ranking in (list(first), list(second)):
+    for ranking in (first, second):
+        check_several("a ranking of document ids", ranking)
         place = {doc: float(rank) for rank, doc in enumerate(ranking, 1)}
         if len(place) < len(ranking):
             twice = next(doc for doc in ranking if ranking.count(doc) > 1)
@@ -284,8 +290,8 @@ def reproduce(
     )
     chosen = found.judged.policies
     systems = {role: (first[role].name, second[role].name) for role in roles}
-    of_runs = {"systems": systems, "settings": chosen.describe()}
-    study = measured("reproduction", one, two, roles, test, notes, seed=seed, **of_runs)
+    values = measured("reproduction", one, two, roles, test, notes, seed=seed)
+    values |= {"systems": systems, "settings": chosen.describe(), "persistence": float(p)}
     parts = []
     for role in roles:
         part = order_agreement(
@@ -295,7 +301,8 @@ def reproduce(
         if alone:
             notes.add(f"{role}: {counted(alone, 'topic')} with documents in one run only")
         parts.append(part.select(pl.lit(role).alias("role"), pl.all()))
-    return replace(study, orders=pl.concat(parts), persistence=float(p), notes=notes.lines())
+    values["orders"] = pl.concat(parts)
+    return Reproduction({}, **values, notes=notes.lines())
 
 
 def replicate(
@@ -356,20 +363,17 @@ def replicate(
         for note in found.notes
     )
     systems = {role: (first[role].name, second[role].name) for role in roles}
-    of_runs = {"systems": systems, "settings": one.judged.policies.describe()}
-    return measured("replication", one, two, roles, test, notes, seed=seed, **of_runs)
+    values = measured("replication", one, two, roles, test, notes, seed=seed)
+    values |= {"systems": systems, "settings": one.judged.policies.describe()}
+    return Reproduction({}, **values, notes=notes.lines())
 
 
 def _runs(given: Any, side: str) -> dict[str, Run]:
-    if isinstance(given, Mapping) and any(role in given for role in ROLES):
-        unknown = next((role for role in given if role not in ROLES), None)
-        if unknown is not None:
-            raise PolicyError(
-                f"unknown role {quoted(unknown)} of the {side} runs; expected one of:"
-                f" {', '.join(ROLES)}"
-            )
-        return {role: read_run(given[role]) for role in ROLES if role in given}
-    return {ROLES[0]: read_run(given)}
+    if not isinstance(given, Mapping) or not any(role in given for role in ROLES):
+        return {ROLES[0]: read_run(given)}
+    for role in given:
+        check_choice(f"role of the {side} runs", role, ROLES)
+    return {role: read_run(given[role]) for role in ROLES if role in given}
 
 
 def reproduce_scores(
@@ -463,7 +467,9 @@ def _of_scores(
     roles = same_roles(
         *({role: 0 for s in side.values() for role in s.systems} for side in (one, two))
     )
-    return measured(kind, one, two, roles, test, Notes(), bounds=bounds, seed=seed)
+    notes = Notes()
+    values = measured(kind, one, two, roles, test, notes, bounds=bounds, seed=seed)
+    return Reproduction({}, **values, notes=notes.lines())
 
 
 def _by_measure(given: Any, side: str) -> dict[str, Scores]:
@@ -488,9 +494,6 @@ def _by_measure(given: Any, side: str) -> dict[str, Scores]:
         by_measure = {scores.measure: scores}
     for scores in by_measure.values():
         for system in scores.systems:
-            if system not in ROLES:
-                raise PolicyError(
-                    f"the {side} systems must be called {' and '.join(ROLES)}, got {quoted(system)}"
-                )
+            check_choice(f"{side} system", system, ROLES)
         scores.flat("reproduction does not take scores by shard")
     return by_measure

@@ -8,7 +8,7 @@ the advanced system and b the baseline.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,13 +18,14 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.measures import parse_measure
-from cranfield.result import Column, Columns, Result, readable
+from cranfield.meta.study import Study
+from cranfield.result import Column, Columns, readable
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import ROUNDING, TINY, fieller_interval, t_quantile
 from cranfield.significance.prepare import LARGEST
 from cranfield.significance.registry import find_test
-from cranfield.tabular import Table, number
+from cranfield.tabular import Table, shown_p
 
 NAN = float("nan")
 
@@ -150,8 +151,7 @@ ORDERS = ("tau", "KTU", "RBO")
 """Columns of the table of orders that compare two rankings."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Reproduction(Result):
+class Reproduction(Study):
     """Closeness of an experiment to the original one.
 
     Attributes
@@ -229,12 +229,7 @@ class Reproduction(Result):
     test: str
     scores: pl.DataFrame
     effects: pl.DataFrame
-    orders: pl.DataFrame | None = None
-    systems: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    persistence: float | None = None
-    seed: int = 0
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    orders: pl.DataFrame | None
 
     def order_means(self) -> pl.DataFrame:
         """Return the means over topics by role, as far as both runs have documents.
@@ -255,42 +250,34 @@ class Reproduction(Result):
         Columns `measure`; `RMSE` (not of a replication) and `p` followed by the role; `ER`, its
         limits and `DRI` where there are both roles.
         """
-        found = pl.DataFrame({"measure": self.measures}, schema={"measure": pl.String})
-        wanted = ["p"] if self.kind == "replication" else ["RMSE", "p"]
-        for name in wanted:
+        table = pl.DataFrame({"measure": self.measures}, schema={"measure": pl.String})
+        for name in ["p"] if self.kind == "replication" else ["RMSE", "p"]:
             for role in self.roles:
-                part = self.scores.filter(pl.col("role") == role)
-                found = found.with_columns(part[name].alias(f"{name} {role}"))
-        return found.with_columns(self.effects.select(*RATIO)) if self.pairs else found
-
-    @property
-    def pairs(self) -> bool:
-        """Whether there are both roles, and so effects."""
-        return len(self.roles) == len(ROLES)
+                values = self.scores.filter(pl.col("role") == role)[name]
+                table = table.with_columns(values.alias(f"{name} {role}"))
+        return table.with_columns(self.effects.select(*RATIO)) if len(self.roles) > 1 else table
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        if not self.measures:
+        measure = self.measures[0] if self.measures else ""
+        of_measure = pl.col("measure") == measure
+        means = self.scores.filter(of_measure).drop_nulls(["original", "reproduced"])
+        if means.is_empty():
             return ()
-        measure = self.measures[0]
         each = []
-        for row in self.scores.filter(pl.col("measure") == measure).iter_rows(named=True):
-            if row["reproduced"] is not None and row["original"] is not None:
-                p = "below 0.0001" if (row["p"] or 1) < 0.0001 else number(row["p"])
-                each.append(
-                    f"the {row['role']} run has a mean of {row['reproduced']:.4f} where the"
-                    f" original has {row['original']:.4f}{f' (p {p})' if p else ''}"
-                )
-        if not each:
-            return ()
+        for row in means.iter_rows(named=True):
+            p = "" if row["p"] is None else f" (p {shown_p(row['p'])})"
+            each.append(
+                f"the {row['role']} run has a mean of {row['reproduced']:.4f} where the original"
+                f" has {row['original']:.4f}{p}"
+            )
         effect = ""
-        for row in self.effects.filter(pl.col("measure") == measure).iter_rows(named=True):
-            if row["ER"] is not None:
-                limits = ""
-                if row["ER low"] is not None and row["ER high"] is not None:
-                    interval = f"{row['ER low']:.2f} to {row['ER high']:.2f}"
-                    limits = f" (0.95 confidence interval {interval})"
-                effect = f" The improvement is {row['ER']:.2f} times the original one{limits}."
+        ratios = self.effects.filter(of_measure).drop_nulls(["ER", "ER low"])
+        for row in ratios.iter_rows(named=True):
+            effect = (
+                f" The improvement is {row['ER']:.2f} times the original one (0.95 confidence"
+                f" interval {row['ER low']:.2f} to {row['ER high']:.2f})."
+            )
         only = f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""
         return (
             f"By {measure or 'these scores'}{only}, {' and '.join(each)}.{effect}",
@@ -301,24 +288,22 @@ class Reproduction(Result):
     def heading(self) -> list[str]:
         largest = self.scores.select(pl.col("topics", "other topics").max().fill_null(0))
         topics, others = largest.row(0)
-        where = counted(topics, "topic")
-        where += "" if self.kind == "reproduction" else f" and {others:,} others"
-        lines = [
-            f"{self.kind.capitalize()} of {' and '.join(self.roles)}: {where},"
-            f" {counted(len(self.measures), 'measure')}"
+        other = "" if self.kind == "reproduction" else f" and {others:,} others"
+        return [
+            f"{self.kind.capitalize()} of {' and '.join(self.roles)}: {counted(topics, 'topic')}"
+            f"{other}, {counted(len(self.measures), 'measure')}",
+            *(
+                f"{role}: {quoted(name)}, again {quoted(again)}"
+                for role, (name, again) in self.systems.items()
+            ),
+            f"p: {find_test(self.test).info.title}, not corrected for many measures",
         ]
-        lines += [
-            f"{role}: {quoted(one)}, again {quoted(two)}"
-            for role, (one, two) in self.systems.items()
-        ]
-        lines.append(f"p: {find_test(self.test).info.title}, not corrected for many measures")
-        return lines
 
     def frames(self) -> dict[str, pl.DataFrame]:
         frames = {"scores": self.scores}
         if self.orders is not None:
             frames |= {"order means": self.order_means(), "orders": self.orders}
-        return frames | ({"effects": self.effects} if self.pairs else {})
+        return frames | ({"effects": self.effects} if len(self.roles) > 1 else {})
 
     def facts(self) -> dict[str, Any]:
         systems = {"systems": dict(self.systems), "policies": dict(self.settings)}
@@ -398,9 +383,8 @@ def measured(
     *,
     bounds: tuple[float, float] | None = None,
     seed: int = 0,
-    **of_runs: Any,
-) -> Reproduction:
-    """Compare the scores of both sides, measure by measure; what else is known is of the runs.
+) -> dict[str, Any]:
+    """Compare the scores of both sides, measure by measure: the values of a result.
 
     Scores are by measure, of systems that are called by their roles. Bounds are by default those
     that each measure declares.
@@ -417,33 +401,41 @@ def measured(
             row |= dict(zip(SIDES, (float(x.mean()), float(y.mean())), strict=True))
             if paired:
                 row["RMSE"] = rmse(x, y)
-                if limits is None:
-                    notes.add(
-                        "nRMSE requires a lowest and a highest score, which are not known; pass"
-                        " bounds",
-                        measure,
-                    )
-                elif outside(x, y, limits).size:
-                    beyond = f"scores outside {limits[0]:g} to {limits[1]:g}"
-                    notes.add(f"nRMSE is not defined: {beyond}", measure)
-                else:
-                    row["nRMSE"] = normalised_rmse(x, y, limits)
+                row["nRMSE"] = _normalised(x, y, limits, measure, notes)
             row |= _tested(x, y, one, test, notes, paired=paired, seed=seed)
             scores.append(row)
         if len(roles) > 1:
             x, y = _common(sides, roles, measure, notes, paired=paired)
             effects.append({"measure": measure, **_effects(x, y, measure, notes, paired)})
-    return Reproduction(
-        kind,
-        tuple(original),
-        roles,
-        test,
-        _framed(scores, "scores"),
-        _framed(effects, "effects"),
-        seed=seed,
-        notes=notes.lines(),
-        **of_runs,
-    )
+    return {
+        "kind": kind,
+        "measures": tuple(original),
+        "roles": roles,
+        "test": test,
+        "scores": _framed(scores, "scores"),
+        "effects": _framed(effects, "effects"),
+        "orders": None,
+        "systems": {},
+        "persistence": None,
+        "seed": seed,
+        "settings": {},
+    }
+
+
+def _normalised(
+    x: Floats, y: Floats, limits: tuple[float, float] | None, measure: str, notes: Notes
+) -> float | None:
+    """Return the nRMSE; None, with a note why, where it is not defined."""
+    if limits is None:
+        notes.add(
+            "nRMSE requires a lowest and a highest score, which are not known; pass bounds", measure
+        )
+    elif outside(x, y, limits).size:
+        beyond = f"scores outside {limits[0]:g} to {limits[1]:g}"
+        notes.add(f"nRMSE is not defined: {beyond}", measure)
+    else:
+        return normalised_rmse(x, y, limits)
+    return None
 
 
 def _framed(rows: list[Row], table: str) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import to_order
-from cranfield.base.errors import MeasureError, PolicyError, check_several, check_whole, quoted
+from cranfield.base.errors import MeasureError, PolicyError, check_choice, check_several
 from cranfield.base.kinds import Numbers, OneOf, Whole, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -19,7 +19,9 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
-from cranfield.meta.study import Study
+from cranfield.meta.study import MEASURE_PAIR, OF_MEASURE, Study
+from cranfield.meta.study_options import whole_numbers
+from cranfield.meta.test_studies.fast_tests import numbered, read_choice
 from cranfield.meta.work import Work, judged_fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scales.images.values import TIES
@@ -27,9 +29,9 @@ from cranfield.scales.interval_scaled import Interval
 from cranfield.scales.runs import as_measure
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.registry import CORRECTIONS, Options, find_test
+from cranfield.significance.registry import Options
 
-TRIAL = {"a": [0.1, 0.5, 0.2, 0.7], "b": [0.4, 0.6, 0.3, 0.2], "c": [0.9, 0.3, 0.8, 0.1]}
+TRIAL = numbered(np.array([[0.1, 0.4, 0.9], [0.5, 0.6, 0.3], [0.2, 0.3, 0.8], [0.7, 0.2, 0.1]]))
 """Scores of three systems: a test that supports these supports those of any study."""
 
 
@@ -59,10 +61,7 @@ class ScaleOptions:
         return [(one, Interval(one, ties=self.ties, raw=True)) for one in plain]
 
     def require(self, grades: int, runs: int) -> None:
-        """Raise if exact ranks cannot be computed, by the highest grade and the number of rankings.
-
-        The message names the measures and cutoffs concerned, and the reason for the first.
-        """
+        """Raise if exact ranks cannot be computed for a highest grade and a number of rankings."""
         refused: dict[str, str] = {}
         for cutoff in self.cutoffs:
             for plain, ranked in self.versions(cutoff):
@@ -87,68 +86,41 @@ def scale_options(
     exact_n: int = Options.exact_n,
 ) -> ScaleOptions:
     """Check the options of a study of scales; without tests there are no decisions."""
-    given = [measures] if isinstance(measures, (str, Measure)) else measures
-    wanted = [_without_cutoff(one) for one in _listed(given, "measures", "measures without cutoff")]
-    lengths = []
-    for one in _listed(cutoffs, "cutoffs", "whole numbers, such as [5, 10]"):
-        check_whole("a cutoff", one, 1)
-        lengths.append(int(one))
-    pairs = "tests with a correction of each, such as [('t', 'holm')]"
-    # Without tests there is no table of changes, and the rest of the study.
-    chosen = [_test(one, alpha, pairs) for one in _listed(tests, "tests", pairs, least=0)]
+    several = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    if not several:
+        raise PolicyError("expected at least one measure, got none")
+    wanted = tuple(_without_cutoff(measure) for measure in several)
+    lengths = whole_numbers("cutoff", cutoffs)
+    choices = [read_choice(test, alpha=alpha, missing=None, resamples=1000) for test in tests]
+    for choice in choices:
+        choice.prepared(TRIAL)
     Options(alpha=alpha, exact_n=exact_n)
-    if ties not in TIES:
-        raise PolicyError(f"unknown ties {ties!r}; expected one of: {', '.join(TIES)}")
-    _once([str(one) for one in wanted], "measure")
-    _once([str(one) for one in lengths], "cutoff")
-    _once([test for test, _ in chosen], "test")
-    made = ScaleOptions(tuple(wanted), tuple(lengths), tuple(chosen), ties, alpha, exact_n)
-    made.versions(lengths[0])
-    return made
+    check_choice("ties", ties, TIES)
+    chosen = tuple((choice.test, choice.correction or "") for choice in choices)
+    labels = [f"measure {one}" for one in wanted] + [f"test {test}" for test, _ in chosen]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise PolicyError(f"{label} is repeated")
+    options = ScaleOptions(wanted, lengths, chosen, ties, alpha, exact_n)
+    options.versions(lengths[0])
+    return options
 
 
-def _listed(given: Any, what: str, of: str, *, least: int = 1) -> list[Any]:
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise PolicyError(f"{what} must be a list of {of}, got {quoted(given)}")
-    found = list(given)
-    if len(found) < least:
-        raise PolicyError(f"expected at least one of the {what}, got none")
-    return found
-
-
-def _once(names: list[str], what: str) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise PolicyError(f"{what} {name} is repeated")
-
-
-def _without_cutoff(measure: Any) -> Measure:
+def _without_cutoff(measure: str | Measure) -> Measure:
     """Read a measure whose cutoff the study sets; some have no other text form than with one."""
-    if isinstance(measure, str):
-        if "@" in measure:
-            raise PolicyError(f"{quoted(measure)} has a cutoff; the study sets them")
-        try:
-            return parse_measure(f"{measure}@1")(cutoff=None).asked_for(measure)
-        except MeasureError:
-            # Its own text may say better what is wrong.
-            as_measure(measure, 1)
-            raise
-    if not isinstance(measure, Measure):
-        raise MeasureError(f"expected a measure or its text, got {type(measure).__name__}")
-    if measure.cutoff is not None:
+    if isinstance(measure, Measure) and measure.cutoff is None:
+        return measure
+    if isinstance(measure, Measure) or "@" in measure:
         raise PolicyError(f"{measure} has a cutoff; the study sets them")
-    return measure
+    try:
+        return parse_measure(f"{measure}@1")(cutoff=None).asked_for(measure)
+    except MeasureError:
+        # Its own text may say better what is wrong.
+        as_measure(measure, 1)
+        raise
 
 
-def _test(given: Any, alpha: float, form: str) -> tuple[str, str]:
-    """Find a test and its correction, and try them."""
-    pair = [] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
-    if len(pair) != 2 or not all(isinstance(one, str) for one in pair):
-        raise PolicyError(f"tests must be a list of {form}, got {quoted(given)}")
-    test, correction = find_test(pair[0]).info.name, CORRECTIONS.find(pair[1])
-    trial = {name: np.array(scores) for name, scores in TRIAL.items()}
-    compare(trial, test=test, correction=correction, alpha=alpha)
-    return test, correction
+_OF_CUTOFF = {"cutoff": Column("Length of the runs.", key=True)}
 
 
 class ScaleStudy(Study):
@@ -182,23 +154,22 @@ class ScaleStudy(Study):
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "correlation": {
-            "cutoff": Column("Length of the runs.", key=True),
-            "measure": Column("Text form of the measure.", key=True),
+            **_OF_CUTOFF,
+            **OF_MEASURE,
             "overall": Column("Kendall's tau of the two orders of systems by their means."),
             "by topic": Column("Mean over topics of Kendall's tau of the two orders on a topic."),
             "lowest": Column("Kendall's tau on the topic where it is lowest."),
         },
         "pairs": {
-            "cutoff": Column("Length of the runs.", key=True),
-            "first": Column("First measure.", key=True),
-            "second": Column("Second measure.", key=True),
+            **_OF_CUTOFF,
+            **MEASURE_PAIR,
             "original": Column("Kendall's tau between the two measures."),
             "interval": Column("Kendall's tau between their interval-scaled versions."),
             "change %": Column("Change of tau, in percent.", decimals=2),
         },
         "changes": {
-            "cutoff": Column("Length of the runs.", key=True),
-            "measure": Column("Text form of the measure.", key=True),
+            **_OF_CUTOFF,
+            **OF_MEASURE,
             "test": Column("Test and correction.", key=True),
             "Sig": Column("Number of pairs of systems that differ significantly by the measure."),
             "S2NS": Column("Number of these that do not by the interval-scaled version."),
@@ -213,18 +184,18 @@ class ScaleStudy(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        orders = self.correlation.drop_nulls("overall").sort("overall", maintain_order=True)
+        orders = self.correlation.drop_nulls("overall")
         if orders.is_empty():
             return ()
-        least = orders.row(0, named=True)
-        alike = orders.filter(pl.col("overall") == least["overall"])
+        least: Any = orders["overall"].min()
+        alike = orders.filter(pl.col("overall") == least)
         names = [f"{row['measure']} at cutoff {row['cutoff']}" for row in alike.to_dicts()]
         order = "Interval scaling does not change the order of the systems by their means"
-        if least["overall"] != 1:
+        if least != 1:
             order = (
                 f"Interval scaling changes the order of the systems most with"
-                f" {names_or_count(names, 'version')}: Kendall's tau {least['overall']:.2f} to the"
-                " order by the measure itself"
+                f" {names_or_count(names, 'version')}: Kendall's tau {least:.2f} to the order by"
+                " the measure itself"
             )
         changed = ""
         decisions = self.changes.sort("changed % of all", descending=True, maintain_order=True)
@@ -396,15 +367,13 @@ def _compared(shared: tuple[JudgedRuns, ScaleOptions], task: tuple[int, int]) ->
     """Compare a measure with its interval-scaled version; return one row."""
     judged, options = shared
     cutoff, place = task
-    plain, ranked = options.versions(cutoff)[place]
-    scores = score(judged, [plain, ranked])
+    versions = options.versions(cutoff)[place]
+    scores = score(judged, versions)
     hint = "; the study needs a score of every system on all topics"
-    first, second = (scores[one].complete(hint=hint)[0] for one in (plain, ranked))
-    both = first, second
+    both = [scores[version].complete(hint=hint)[0] for version in versions]
     means, ranked_means = (to_order(one.mean()) for one in both)
-    by_topic = kendall_tau(
-        both[0].values, both[1].values, rounding=ROUNDING * float(np.abs(both[0].values).max())
-    )
+    rounding = ROUNDING * float(np.abs(both[0].values).max())
+    by_topic = kendall_tau(both[0].values, both[1].values, rounding=rounding)
     known = by_topic[~np.isnan(by_topic)]
     row = {
         "cutoff": cutoff,
@@ -430,13 +399,13 @@ def _pairs(found: pl.DataFrame) -> pl.DataFrame:
             )
             change = 100 * (scaled / original - 1) if original else np.nan
             rows.append((one["cutoff"], one["measure"], other["measure"], original, scaled, change))
-    names = {"cutoff": pl.Int64, "first": pl.String, "second": pl.String}
-    taus = dict.fromkeys(("original", "interval", "change %"), pl.Float64)
-    return pl.DataFrame(rows, {**names, **taus}, orient="row")
+    schema: dict[str, Any] = {"cutoff": pl.Int64, "first": pl.String, "second": pl.String}
+    schema |= dict.fromkeys(("original", "interval", "change %"), pl.Float64)
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 def _changed(
-    both: tuple[Scores, Scores], test: str, correction: str, options: ScaleOptions
+    both: Sequence[Scores], test: str, correction: str, options: ScaleOptions
 ) -> dict[str, Any]:
     """Count significant pairs by the measure, and changed decisions by its version."""
     before, after = (

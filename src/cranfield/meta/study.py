@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cranfield.base.spec import Registry
-from cranfield.base.text import names_or_count
+from cranfield.base.text import capitalised, names_or_count
 from cranfield.result import Column, Result, is_fact, readable
 from cranfield.tabular import Table, number
 
@@ -23,6 +23,16 @@ STUDIES: Registry[type[Result]] = Registry(
 
 OF_MEASURE = {"measure": Column("Text form of the measure.", key=True)}
 """The first column of tables that several measures can share."""
+
+MEASURE_PAIR = {
+    "first": Column("First measure of the pair.", key=True),
+    "second": Column("Second measure of the pair.", key=True),
+}
+SYSTEM_PAIR = {
+    "first": Column("First system of the pair.", key=True),
+    "second": Column("Second system of the pair.", key=True),
+}
+"""Columns that say which two measures, or systems, a row compares."""
 
 
 WORK = ("jobs", "backend", "folder", "progress")
@@ -130,6 +140,8 @@ def most_and_fewest(
     first, last = rows.row(0, named=True), rows.row(-1, named=True)
     most, fewest = shown(first)[0], shown(last)[1]
     best, worst = (attaining(frame, column, row[column], noun) for row in (first, last))
+    if len(rows) == 1:
+        return f"{capitalised(what)}: {best[0]}, {most}."
     if len(best) == len(rows):
         return f"All {len(rows)} {noun}s have equally many {what}: {most}."
     each = " each" if len(best) > 1 else ""

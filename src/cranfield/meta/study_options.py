@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from numbers import Integral
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 from cranfield.base.errors import PolicyError, check_whole
@@ -26,18 +25,15 @@ Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
 
 def whole_numbers(
-    name: str, values: Any, most: int, of: str = "", least: int = 1
+    name: str, values: Any, most: int | None = None, of: str = "", least: int = 1
 ) -> tuple[int, ...]:
-    """Return a whole number or several, sorted and without duplicates."""
-    try:
-        numbers = [values] if isinstance(values, Integral) else list(values)
-    except TypeError:
-        raise PolicyError(f"{name}s must be integers, got {values!r}") from None
+    """Return a whole number or several, in order and without duplicates."""
+    numbers = list(values) if isinstance(values, Iterable) else [values]
     if not numbers:
         raise PolicyError(f"expected at least one {name}{of}, got none")
     for number in numbers:
         check_whole(name, number, least, most)
-    return tuple(sorted(set(map(int, numbers))))
+    return tuple(map(int, dict.fromkeys(numbers)))
 
 
 _COMMA = re.compile(r",(?![^(]*\))")
@@ -45,10 +41,7 @@ _COMMA = re.compile(r",(?![^(]*\))")
 
 def split_texts(name: str, texts: Any) -> list[Any]:
     """Return several texts or specs, or those in one text with commas between them."""
-    try:
-        every = _COMMA.split(texts) if isinstance(texts, str) else list(texts)
-    except TypeError:
-        raise PolicyError(f"{name}s must be a list of names, got {texts!r}") from None
-    if not every:
+    several = _COMMA.split(texts) if isinstance(texts, str) else list(texts)
+    if not several:
         raise PolicyError(f"expected at least one {name}, got none")
-    return [one.strip() if isinstance(one, str) else one for one in every]
+    return [text.strip() if isinstance(text, str) else text for text in several]

@@ -82,10 +82,8 @@ def fingerprint(*scores: Scores) -> str:
     parts: list[Any] = []
     for one in scores:
         # NaN has many bit patterns, and 0 two.
-        values = one.values + 0.0
-        values[np.isnan(values)] = np.nan
-        labels = [one.measure, list(one.topics), list(one.systems), one.values.shape]
-        parts += [labels, values]
+        values = np.where(np.isnan(one.values), np.nan, one.values + 0.0)
+        parts += [[one.measure, list(one.topics), list(one.systems), values.shape], values]
     return hash_of(*parts)
 
 
@@ -185,21 +183,21 @@ _DAMAGED = "damaged.txt"
 
 
 def _difference(found: Any, expected: Mapping[str, Any]) -> str:
+    """Describe the first fact of two studies that differs."""
     if not isinstance(found, dict):
         return "its study.json is not an object"
 
-    def text(values: Mapping[str, Any], name: str) -> str:
-        if name not in values:
-            return "not there"
-        written = json.dumps(values[name], ensure_ascii=False)
+    def text(values: Mapping[str, Any]) -> str:
+        written = json.dumps(values[name], ensure_ascii=False) if name in values else "not there"
         return plain(written if len(written) <= 60 else f"{written[:57]}...")
 
+    missing = object()
     name = next(
         key
         for key in {**expected, **found}
-        if (key in found, found.get(key)) != (key in expected, expected.get(key))
+        if found.get(key, missing) != expected.get(key, missing)
     )
-    return f"{quoted(name)[1:-1]} was {text(found, name)}, and is {text(expected, name)}"
+    return f"{quoted(name)[1:-1]} was {text(found)}, and is {text(expected)}"
 
 
 Task = TypeVar("Task")

@@ -67,7 +67,8 @@ def test_no_measure_that_rewards_both_steps_goes_against_it(judged: cf.JudgedRun
     assert len(found) > 15
     assert (counts["against"] == 0).all()
     assert (counts["agrees"] + counts["ties"] == counts["ordered"]).all()
-    assert (counts["agrees"] > 0).all()
+    # No ranking here has all relevant documents among its first ones, so that all are tied.
+    assert (counts["agrees"] > 0)[found["measure"].to_numpy() != f"Complete@{DEPTH}"].all()
     assert (counts["decides"] <= counts["open"]).all()
 
 

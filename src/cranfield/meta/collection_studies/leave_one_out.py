@@ -138,13 +138,12 @@ class LeaveOneOut(Study):
 
     def heading(self) -> list[str]:
         pools, unit = self.pools, self.unit
-        contributing = len(pools.contributing)
         lines = [
             f"leave-one-out test by {unit}: {counted(len(pools.teams), unit)},"
-            f" {counted(contributing, 'contributing run')}, pool depth"
+            f" {counted(len(pools.contributing), 'contributing run')}, pool depth"
             f" {pools.depth}{', inferred from the judgments' if pools.depth_inferred else ''}"
         ]
-        apart = len(pools.contributes) - int(pools.contributes.sum())
+        apart = int((~pools.contributes).sum())
         if pools.depth_inferred and apart:
             lines.append(
                 f"note: the half of the runs that is judged deepest has all its top {pools.depth}"
@@ -176,23 +175,24 @@ def _compared(
     systems).
     """
     systems, rankings = [], []
-    for k, (measure, kind, lower) in enumerate(wanted.kinds):
+    for k, (_, _, lower) in enumerate(wanted.kinds):
         first, without = before[k], after[:, k]
         own = without[known.team_of, np.arange(first.size)]
         rank = ranks(first, first, lower)
+        of_systems = (
+            known.by_system()
+            .drop("judged depth")
+            .with_columns(
+                pl.Series("before", first),
+                pl.Series("after", own),
+                pl.Series("rank before", rank),
+                pl.Series("rank after", ranks(own, first, lower)),
+            )
+        )
+        systems.append(wanted.frame(k, of_systems))
         worse = without - first if lower else first - without
         drops = [worse[j, known.team_of == j] for j in range(len(known.teams))]
         moved = [np.abs(ranks(one, one, lower) - rank) for one in without]
-        labels = [pl.lit(measure).alias("measure"), pl.lit(kind).alias("list")]
-        of_systems = {
-            "system": pl.Series(known.runs.judged.systems, dtype=pl.String),
-            "team": [known.teams[j] for j in known.team_of],
-            "contributes": known.contributes,
-            "before": first,
-            "after": own,
-            "rank before": rank,
-            "rank after": ranks(own, first, lower),
-        }
         of_rankings = {
             "team": pl.Series(known.teams, dtype=pl.String),
             "tau": [agreement(first, one) for one in without],
@@ -200,19 +200,17 @@ def _compared(
             "mean drop": [_reduced(np.mean, one) for one in drops],
             "largest drop": [_reduced(np.max, one) for one in drops],
         }
-        systems.append(pl.DataFrame(of_systems).select(*labels, pl.all()))
-        rankings.append(pl.DataFrame(of_rankings).select(*labels, pl.all()))
+        rankings.append(wanted.frame(k, of_rankings))
     start, difference = pl.col("before"), pl.col("after") - pl.col("before")
     change = pl.when(start != 0).then(100 * difference / start.abs())
     rank_change = pl.col("rank after") - pl.col("rank before")
     whole = pl.col("^.*rank.*$").fill_nan(None).cast(pl.Int64)
+    compared = pl.concat(systems).with_columns(
+        difference.alias("difference"), change.alias("change %"), rank_change.alias("rank change")
+    )
+    columns = [name for name in LeaveOneOut.columns["leave one out systems"] if name != "unit"]
     return (
-        pl.concat(systems)
-        .with_columns(difference.alias("difference"), change.alias("change %"))
-        .with_columns(rank_change.alias("rank change"))
-        .fill_nan(None)
-        .with_columns(whole)
-        .select(name for name in LeaveOneOut.columns["leave one out systems"] if name != "unit"),
+        compared.fill_nan(None).with_columns(whole).select(columns),
         pl.concat(rankings).fill_nan(None).with_columns(whole),
     )
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import PolicyError, check_whole
+from cranfield.base.errors import check_whole
 from cranfield.base.kinds import Numbers, Whole, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -105,20 +105,15 @@ class PoolDepths(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        told = []
-        for (measure, kind), rows in self.rankings.group_by("measure", "list", maintain_order=True):
-            known = rows.drop_nulls(["depth", "tau"]).sort("depth")
-            if known.is_empty():
-                continue
-            row = known.row(-1, named=True)
-            pool = self.pools.filter(pl.col("depth") == row["depth"]).row(0, named=True)
-            told.append(
-                f"{measure}, {kind} lists: a pool of depth {row['depth']} has"
-                f" {100 * pool['judged proportion']:.0f}% of the judgments, and orders the systems"
-                f" with"
-                f" Kendall's tau {row['tau']:.2f} to the order by all."
-            )
-        return tuple(told)
+        rows = self.rankings.drop_nulls(["depth", "tau"]).sort("depth")
+        deepest = rows.group_by("measure", "list", maintain_order=True).last()
+        shares = dict(self.pools.select("depth", "judged proportion").iter_rows())
+        return tuple(
+            f"{row['measure']}, {row['list']} lists: a pool of depth {row['depth']} has"
+            f" {100 * shares[row['depth']]:.0f}% of the judgments, and orders the systems with"
+            f" Kendall's tau {row['tau']:.2f} to the order by all."
+            for row in deepest.iter_rows(named=True)
+        )
 
     def heading(self) -> list[str]:
         return [
@@ -202,46 +197,37 @@ def pool_depths(
         chosen = tuple(depth for depth in DEPTHS if depth < own.depth) or (own.depth,)
         contributes = own.contributes
     else:
-        chosen = whole_numbers("depth", depths, DEEPEST, " of pools")
-        if pool_depth is not None and chosen[-1] > pool_depth:
-            deeper = ", ".join(f"{depth:,}" for depth in chosen if depth > pool_depth)
-            raise PolicyError(f"depths must be at most pool_depth, {pool_depth:,}, got {deeper}")
+        chosen = tuple(sorted(whole_numbers("depth", depths, pool_depth or DEEPEST, " of pools")))
         reach = judged_depths(made)
         contributes = contributing(made, contributors, reach, pool_depth or chosen[-1])
     full = made.judged
     kept = [pool_of(made, contributes, depth) for depth in chosen]
     kept.append(np.ones(made.grade.size, dtype=bool))
     scores = np.array([overall(made.blocks(one), wanted) for one in kept])
-    rankings: list[Any] = []
-    systems = []
-    for k, (measure, kind, lower) in enumerate(wanted.kinds):
+    systems, rankings = [], []
+    for k, (_, _, lower) in enumerate(wanted.kinds):
+        before = scores[-1, k]
+        known = ~np.isnan(before)
+        old = ranks(before, before, lower)
         for depth, after in zip((*chosen, None), scores[:, k], strict=True):
-            labels = {"measure": measure, "list": kind, "depth": depth}
             rank = ranks(after, after, lower)
-            of_system = {"system": full.systems, "score": after, "rank": rank}
-            whole = pl.DataFrame([labels], schema_overrides={"depth": pl.Int64})
-            systems.append(whole.join(pl.DataFrame(of_system), how="cross"))
-            if depth is None:
-                continue
-            before = scores[-1, k]
-            known = ~np.isnan(before)
-            moved = np.abs(rank - ranks(before, before, lower))[known]
-            some = known.any()
-            rankings.append(
-                {
-                    **labels,
-                    "mean score": after[known].mean() if some else None,
-                    "difference": (after - before)[known].mean() if some else None,
-                    "tau": agreement(before, after),
-                    "largest rank change": int(moved.max()) if some else None,
+            of_depth = pl.Series([depth] * len(full.systems), dtype=pl.Int64)
+            columns = {"depth": of_depth, "system": full.systems, "score": after, "rank": rank}
+            systems.append(wanted.frame(k, columns))
+            if depth is not None:
+                changes = (after - before)[known]
+                row = {
+                    "depth": [depth],
+                    "mean score": [after[known].mean() if known.any() else None],
+                    "difference": [changes.mean() if known.any() else None],
+                    "tau": [agreement(before, after)],
+                    "largest rank change": [np.abs(rank - old)[known].max(initial=0)],
                 }
-            )
+                rankings.append(wanted.frame(k, row))
     counts = [
         counts_of(made, contributes, depth, one, top, rel)
         for depth, one in zip((*chosen, None), kept, strict=True)
     ]
-    numbers = dict.fromkeys(("mean score", "difference", "tau"), pl.Float64)
-    types = {"depth": pl.Int64, **numbers, "largest rank change": pl.Int64}
     shares = dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64)
     # Shares are of all judgments, which stand in the last row.
     judged, relevant = pl.col("judged"), pl.col("relevant")
@@ -249,6 +235,7 @@ def pool_depths(
         (judged / judged.last()).alias("judged proportion"),
         (relevant / relevant.last()).fill_nan(None).alias("relevant proportion"),
     )
+    whole = pl.col("^.*rank.*$").cast(pl.Int64)
     return PoolDepths(
         call,
         measures=tuple(wanted.names),
@@ -257,6 +244,6 @@ def pool_depths(
         contributors=tuple(full.systems[s] for s in np.flatnonzero(contributes)),
         runs=made,
         pools=pools_by_depth.select(list(PoolDepths.columns["pools"])),
-        rankings=pl.DataFrame(rankings, schema_overrides=types).fill_nan(None),
-        systems=pl.concat(systems).fill_nan(None).with_columns(pl.col("rank").cast(pl.Int64)),
+        rankings=pl.concat(rankings).fill_nan(None).with_columns(whole),
+        systems=pl.concat(systems).fill_nan(None).with_columns(whole),
     )

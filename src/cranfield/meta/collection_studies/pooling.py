@@ -165,13 +165,10 @@ class Pooling(Study):
         if best["of pool"] is None:
             return ()
         names = attaining(rows, "relevant", best["relevant"], name="method")
-        verb = "finds" if len(names) == 1 else "find"
-        finds = f"{names_or_count(names, 'method')} {verb} the most"
-        if len(names) == len(rows) > 1:
-            finds = f"all {len(rows)} methods find the same number of"
         return (
-            f"With {counted(best['budget'], 'judgment')} a topic, {finds} relevant documents:"
-            f" {percent(best['of pool'])} of those in the pool.",
+            f"With {counted(best['budget'], 'judgment')} a topic, the most relevant documents are"
+            f" found by {names_or_count(names, 'method')}: {percent(best['of pool'])} of those in"
+            " the pool.",
             f"Sample: {counted(len(self.pools.runs.judged.topics), 'topic')}, and"
             f" {counted(self.repeats, 'repeat')} of randomised methods.",
         )
@@ -197,10 +194,9 @@ class Pooling(Study):
 
 def over_repeats(samples: pl.DataFrame, relevant: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the documents found, and the agreement of scores, as means over repeats."""
-    repeats = pl.len().cast(pl.Int64).alias("repeats")
+    repeats, documents = pl.len().cast(pl.Int64).alias("repeats"), pl.col("relevant")
     # What is found is the same by each measure.
     first = pl.struct(*KIND) == pl.struct(*KIND).first()
-    documents = pl.col("relevant")
     found = (
         samples.filter(first)
         .group_by(*BUDGET, maintain_order=True)
@@ -224,26 +220,25 @@ def over_repeats(samples: pl.DataFrame, relevant: int) -> tuple[pl.DataFrame, pl
 
 def _of_systems(rows: pl.DataFrame, given: Spending) -> pl.DataFrame:
     """Make a row a system of the scores of each row, and rank it."""
-    kinds = {
-        kind[:2]: (full.overall(), kind[2])
-        for kind, full in zip(given.wanted.kinds, given.full, strict=True)
-    }
-    systems = pl.Series(given.known.runs.judged.systems, dtype=pl.String)
+    names = pl.Series(given.known.runs.judged.systems, dtype=pl.String)
     tables = []
-    for row in rows.iter_slices(1):
-        score, without = (row[name].to_numpy()[0] for name in ("score", "without"))
-        full, lower = kinds[row.select(KIND).row(0)]
-        columns = {
-            "system": systems,
-            "score": score,
-            "rank": ranks(score, score, lower),
-            "full score": full,
-            "full rank": ranks(full, full, lower),
-            "score without": without,
-            "rank without": ranks(without, score, lower),
-        }
-        labels = row.select(*KIND, *BUDGET, "repeat")
-        tables.append(labels.join(pl.DataFrame(columns), how="cross"))
+    for (measure, kind, lower), scores in zip(given.wanted.kinds, given.full, strict=True):
+        full = scores.overall()
+        full_ranks = ranks(full, full, lower)
+        of_kind = rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
+        for row in of_kind.iter_slices(1):
+            score, without = (row[name].to_numpy()[0] for name in ("score", "without"))
+            columns = {
+                "system": names,
+                "score": score,
+                "rank": ranks(score, score, lower),
+                "full score": full,
+                "full rank": full_ranks,
+                "score without": without,
+                "rank without": ranks(without, score, lower),
+            }
+            labels = row.select(*KIND, *BUDGET, "repeat")
+            tables.append(labels.join(pl.DataFrame(columns), how="cross"))
     ranked = pl.col("^.*rank.*$").cast(pl.Int64)
     return pl.concat(tables).fill_nan(None).with_columns(ranked)
 
@@ -363,7 +358,7 @@ def pooling(
     call = check_arguments(pooling, locals(), traced)
     chosen = methods_of(methods)
     wanted = wanted_of(measures, lists, compat)
-    spending = None if budgets is None else whole_numbers("budget", budgets, DEEPEST)
+    spending = None if budgets is None else sorted(whole_numbers("budget", budgets, DEEPEST))
     choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
     if choice.by_shard:
         raise PolicyError(
@@ -376,7 +371,7 @@ def pooling(
     within = pool(many, depth, ties=judged.policies.ties, contributors=known.contributing)
     if spending is None:
         largest = np.diff(within.starts).max(initial=0)
-        spending = tuple(budget for budget in BUDGETS if budget < largest) or (1,)
+        spending = [budget for budget in BUDGETS if budget < largest] or [1]
     every = known.judgments(others)
     full = by_topic(known.runs.blocks(every), wanted)
     given = Spending(
@@ -386,7 +381,7 @@ def pooling(
         qrels=judgments,
         number=judgments_of(known.runs, within),
         counts=counting(known.runs, within),
-        budgets=spending,
+        budgets=tuple(spending),
         rel=int(rel),
         others=others,
         choice=choice,
@@ -423,7 +418,7 @@ def pooling(
         measures=tuple(wanted.names),
         lists=wanted.lists,
         methods=tuple(map(str, chosen)),
-        budgets=spending,
+        budgets=tuple(spending),
         test=choice.test,
         correction=choice.correction,
         pools=known,
@@ -477,11 +472,11 @@ def _notes(given: Spending, rows: pl.DataFrame) -> Iterable[str]:
             f"{counted(unjudged, 'document')} of the pool without a judgment; if requested,"
             f" counted as not relevant"
         )
-    if not given.counts.all():
-        aside = np.unique(within.topic[~given.counts]).size
+    aside = np.unique(within.topic[~given.counts]).size
+    if aside:
         yield f"{counted(aside, 'topic')} without judgments excluded"
     if any(one is None for one in given.signs):
         yield "pairs of systems cannot be tested with all judgments, and are not counted"
-    elif rows["significant"].null_count():
-        number = counted(rows["significant"].null_count(), "budget")
+    elif untested := rows["significant"].null_count():
+        number = counted(untested, "budget")
         yield f"pairs of systems could not be tested with the judgments of {number}"

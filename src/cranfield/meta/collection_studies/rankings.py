@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import isnan
 from numbers import Real
 from os import PathLike
@@ -102,8 +103,6 @@ def _finder(teams: Any) -> Callable[[str], Any]:
     if isinstance(teams, Mapping):
         return {str(system): team for system, team in teams.items()}.get
     if isinstance(teams, re.Pattern):
-        if not isinstance(teams.pattern, str):
-            raise PolicyError("a regular expression for teams must be of text, got bytes")
         group = 1 if teams.groups else 0
         return lambda name: found.group(group) if (found := teams.search(name)) else None
     if isinstance(teams, (str, PathLike)) or is_frame(teams):
@@ -117,15 +116,14 @@ def _finder(teams: Any) -> Callable[[str], Any]:
     )
 
 
-def _by_system(table: Table) -> dict[str, str | None]:
-    teams: dict[str, str | None] = {}
+def _by_system(table: Table) -> dict[str, str]:
+    teams: dict[str, str] = {}
     for row, (system, team) in enumerate(table.frame.iter_rows()):
         if system is None and team is None:
             continue  # An empty line
         if system is None or team is None:
-            raise table.wrong(
-                row, f"expected a {'system' if system is None else 'team'}, got an empty cell"
-            )
+            lacks = "system" if system is None else "team"
+            raise table.wrong(row, f"expected a {lacks}, got an empty cell")
         if teams.setdefault(system, team) != team:
             raise InputError(f"system {quoted(system)} has two teams", source=table.source)
     return teams
@@ -148,32 +146,35 @@ class Wanted:
 
     @property
     def kinds(self) -> list[tuple[str, str, bool]]:
-        """Return measure, list, and whether low is good of each kind of score, measures first."""
-        return [
-            (one.label, kind, one.info.lower_is_better)
-            for one in self.measures
-            for kind in self.lists
-        ]
+        """Measure, list, and whether low is good of each kind of score, measures first."""
+        kinds = product(self.measures, self.lists)
+        return [(one.label, kind, one.info.lower_is_better) for one, kind in kinds]
 
     def about(self) -> dict[str, Any]:
         return {"measures": self.names, "lists": list(self.lists)}
+
+    def frame(self, kind: int, columns: Any) -> pl.DataFrame:
+        """Return columns behind the measure and the list of a kind of score."""
+        measure, of_list, _ = self.kinds[kind]
+        labels = pl.lit(measure).alias("measure"), pl.lit(of_list).alias("list")
+        return pl.DataFrame(columns).select(*labels, pl.all())
 
 
 def wanted_of(measures: Any, lists: str | Sequence[str], compat: str | None) -> Wanted:
     """Read measures, each once, and check kinds of lists."""
     every = tuple(dict.fromkeys(parse_measures(measures, compat=compat)))
     chosen = (lists,) if isinstance(lists, str) else tuple(dict.fromkeys(lists))
-    for one in chosen:
-        check_choice("list", one, LISTS)
     if not chosen:
         raise PolicyError(f"expected at least one kind of list, of: {', '.join(LISTS)}")
+    for kind in chosen:
+        check_choice("list", kind, LISTS)
     return Wanted(every, chosen)
 
 
 def overall(parts: Iterable[JudgedRuns], wanted: Wanted) -> Floats:
     """Compute the overall score of each system; shape (kinds of score, systems)."""
-    found = [[one.overall() for one in _scored(part, wanted)] for part in parts]
-    return np.concatenate([np.array(one) for one in found], axis=-1)
+    scores = [[one.overall() for one in _scored(part, wanted)] for part in parts]
+    return np.concatenate(scores, axis=-1)
 
 
 def by_topic(parts: Iterable[JudgedRuns], wanted: Wanted) -> list[Scores]:
@@ -190,8 +191,8 @@ def by_topic(parts: Iterable[JudgedRuns], wanted: Wanted) -> list[Scores]:
 
 def _scored(judged: JudgedRuns, wanted: Wanted) -> list[Scores]:
     views = [judged if kind == "raw" else judged.condensed() for kind in wanted.lists]
-    scores = [[*score(view, wanted.measures).values()] for view in views]
-    return [of_list[m] for m in range(len(wanted.measures)) for of_list in scores]
+    scores = [score(view, wanted.measures).values() for view in views]
+    return [one for of_measure in zip(*scores, strict=True) for one in of_measure]
 
 
 def ranks(values: Floats, others: Floats, lower_is_better: bool = False) -> Floats:

@@ -165,14 +165,9 @@ def _against(given: Spending, kind: int, found: Scores, lower: bool) -> dict[str
     then, now = given.signs[kind], signs_of(given.choice, found, given.seed)
     pairs: list[int | None] = [None] * len(PAIRS)
     if then is not None and now is not None:
-        masks = (
-            now != 0,
-            then * now > 0,
-            (then != 0) & (now == 0),
-            (then == 0) & (now != 0),
-            then * now < 0,
-        )
-        pairs = [int(one.sum()) for one in masks]
+        lost, new = (then != 0) & (now == 0), (then == 0) & (now != 0)
+        masks = (now != 0, then * now > 0, lost, new, then * now < 0)
+        pairs = [int(mask.sum()) for mask in masks]
     return {
         "tau": agreement(before, after),
         "tau ap": float(tau_ap(*orders)),
@@ -200,13 +195,12 @@ def _of_teams(known: Pools, before: Floats, after: Floats, lower: bool) -> dict[
     """Summarise the changes of the systems of contributing teams, each team excluded alone."""
     contributed = np.isin(known.team_of, known.team_of[known.contributes])
     drop = after - before if lower else before - after
-    fall = ranks(after, before, lower) - ranks(before, before, lower)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(before == 0, np.nan, 100 * drop / np.abs(before))
     some = contributed & ~np.isnan(drop)
     if not some.any():
         return {}
-    shares = share[some & ~np.isnan(share)]
+    fall = ranks(after, before, lower) - ranks(before, before, lower)
+    nonzero = some & (before != 0)
+    shares = 100 * drop[nonzero] / np.abs(before[nonzero])
     return {
         "drop": float(drop[some].mean()),
         "drop %": float(shares.mean()) if shares.size else None,

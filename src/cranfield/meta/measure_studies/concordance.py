@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,8 +12,14 @@ import polars as pl
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted, names_or_count
 from cranfield.measures import Measure
-from cranfield.meta.measure_studies.correlations import by_measure, sign_pvalue, signs
-from cranfield.meta.study import Study
+from cranfield.meta.measure_studies.correlations import (
+    by_measure,
+    higher_is_better,
+    name_pairs,
+    sign_pvalue,
+    signs,
+)
+from cranfield.meta.study import MEASURE_PAIR, Study
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned
@@ -39,8 +46,7 @@ class Concordance(Study):
     reference: ClassVar[str] = "Sakai (2013)"
     parts: ClassVar[Sequence[str]] = ("pairs",)
     columns: ClassVar[Columns] = {
-        "first": Column("First candidate of the pair.", key=True),
-        "second": Column("Second candidate of the pair.", key=True),
+        **MEASURE_PAIR,
         "compared": Column("Number of pairs of runs on a topic with all scores."),
         "missing": Column("Number of pairs of runs on a topic that lack a score."),
         "disagreements": Column("Number of those that the two measures order differently."),
@@ -73,27 +79,28 @@ class Concordance(Study):
         is significant at 0.01 or 0.05, and the number of disagreements, as text.
         """
         measures = self.measures
-        columns: dict[str, Any] = {"measure": pl.Series(measures[:-1], dtype=pl.String)}
-        for name in measures[1:]:
-            columns[name if name != "measure" else "measure "] = [""] * (len(measures) - 1)
+        cells = {one: dict.fromkeys(measures[1:], "") for one in measures[:-1]}
         for row in self.pairs.iter_rows(named=True):
             mark = next((mark for alpha, mark in MARKS if row["p"] <= alpha), "")
             shares = "-"
             if row["first proportion"] is not None:
                 shares = f"{row['first proportion']:.0%}/{row['second proportion']:.0%}{mark}"
-            second = row["second"] if row["second"] != "measure" else "measure "
-            columns[second][measures.index(row["first"])] = f"{shares} ({row['disagreements']})"
-        return pl.DataFrame(columns)
+            cells[row["first"]][row["second"]] = f"{shares} ({row['disagreements']})"
+        # A measure may be called "measure".
+        columns = [name if name != "measure" else "measure " for name in measures[1:]]
+        rows = [(measure, *row.values()) for measure, row in cells.items()]
+        return pl.DataFrame(rows, dict.fromkeys(["measure", *columns], pl.String), orient="row")
 
     @property
     def verdict(self) -> tuple[str, ...]:
         known = self.pairs.filter(pl.col("disagreements") > 0)
         if known.is_empty():
             return ()
-        ahead = known.with_columns(by=pl.col("first wins") - pl.col("second wins"))
-        winners = pl.concat(
-            [ahead.filter(pl.col("by") > 0)["first"], ahead.filter(pl.col("by") < 0)["second"]]
-        ).to_list()
+        ahead = pl.col("first wins") - pl.col("second wins")
+        winners = [
+            *known.filter(ahead > 0)["first"],
+            *known.filter(ahead < 0)["second"],
+        ]
         most = max(map(winners.count, self.measures))
         best = [name for name in self.measures if winners.count(name) == most]
         who, than = "none agrees", "another"
@@ -101,11 +108,12 @@ class Concordance(Study):
             verb = "agrees" if len(best) == 1 else "each agree"
             who = f"{names_or_count(best, 'measure')} {verb}"
             than = f"{most:,} of the {counted(len(self.measures) - 1, 'other')}"
-        sure = known.filter(pl.col("p") <= MARKS[-1][0]).height
+        alpha = MARKS[-1][0]
+        sure = known.filter(pl.col("p") <= alpha).height
         return (
             f"Where two measures disagree, {who} with {' and '.join(self.gold)} more often than"
             f" {than}. Of {counted(known.height, 'pair')} of measures, {sure:,} differ with p up to"
-            f" {MARKS[-1][0]:g} (sign test, each by itself).",
+            f" {alpha:g} (sign test, each by itself).",
             "Pairs of runs share runs and topics, so that these p are too small; and the gold"
             " standard is trusted, not tested.",
         )
@@ -214,43 +222,35 @@ def _called(name: Any) -> str:
 def _gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[str, Scores]:
     if isinstance(gold, Mapping):
         return by_measure(gold)
-    if isinstance(gold, (str, Measure, Scores)):
-        gold = [gold]
-    if not isinstance(gold, Iterable):
-        raise PolicyError(f"a gold measure is a name or scores, not {type(gold).__name__}")
-    found: dict[str, Scores] = {}
-    for number, one in enumerate(gold, 1):
-        if isinstance(one, Scores):
-            name, scores = one.measure or f"gold {number}", one
-        elif isinstance(one, (str, Measure)):
-            name, scores = _named(str(one), data, candidates)
-        else:
-            raise PolicyError(f"a gold measure is a name or scores, not {type(one).__name__}")
-        if name in found:
+    scores: dict[str, Scores] = {}
+    several = [gold] if isinstance(gold, (str, Measure, Scores)) else gold
+    for number, one in enumerate(several, 1):
+        name = one.measure or f"gold {number}" if isinstance(one, Scores) else None
+        if name is None:
+            name = _known_name(str(one), data, candidates)
+        if name in scores:
             raise PolicyError(f"the gold measure {quoted(name)} occurs twice")
-        found[name] = scores
-    return found
+        scores[name] = one if isinstance(one, Scores) else candidates[name]
+    return scores
 
 
-def _named(name: str, data: Any, candidates: Mapping[str, Scores]) -> tuple[str, Scores]:
-    """Find a measure by its name; an evaluation knows aliases too."""
-    if name in candidates:
-        return name, candidates[name]
-    try:
-        scores = data[name] if isinstance(data, Mapping) else None
-    except KeyError:
-        scores = None
-    for known, one in candidates.items():
-        if one is scores:
-            return known, one
-    raise PolicyError(f"unknown measure {quoted(name)}; expected one of: {', '.join(candidates)}")
+def _known_name(name: str, data: Any, candidates: Mapping[str, Scores]) -> str:
+    """Return the name of a measure among the candidates; an evaluation knows aliases too."""
+    if name not in candidates and isinstance(data, Mapping):
+        with suppress(KeyError):
+            scores = data[name]
+            name = next(known for known, one in candidates.items() if one is scores)
+    if name not in candidates:
+        known = ", ".join(candidates)
+        raise PolicyError(f"unknown measure {quoted(name)}; expected one of: {known}")
+    return name
 
 
 def _compared(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame:
     """Compare the candidates two at a time; their scores are followed by those of gold measures."""
     # Every count is a product of indicators, summed over pairs of runs: a matrix product, exact in
     # floats below 2**53. Rows are of the first candidate, columns of the second.
-    values = np.stack([-one.values if one.lower_is_better else one.values for one in scores])
+    values = higher_is_better(scores)
     number = len(names)
     first, second = np.triu_indices(values.shape[2], 1)
     compared, disagreements, concordant, both = np.zeros((4, number, number))
@@ -271,13 +271,11 @@ def _compared(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame:
     i, j = np.triu_indices(number, 1)
     every = (compared, disagreements, concordant, concordant.T, both)
     known, differ, mine, theirs, tied = (one[i, j].astype(np.int64) for one in every)
-    labels = pl.Series(names, dtype=pl.String)
     with np.errstate(invalid="ignore"):
         shares = mine / differ, theirs / differ
     return pl.DataFrame(
         {
-            "first": labels.gather(i),
-            "second": labels.gather(j),
+            **name_pairs(names),
             "compared": known,
             "missing": values.shape[1] * first.size - known,
             "disagreements": differ,

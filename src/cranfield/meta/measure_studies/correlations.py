@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations_with_replacement
 from os import PathLike
 from typing import Annotated, Any, ClassVar
@@ -18,7 +18,7 @@ from cranfield.base.text import counted, names_or_count
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.correlation.overlap import check, overlap, places_of_scores
 from cranfield.evaluation.scorefiles import read_scores_by_measure
-from cranfield.meta.study import Study
+from cranfield.meta.study import MEASURE_PAIR, Study
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned, complete
@@ -40,12 +40,24 @@ def by_measure(data: Any) -> dict[str, Scores]:
     if not isinstance(data, Mapping):
         kind = type(data).__name__
         raise PolicyError(f"scores by measure must be a mapping, a table or a file, got {kind}")
-    scores = {str(name): as_scores(one) for name, one in data.items()}
-    if not scores:
+    if not data:
         raise PolicyError("expected at least one measure, got none")
+    scores = {str(name): as_scores(one) for name, one in data.items()}
     if len(scores) < len(data):
         raise PolicyError("two measures have the same name")
     return scores
+
+
+def higher_is_better(scores: Iterable[Scores]) -> Floats:
+    """Return the values of several measures, negated where lower is better; measures first."""
+    return np.stack([-one.values if one.lower_is_better else one.values for one in scores])
+
+
+def name_pairs(names: Sequence[str]) -> dict[str, Any]:
+    """Return the columns `first` and `second` of a table of all pairs of names."""
+    labels = pl.Series(names, dtype=pl.String)
+    indices = np.triu_indices(len(names), 1)
+    return {side: labels.gather(at) for side, at in zip(("first", "second"), indices, strict=True)}
 
 
 def signs(values: Floats, first: Any, second: Any) -> Floats:
@@ -173,8 +185,7 @@ class Correlations(Study):
     reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
     parts: ClassVar[Sequence[str]] = ("pairs",)
     columns: ClassVar[Columns] = {
-        "first": Column("First measure of the pair.", key=True),
-        "second": Column("Second measure of the pair.", key=True),
+        **MEASURE_PAIR,
         "overall": Column(
             "Coefficient of the systems' values over all topics; null if it is not defined."
         ),
@@ -187,18 +198,16 @@ class Correlations(Study):
     @property
     def pairs(self) -> pl.DataFrame:
         """The table, a row for each pair of measures."""
-        first, second = np.triu_indices(len(self.measures), 1)
-        each = self.topicwise[:, first, second]
+        at = np.triu_indices(len(self.measures), 1)
+        each = self.topicwise[:, *at]
         worst = np.where(np.isnan(each), np.inf, each).argmin(axis=0)
-        measures = pl.Series(self.measures, dtype=pl.String)
         pairs = {
-            "first": measures.gather(first),
-            "second": measures.gather(second),
-            "overall": self.overall[first, second],
-            "by topic": self.by_topic[first, second],
-            "lowest": self.lowest[first, second],
+            **name_pairs(self.measures),
+            "overall": self.overall[at],
+            "by topic": self.by_topic[at],
+            "lowest": self.lowest[at],
             "lowest topic": pl.Series(self.topics, dtype=pl.String).gather(worst),
-            "topics": self.counted_topics[first, second],
+            "topics": self.counted_topics[at],
         }
         topic = pl.when(pl.col("topics") > 0).then("lowest topic").alias("lowest topic")
         return pl.DataFrame(pairs).fill_nan(None).with_columns(topic)
@@ -216,13 +225,12 @@ class Correlations(Study):
             named = same.select(pl.format("{}/{}", "first", "second"))
             return names_or_count(named.to_series().to_list(), "pair")
 
-        lead = (
-            f"Most alike order the systems {pairs(high)} ({self.method} {high:.2f}), least"
-            f" {pairs(low)} ({low:.2f})."
-        )
-        if low == high:
-            every = "" if len(rows) == 1 else f", each of the {len(rows)} pairs of measures"
-            lead = f"{pairs(high)}: {self.method} {high:.2f}{every}."
+        lead = f"{pairs(high)}: {self.method} {high:.2f}."
+        if low < high:
+            lead = (
+                f"Most alike order the systems {pairs(high)} ({self.method} {high:.2f}), least"
+                f" {pairs(low)} ({low:.2f})."
+            )
         return (
             lead,
             f"That is by the means of {counted(len(self.systems), 'system')} over"
@@ -247,16 +255,17 @@ class Correlations(Study):
         }
 
     def tables(self) -> list[Table]:
+        titles = {
+            "of the orders of systems over all topics": self.overall,
+            "topic by topic, mean over topics": self.by_topic,
+        }
         tables = []
-        for what, values in (
-            ("of the orders of systems over all topics", self.overall),
-            ("topic by topic, mean over topics", self.by_topic),
-        ):
+        for title, values in titles.items():
             rows = [
                 [measure, *(number(float(value), 3) for value in row)]
                 for measure, row in zip(self.measures, values, strict=True)
             ]
-            tables.append(Table(f"{METHODS[self.method]} {what}", ["", *self.measures], rows))
+            tables.append(Table(f"{METHODS[self.method]} {title}", ["", *self.measures], rows))
         return tables
 
 
@@ -334,29 +343,27 @@ def correlate(
         raise CranfieldError(
             f"a correlation requires at least two systems, got {sizes[0]} on {sizes[1]}"
         )
-    sign = np.array([-1.0 if one.lower_is_better else 1.0 for one in scores.values()])
-    totals = np.array([one.overall() for one in scores.values()]) * sign[:, None]
-    cells = np.stack([one.values for one in scores.values()], axis=1) * sign[:, None]
+    low = np.array([one.lower_is_better for one in scores.values()])
+    totals = np.array([one.overall() for one in scores.values()])
+    totals[low] *= -1
+    cells = np.ascontiguousarray(np.swapaxes(higher_is_better(scores.values()), 0, 1))
     order = levels_of(to_order(totals), np.zeros(len(totals)))
-    orders = [levels_of(values, ROUNDING * np.abs(values).max(axis=1)) for values in cells]
-    topicwise = np.array(
-        [
-            agreement(values, levels, method, options)
-            for values, levels in zip(cells, orders, strict=True)
-        ]
-    )
+    topicwise = np.empty((len(cells), len(scores), len(scores)))
+    for topic, values in enumerate(cells):
+        levels = levels_of(values, ROUNDING * np.abs(values).max(axis=1))
+        topicwise[topic] = agreement(values, levels, method, options)
     defined = ~np.isnan(topicwise)
     n_topics = defined.sum(axis=0).astype(np.int64)
     with np.errstate(invalid="ignore"):
         mean = np.where(defined, topicwise, 0.0).sum(axis=0) / n_topics
-    low = np.where(defined, topicwise, np.inf).min(axis=0)
+    lowest = np.where(defined, topicwise, np.inf).min(axis=0)
     return Correlations(
         call,
         measures=tuple(scores),
         overall=agreement(totals, order, method, options),
         topicwise=topicwise,
         by_topic=mean,
-        lowest=np.where(n_topics > 0, low, np.nan),
+        lowest=np.where(n_topics > 0, lowest, np.nan),
         counted_topics=n_topics,
         topics=some.topics,
         systems=some.systems,

@@ -12,7 +12,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.meta.measure_studies.correlations import by_measure
-from cranfield.meta.study import Study, labelled, most_and_fewest, percent
+from cranfield.meta.study import SYSTEM_PAIR, Study, most_and_fewest, percent
 from cranfield.meta.study_options import Resamples, Seed
 from cranfield.meta.work import Work, fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns
@@ -63,8 +63,7 @@ class DiscriminativePower(Study):
         },
         "pairs": {
             "measure": Column("Text form of the measure.", key=True),
-            "first": Column("First system of the pair.", key=True),
-            "second": Column("Second system of the pair.", key=True),
+            **SYSTEM_PAIR,
             "difference": Column("Difference, as :func:`cranfield.compare` has it for that test."),
             "p": Column("Adjusted p-value.", pvalue=True),
         },
@@ -105,8 +104,7 @@ class DiscriminativePower(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        rows = self.summary
-        first = rows.row(0, named=True)
+        first = self.summary.row(0, named=True)
         if first["power"] is None:
             return ()
         how = f"by {self.test} with {self.correction} at {self.alpha:g}"
@@ -118,11 +116,8 @@ class DiscriminativePower(Study):
             number = f"{row['significant']:,}"
             return f"{number} of {pairs} ({percent(row['power'])})", number
 
-        lead = f"{labelled(first['measure'])}{share(first)[0]} differ significantly."
-        if len(rows) > 1:
-            lead = most_and_fewest(rows, "significant", "significant differences", share)
         return (
-            lead,
+            most_and_fewest(self.summary, "significant", "significant differences", share),
             f"Decisions {how}, on these {counted(self.systems, 'system')} and topics; more power"
             f" does not make a measure valid.",
         )
@@ -252,17 +247,12 @@ def _compared(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str)
     except CranfieldError as error:
         raise CranfieldError(f"{quoted(name)}: {error}") from error
     systems = pl.Series(found.systems, dtype=pl.String)
-    pairs = pl.DataFrame(
-        {
-            "first": systems.gather(found.first),
-            "second": systems.gather(found.second),
-            "difference": found.difference,
-            "p": found.adjusted_pvalues,
-        }
-    )
-    return pairs.select(
+    return pl.select(
         pl.lit(name).alias("measure"),
-        pl.all(),
+        systems.gather(found.first).alias("first"),
+        systems.gather(found.second).alias("second"),
+        pl.Series("difference", found.difference),
+        pl.Series("p", found.adjusted_pvalues),
         pl.lit(found.topics, pl.Int64).alias("topics"),
         pl.lit(list(found.notes), pl.List(pl.String)).alias("notes"),
     )

@@ -8,14 +8,19 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Ints
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError, check_whole
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
-from cranfield.meta.measure_studies.correlations import sign_pvalue, signs
-from cranfield.meta.study import Study, attaining, percent
+from cranfield.meta.measure_studies.correlations import (
+    higher_is_better,
+    name_pairs,
+    sign_pvalue,
+    signs,
+)
+from cranfield.meta.study import SYSTEM_PAIR, Study, attaining, percent
 from cranfield.result import Column, Columns
 from cranfield.scales.interval_scaled import padded
 
@@ -46,8 +51,7 @@ class InnateOrders(Study):
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "innate": {
-            "first": Column("First system of the pair.", key=True),
-            "second": Column("Second system of the pair.", key=True),
+            **SYSTEM_PAIR,
             "better": Column("Number of topics on which the first is innately better."),
             "worse": Column("Number of topics on which it is innately worse."),
             "same": Column("Number of topics on which both have the same grades, rank by rank."),
@@ -67,10 +71,15 @@ class InnateOrders(Study):
         },
     }
 
+    def _proportions(self) -> tuple[int, Floats]:
+        """Return the pairs of rankings, and the proportions ordered, the same and open."""
+        better, worse, same, free = (int(self.pairs[name].sum()) for name in COUNTS)
+        total = better + worse + same + free
+        return total, np.array([better + worse, same, free]) / max(1, total)
+
     @property
     def verdict(self) -> tuple[str, ...]:
-        counts = {name: int(self.pairs[name].sum()) for name in COUNTS}
-        ordered, total = counts["better"] + counts["worse"], sum(counts.values())
+        total, (ordered, same, free) = self._proportions()
         if not total:
             return ()
         measures = ""
@@ -79,22 +88,22 @@ class InnateOrders(Study):
             measures = " No measure here goes against that order."
         elif most is not None:
             worst = names_or_count(attaining(self.agreement, "against", most), "measure")
-            measures = f" Most often against that order: {worst}, in {most:,} of {ordered:,}."
+            number = self.agreement["ordered"][0]
+            measures = f" Most often against that order: {worst}, in {most:,} of {number:,}."
         return (
-            f"In {percent(ordered / total)} of the pairs of rankings one is better whatever the"
-            f" measure; in {percent(counts['open'] / total)} measures are free to differ, and in"
-            f" {percent(counts['same'] / total)} the rankings are the same.{measures}",
+            f"In {percent(ordered)} of the pairs of rankings one is better whatever the measure; in"
+            f" {percent(free)} measures are free to differ, and in {percent(same)} the rankings are"
+            f" the same.{measures}",
             f"Only the first {counted(self.depth, 'rank')} count; unjudged documents count as not"
             f" relevant.",
         )
 
     def heading(self) -> list[str]:
-        counts = [int(self.pairs[name].sum()) for name in COUNTS]
-        shares = 100 * np.array([counts[0] + counts[1], counts[2], counts[3]]) / sum(counts)
+        total, (ordered, same, free) = self._proportions()
         return [
-            f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of"
-            f" {sum(counts):,} pairs of rankings {shares[0]:.1f}% are ordered innately,"
-            f" {shares[1]:.1f}% the same, {shares[2]:.1f}% open"
+            f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of {total:,} pairs"
+            f" of rankings {percent(ordered)} are ordered innately, {percent(same)} the same,"
+            f" {percent(free)} open"
         ]
 
 
@@ -160,40 +169,30 @@ def innate_orders(
     order = _orders(padded(judged.top(int(depth)), int(depth), None).reshape(topics, systems, -1))
     pair_orders = order[:, first, second]
     counts = {name: (pair_orders == code).sum(axis=0) for name, code in COUNTS.items()}
-    names = pl.Series(judged.systems, dtype=pl.String)
-    pairs = {
-        "first": names.gather(first),
-        "second": names.gather(second),
-        **counts,
-        "p": sign_pvalue(counts["better"], counts["worse"]),
-    }
     ordered, is_open = np.abs(pair_orders) == 1, pair_orders == OPEN
     none = isinstance(measures, Sized) and not len(measures)
     evaluation = {} if none else score(judged, measures)
     rows = []
     for name, scores in evaluation.items():
-        values = -scores.values if scores.lower_is_better else scores.values
-        preferred = signs(values, first, second)
+        preferred = signs(higher_is_better([scores])[0], first, second)
         likewise = (preferred * pair_orders)[ordered]
-        rows.append(
-            {
-                "measure": name,
-                "ordered": int(ordered.sum()),
-                "agrees": int((likewise > 0).sum()),
-                "ties": int((likewise == 0).sum()),
-                "against": int((likewise < 0).sum()),
-                "open": int(is_open.sum()),
-                "decides": int((np.abs(preferred[is_open]) == 1).sum()),
-            }
-        )
+        decides = (np.abs(preferred[is_open]) == 1).sum()
+        numbers = [ordered.sum(), *((likewise == sign).sum() for sign in (1, 0, -1))]
+        rows.append((name, *map(int, (*numbers, is_open.sum(), decides))))
     columns = dict.fromkeys(InnateOrders.columns["agreement"], pl.Int64)
     return InnateOrders(
         {},
         systems=systems,
         topics=topics,
         depth=int(depth),
-        pairs=pl.DataFrame(pairs),
-        agreement=pl.DataFrame(rows, {**columns, "measure": pl.String}),
+        pairs=pl.DataFrame(
+            {
+                **name_pairs(judged.systems),
+                **counts,
+                "p": sign_pvalue(counts["better"], counts["worse"]),
+            }
+        ),
+        agreement=pl.DataFrame(rows, {**columns, "measure": pl.String}, orient="row"),
     )
 
 

@@ -14,8 +14,14 @@ from cranfield.base.errors import quoted
 from cranfield.base.kinds import Flag, check_arguments
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.text import counted
-from cranfield.meta.measure_studies.correlations import by_measure, sign_pvalue, signs
-from cranfield.meta.study import Study, attaining, most_and_fewest, percent
+from cranfield.meta.measure_studies.correlations import (
+    by_measure,
+    higher_is_better,
+    name_pairs,
+    sign_pvalue,
+    signs,
+)
+from cranfield.meta.study import MEASURE_PAIR, Study, attaining, most_and_fewest, percent
 from cranfield.meta.study_options import Proportion
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
@@ -79,27 +85,25 @@ def read_preferences(data: Any, like: Scores) -> pl.DataFrame:
     0 for a tie), `votes`, which is 1, and `assessor`, null where there is none.
     """
     table = read_table(data, _PREFERENCES)
-    topics, systems = set(like.topics), set(like.systems)
-    out = []
+    known = {"topic": set(like.topics), "system": set(like.systems)}
+    rows = []
     for number, (*labels, assessor) in enumerate(table.frame.iter_rows()):
         topic, first, second, preferred = (label or "" for label in labels)
-        # A system that is called like one of the words is that system.
-        sign = {second: -1, first: 1}.get(preferred, WORDS.get(preferred.lower()))
-        unknown = [system for system in (first, second) if system not in systems]
-        if topic not in topics:
-            raise table.wrong(number, f"topic {quoted(topic)} has no scores")
-        if unknown:
-            raise table.wrong(number, f"system {quoted(unknown[0])} has no scores")
+        for kind, name in (("topic", topic), ("system", first), ("system", second)):
+            if name not in known[kind]:
+                raise table.wrong(number, f"{kind} {quoted(name)} has no scores")
         if first == second:
             raise table.wrong(number, f"system {quoted(first)} is compared with itself")
+        # A system that is called like one of the words is that system.
+        sign = {second: -1, first: 1}.get(preferred, WORDS.get(preferred.lower()))
         if sign is None:
             names = f"{quoted(first)}, {quoted(second)}"
             wrong = f"preferred is {names}, first, second or tie, not {quoted(preferred)}"
             raise table.wrong(number, wrong)
-        out.append((topic, first, second, sign, 1, assessor))
-    text, whole = pl.String, pl.Int64
-    schema = {"topic": text, "first": text, "second": text, "preferred": whole, "votes": whole}
-    return pl.DataFrame(out, {**schema, "assessor": text}, orient="row")
+        rows.append((topic, first, second, sign, 1, assessor))
+    schema: dict[str, Any] = dict.fromkeys(("topic", "first", "second"), pl.String)
+    schema |= {"preferred": pl.Int64, "votes": pl.Int64, "assessor": pl.String}
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 _COUNTS = {
@@ -146,8 +150,7 @@ class PredictivePower(Study):
         "preferences": _COUNTS,
         "assessors": {"assessor": Column("Assessor.", key=True), **_COUNTS},
         "versus": {
-            "first": Column("First measure of the pair.", key=True),
-            "second": Column("Second measure of the pair.", key=True),
+            **MEASURE_PAIR,
             "first only": Column("Number of preferences that only the first predicts."),
             "second only": Column("Number of preferences that only the second predicts."),
             "p": Column("p-value of the exact two-sided sign test on them.", pvalue=True),
@@ -165,11 +168,8 @@ class PredictivePower(Study):
             limits = f"{self.confidence:g} confidence interval {low} to {high}"
             return f"{row['correct']:,} of {row['preferences']:,}, {short} ({limits})", short
 
-        first = rows.row(0, named=True)
-        best = attaining(rows, "predicted", first["predicted"])
-        lead = f"{best[0]} predicts {share(first)[0]} preferences of people."
-        if len(rows) > 1:
-            lead = most_and_fewest(rows, "predicted", "preferences of people predicted", share)
+        best = attaining(rows, "predicted", rows["predicted"][0])
+        lead = most_and_fewest(rows, "predicted", "preferences of people predicted", share)
         if len(best) == 1 < len(rows):
             apart = self.versus.filter(
                 (pl.col("first") == best[0]) | (pl.col("second") == best[0]),
@@ -181,8 +181,7 @@ class PredictivePower(Study):
             )
         return (
             lead,
-            "That takes preferences as independent of each other, those of one topic or assessor"
-            " too.",
+            "That takes preferences as independent, those of one topic or assessor too.",
         )
 
     def frames(self) -> dict[str, pl.DataFrame]:
@@ -268,7 +267,7 @@ def predictive_power(
     preferred = _preferred(list(scores.values()), table)
     wanted = table["preferred"].to_numpy().astype(np.float64)
     summary = _summary(names, preferred, wanted, confidence)
-    by_assessor = [summary.clear().select(pl.lit("").alias("assessor"), pl.all())]
+    by_assessor = [summary.clear().insert_column(0, pl.Series("assessor", [], pl.String))]
     for assessor in table["assessor"].drop_nulls().unique(maintain_order=True):
         rows = (table["assessor"] == assessor).fill_null(False).to_numpy()
         part = _summary(names, preferred[:, rows], wanted[rows], confidence)
@@ -285,7 +284,7 @@ def predictive_power(
 
 def _preferred(scores: list[Scores], table: pl.DataFrame) -> Floats:
     """Return which run each measure prefers, shape (measures, preferences); NaN means no score."""
-    values = np.stack([-one.values if one.lower_is_better else one.values for one in scores])
+    values = higher_is_better(scores)
     first, second = (places_of(table[name], scores[0].systems) for name in ("first", "second"))
     rows = places_of(table["topic"], scores[0].topics)
     out = np.empty((len(scores), table.height))
@@ -330,11 +329,9 @@ def _versus(names: Sequence[str], preferred: Floats, wanted: Floats) -> pl.DataF
     correct = (preferred == wanted) * known
     only = (correct @ (known - correct).T).astype(np.int64)
     i, j = np.triu_indices(len(names), 1)
-    labels = pl.Series(names, dtype=pl.String)
     return pl.DataFrame(
         {
-            "first": labels.gather(i),
-            "second": labels.gather(j),
+            **name_pairs(names),
             "first only": only[i, j],
             "second only": only[j, i],
             "p": sign_pvalue(only[i, j], only[j, i]),

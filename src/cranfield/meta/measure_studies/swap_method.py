@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
-from numbers import Real
+from itertools import pairwise, takewhile
 from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, PolicyError, check_whole
+from cranfield.base.errors import CranfieldError, PolicyError, check_share, check_whole
 from cranfield.base.kinds import Numbers, OneOf, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
@@ -96,11 +95,7 @@ class Swaps(Study):
     @cached_property
     def overall(self) -> pl.DataFrame:
         """The same table with all bins together, a row a size."""
-        return (
-            self.rates.group_by("size", maintain_order=True)
-            .agg(pl.col("pairs", "comparisons", "swaps", "ties").sum())
-            .with_columns(rate())
-        )
+        return with_rates(self.rates.group_by("size", maintain_order=True))
 
     def smallest(self, error: float = ERROR) -> pl.DataFrame:
         """Return the smallest differences that another topic set rarely reverses.
@@ -112,18 +107,15 @@ class Swaps(Study):
         sensitivity of the measure. Both are null where even the largest differences are swapped
         more often.
         """
-        if not isinstance(error, Real) or not 0 < error < 1:
-            raise PolicyError(f"error is a number above 0 and below 1, not {error!r}")
+        check_share("error", error)
         rows = []
         for size in self.sizes:
-            reached, share = None, 0
-            mine = self._joined(size, 1 / error)
-            for low, comparisons, swaps in mine:
-                if swaps > error * comparisons:
-                    break
-                reached, share = low, share + comparisons
-            total = sum(comparisons for _, comparisons, _ in mine)
-            rows.append((size, reached, None if reached is None else share / total))
+            bins = self._joined(size, 1 / error)
+            rare = list(takewhile(lambda one: one[2] <= error * one[1], bins))
+            reached: tuple[float | None, ...] = (None, None)
+            if rare:
+                reached = rare[-1][0], sum(one[1] for one in rare) / sum(one[1] for one in bins)
+            rows.append((size, *reached))
         schema = {"size": pl.Int64, "difference": pl.Float64, "proportion": pl.Float64}
         return pl.DataFrame(rows, schema, orient="row")
 
@@ -192,11 +184,11 @@ class Swaps(Study):
             low, number, swaps = self._joined(row["size"], 1 / ERROR)[0]
             share = percent(swaps / number)
             sure = f"Even of the largest differences, {low:g} or more, {share} are swapped."
-        tied = row["ties"] / row["comparisons"]
-        ties = f" and {percent(tied)} are tied on one of them" if tied else ""
+        ties = percent(row["ties"] / row["comparisons"])
         return (
             f"{labelled(self.measure)}between two sets of {row['size']:,} topics,"
-            f" {percent(row['rate'])} of the pairs of systems swap{ties}. {sure}",
+            f" {percent(row['rate'])} of the pairs of systems swap and {ties} are tied on one of"
+            f" them. {sure}",
             f"Sample: {counted(self.repeats, 'draw')} of two sets from"
             f" {counted(self.topics, 'topic')}.",
         )
@@ -215,10 +207,12 @@ class Swaps(Study):
         ]
 
 
-def rate() -> pl.Expr:
-    """Return swaps by comparisons, null where there are none."""
-    some = pl.col("comparisons") > 0
-    return pl.when(some).then(pl.col("swaps") / pl.col("comparisons")).alias("rate")
+def with_rates(groups: pl.dataframe.group_by.GroupBy) -> pl.DataFrame:
+    """Sum up counts, with the rate of swaps by comparisons, null where there are none."""
+    rate = pl.col("swaps") / pl.col("comparisons")
+    return groups.agg(pl.col("pairs", "comparisons", "swaps", "ties").sum()).with_columns(
+        pl.when(pl.col("comparisons") > 0).then(rate).alias("rate")
+    )
 
 
 def _fitted(sizes: Floats, rates: Floats, comparisons: Floats) -> tuple[float, float, float]:
@@ -354,11 +348,6 @@ def swap_method(
         about={"study": "swaps", "scores": fingerprint(given), **about},
         **work,
     )
-    rates = (
-        found.group_by("size", "low", "high", maintain_order=True)
-        .agg(pl.col("pairs", "comparisons", "swaps", "ties").sum())
-        .with_columns(rate())
-    )
     return Swaps(
         call,
         measure=given.measure,
@@ -367,7 +356,7 @@ def swap_method(
         sizes=chosen,
         bins=edges,
         **of_test,
-        rates=rates,
+        rates=with_rates(found.group_by("size", "low", "high", maintain_order=True)),
     )
 
 
@@ -379,7 +368,7 @@ def _sizes(sizes: Any, topics: int, replacement: bool, least: int) -> tuple[int,
     if sizes is None:
         spaced = np.linspace(least, most, min(MOST_SIZES, most - least + 1))
         return tuple(sorted({int(size) for size in np.rint(spaced)}))
-    return whole_numbers("size", sizes, most, " of topic sets", least)
+    return tuple(sorted(whole_numbers("size", sizes, most, " of topic sets", least)))
 
 
 def default_bins(values: Floats) -> tuple[float, ...]:
@@ -409,11 +398,8 @@ def _round_up(number: float) -> float:
     return power * next(k for k in (1, 2, 5, 10) if k * power >= number * (1 - 1e-9))
 
 
-def _edges(bins: Any) -> tuple[float, ...]:
-    try:
-        edges = tuple(float(edge) for edge in bins)
-    except (TypeError, ValueError):
-        raise PolicyError(f"bins must be the numbers where they begin, got {bins!r}") from None
+def _edges(bins: Sequence[float]) -> tuple[float, ...]:
+    edges = tuple(float(edge) for edge in bins)
     if not edges or edges[0] != 0 or not all(a < b < np.inf for a, b in pairwise(edges)):
         raise PolicyError("bins must begin at 0 and ascend")
     return edges
@@ -459,9 +445,8 @@ def draw(seed: int, topics: int, size: int, repeat: int, *, replacement: bool = 
     return np.sort(random.permutation(topics)[: 2 * size].reshape(2, size), axis=1)
 
 
-def _significant(given: Scores, chosen: Indices, options: Any) -> Bools:
-    """Return a mask of the pairs that count: all, or those that are significant on the chosen"
-    " topics."""
+def _significant(given: Scores, topics: Indices, options: Any) -> Bools:
+    """Return a mask of the pairs that count: all, or the significant ones on some topics."""
     if options is None:
         return np.ones(len(given.systems) * (len(given.systems) - 1) // 2, dtype=bool)
-    return compare(numbered(given.values[chosen]), jobs=1, **options).is_significant()
+    return compare(numbered(given.values[topics]), jobs=1, **options).is_significant()

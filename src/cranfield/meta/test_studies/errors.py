@@ -22,10 +22,10 @@ from cranfield.meta.test_studies.fast_tests import (
     Given,
     TestChoice,
     Verdict,
-    checked_sizes,
     explained,
     given_tests,
     numbered,
+    topic_sizes,
     verdict_or_none,
 )
 from cranfield.meta.work import Work, repeated, run_parts, with_work
@@ -36,6 +36,11 @@ from cranfield.significance.simulation import Resampled, Simulator, fit_simulato
 
 MOST_DRAWN = 100_000
 """Topics in a data set that is drawn."""
+
+_OF_TEST = {
+    "size": Column("Number of topics.", key=True),
+    "test": Column("Test and correction.", key=True),
+}
 
 Population = Resampled | Simulator
 
@@ -68,25 +73,28 @@ def _populations(given: Given, kind: str, *, equal: bool = False) -> dict[str, P
     """
     [members] = given.groups.values()
     missing = given.tests[0].missing
-    sharded = [test.test for test in given.tests if test.by_shard]
-    if sharded and kind == "simulated":
-        raise PolicyError(f"{sharded[0]} requires scores by shard, which cannot be simulated")
-
-    def population(scores: Scores) -> Population:
-        chosen = scores.select(systems=members)
-        # Missing scores are imputed or excluded before means are moved.
-        chosen = chosen.complete(missing)[0] if missing in ("drop", "zero") else chosen
-        # Under another copula differences would be more symmetric than real ones.
-        found: Population = (
-            fit_simulator(chosen, copula="empirical")
-            if kind == "simulated"
-            else Resampled(chosen.values)
-        )
-        return found.with_means(found.means.mean()) if equal else found
-
-    whole = population(given.scores)
-    shards = population(given.by_shard) if sharded and given.by_shard else whole
-    return {test.label: shards if test.by_shard else whole for test in given.tests}
+    populations: dict[str, Population] = {}
+    of_scores: dict[bool, Population] = {}
+    for test in given.tests:
+        if test.by_shard and kind == "simulated":
+            raise PolicyError(f"{test.test} requires scores by shard, which cannot be simulated")
+        if test.by_shard not in of_scores:
+            takes = given.by_shard if test.by_shard else None
+            scores = (takes or given.scores).select(systems=members)
+            # Missing scores are imputed or excluded before means are moved.
+            if missing in ("drop", "zero"):
+                scores = scores.complete(missing)[0]
+            # Under another copula differences would be more symmetric than real ones.
+            population: Population = (
+                fit_simulator(scores, copula="empirical")
+                if kind == "simulated"
+                else Resampled(scores.values)
+            )
+            if equal:
+                population = population.with_means(population.means.mean())
+            of_scores[test.by_shard] = population
+        populations[test.label] = of_scores[test.by_shard]
+    return populations
 
 
 Count = Callable[[TestChoice, Verdict], "Iterable[tuple[int, ...]]"]
@@ -140,8 +148,7 @@ class FalseAlarms(Study):
     parts: ClassVar[Sequence[str]] = ("summary",)
     columns: ClassVar[Mapping[str, Columns]] = {
         "false alarms": {
-            "size": Column("Number of topics.", key=True),
-            "test": Column("Test and correction.", key=True),
+            **_OF_TEST,
             "per pair": Column(
                 "Proportion of rejected pairs, which a test without correction keeps at alpha."
             ),
@@ -171,26 +178,26 @@ class FalseAlarms(Study):
             pl.col("failed").sum(),
         )
         low, high = clopper_pearson(table["count"].to_numpy(), table["done"].to_numpy(), LIMITS)
-        limits = {"low": low, "high": high}
-        return table.with_columns(
-            pl.Series(name, limit).fill_nan(None) for name, limit in limits.items()
-        ).select("size", "test", "per pair", "any pair", "low", "high", "failed")
+        table = table.with_columns(low=low, high=high).with_columns(
+            pl.col("low", "high").fill_nan(None)
+        )
+        return table.select(*self.columns["false alarms"])
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        rows = self.summary().filter(pl.col("size") == max(self.sizes)).drop_nulls("any pair")
+        size = max(self.sizes)
+        rows = self.summary().filter(pl.col("size") == size).drop_nulls("any pair")
         if rows.is_empty():
             return ()
-        worst = rows.sort("any pair", descending=True).row(0, named=True)["any pair"]
-        most = attaining(rows, "any pair", worst, "test")
-        each = " each" if len(most) > 1 else ""
+        worst: Any = rows["any pair"].max()
+        most = names_or_count(attaining(rows, "any pair", worst, "test"), "test")
         over = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
-        has = "has" if len(over) < 2 else "have"
+        above = names_or_count(over, "test") if over else "No test"
         return (
-            f"Where no systems differ, the family-wise error rate on {max(self.sizes)} topics is"
-            f" highest for {names_or_count(most, 'test')}: {percent(worst)}{each}.",
-            f"{names_or_count(over, 'test') if over else 'No test'} {has} a 95% confidence interval"
-            f" above {self.alpha:g}.",
+            f"Where no systems differ, the family-wise error rate on {size} topics is highest for"
+            f" {most}: {percent(worst)}.",
+            f"{above} {'have' if len(over) > 1 else 'has'} a 95% confidence interval above"
+            f" {self.alpha:g}.",
             f"Sample: {counted(self.repeats, 'repeat')}.",
         )
 
@@ -274,8 +281,8 @@ def false_alarms(
     given = given_tests(scores, by_shard, tests, systems, None, alpha, missing, resamples)
     topics = len(given.scores.topics)
     swapped = null == "swapped"
-    limit = (topics, f"the {topics} topics") if swapped else (MOST_DRAWN, f"{MOST_DRAWN:,}")
-    wanted = checked_sizes([topics] if sizes is None else sizes, *limit)
+    most = topics if swapped else MOST_DRAWN
+    wanted = topic_sizes([topics] if sizes is None else sizes, most)
     [members] = given.groups.values()
     source: Source = (
         partial(_swapped, given, members, seed)
@@ -332,8 +339,7 @@ class PowerOfTests(Study):
     parts: ClassVar[Sequence[str]] = ("summary", "errors")
     columns: ClassVar[Mapping[str, Columns]] = {
         "power": {
-            "size": Column("Number of topics.", key=True),
-            "test": Column("Test and correction.", key=True),
+            **_OF_TEST,
             "from": Column("Lower end of the range of true differences."),
             "to": Column("Upper end of that range; it may be infinite.", key=True),
             "pairs": Column("Number of pairs of systems in the range."),
@@ -343,8 +349,7 @@ class PowerOfTests(Study):
             "reversed": Column("Proportion rejected in the wrong direction."),
         },
         "errors": {
-            "size": Column("Number of topics.", key=True),
-            "test": Column("Test and correction.", key=True),
+            **_OF_TEST,
             "power": Column("Power over all pairs with a true difference."),
             "any reversed": Column(
                 "Proportion of repeats in which a pair was rejected in the wrong direction."
@@ -363,20 +368,21 @@ class PowerOfTests(Study):
 
         Repeats in which the test could not be computed count as without a rejection.
         """
-        ends = (0.0, *self.edges, np.inf)
-        pairs = pl.col("pairs").sum()
-        table = (
-            self.repeated.filter(pl.col("range") > 0)
+        ends = pl.Series((0.0, *self.edges, np.inf), dtype=pl.Float64)
+        at, pairs = pl.col("range"), pl.col("pairs").sum()
+        return (
+            self.repeated.filter(at > 0)
             .group_by("size", "test", "range", maintain_order=True)
             .agg(
                 pl.col("pairs").first(),
                 (pl.col("right").sum() / pairs).alias("power"),
                 (pl.col("wrong").sum() / pairs).alias("reversed"),
             )
+            .with_columns(
+                pl.lit(ends).gather(at - 1).alias("from"), pl.lit(ends).gather(at).alias("to")
+            )
+            .select(*self.columns["power"])
         )
-        at = table.drop_in_place("range").to_numpy()
-        table.insert_column(2, pl.Series("from", np.take(ends, at - 1)))
-        return table.insert_column(3, pl.Series("to", np.take(ends, at)))
 
     def errors(self) -> pl.DataFrame:
         """Return the power over all pairs, and the proportions of repeats with an error."""
@@ -398,7 +404,7 @@ class PowerOfTests(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         size = max(self.sizes)
-        rows = self.errors().filter(pl.col("size") == size).drop_nulls("power")
+        rows = self.errors().filter(pl.col("size") == size).drop_nans("power")
         if rows.is_empty():
             return ()
 
@@ -406,15 +412,12 @@ class PowerOfTests(Study):
             short = percent(row["power"])
             return f"{short} of the pairs", short
 
-        found = f"{rows['test'][0]} finds {share(rows.row(0, named=True))[0]} that differ."
-        if len(rows) > 1:
-            found = most_and_fewest(rows, "power", "true differences found", share, "test")
-            found = found[0].lower() + found[1:]
-        most = rows.sort("any reversed", descending=True).row(0, named=True)["any reversed"]
+        found = most_and_fewest(rows, "power", "true differences found", share, "test")
+        most: Any = rows["any reversed"].max()
         worst = names_or_count(attaining(rows, "any reversed", most, "test"), "test")
         by = f" at most, by {worst}" if len(rows) > 1 else ""
         return (
-            f"{labelled(self.measure)}on {counted(size, 'topic')} {found}",
+            f"{labelled(self.measure)}on {counted(size, 'topic')} {found[0].lower()}{found[1:]}",
             f"A truly worse system is significantly better in {percent(most)} of the repeats{by}."
             if most
             else "In no repeat is a truly worse system significantly better.",
@@ -489,7 +492,7 @@ def power_of_tests(
     if not ends or min(np.diff((0.0, *ends))) <= 0:
         raise PolicyError("edges of true differences must be above 0 and ascending")
     topics = len(given.scores.topics)
-    wanted = checked_sizes([topics] if sizes is None else sizes, MOST_DRAWN, f"{MOST_DRAWN:,}")
+    wanted = topic_sizes([topics] if sizes is None else sizes, MOST_DRAWN)
     populations = _populations(given, population)
     true_differences = {
         # Those by rounding are 0.

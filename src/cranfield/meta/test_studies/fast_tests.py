@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
 from cranfield.meta.collection_studies.rankings import teams_of
+from cranfield.meta.study_options import whole_numbers
 from cranfield.meta.work import fingerprint
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import places_of
@@ -161,12 +162,11 @@ def read_choice(text: Any, *, alpha: float, missing: str | None, resamples: int)
     """Read a test such as `t`, `t+holm` or `("t", "holm")`."""
     if isinstance(text, TestChoice):
         return text
-    if isinstance(text, str):
-        test, _, correction = text.partition("+")
-        return TestChoice(test.strip(), correction.strip() or None, alpha, missing, resamples)
-    if isinstance(text, (tuple, list)) and len(text) == 2:
-        return TestChoice(text[0], text[1], alpha, missing, resamples)
-    raise PolicyError(f"a test must be named by a text such as 't' or 't+holm', got {text!r}")
+    pair = [part.strip() for part in text.split("+", 1)] if isinstance(text, str) else text
+    if not isinstance(pair, (tuple, list)) or not 1 <= len(pair) <= 2:
+        raise PolicyError(f"a test must be named by a text such as 't' or 't+holm', got {text!r}")
+    correction = (pair[1] or None) if len(pair) > 1 else None
+    return TestChoice(pair[0], correction, alpha, missing, resamples)
 
 
 def verdict_or_none(choice: TestChoice, scores: Scores | Floats, seed: int) -> tuple[Verdict, bool]:
@@ -214,18 +214,18 @@ class Given:
             raise CranfieldError(f"two disjoint sets require at least 3 topics, got {topics}")
         if requested is None:
             return tuple(size for size in SIZES if size <= most) or (most,)
-        return checked_sizes(requested, most, f"half of the {topics} topics")
+        return topic_sizes(requested, most)
 
     def about(self, seed: int) -> dict[str, Any]:
         """Return what results depend on besides sizes and repeats."""
         every = [self.scores] if self.by_shard is None else [self.scores, self.by_shard]
-        some = self.tests[0]
+        test = self.tests[0]
         return {
             "measure": self.scores.measure,
             "tests": self.labels,
-            "alpha": some.alpha,
-            "missing": some.missing,
-            "resamples": some.resamples,
+            "alpha": test.alpha,
+            "missing": test.missing,
+            "resamples": test.resamples,
             "groups": {name: len(members) for name, members in self.groups.items()},
             "members": {name: members.tolist() for name, members in self.groups.items()},
             "seed": seed,
@@ -238,20 +238,9 @@ class Given:
         return (takes or self.scores).select(topics, systems)
 
 
-def checked_sizes(sizes: Any, most: int, what: str) -> tuple[int, ...]:
-    """Return sizes of topic sets, each once; they must be integers from 2 to a maximum."""
-    check_several("sizes", sizes)
-    try:
-        chosen = tuple(dict.fromkeys(sizes))
-    except TypeError:
-        raise PolicyError(f"sizes must be a list of numbers of topics, got {sizes!r}") from None
-    if not chosen:
-        raise PolicyError("expected at least one size of a topic set, got none")
-    for size in chosen:
-        check_whole("the size of a topic set", size, 2)
-        if size > most:
-            raise PolicyError(f"sizes must be at most {what}, got {size}")
-    return tuple(map(int, chosen))
+def topic_sizes(sizes: Any, most: int) -> tuple[int, ...]:
+    """Return sizes of topic sets, from 2 to a maximum, each once."""
+    return whole_numbers("size", sizes, most, " of topic sets", 2)
 
 
 def given_tests(
@@ -264,6 +253,7 @@ def given_tests(
     missing: str | None,
     resamples: int,
 ) -> Given:
+    """Read the scores and the tests of a study, and check that the tests can take the scores."""
     check_several("systems", systems)
     check_several("tests", tests)
     whole = as_scores(scores)
@@ -274,27 +264,23 @@ def given_tests(
         if not (shards := as_scores(by_shard)).shards:
             raise PolicyError("by_shard must have shape (topics, systems, shards)")
         shards = shards.aligned(whole, ("by_shard", "scores"))
-    if not isinstance(tests, Iterable):
-        raise PolicyError(f"tests must be a list of names, got {tests!r}")
-    chosen = [read_choice(one, alpha=alpha, missing=missing, resamples=resamples) for one in tests]
+    options: dict[str, Any] = {"alpha": alpha, "missing": missing, "resamples": resamples}
+    chosen: dict[str, TestChoice] = {}
+    for text in tests:
+        test = read_choice(text, **options)
+        if test.label in chosen:
+            raise PolicyError(f"the test {test.label} is repeated")
+        if test.info.shards == "needed" and shards is None:
+            raise PolicyError(f"{test.test} requires scores by shard")
+        # What cannot be tested on all topics is an error; on a few of them it is a finding.
+        test.prepared(shards if test.by_shard and shards is not None else whole)
+        chosen[test.label] = test
     if not chosen:
         raise PolicyError("expected at least one test, got none")
-    labels = [one.label for one in chosen]
-    for one in chosen:
-        if labels.count(one.label) > 1:
-            raise PolicyError(f"the test {one.label} is repeated")
-        if one.info.shards == "needed" and shards is None:
-            raise PolicyError(f"{one.test} requires scores by shard")
-    groups = _groups(whole, systems, teams)
-    for one in chosen:
-        # What cannot be tested on all topics is an error; on a few of them it is a finding.
-        one.prepared(shards if one.by_shard and shards is not None else whole)
-    return Given(whole, shards, tuple(chosen), groups)
+    return Given(whole, shards, tuple(chosen.values()), _groups(whole, systems, teams))
 
 
 def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:
-    if not (systems is None or isinstance(systems, Iterable)):
-        raise PolicyError(f"systems must be a list of names, got {systems!r}")
     names = list(scores.systems) if systems is None else list(dict.fromkeys(systems))
     whole = ALL if systems is None else "systems"
     groups = {whole: names}
@@ -308,11 +294,8 @@ def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[s
             )
         groups |= {team: by_team[team] for team in sorted(by_team) if len(by_team[team]) > 1}
     places = {group: places_of(members, scores.systems) for group, members in groups.items()}
-    for group, members in places.items():
-        if len(members) < 2:
-            raise CranfieldError(
-                f"{group}: a comparison requires at least two systems, got {len(members)}"
-            )
+    if len(names) < 2:
+        raise CranfieldError(f"a comparison requires at least two systems, got {len(names)}")
     return places
 
 

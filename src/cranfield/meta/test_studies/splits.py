@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -89,29 +88,28 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     >>> [int(found[name][0, 0]) for name in ("AA", "AD", "MA", "MD", "neither")]
     [1, 0, 0, 1, 1]
     """
-    check_several("first", first)
-    check_several("second", second)
-    verdicts = [_checked(first), _checked(second)]
-    pairs = {one.order.size for one in (*verdicts[0], *verdicts[1])}
+    verdicts = [_checked("first", first), _checked("second", second)]
+    pairs = {one.order.size for some in verdicts for one in some}
     if len(pairs) > 1:
         raise PolicyError(
             f"verdicts must be on the same pairs, got {min(pairs)} and {max(pairs)} pairs"
         )
     # Counts are sums of products of 0, 1 and -1, which floats hold exactly.
-    order1, order2 = (np.array([v.order for v in one], dtype=np.float64) for one in verdicts)
-    found1, found2 = (np.array([v.significant for v in one], dtype=np.float64) for one in verdicts)
+    order1, order2 = (np.array([v.order for v in some], dtype=np.float64) for some in verdicts)
+    found1, found2 = (
+        np.array([v.significant for v in some], dtype=np.float64) for some in verdicts
+    )
     ordered1, ordered2 = np.abs(order1), np.abs(order2)
     sizes1, sizes2 = found1.sum(axis=1)[:, None], found2.sum(axis=1)[None, :]
     both = found1 @ found2.T
 
-    def same_order(one: Floats, other: Floats) -> Floats:
+    def same_order(some1: Any, some2: Any) -> Floats:
         """Count pairs within both sets that have the same order."""
-        products = (one * order1) @ (other * order2).T
-        return np.asarray(((one * ordered1) @ (other * ordered2).T + products) / 2)
+        products = (some1 * order1) @ (some2 * order2).T
+        return np.asarray(((some1 * ordered1) @ (some2 * ordered2).T + products) / 2)
 
-    everything1, everything2 = np.ones_like(found1), np.ones_like(found2)
     agree = same_order(found1, found2)
-    mixed = same_order(found1, everything2) + same_order(everything1, found2) - 2 * agree
+    mixed = same_order(found1, 1.0) + same_order(1.0, found2) - 2 * agree
     either = sizes1 + sizes2 - both
     counts = {
         "AA": agree,
@@ -122,9 +120,8 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     with np.errstate(invalid="ignore", divide="ignore"):
         jaccard = both / either
         overlap = both / np.minimum(sizes1, sizes2)
-        tau = (order1 @ order2.T) / np.sqrt(
-            ordered1.sum(axis=1)[:, None] * ordered2.sum(axis=1)[None, :]
-        )
+        n_ordered = ordered1.sum(axis=1)[:, None] * ordered2.sum(axis=1)[None, :]
+        tau = (order1 @ order2.T) / np.sqrt(n_ordered)
     return {
         "significant first": np.broadcast_to(sizes1, both.shape),
         "significant second": np.broadcast_to(sizes2, both.shape),
@@ -138,17 +135,12 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     }
 
 
-def _checked(verdicts: Any) -> list[Verdict]:
-    if not isinstance(verdicts, Iterable):
-        raise PolicyError(f"verdicts of tests must be a list, got {type(verdicts).__name__}")
-    found = list(verdicts)
-    for one in found:
-        if not isinstance(one, Verdict):
-            kind = type(one).__name__
-            raise PolicyError(f"verdicts of tests must be a list of Verdict, got {kind}")
-    if not found:
+def _checked(name: str, verdicts: Iterable[Verdict]) -> list[Verdict]:
+    check_several(name, verdicts)
+    several = list(verdicts)
+    if not several:
         raise PolicyError("expected at least one verdict of a test, got none")
-    return found
+    return several
 
 
 def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
@@ -277,11 +269,6 @@ class SplitStudy(Study):
         a number is not defined, and `defined jaccard`, `defined overlap` and `defined bias` count
         the others.
         """
-        # A copy of its own, which may be changed in place; it shares the columns.
-        return self._summary.clone()
-
-    @cached_property
-    def _summary(self) -> pl.DataFrame:
         columns: list[pl.Expr] = [pl.col("failed").sum()]
         for name in NUMBERS:
             known = pl.col(name).filter(pl.col("failed") == 0).drop_nans()
@@ -330,7 +317,7 @@ class SplitStudy(Study):
         group = next(iter(self.groups)) if group is None else group
         check_choice("group", group, self.groups)
         check_choice("sets", sets, ("1-2", "1-1", "2-2"))
-        return self._summary.filter(pl.col("group") == group, pl.col("sets") == sets)
+        return self.summary().filter(pl.col("group") == group, pl.col("sets") == sets)
 
     def urbano(self) -> pl.DataFrame:
         """Return :meth:`summary` with the names of Urbano, Marrero and Martin (2013)."""
@@ -344,36 +331,36 @@ class SplitStudy(Study):
         if rows["AA"].null_count() == len(rows):
             return ()
         # What contradicts itself more often than errors may does not win by finding much.
-        is_sound = pl.col("AD") <= self.alpha * pl.col("significant first")
-        sound = rows.filter(is_sound)
-        out = rows.filter(is_sound.not_().fill_null(True))["first"].to_list()
-        percents = percent(self.alpha)
-        left = [
-            f"Excluded for significant differences in opposite directions in more than"
-            f" {percents}: {', '.join(out)}."
-        ]
-        left = left if out else []
-        if sound.is_empty():
-            return tuple(left)
+        is_sound = (pl.col("AD") <= self.alpha * pl.col("significant first")).fill_null(False)
+        sound, out = rows.filter(is_sound), rows.filter(~is_sound)["first"].to_list()
         best = sound["AA"].max()
-        if not best:
-            others = "none of the other tests" if out else "no test"
-            return (
-                f"On two sets of {size} topics, {others} has a pair that is significant on both.",
-                *left,
-            )
         each = [
             f"{row['first']} ({row['AA']:.1f} of the {row['significant first']:.1f} on the first)"
             for row in sound.filter(pl.col("AA") == best).iter_rows(named=True)
         ]
-        return (
-            f"On two sets of {size} topics, the most pairs significant on both and in the"
-            f" same order: {names_or_count(each, 'test')}, mean over the draws.",
-            *left,
-            f"Sample: {counted(self.repeats, 'draw')} from {counted(self.topics, 'topic')}. Tests"
-            f" with more Type I errors also have more significant pairs; see the study of false"
-            f" alarms.",
-        )
+        lines = []
+        if best:
+            lines.append(
+                f"On two sets of {size} topics, the most pairs significant on both and in the same"
+                f" order: {names_or_count(each, 'test')}, mean over the draws."
+            )
+        elif not sound.is_empty():
+            others = "none of the other tests" if out else "no test"
+            lines.append(
+                f"On two sets of {size} topics, {others} has a pair that is significant on both."
+            )
+        if out:
+            lines.append(
+                f"Excluded for significant differences in opposite directions in more than"
+                f" {percent(self.alpha)}: {', '.join(out)}."
+            )
+        if best:
+            lines.append(
+                f"Sample: {counted(self.repeats, 'draw')} from {counted(self.topics, 'topic')}."
+                " Tests with more Type I errors also have more significant pairs; see the study of"
+                " false alarms."
+            )
+        return tuple(lines)
 
     def heading(self) -> list[str]:
         lines = [
@@ -382,7 +369,7 @@ class SplitStudy(Study):
             f" alpha {self.alpha:g}, seed {self.seed}"
         ]
         lines += explained(self.tests)
-        if self._summary.filter(pl.col("sets") == "1-2")["failed"].sum():
+        if self.summary().filter(pl.col("sets") == "1-2")["failed"].sum():
             lines.append("note: some tests could not be computed on some sets, which are excluded")
         return lines
 
@@ -391,19 +378,20 @@ class SplitStudy(Study):
         return {**super().facts(), "groups": self.groups, "options": options}
 
     def tables(self) -> list[Table]:
-        tables = []
+        tables, summary = [], self.summary()
         for group, systems in self.groups.items():
+            of_group = summary.filter(pl.col("group") == group)
             label = "" if len(self.groups) == 1 else f"{group}: "
             of = f"{label}of {systems * (systems - 1) // 2:,} pairs of {systems} systems"
-            of_one_test = pl.col("first") == pl.col("second")
-            own = self._of(group=group).filter(of_one_test).rename({"first": "test"})
+            is_own = (pl.col("first") == pl.col("second")) & (pl.col("sets") == "1-2")
+            own = of_group.filter(is_own).rename({"first": "test"})
             for what, places in BY_SIZE.items():
                 title = f"{what}: {self.columns['agreement'][what].about[:-1]}; {of}"
                 tables.append(_by_size(own, ["test"], what, title, places))
             # Overlap of the significant pairs of two tests on the same topics.
             real = [test for test in self.tests if not is_bound(test)]
-            same = self._of("1-1", group).filter(
-                pl.all_horizontal(pl.col("first", "second").is_in(real))
+            same = of_group.filter(
+                pl.all_horizontal(pl.col("first", "second").is_in(real)), pl.col("sets") == "1-1"
             )
             # Grouped by the second test, in the order of tests.
             same = same.sort(pl.col("second").cast(pl.Enum(self.tests)), maintain_order=True)
@@ -420,14 +408,11 @@ class SplitStudy(Study):
         return tables
 
 
-def _by_size(frame: pl.DataFrame, rows: list[str], what: str, title: str, places: int) -> Table:
+def _by_size(frame: pl.DataFrame, keys: list[str], what: str, title: str, places: int) -> Table:
     """Show a number with a column for each size."""
-    found = frame.pivot("size", index=rows, values=what)
-    labels = len(rows)
-    cells = [
-        [*row[:labels], *(number(one, places) for one in row[labels:])] for row in found.rows()
-    ]
-    return Table(title, found.columns, cells, range(labels))
+    wide, labels = frame.pivot("size", index=keys, values=what), len(keys)
+    cells = [[*row[:labels], *(number(x, places) for x in row[labels:])] for row in wide.rows()]
+    return Table(title, wide.columns, cells, range(labels))
 
 
 @with_work
@@ -537,15 +522,18 @@ def _split_block(shared: tuple[Given, int], task: tuple[str, int, int, int]) -> 
 
 
 def _split(given: Given, group: str, size: int, repeat: int, seed: int) -> pl.DataFrame:
-    verdicts, done = [], []
+    verdicts, failed = [], []
     for which, topics in enumerate(draw(len(given.scores.topics), size, repeat, seed)):
         own_seed = int(stream(seed, size, repeat, which + 1).integers(2**31))
-        found = [
-            verdict_or_none(test, given.of(test, topics, given.groups[group]), own_seed)
-            for test in given.tests
-        ]
-        verdicts.append([verdict for verdict, _ in found])
-        done.append(np.array([could for _, could in found]))
+        decisions, done = zip(
+            *(
+                verdict_or_none(test, given.of(test, topics, given.groups[group]), own_seed)
+                for test in given.tests
+            ),
+            strict=True,
+        )
+        verdicts.append(decisions)
+        failed.append(1 - np.array(done, dtype=np.int64))
     labels = pl.Series(given.labels, dtype=pl.String)
     grid = np.indices((len(labels), len(labels))).reshape(2, -1)
     later = np.triu_indices(len(labels), 1)
@@ -557,7 +545,7 @@ def _split(given: Given, group: str, size: int, repeat: int, seed: int) -> pl.Da
             "first": labels.gather(i),
             "second": labels.gather(j),
             **{name: counts[name][i, j] for name in NUMBERS},
-            "failed": (~done[one])[i].astype(np.int64) + (~done[other])[j],
+            "failed": failed[one][i] + failed[other][j],
         }
         tables.append(pl.DataFrame([head]).join(pl.DataFrame(table), how="cross"))
     return pl.concat(tables)

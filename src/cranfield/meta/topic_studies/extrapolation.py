@@ -17,7 +17,7 @@ from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.meta.study import OF_MEASURE, Study, labelled
 from cranfield.meta.study_options import Proportion
-from cranfield.meta.test_studies.fast_tests import checked_sizes
+from cranfield.meta.test_studies.fast_tests import topic_sizes
 from cranfield.meta.topic_studies.sample_study import topic_scores
 from cranfield.meta.topic_studies.variance_components import Generalizability
 from cranfield.result import Column, Columns
@@ -249,23 +249,22 @@ class Extrapolation(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        rows = self.curve.filter(pl.col("means") == "shrunk").sort("topics")
-        if rows.is_empty():
+        size = self.curve["topics"].max()
+        curve = self.curve.filter(pl.col("topics") == size)
+        rows = curve.rows_by_key("means", named=True, unique=True)
+        if not rows:
             return ()
-        last = rows.row(-1, named=True)
-        size, normal = last["topics"], self.curve.filter(pl.col("topics") == last["topics"])
-        low, high = (
-            normal.filter(pl.col("means") == f"normal {end}")["significant"].item()
-            for end in ("low", "high")
-        )
+        shrunk, low, high = (rows[name] for name in ("shrunk", "normal low", "normal high"))
         return (
             f"{labelled(self.measure)}of {counted(self.pairs, 'pair')} of systems,"
             f" {self.significant:,} differ significantly on {counted(self.topics, 'topic')}; on"
-            f" {counted(size, 'topic')} the expected number is {last['significant']:.0f}, and the"
-            f" expected Kendall's tau with the true order {last['tau truth']:.2f}.",
+            f" {counted(shrunk['topics'], 'topic')} the expected number is"
+            f" {shrunk['significant']:.0f}, and the expected Kendall's tau with the true order"
+            f" {shrunk['tau truth']:.2f}.",
             "This assumes that scores are sums of a system, a topic and normal errors of one"
             " variance, and shrinks the observed means; for normally distributed systems"
-            f" {low:.0f} to {high:.0f} pairs ({100 * self.confidence:g}% CI).",
+            f" {low['significant']:.0f} to {high['significant']:.0f} pairs"
+            f" ({100 * self.confidence:g}% CI).",
         )
 
     def heading(self) -> list[str]:
@@ -366,9 +365,7 @@ def extrapolate(
     ready = topic_scores(scores, missing)
     found = generalizability(ready.scores, confidence=confidence)
     n, m = found.topics, found.systems
-    wanted = sorted(
-        {*SIZES, n} if sizes is None else checked_sizes(sizes, MOST_TOPICS, f"{MOST_TOPICS:,}")
-    )
+    wanted = sorted({*SIZES, n} if sizes is None else topic_sizes(sizes, MOST_TOPICS))
     error = float(found.components["mean square"][2])
     if error <= 0:
         raise CranfieldError(

@@ -24,7 +24,7 @@ from cranfield.meta.study_options import (
     Sizes,
     whole_numbers,
 )
-from cranfield.meta.test_studies.fast_tests import TestChoice, checked_sizes, verdict_or_none
+from cranfield.meta.test_studies.fast_tests import TestChoice, topic_sizes, verdict_or_none
 from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, mid_ranks
@@ -231,9 +231,8 @@ class Stability(Study):
                 f" {percent(last['confirmed'])} are significant in the sample, too."
             )
         return (
-            f"{labelled(self.measure)}samples of {last['topics']:,} of the {self.topics:,}"
-            f" topics order"
-            f" the systems with Kendall's tau {last['tau']:.2f} to the order by all, in"
+            f"{labelled(self.measure)}samples of {last['topics']:,} of the {self.topics:,} topics"
+            f" order the systems with Kendall's tau {last['tau']:.2f} to the order by all, in"
             f" {percent(self.confidence)} {last['tau low']:.2f} to {last['tau high']:.2f};"
             f" the first system is the same in {percent(last['same first'])}.{again}",
             f"Sample: {counted(self.repeats, 'sample')} of one set of topics, which overlap;"
@@ -267,9 +266,7 @@ def _of_size(
         tau = part[name].fill_nan(None).drop_nulls().to_numpy()
         low, high = limits(tau, confidence) if tau.size else (None, None)
         row |= {name: tau.mean() if tau.size else None, f"{name} low": low, f"{name} high": high}
-    significant, again, against = (
-        part[name].to_numpy() for name in ("significant", "confirmed", "contradicted")
-    )
+    significant, again, against = part["significant", "confirmed", "contradicted"].to_numpy().T
     low, high = limits(significant, confidence)
     before = int(np.count_nonzero(whole.signs))
     best = whole.ranks == whole.ranks.min()
@@ -286,8 +283,7 @@ def _of_size(
 
 
 def limits(samples: Any, confidence: float) -> tuple[Floats, Floats]:
-    """Return bounds by column such that at most (1 - confidence) / 2 of the samples are beyond"
-    " each."""
+    """Return bounds by column with at most (1 - confidence) / 2 of the samples beyond each."""
     tail = (1 - confidence) / 2
     low, high = np.quantile(samples, [tail, 1 - tail], axis=0, method="inverted_cdf")
     return low.astype(np.float64), high.astype(np.float64)
@@ -303,9 +299,7 @@ def of_top(ranks: Ints, all_ranks: Ints, k: int) -> dict[str, Any]:
     """Compare the top k systems of the samples with those of all topics."""
     there = ranks <= np.sort(ranks, axis=1)[:, k - 1 : k]
     here = all_ranks <= np.sort(all_ranks)[k - 1]
-    both = (there & here).sum(axis=1)
-    larger = np.maximum(there.sum(axis=1), here.sum())
-    overlap = both / larger
+    overlap = (there & here).sum(axis=1) / np.maximum(there.sum(axis=1), here.sum())
     return {"top": k, "same": float((overlap == 1).mean()), "overlap": float(overlap.mean())}
 
 
@@ -407,9 +401,9 @@ def stability(
     given = ready.scores
     topics, systems = ready.flat.shape
     wanted = _sizes(sizes, topics, replace)
-    tops: Sequence[int] = [k for k in TOP if k < systems]
+    tops = [k for k in TOP if k < systems]
     if top is not None:
-        tops = whole_numbers("top", top, systems)
+        tops = sorted(whole_numbers("top", top, systems))
     choice = TestChoice(test, correction, alpha, resamples=resamples)
     found = choice(given, seed=seed)
     means = ready.flat.mean(axis=0)
@@ -492,10 +486,10 @@ def _sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]
             raise CranfieldError(f"samples of topics require at least 3 topics, got {topics}")
         tenths = {max(2, round(topics * k / 10)) for k in range(1, 11)}
         return sorted(size for size in tenths if size <= most)
-    chosen = sorted(checked_sizes(sizes, MOST_TOPICS, f"{MOST_TOPICS:,} topics"))
+    chosen = sorted(topic_sizes(sizes, MOST_TOPICS))
     if chosen[-1] > most:
         raise PolicyError(
             f"sizes must be below {topics:,}, the number of topics, or drawn with replace=True,"
-            f" got {', '.join(f'{size:,}' for size in chosen if size > most)}"
+            f" got {chosen[-1]:,}"
         )
     return chosen

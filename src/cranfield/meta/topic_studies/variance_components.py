@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,12 @@ from cranfield.significance.registry import find_test
 
 SIZES = (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500)
 """Numbers of topics in a table, besides that of the scores."""
+
+
+_COEFFICIENTS = {
+    "relative": Column("Generalizability coefficient: of differences and orders.", decimals=3),
+    "absolute": Column("Index of dependability: of scores.", decimals=3),
+}
 
 
 @dataclass(frozen=True)
@@ -83,12 +90,10 @@ class Generalizability(Study):
         "coefficients": {
             **OF_MEASURE,
             "topics": Column("Number of topics.", key=True),
-            "relative": Column(
-                "Generalizability coefficient: of differences and orders.", decimals=3
-            ),
+            "relative": _COEFFICIENTS["relative"],
             "relative low": Column("Lower bound of its confidence interval.", decimals=3),
             "relative high": Column("Upper bound of its confidence interval.", decimals=3),
-            "absolute": Column("Index of dependability: of scores.", decimals=3),
+            "absolute": _COEFFICIENTS["absolute"],
             "absolute low": Column("Lower bound of its confidence interval.", decimals=3),
             "absolute high": Column("Upper bound of its confidence interval.", decimals=3),
         },
@@ -205,17 +210,15 @@ class Generalizability(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        needed = self._needed().filter(pl.col("coefficient") == "relative")
-        if needed.is_empty() or needed["topics"].null_count():
+        needed = self.topics_for(self.target)
+        if needed.topics is None:
             return ()
-        row = needed.row(0, named=True)
-        to = "" if row["low"] is None else f" (from {row['low']:,}"
-        upto = "" if not to else f" to {row['high']:,})" if row["high"] is not None else " on)"
-        enough = "enough" if row["topics"] <= self.topics else "fewer"
+        low, high = ("?" if bound is None else f"{bound:,}" for bound in (needed.low, needed.high))
+        enough = "enough" if needed.topics <= self.topics else "fewer"
         return (
-            f"{labelled(self.measure)}{counted(row['topics'], 'topic')}{to}{upto} are needed for a"
-            f" generalizability of {row['target']:g}; there are {self.topics:,}, which are"
-            f" {enough}. The interval has confidence {self.confidence:g}.",
+            f"{labelled(self.measure)}{counted(needed.topics, 'topic')} ({self.confidence:g}"
+            f" confidence interval {low} to {high}) are needed for a generalizability of"
+            f" {needed.target:g}; there are {self.topics:,}, which are {enough}.",
         )
 
     def heading(self) -> list[str]:
@@ -287,10 +290,7 @@ class Facets(Study):
             **OF_MEASURE,
             "topics": Column("Number of topics.", key=True),
             "cells": Column("Number of cells of each topic.", key=True),
-            "relative": Column(
-                "Generalizability coefficient: of differences and orders.", decimals=3
-            ),
-            "absolute": Column("Index of dependability: of scores.", decimals=3),
+            **_COEFFICIENTS,
         },
     }
 
@@ -324,18 +324,8 @@ class Facets(Study):
         """Return both coefficients by numbers of topics and of cells: what would be enough."""
         check_several("topics", topics)
         check_several("cells", cells)
-        each = list(cells)
-        rows = [
-            {
-                "topics": n,
-                "cells": k,
-                "relative": self.relative(n, k),
-                "absolute": self.absolute(n, k),
-            }
-            for n in topics
-            for k in each
-        ]
-        return pl.DataFrame(rows)
+        rows = [(n, k, self.relative(n, k), self.absolute(n, k)) for n, k in product(topics, cells)]
+        return pl.DataFrame(rows, ["topics", "cells", *_COEFFICIENTS], orient="row")
 
     def _coefficient(self, topics: int | None, cells: int | None, *, absolute: bool) -> float:
         for name, number in (("topics", topics), ("cells", cells)):
@@ -349,24 +339,17 @@ class Facets(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        most = self.components.sort("proportion", descending=True, maintain_order=True).row(
-            0, named=True
-        )
-        own = self.components.row(0, named=True)
-        systems = (
-            f", {percent(own['proportion'])} from systems" if most["source"] != "system" else ""
-        )
+        shares = dict(self.components.select("source", "proportion").iter_rows())
+        most = max(shares, key=shares.__getitem__)
         return (
-            f"{labelled(self.measure)}most of the variance of scores,"
-            f" {percent(most['proportion'])},"
-            f" comes from {EFFECTS[most['source']]}{systems}.",
+            f"{labelled(self.measure)}most of the variance of scores, {percent(shares[most])},"
+            f" comes from {EFFECTS[most]}; {percent(shares['system'])} from systems.",
             f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each,"
             f" the generalizability coefficient of differences between systems is"
             f" {self.relative():.2f} (1: the same on any topics and cells), that of their means"
             f" {self.absolute():.2f}.",
             "These are estimates without confidence intervals; systems, topics and cells are"
-            " assumed to be drawn at"
-            " random.",
+            " assumed to be drawn at random.",
         )
 
     def heading(self) -> list[str]:

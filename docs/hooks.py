@@ -18,7 +18,7 @@ from navigation import section
 import cranfield as cf
 from cranfield.measures import Measure
 from cranfield.measures.aliases import trec_name
-from cranfield.measures.catalogue import Entry, entries, families
+from cranfield.measures.listing import Entry, entries, families
 from cranfield.measures.families import KINDS
 
 GRADES = (3, None, 1, 2, None, 0, None, 2, 0, 0)

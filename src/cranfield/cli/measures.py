@@ -13,7 +13,7 @@ from cranfield.cli.options.declaring import command, is_given
 from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.signatures import options_from
-from cranfield.measures.catalogue import Entry, entries, entries_named, families
+from cranfield.measures.listing import Entry, entries, entries_named, families
 from cranfield.measures.families import KINDS
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The catalogue of measures: what is declared of each, as text and for programs."""
+"""The list of measures: what is declared of each, as text and for programs."""
 
 from __future__ import annotations
 

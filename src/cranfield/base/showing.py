@@ -23,9 +23,9 @@ class Plots:
     >>> scores = cf.read_scores({"bm25": {"1": 0.2, "2": 0.4}, "dense": {"1": 0.4, "2": 0.5}})
     >>> scores.plot
     box               A box plot of each system's scores over topics, the best mean first
-    difficulty        The scores of all systems on all topics as a heat map
     differences       A bar for each topic: the score of one system minus that of another
     score-scatter     A point a topic: the score of one system against that of another
+    difficulty        The scores of all systems on all topics as a heat map
     >>> type(scores.plot.box()).__name__
     'LayerChart'
     """

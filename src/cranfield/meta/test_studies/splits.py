@@ -88,7 +88,9 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     >>> [int(found[name][0, 0]) for name in ("AA", "AD", "MA", "MD", "neither")]
     [1, 0, 0, 1, 1]
     """
-    verdicts = [_checked("first", first), _checked("second", second)]
+    check_several("first", first)
+    check_several("second", second)
+    verdicts = [_checked(first), _checked(second)]
     pairs = {one.order.size for some in verdicts for one in some}
     if len(pairs) > 1:
         raise PolicyError(
@@ -135,8 +137,7 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     }
 
 
-def _checked(name: str, verdicts: Iterable[Verdict]) -> list[Verdict]:
-    check_several(name, verdicts)
+def _checked(verdicts: Iterable[Verdict]) -> list[Verdict]:
     several = list(verdicts)
     if not several:
         raise PolicyError("expected at least one verdict of a test, got none")

@@ -10,8 +10,8 @@ from measure_properties.battery import battery
 from measure_properties.findings import PROPERTIES, Finding
 from measure_properties.properties import properties, representative
 
-from cranfield.measures.listing import Entry, entries, families
 from cranfield.measures.families import KINDS
+from cranfield.measures.listing import Entry, entries, families
 
 MARKS = {True: "yes", False: "–", None: "?"}
 

@@ -18,8 +18,8 @@ from navigation import section
 import cranfield as cf
 from cranfield.measures import Measure
 from cranfield.measures.aliases import trec_name
-from cranfield.measures.listing import Entry, entries, families
 from cranfield.measures.families import KINDS
+from cranfield.measures.listing import Entry, entries, families
 
 GRADES = (3, None, 1, 2, None, 0, None, 2, 0, 0)
 """The example: grades by rank, None for a document without judgment."""

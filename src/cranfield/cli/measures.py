@@ -13,8 +13,8 @@ from cranfield.cli.options.declaring import command, is_given
 from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.signatures import options_from
-from cranfield.measures.listing import Entry, entries, entries_named, families
 from cranfield.measures.families import KINDS
+from cranfield.measures.listing import Entry, entries, entries_named, families
 
 if TYPE_CHECKING:
     from cranfield.scales.measure_scales import ScaleFacts

@@ -160,6 +160,10 @@ def check_page(path: Path, *, update: bool) -> tuple[int, int]:
     names: dict[str, Any] = {"__name__": "__main__"}
     failed = attempted = 0
     page = new = path.read_text(encoding="utf-8")
+    if len(re.findall(r"^\s*```", page, re.MULTILINE)) % 2:
+        # Its examples would not be seen, and so not fail.
+        print(f"{path.name}: a fenced block is not closed")
+        failed = 1
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(DOCS / "examples", folder, dirs_exist_ok=True)
         with contextlib.chdir(folder):

@@ -178,7 +178,7 @@ LETTERS = {
     "--by-session": "-q",
     "--test": "-t",
 }
-"""Short flags; each means the same in every command, and there are no others."""
+"""Short flags, all of them; each means the same in every command."""
 
 METAVARS = {
     "--anonymous-until": "DAY",

@@ -111,7 +111,7 @@ def _own_columns(table: Table) -> pl.DataFrame:
 
 
 def placed(frame: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
-    """Replace page ids by rows of pages; null where there is no such page."""
+    """Replace page ids by rows of pages; null for unknown pages."""
     # Pages mostly stand together, and then one look-up is enough for all their rows.
     run = frame["page"].rle_id()
     heads = frame["page"].filter(run != run.shift(1, fill_value=2**32 - 1))

@@ -5,9 +5,9 @@
 An experiment has clusters of 1 to 7 rows, each size equally likely, and no difference of means: the
 difference of a row is a normal effect of its cluster plus a normal error, both of variance 1.
 Printed are proportions of experiments that reject at .05: of the paired t-test of rows as if they
-were independent; after `by_cluster` of the paired t-test of rows of equal weight, of the studentised
-bootstrap of the same (in a quarter of the experiments), and of the paired t-test of means of
-clusters. A proportion of N experiments at .05 has a standard error of sqrt(.0475 / N).
+were independent; after `by_cluster` of the paired t-test of rows of equal weight, of the
+studentised bootstrap of the same (in a quarter of the experiments), and of the paired t-test of
+means of clusters. A proportion of N experiments at .05 has a standard error of sqrt(.0475 / N).
 """
 
 from __future__ import annotations

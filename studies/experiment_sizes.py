@@ -261,8 +261,8 @@ FEW_EXPERIMENTS = 500
 FEW_UNITS: dict[str, tuple[Callable[[np.random.Generator, int], Floats], tuple[int, ...]]] = {
     "normal": (lambda r, size: np.asarray(r.normal(size=size)), (2, 3, 5, 8)),
     "lognormal 1.5": (lambda r, size: lognormal(r, 1.5, size), (2, 3, 5, 8)),
-    "10% events": (lambda r, size: (r.random(size) < 0.1) * 1.0, (2, 3, 5, 8)),
-    "1% events": (lambda r, size: (r.random(size) < 0.01) * 1.0, (200,)),
+    "10% events": (lambda r, size: (r.random(size) < 0.1).astype(np.float64), (2, 3, 5, 8)),
+    "1% events": (lambda r, size: (r.random(size) < 0.01).astype(np.float64), (200,)),
 }
 """Populations, and numbers of units in each of two variants without a difference."""
 

@@ -62,11 +62,11 @@ def factorial(values: Floats, *terms: str) -> AnovaTable:
         if len(names) == 1:
             means[term] = of_cells.ravel()
     fitted = np.broadcast_to(fitted, values.shape)
-    rest = values.size - 1.0 - math.fsum(df for _, df in factors.values())
+    df_error = values.size - 1.0 - math.fsum(df for _, df in factors.values())
     return made_table(
         f"score ~ {' + '.join(term.lower() for term in terms)}",
         factors,
-        (float(((values - fitted) ** 2).sum()), rest),
+        (float(((values - fitted) ** 2).sum()), df_error),
         values=values,
         fitted=fitted,
         means=means,

@@ -82,6 +82,7 @@ def test_no_module_hides_a_public_name(package: str) -> None:
 def test_architecture_names_every_module_and_only_these() -> None:
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     stems = {name.rpartition(".")[2] for name, path in MODULES.items() if path.stem[:2] != "__"}
-    assert not {stem for stem in stems if not re.search(rf"\b{stem}\b", text)}
+    rooms = text.split("## Rooms")[1].split("```")[1]
+    assert not {stem for stem in stems if not re.search(rf"\b{stem}\b", rooms)}
     paths = re.findall(r"`([\w/]+/\w+\.py)`", text)
     assert not [path for path in paths if not any((top / path).exists() for top in (PACKAGE, ROOT))]

@@ -8,7 +8,21 @@ from typing import Any, Literal
 
 from cranfield.base.errors import PolicyError, check_choice, quoted
 
-FORMATS = ("auto", "trec", "ntcir", "prels", "xqrels", "csv", "tsv", "json", "jsonl", "parquet")
+OF_QRELS: dict[str, dict[str, type | None]] = {
+    "prels": {"topic": str, "doc": str, "grade": int, "method": None, "inclusion": float},
+    "xqrels": {"topic": str, "iteration": None, "doc": str, "stratum": str, "grade": int},
+}
+"""Formats of judgments only, and the columns of their lines; None is for those that are not read.
+
+`prels` is of the Million Query and Web tracks: a document's grade, and its probability to be in the
+sample. `xqrels` is of sample_eval.pl: the stratum stands before the grade; a grade below 0 is of a
+document that is pooled, but not sampled.
+"""
+
+OF_SAMPLES = {"xqrels": "stratum", "prels": "inclusion"}
+"""Those of judgments of samples, and the column that each is for."""
+
+FORMATS = ("auto", "trec", "ntcir", *OF_QRELS, "csv", "tsv", "json", "jsonl", "parquet")
 """Formats that can be read; `auto` looks at the file's suffix, archive suffixes removed."""
 
 SEPARATORS = ("auto", "tab", "blank")
@@ -16,9 +30,6 @@ SEPARATORS = ("auto", "tab", "blank")
 
 NUMBERS = ("auto", "ranks", "scores")
 """What the number of a run of topic, document and number may be; `auto` decides by file."""
-
-OF_QRELS = frozenset({"prels", "xqrels"})
-"""Formats of judgments only."""
 
 OF_LINES = frozenset({"text", "trec", "ntcir"})
 """Formats of runs that may have a header."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import numpy as np
 
@@ -162,6 +162,36 @@ def can_be_read(
             return len(many) > 0 and many[0] is not None
     except CranfieldError:
         return False
+
+
+class OfRankings(TypedDict, total=False):
+    """Options of :func:`judge` that apply to sessions too."""
+
+    ties: Ties | None
+    unjudged: Unjudged | None
+    negative: Negative | None
+    max_grade: int | None
+    lengths: Any
+    groups: Any
+    intents: Any
+    aspects: Mapping[str, Any] | None
+    jobs: int | None
+    backend: str | None
+    progress: Progress | None
+
+
+class Judging(OfRankings, total=False):
+    """Options of :func:`judge`, except `compat`; `evaluate` and others pass them on."""
+
+    topics: Topics | None
+    depth: int | None
+    topics_with_grade: int | None
+    system: str | None
+    columns: Mapping[str, str] | None
+    on_duplicate: str
+    on_bad_run: str
+    grades: Mapping[Any, int] | Sequence[float] | None
+    exclude: Any
 
 
 def judge(

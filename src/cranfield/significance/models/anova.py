@@ -62,12 +62,12 @@ def factorial(values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACT
         if len(names) == 1:
             means[term] = of_cells.ravel()
     fitted = np.broadcast_to(fitted, values.shape)
-    rest = values.size - 1.0 - math.fsum(df for _, df in factors.values())
     names_of_terms = (term.lower() if factors_of_axes is FACTORS else term for term in terms)
+    df_error = values.size - 1.0 - math.fsum(df for _, df in factors.values())
     return made_table(
         f"score ~ {' + '.join(names_of_terms)}",
         factors,
-        (float(((values - fitted) ** 2).sum()), rest),
+        (float(((values - fitted) ** 2).sum()), df_error),
         values=values,
         fitted=fitted,
         means=means,

@@ -180,7 +180,8 @@ def test_measures_without_an_exact_expectation_are_refused(
 
 def test_what_needs_an_order_refuses_expected_ties() -> None:
     runs = [{"q": {"a": 1.0, "b": 1.0}}, {"q": {"b": 1.0}}]
-    for ordered in (cf.fuse, cf.online.interleave_runs):
+    needing_order: tuple[Any, ...] = (cf.fuse, cf.online.interleave_runs)
+    for ordered in needing_order:
         with pytest.raises(cf.PolicyError, match="unknown ties 'expected'; expected one of: trec"):
             ordered({"a": runs[0], "b": runs[1]}, ties="expected")
     judged = cf.judge(runs[0], {"q": {"b": 1}}, ties="expected")

@@ -198,7 +198,7 @@ class Measure(Spec):
             raise MeasureError(f"{self} is computed from {self.reads.what}, got {what_of(judged)}")
         if self.reads is JudgedRuns and judged.policies.ties == "expected":
             raise MeasureError(
-                f"{self} is needed for one order of tied documents, and ties='expected' has none"
+                f"{self} must be scored in one order of tied documents, got ties='expected'"
             )
 
     def require_complete(self) -> None:

@@ -188,6 +188,10 @@ def test_what_needs_an_order_refuses_expected_ties() -> None:
     judged = cf.judge(runs[0], {"q": {"b": 1}}, ties="expected")
     with pytest.raises(cf.MeasureError, match="one order of tied documents"):
         cf.parse_measure("RR").score(judged)
+    with pytest.raises(cf.PolicyError, match="preferences between rankings require one order"):
+        cf.compare_preferences(judged)
+    with pytest.raises(cf.PolicyError, match="pools of documents require one order"):
+        cf.meta.leave_one_out(runs[0], {"q": {"b": 1}}, "RR", ties="expected")
 
 
 def test_the_command(tmp_path: Path) -> None:

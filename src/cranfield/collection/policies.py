@@ -131,6 +131,11 @@ class Policies:
         """The order of tied documents; that of `trec` if every order counts."""
         return "trec" if self.ties == "expected" else self.ties
 
+    def require_order(self, what: str) -> None:
+        """Refuse `expected` ties for what is computed from one order of the documents."""
+        if self.ties == "expected":
+            raise PolicyError(f"{what} require one order of tied documents, got ties='expected'")
+
     def describe(self) -> dict[str, Any]:
         """Return the policies by name, as plain values."""
         return asdict(self)

@@ -193,7 +193,7 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
         "goes_with": ("--next", "--budget", "--sample", "--arranged=shuffled", "--assessors"),
     },
 )
-@options_from("cranfield.judge", "ties", ties={"default": "trec"})
+@options_from("cranfield.fuse", "ties")
 @gathered(
     Reading,
     "reading",

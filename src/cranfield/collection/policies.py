@@ -49,7 +49,8 @@ UNGRADED = {
 """Policies for rows of judgments without a grade."""
 
 
-Ties = Literal["trec", "trec_eval-9", "id-ascending", "input", "rank", "file"]
+TieOrder = Literal["trec", "trec_eval-9", "id-ascending", "input", "rank", "file"]
+Ties = Literal[TieOrder, "expected"]
 Topics = Literal["qrels", "intersection", "run"]
 Unjudged = Literal["nonrelevant", "condensed"]
 Negative = Literal["judged", "unjudged"]
@@ -63,10 +64,10 @@ TIES = {
     "rank": "the rank column of the file, whatever the scores say",
     "file": "the order of the input, whatever the scores and ranks say",
 }
-"""The policies for tied scores and what they do."""
+"""The orders of documents with tied scores."""
 
 CHOICES: dict[str, dict[str, str]] = {
-    "ties": TIES,
+    "ties": TIES | {"expected": "the expected score over all orders of tied documents"},
     "topics": {
         "qrels": "every judged topic; one without results scores as an empty ranking does",
         "intersection": "for each system the topics that it has results for and that are judged",
@@ -135,6 +136,16 @@ class Policies:
                 raise PolicyError(f"{name} {quoted(value).strip(chr(39))} is {what}")
             # Of NumPy too, but settings are written as JSON.
             object.__setattr__(self, name, int(value))
+
+    @property
+    def order(self) -> TieOrder:
+        """The order of tied documents; that of `trec` if every order counts."""
+        return "trec" if self.ties == "expected" else self.ties
+
+    def require_order(self, what: str) -> None:
+        """Refuse `expected` ties for what is computed from one order of the documents."""
+        if self.ties == "expected":
+            raise PolicyError(f"{what} require one order of tied documents, got ties='expected'")
 
     def describe(self) -> dict[str, Any]:
         """Return the policies by name, as plain values."""

@@ -243,6 +243,8 @@ def _by_shard(
 
     if options.get("rel") is not None:
         check_whole("rel", options["rel"], 0)
+    if options.get("ties") == "expected":
+        raise PolicyError("ties='expected' cannot be combined with shards")
     for name in ("lengths", "groups", "intents", "aspects", "grades", "exclude"):
         if options.pop(name, None) is not None:
             raise PolicyError(f"{name} cannot be combined with shards")

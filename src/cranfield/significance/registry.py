@@ -134,6 +134,7 @@ CORRECTIONS: Registry[Correction] = Registry(
     """,
     package="cranfield.significance",
     decorators="declared_correction",
+    reasons={"nemenyi": "Nemenyi's is the test friedman with the correction tukey, its default"},
 )
 """Corrections by name."""
 

@@ -426,6 +426,7 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
 
 @declared_test(
     "friedman",
+    aliases=("nemenyi",),
     family="ranks",
     symbol="z",
     effect_unit="SD of ranks",
@@ -451,10 +452,11 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     statistic: z; with Tukey's HSD q, of the mean ranks
     effect: difference of mean ranks by the standard deviation of a rank
     interval: difference of mean ranks
-    source: Friedman (1937, 1939); Ferrante, Ferro and Fuhr (2021), section 7.3
+    source: Friedman (1937, 1939); Nemenyi (1963); Demšar (2006); Ferrante, Ferro and Fuhr (2021),
+        section 7.3
     convention: Scores that are equal within rounding share their mid-rank. Pairs are compared
         on mean ranks, with the variance corrected for ties and infinite degrees of freedom;
-        with Tukey's HSD that is Nemenyi's test.
+        with Tukey's HSD, the default, that is Nemenyi's test.
     of_pairs: the decision on a pair depends on the other systems, and the error rate is
         controlled only if all systems are equal; sign or signed-rank with holm test each pair by
         itself

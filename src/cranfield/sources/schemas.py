@@ -65,7 +65,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "worker": (
             "worker_id annotator_id assessor_id rater_id judge_id",
             "worker annotator assessor rater judge observer coder performer",
-            "user user_id",
+            "user user_id username completed_by",
         ),
         "order": ("order seq sequence", "position"),
         "length": ("length words characters tokens doc_length doclen answer_length syslen",),

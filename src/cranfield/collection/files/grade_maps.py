@@ -16,18 +16,15 @@ from cranfield.sources.columns import Table
 from cranfield.sources.schemas import Schema
 from cranfield.sources.values import NO_GRADE, Kind, absent, finite, no_integer, plain, whole_in
 
-_OF_TEXTS = (
-    "; grades={{{}: 1, ...}} maps words to grades, and grades='score: (\\d)' takes the number of a"
-    " text"
-)
-
 
 def not_a_grade(cell: Any) -> str:
     """Return what is wrong with a grade of judgments, and how to read it."""
     reason, way, _ = no_integer(cell).partition("; ")
     if way and finite(cell) is not None:
         return f"{reason}; grades=[0.5, 0.8] cuts real numbers into grades 0, 1 and 2"
-    return reason + (_OF_TEXTS.format(quoted(cell)) if way else "")
+    if way and re.search(r"\d", str(cell)):
+        return f"{reason}; grades='score: (\\d)' takes the number of a text by a pattern"
+    return reason + (f"; grades={{{quoted(cell)}: 1, ...}} maps words to grades" if way else "")
 
 
 def _text(cell: Any) -> str | None:

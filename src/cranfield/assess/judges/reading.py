@@ -24,7 +24,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.policies import DUPLICATES, FORMATS
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
-from cranfield.sources.columns import columns_of_file, is_frame, read_columns
+from cranfield.sources.columns import Columns, columns_of_file, is_frame, read_columns
 from cranfield.sources.schemas import NAMED, optional, spelt
 from cranfield.sources.values import GRADE_OR_NONE
 
@@ -199,6 +199,7 @@ def _read(
     else:
         columns = read_columns(data, schema)
     own_names = {} if names_of is None else names_of.of(columns.names)
+    _check_ids(columns, own_names)
     table = columns.table(schema, own_names)
     parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
     rows = table.frame.select(parsed.arg_true()).to_series().to_numpy()
@@ -210,6 +211,19 @@ def _read(
     table = graded(table, mapped)
     labels = read_qrels(SystemTable(table, {}, ""), **options)
     return Judge(name or "judge", labels, unparsed=answers - rows.size)
+
+
+def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:
+    """Refuse records of UMBRELA, which have texts in place of ids, and say where the ids are."""
+    names = {spelt(name) for name in columns.names}
+    has_doc = "doc" in own_names or _LABELS.columns[1].named_in(columns.names)
+    if not has_doc and {"passage", "judgment"} <= names:
+        raise InputError(
+            "has texts (query, passage) and no ids, as UMBRELA writes: add the qid and docid of its"
+            " request file, whose candidates are in the same order, to each record; or read the"
+            " modified_qrels that UMBRELA writes, which has ids",
+            source=columns.source,
+        )
 
 
 GRADES = 101

@@ -22,8 +22,8 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     """Return the ids of a task's topics in the order of the file; None where none are named.
 
     Topics are the first words of lines; TREC's files with `<num> Number: 401`; XML with
-    `<topic number="401">` or, as CLEF, `<topic><identifier>401</identifier>`; JSON, as an object by id or a list of objects; JSON lines; compressed or
-    not; or those of ir_datasets, `irds:...`.
+    `<topic number="401">` or, as in CLEF, `<topic><identifier>401</identifier>`; JSON, as an object
+    by id or a list of objects; JSON lines; compressed or not; or those of ir_datasets, `irds:...`.
 
     Raises
     ------

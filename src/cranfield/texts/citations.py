@@ -51,10 +51,8 @@ def _columns_of_runs(data: Any, source: str) -> tuple[dict[str, Cells], list[int
                 raise InputError(reason, source=source, topic=str(topic))
             docs = [_cited(one, references) for one in cited] or [None]
             if docs != [None] and None in docs:
-                wrong = quoted(cited[docs.index(None)])
-                reason = (
-                    f"answer {row + 1}: citation {wrong} of sentence {number} is not a reference"
-                )
+                wrong = f"citation {quoted(cited[docs.index(None)])} of sentence {number}"
+                reason = f"answer {row + 1}: {wrong} is not among its references"
                 raise InputError(reason, source=source, topic=str(topic))
             for doc in docs:
                 cells = (topic, number, known.get("run_id"), doc)
@@ -69,7 +67,7 @@ _OF_ANSWER = ("topic_id", "narrative_id", "qid", "query_id", "topic")
 
 
 def _cited(citation: Any, references: Any) -> Any:
-    """Return a cited document, which is given by its place among the references from 0, or by id."""
+    """Return a cited document, which is given by its place among the references, or by its id."""
     if isinstance(citation, int) and not isinstance(citation, bool):
         listed = isinstance(references, list) and 0 <= citation < len(references)
         return references[citation] if listed else None
@@ -176,8 +174,9 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
         number from 0 to 1), and perhaps `system`, `joint` and `without` (yes or no, as of
         :class:`JudgedCitations`). A sentence without citations has one row whose citation and
         support are empty. Or JSON of TREC RAG, an answer each: `topic_id`, `run_id`, `references`
-        and `answer`, a list of sentences with `citations`; or a list of such files. Or a mapping `{system: {topic: sentences}}`, where a sentence is the list
-        of the support of its citations.
+        and `answer`, a list of sentences with `citations`; or a list of such files. Or a mapping
+        `{system: {topic: sentences}}`, where a sentence is the list of the support of its
+        citations.
     name
         The system, where there is no such column; by default the name of the file.
     support

@@ -55,10 +55,10 @@ def read_scores(
         A file (`-` is standard input), compressed or not, or `NAME=FILE` for a file of one system;
         a data frame; a mapping {system: {topic: score}}, {system: {topic: {measure: score}}},
         {system: {measure: {topic: score}}}, {topic: {measure: score}} of one system, or {system:
-        scores}; or several of these, whose systems are put side by side. A table is either wide, with a row for each topic and a column for
-        each system (or for each measure of one system), the topics in a column `topic` or in a
-        first column of text; or long, with columns `topic`, `system`, `score` and perhaps
-        `measure` and `shard`. Text lines are what
+        scores}; or several of these, whose systems are put side by side. A table is either wide,
+        with a row for each topic and a column for each system (or for each measure of one system),
+        the topics in a column `topic` or in a first column of text; or long, with columns `topic`,
+        `system`, `score` and perhaps `measure` and `shard`. Text lines are what
         `trec_eval -q` prints (measure, topic, value) or ir_measures (topic, measure, value). Empty
         cells, `NaN` and `NA` are missing scores; the topic `all`, the summary of these programs,
         is skipped.

@@ -37,7 +37,7 @@ _DOC = (
     "url",
 )
 
-_TOPIC = ("qid topic_id query_id tid question_id", "topic", "query question")
+_TOPIC = ("qid topic_id query_id tid question_id narrative_id", "topic", "query question")
 _SHARD = ("shard shard_id", "part partition")
 
 GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(

@@ -155,7 +155,12 @@ def _has_list(record: Any) -> bool:
 
 
 def _lists_in(record: Mapping[Any, Any]) -> list[Any]:
-    """Return the names of the lists of documents in a record."""
+    """Return the names of the lists of documents in a record.
+
+    The documents of an answer of TREC RAG are its references.
+    """
+    if isinstance(record.get("answer"), list) and isinstance(record.get("references"), list):
+        return ["references"]
     return [name for name, value in record.items() if spelt(name) in _LISTS and _is_list(value)]
 
 
@@ -169,7 +174,9 @@ def _of_records(records: Sequence[Any], source: str) -> Iterator[_Ranking]:
             raise InputError(
                 f"record {row + 1}: expected a list of documents as in other records", source=source
             )
-        yield _ranking(_topic(record, row, source), record, source, row)
+        inside = record.get("metadata")
+        known = {**inside, **record} if isinstance(inside, Mapping) else record
+        yield _ranking(_topic(known, row, source), known, source, row)
 
 
 def _topic(record: Mapping[Any, Any], row: int, source: str) -> Any:

@@ -205,8 +205,11 @@ NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
 
 
 def spelt(name: object) -> str:
-    """Spell the name of a column in lower case, without blanks, hyphens and the like."""
-    return re.sub(r"[\s_.:-]+", "", str(name)).casefold()
+    """Spell the name of a column in lower case, without blanks, hyphens and the like.
+
+    The `Input.` and `Answer.` that MTurk puts before names are removed, too.
+    """
+    return re.sub(r"^(Input|Answer)\.|[\s_.:-]+", "", str(name)).casefold()
 
 
 _PLAIN = frozenset(map(spelt, PLAIN.split()))

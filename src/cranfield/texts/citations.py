@@ -49,12 +49,12 @@ def _columns_of_runs(data: Any, source: str) -> tuple[dict[str, Cells], list[int
             if not isinstance(cited, list):
                 reason = f"answer {row + 1}: expected text and citations in sentence {number}"
                 raise InputError(reason, source=source, topic=str(topic))
-            docs = [_cited(one, references) for one in cited] or [None]
-            if docs != [None] and None in docs:
+            docs = [_cited(one, references) for one in cited]
+            if None in docs:
                 wrong = f"citation {quoted(cited[docs.index(None)])} of sentence {number}"
                 reason = f"answer {row + 1}: {wrong} is not among its references"
                 raise InputError(reason, source=source, topic=str(topic))
-            for doc in docs:
+            for doc in docs or [None]:
                 cells = (topic, number, known.get("run_id"), doc)
                 for column, cell in zip(columns.values(), cells, strict=True):
                     column.append(cell)

@@ -27,8 +27,8 @@ WORD = f"[^{BLANKS}]+"
 
 _JSON = (
     "is JSON, and a run of this task is lines of TREC text; the references of TREC RAG answers"
-    """ become lines by jq -r '. as $a | .references | to_entries[] | "\\($a.topic_id) Q0 \\(.value)"""
-    """ \\(.key + 1) \\(-.key) \\($a.run_id)"'"""
+    """ become lines by jq -r '. as $a | .references | to_entries[] | "\\($a.topic_id) Q0"""
+    """ \\(.value) \\(.key + 1) \\(-.key) \\($a.run_id)"'"""
 )
 
 

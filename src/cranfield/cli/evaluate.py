@@ -383,11 +383,12 @@ def answers(
         judged = texts.judge_answers(files, nuggets, name=system)
     elif kind == "references":
         judged = texts.judge_summaries(files, references, tokeniser=tokeniser, name=system)
-    elif kind == "citations" and len(answers) > 1:
-        judged = texts.read_citations(answers[:-1], support=answers[-1], name=system)
+    elif kind == "assignments":
+        judged = texts.read_nugget_assignments(files, name=system)
+    elif len(answers) == 1:
+        judged = texts.read_citations(files, name=system)
     else:
-        read = {"assignments": texts.read_nugget_assignments, "citations": texts.read_citations}
-        judged = read[kind](files, name=system)
+        judged = texts.read_citations(answers[:-1], support=answers[-1], name=system)
     scores = _usual(judged, DEFAULTS[kind]) if wanted is None else evaluate_answers(judged, wanted)
     output.write(scores, printing)
 

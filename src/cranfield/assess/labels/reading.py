@@ -338,12 +338,13 @@ def _of_worker(
             "repeats='keep' applies to tables, got judgments with one grade per document"
         )
     try:
+        values: Any = mapped
         qrels = read_qrels(
             judgments,
             encoding=encoding,
             on_duplicate="last" if repeats == "last" else "error",
             ungraded=missing,
-            grades=mapped,
+            grades=values,
         )
     except InputError as error:
         error.args = (str(error).replace("ungraded=", "missing="),)

@@ -19,7 +19,7 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import some_of
 from cranfield.sources.values import Cells, Kind, is_number
 
-_GRADE = "grade label relevance rel judgment judgement rating"
+_GRADE = "grade label relevance rel judgment judgement rating esci_label"
 _SYSTEM = "tag run_tag system system_id system_name run run_id run_name model model_id model_name"
 _IMPRESSION = ("page_id impression_id search_id request_id serp_id", "page impression serp")
 _CLICKS = "clicks clicked click is_clicked was_clicked number_of_clicks num_clicks n_clicks"

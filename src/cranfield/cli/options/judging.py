@@ -64,7 +64,7 @@ def grades_of_text(given: str) -> dict[str, str] | list[str] | str:
             grades[value.strip()] = grade.strip()
             value = ""
     if not grades:
-        return given.split(",")
+        return given.strip("[] ").split(",")
     return {**grades, value.strip(): ""} if value.strip() else grades
 
 

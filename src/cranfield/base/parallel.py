@@ -20,7 +20,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cranfield.base.errors import CranfieldError, ForkError, PolicyError, optional_module, quoted
+from cranfield.base.errors import (
+    CranfieldError,
+    ForkError,
+    PolicyError,
+    check_whole,
+    optional_module,
+    quoted,
+)
 from cranfield.base.version import __version__
 
 if TYPE_CHECKING:
@@ -96,7 +103,8 @@ def one_by_one(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> Generator[Result, None, None]:
     """Yield the same results, each as soon as it and all before it are available."""
-
+    if jobs is not None:
+        check_whole("jobs", jobs, 1)
     work = list(parts)
     threads = min(len(work), jobs or processors())
     if threads <= 1:

@@ -14,6 +14,7 @@ import click
 from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
 from cranfield.cli.options.declaring import (
     READ,
+    IntegerRange,
     Named,
     in_group,
     option,
@@ -323,7 +324,7 @@ OF_RANKINGS = tuple(field.name for field in fields(Policies))
 
 rel_option = option(
     "--rel",
-    type=click.IntRange(0),
+    type=IntegerRange(0),
     help="Lowest relevant grade, for measures that do not set it themselves.",
 )
 

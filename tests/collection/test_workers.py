@@ -192,10 +192,9 @@ def test_a_killed_process_is_an_error() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
 def test_a_task_that_kills_every_worker_of_dask_is_an_error(dask: str) -> None:
-    from distributed import Client
-
+    distributed = pytest.importorskip("distributed")
     tasks = ((k, k) for k in range(6))
-    with Client(dask) as client:
+    with distributed.Client(dask) as client:
         # Other tests kill workers, too, and with one of them joblib works in this process.
         client.wait_for_workers(2, timeout=30)
     with pytest.raises(cf.CranfieldError, match="a worker was killed, perhaps for lack of memory"):

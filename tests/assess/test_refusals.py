@@ -64,8 +64,8 @@ REFUSED: list[Case] = [
         ({"assessors": ["a", "a"]}, "different names"),
         ({"assessors": "ab"}, "different names"),
         ({"assessors": ["../a"]}, "valid in a file name"),
-        ({"overlap": 1.5}, "overlap must be a proportion from 0 to 1"),
-        ({"overlap": NONE}, "overlap must be a proportion from 0 to 1"),
+        ({"overlap": 1.5}, "overlap must be a number from 0 to 1"),
+        ({"overlap": NONE}, "overlap must be a number from 0 to 1"),
         ({"each": 2}, "each must be an integer from 1 to 1"),
     ),
     *cases(

@@ -439,6 +439,7 @@ def stopping(
     grades = numbers(labels, "labels")
     check_whole("total", total, 1, DEEPEST)
     check_whole("every", every, 1, DEEPEST)
+    check_whole("rel", rel, 0)
     if grades.ndim != 1 or np.isnan(grades).any():
         raise PolicyError("labels must be a one-dimensional sequence of grades without NaN")
     if grades.size > total:

@@ -20,7 +20,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cranfield.base.errors import CranfieldError, ForkError, PolicyError, optional_module, quoted
+from cranfield.base.errors import (
+    CranfieldError,
+    ForkError,
+    PolicyError,
+    check_whole,
+    optional_module,
+    quoted,
+)
 from cranfield.base.version import __version__
 
 if TYPE_CHECKING:
@@ -96,7 +103,8 @@ def one_by_one(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> Generator[Result, None, None]:
     """Yield the same results, each as soon as it and all before it are available."""
-
+    if jobs is not None:
+        check_whole("jobs", jobs, 1)
     work = list(parts)
     threads = min(len(work), jobs or processors())
     if threads <= 1:
@@ -197,7 +205,7 @@ Named = Iterable[tuple[Name, Task]]
 MOST_JOBS = 100_000
 """Maximum number of jobs: more than any cluster has."""
 
-_KILLED = {"KilledWorker", "WorkerCrashedError"}
+_KILLED = {"KilledWorker", "WorkerCrashedError", "ActorDiedError"}
 """Errors of Dask and Ray, by name since they may not be installed, if a worker is killed."""
 
 
@@ -337,7 +345,10 @@ def _active() -> Any:
 def _by_joblib(call: _Call, jobs: int, tasks: Named[Any, Any]) -> Iterator[tuple[Any, Any]]:
     import joblib
 
-    if getattr(_active()[0], "supports_sharedmem", False):
+    active = _active()[0]
+    if type(active).__name__ == "DaskDistributedBackend":
+        _report_killed_tasks(active)
+    if getattr(active, "supports_sharedmem", False):
         function = call.named
     else:
         import numpy as np
@@ -365,6 +376,33 @@ def _by_joblib(call: _Call, jobs: int, tasks: Named[Any, Any]) -> Iterator[tuple
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             results.close()
+
+
+def _report_killed_tasks(backend: Any) -> None:
+    """Let joblib's Dask backend report a task that Dask gives up, for which joblib waits forever.
+
+    Dask gives a task up when it has killed several workers: its future then has an exception, but
+    joblib's callback is not called.
+    """
+    name = "submit" if hasattr(backend, "submit") else "apply_async"
+    submit, retrieve = getattr(backend, name), backend.retrieve_result_callback
+    if name in vars(backend):
+        return
+
+    def submitted(function: Any, callback: Any = None) -> Any:
+        def report(future: Future[Any]) -> None:
+            if callback is not None and not future.cancelled() and future.exception() is not None:
+                callback(future)
+
+        future = submit(function, callback)
+        future.add_done_callback(report)
+        return future
+
+    def retrieved(out: Any) -> Any:
+        return out.result() if hasattr(out, "add_done_callback") else retrieve(out)
+
+    setattr(backend, name, submitted)
+    backend.retrieve_result_callback = retrieved
 
 
 _opened: dict[str, _Call] = {}

@@ -26,6 +26,7 @@ from cranfield.cli.campaign_folder import (
 from cranfield.cli.options.declaring import (
     READ,
     WRITTEN,
+    IntegerRange,
     command,
     examples,
     group,
@@ -80,7 +81,7 @@ LISTED = ("--output", "--unjudged")
 @options_from(
     "cranfield.assess.sheets",
     "seed",
-    type=click.IntRange(0),
+    type=IntegerRange(0),
     goes_with=("--arranged=shuffled", "--assessors"),
 )
 @one_of(

@@ -13,6 +13,7 @@ from cranfield.base.kinds import Whole
 from cranfield.base.text import counted
 from cranfield.cli.options.declaring import (
     READ,
+    IntegerRange,
     command,
     keep_inputs,
     settings,
@@ -185,11 +186,11 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
     "cranfield.assess.order",
     "rel seed",
     rel={
-        "type": click.IntRange(1),
+        "type": IntegerRange(1),
         "goes_with": ("--next", "--budget --judged", "--stop", "--sample --judged"),
     },
     seed={
-        "type": click.IntRange(0),
+        "type": IntegerRange(0),
         "goes_with": ("--next", "--budget", "--sample", "--arranged=shuffled", "--assessors"),
     },
 )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from numbers import Integral
 from typing import Any, Literal
 
-from cranfield.base.errors import PolicyError, check_choice, quoted
+from cranfield.base.errors import PolicyError, check_choice, check_whole
 
 OF_QRELS: dict[str, dict[str, type | None]] = {
     "prels": {"topic": str, "doc": str, "grade": int, "method": None, "inclusion": float},
@@ -129,11 +128,7 @@ class Policies:
             value = getattr(self, name)
             if value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, Integral):
-                raise PolicyError(f"{name} {quoted(value)} is not an integer")
-            if not 1 <= int(value) <= highest:
-                what = "less than 1" if int(value) < 1 else f"more than {highest}"
-                raise PolicyError(f"{name} {quoted(value).strip(chr(39))} is {what}")
+            check_whole(name, value, 1, highest)
             # Of NumPy too, but settings are written as JSON.
             object.__setattr__(self, name, int(value))
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from cranfield.base.errors import PolicyError, check_several, check_whole
+from cranfield.base.kinds import check_keywords
 from cranfield.collection.judged.judging import Judging, OfRankings, judge
 from cranfield.collection.policies import Compat
 from cranfield.evaluation.evaluation import Evaluation, score
@@ -162,6 +163,7 @@ def evaluate(
             if all(map(_is_measure, (measures, *more)))
             else "cf.evaluate takes 3 positional arguments (runs, qrels, measures); name the others"
         )
+    check_keywords(evaluate, options)
     check_several("grades", options.get("grades"))
     parsed = parse_measures(measures, compat=compat)
     judging: dict[str, Any] = {**options}
@@ -223,6 +225,7 @@ def score_samplings(
     """
     from cranfield.collection.shards import random_shards
 
+    check_keywords(score_samplings, options)
     check_whole("samplings", samplings, 1, MOST_SAMPLINGS)
     check_several("grades", options.get("grades"))
     partitions = [random_shards(shards, seed, k) for k in range(int(samplings))]
@@ -305,6 +308,7 @@ def evaluate_sessions(
     >>> [round(float(scores.values[0, 0]), 4) for scores in ev.values()]
     [0.5435, 0.5, 0.4962]
     """
+    check_keywords(evaluate_sessions, policies)
     parsed = parse_measures(measures)
     read = read_sessions(sessions, clicks=clicks, topics=topics)
     lists = concatenated(read, depth=depth, duplicates=duplicates, until_click=until_click)

@@ -32,7 +32,7 @@ def whole_numbers(
     if not numbers:
         raise PolicyError(f"expected at least one {name}{of}, got none")
     for number in numbers:
-        check_whole(name, number, least, most)
+        check_whole(f"{name}{of}", number, least, most)
         if numbers.count(number) > 1:
             raise PolicyError(f"{name} {number} is repeated")
     return tuple(map(int, numbers))

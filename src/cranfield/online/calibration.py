@@ -10,7 +10,14 @@ import polars as pl
 from scipy.special import ndtri
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import InputError, PolicyError, check_choice, check_share, check_whole
+from cranfield.base.errors import (
+    InputError,
+    PolicyError,
+    check_choice,
+    check_number,
+    check_share,
+    check_whole,
+)
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.measures.users.markov import MarkovPrecision
@@ -84,8 +91,7 @@ class ClickMoves(Result):
         InputError
             If there are no dwell times.
         """
-        if not prior > 0 or not np.isfinite(prior):
-            raise PolicyError(f"prior must be a number above 0, got {prior}")
+        check_number("prior", prior, above=0)
         often = self.counts + prior
         if not options.get("loops"):
             np.fill_diagonal(often, 0.0)

@@ -26,6 +26,7 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
+    check_number,
     check_whole,
     indices,
     numbers,
@@ -543,11 +544,9 @@ def fit_simulator(
     ([0.5, 0.5, 0.5], [0.49, 0.49, 0.49])
     """
     check_choice("criterion", criterion, CRITERIA)
-    if not 0 <= shrinkage <= 1:
-        raise PolicyError(f"shrinkage must be between 0 and 1, got {shrinkage:g}")
+    check_number("shrinkage", shrinkage, 0, 1)
     check_choice("copula", copula, COPULAS)
-    if not df > 0:
-        raise PolicyError(f"df must be above 0, got {df:g}")
+    check_number("df", df, above=0, most=np.inf)
     given = as_scores(scores)
     if given.shards:
         raise PolicyError("scores by shard cannot be simulated")

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted
+from cranfield.base.errors import CranfieldError, check_choice, check_number, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted
 from cranfield.scores import Scores
@@ -134,10 +134,8 @@ def standardise(
     [[0.3939, 0.6061], [0.3939, 0.6061]]
     """
     check_choice("method", method, METHODS)
-    if not (np.isfinite(slope) and slope > 0 and np.isfinite(centre)):
-        raise PolicyError(
-            f"slope must be a number above 0 and centre a number, got {slope:g} and {centre:g}"
-        )
+    check_number("slope", slope, above=0)
+    check_number("centre", centre)
     values = _flat(scores)
     known = values if reference is None else _aligned(scores, reference)
     least = 1 if method == "empirical" else 2

@@ -394,6 +394,8 @@ def agreement_of(
     check_share("confidence", confidence)
     check_whole("resamples", resamples, 1)
     check_whole("seed", seed, 0)
+    if rel is not None:
+        check_whole("rel", rel, 0)
     ratings = labelled(annotations, topics=topics, grades=grades, names=names, axis=axis)
     if len(ratings.assessors) < 2:
         raise CranfieldError("expected at least two assessors, got one")

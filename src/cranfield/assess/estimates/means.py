@@ -14,7 +14,14 @@ import polars as pl
 from scipy.special import stdtrit
 
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import PolicyError, check_share, check_whole, numbers, quoted
+from cranfield.base.errors import (
+    PolicyError,
+    check_number,
+    check_share,
+    check_whole,
+    numbers,
+    quoted,
+)
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.judged.rows import places, ratio
@@ -48,8 +55,9 @@ class Fit:
     def __post_init__(self) -> None:
         check_share("alpha", self.alpha)
         check_whole("folds", self.folds, 1)
-        if self.lambda_ is not None and not 0 <= float(numbers(self.lambda_, "lambda_")) <= 1:
-            raise PolicyError(f"lambda_ must be a number from 0 to 1, got {self.lambda_:g}")
+        check_whole("seed", self.seed, 0)
+        if self.lambda_ is not None:
+            check_number("lambda_", self.lambda_, 0, 1)
 
     def n_folds(self, size: int) -> int:
         """Return the number of folds that are not empty with `size` things."""

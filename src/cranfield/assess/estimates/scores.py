@@ -20,6 +20,7 @@ from cranfield.assess.estimates.means import FOLDS, Fit, PPIMeans, estimate_mean
 from cranfield.assess.judges.reading import Panel, panel_of, read_judges, with_highest_grade
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_whole
+from cranfield.base.kinds import check_keywords
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import read_runs
@@ -292,6 +293,7 @@ def ppi_scores(
     >>> estimate.to_polars().select("system", "low", "high", "by judge").row(0)
     ('UPrrf93-wt-r5', 0.821..., 0.955..., 0.925...)
     """
+    check_keywords(ppi_scores, options, judge_runs)
     check_choice("unit", unit, UNITS)
     fit = Fit(lambda_, folds, seed, alpha)
     if unit == "document":

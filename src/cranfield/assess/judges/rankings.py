@@ -14,9 +14,10 @@ from cranfield.assess.agreement.coefficients import jackknife
 from cranfield.assess.judges.reading import Panel, combinations, panel_of, with_highest_grade
 from cranfield.base.arrays import Floats, Ints, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, check_share
+from cranfield.base.kinds import check_keywords
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.judging import judge
+from cranfield.collection.judged.judging import judge as judge_runs
 from cranfield.collection.run import Run
 from cranfield.correlation import kendall_tau, rbo_of_scores, tau_ap
 from cranfield.evaluation.evaluation import score
@@ -75,7 +76,7 @@ def score_by_judges(
     if options.get("max_grade") is not None:
         raise PolicyError("expected the highest grade of judges by scale=..., got max_grade=...")
     labels = {one.name: one.labels for one in panel.judges}
-    judged = judge(runs, panel.human, **{**options, "aspects": labels})
+    judged = judge_runs(runs, panel.human, **{**options, "aspects": labels})
 
     def scored(aspect: JudgedRuns) -> Floats:
         tables = []
@@ -281,6 +282,7 @@ def judge_rankings(
     >>> rankings.to_polars().select("judge", "tau", "flips", "largest change", "of system").rows()
     [('llm', -1.0, 1, -1, 'a')]
     """
+    check_keywords(judge_rankings, options, judge_runs)
     check_share("p", p)
     check_share("confidence", confidence)
     scored = score_by_judges(

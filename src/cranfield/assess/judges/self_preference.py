@@ -14,7 +14,9 @@ from cranfield.assess.judges.rankings import ranks_of, score_by_judges
 from cranfield.assess.judges.reading import combinations
 from cranfield.base.arrays import Bools, to_order
 from cranfield.base.errors import PolicyError, check_share, quoted
+from cranfield.base.kinds import check_keywords
 from cranfield.base.text import counted, some_of
+from cranfield.collection.judged.judging import judge as judge_runs
 from cranfield.result import Column, Columns, TableResult, readable
 from cranfield.sources import schemas
 from cranfield.sources.columns import read_table
@@ -198,6 +200,7 @@ def self_preference(
     >>> bias.to_polars().select("judge", "family", "bias").rows()
     [('llm', 1, 1.0)]
     """
+    check_keywords(self_preference, options, judge_runs)
     check_share("confidence", confidence)
     scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
     names = tuple(judge.name for judge in scored.panel.judges)

@@ -133,8 +133,12 @@ BY_SUFFIX = {
     ".html": "html",
     ".htm": "html",
     ".bib": "bibtex",
+    **{
+        f".{name}": name
+        for name in ["docx", "ods", "pdf", "png", "svg", "xls", "xlsx", "xml", "yaml", "yml"]
+    },
 }
-"""Formats that suffixes say, in any command that writes them."""
+"""Formats that suffixes say, in any command that writes them; it refuses the others."""
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
@@ -206,7 +210,7 @@ OF_OUTPUT = ("--format", "--output", "--table")
 MOST_SHOWN = 12
 """Options that `--help` shows; a command with more says which are first."""
 
-_SHORTER = {"INTEGER RANGE": "N", "INTEGER": "N", "FLOAT RANGE": "X", "FLOAT": "X"}
+_SHORTER = {"INTEGER": "N", "NUMBER": "X", "FLOAT": "X"}
 
 _ALL = "cranfield.help-all"
 
@@ -306,6 +310,18 @@ def in_group(
         return add
 
     return tuple(map(placed, options))
+
+
+class IntegerRange(click.IntRange):
+    """Integers within bounds."""
+
+    name = "integer"
+
+
+class NumberRange(click.FloatRange):
+    """Numbers within bounds."""
+
+    name = "number"
 
 
 class FileRead(click.ParamType):  # type: ignore[type-arg]
@@ -572,7 +588,9 @@ class CommandGroup(click.Group):
         called = args[0]
         try:
             return super().resolve_command(ctx, args)
-        except click.UsageError as error:
+        except click.NoSuchOption:
+            raise
+        except click.UsageError:
             names = self.list_commands(ctx)
             groups = {name: self.get_command(ctx, name) for name in names}
             near = [
@@ -580,9 +598,8 @@ class CommandGroup(click.Group):
                 for name, group in groups.items()
                 if isinstance(group, click.Group) and called in group.list_commands(ctx)
             ] or nearest(called, names, 1)
-            if not near or near[0] in error.message:
-                raise
-            ctx.fail(f"unknown command '{called}'; did you mean {' or '.join(near)}?")
+            hint = f"did you mean {' or '.join(near)}?" if near else "expected one of: "
+            ctx.fail(f"unknown command '{called}'; {hint}{'' if near else ', '.join(names)}")
 
 
 def group(**declared: Any) -> Callable[[Any], CommandGroup]:

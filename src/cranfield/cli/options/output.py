@@ -16,7 +16,13 @@ import click
 from cranfield.base.errors import PolicyError
 from cranfield.base.files import whole_file
 from cranfield.base.text import plain
-from cranfield.cli.options.declaring import WRITTEN, in_group, option, with_options
+from cranfield.cli.options.declaring import (
+    WRITTEN,
+    IntegerRange,
+    in_group,
+    option,
+    with_options,
+)
 from cranfield.cli.options.signatures import options_of
 from cranfield.result import WRITERS, ResultSet, check_table
 
@@ -344,7 +350,7 @@ def output_options(
             f"{__name__}.Output",
             "places order",
             group="Output",
-            places={"type": click.IntRange(0, 17), "goes_with": f"--format={rounded}"},
+            places={"type": IntegerRange(0, 17), "goes_with": f"--format={rounded}"},
             order={"goes_with": f"--format={markup} !--by-{unit}"},
         ),
     )

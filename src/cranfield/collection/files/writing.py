@@ -12,7 +12,14 @@ from typing import IO, Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted, warn
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    check_choice,
+    check_whole,
+    quoted,
+    warn,
+)
 from cranfield.base.files import whole_file
 from cranfield.base.text import counted
 from cranfield.collection.files.layouts import QRELS, QRELS_FORMATS
@@ -87,6 +94,8 @@ def write_run(
     form = format
     if form == "auto":
         form = FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "trec")
+    if limit is not None:
+        check_whole("limit", limit, 1)
     if metadata and form != "trec":
         raise PolicyError(f"metadata require the format trec, got {form}")
     run = run if isinstance(run, Run) else read_run(run)

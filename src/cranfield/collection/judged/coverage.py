@@ -11,8 +11,8 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import quoted, warn
-from cranfield.base.text import counted, html, some_of
-from cranfield.tabular import frame_html
+from cranfield.base.text import counted, html, plain, some_of
+from cranfield.tabular import frame_html, from_frame
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,14 @@ class Coverage:
             for row in self.systems
         ]
         return pl.DataFrame(rows)
+
+    def __repr__(self) -> str:
+        skipped = f", {len(self.skipped)} skipped" if self.skipped else ""
+        return f"Coverage({counted(len(self.systems), 'system')}{skipped})"
+
+    def __str__(self) -> str:
+        table = from_frame(self.to_polars(), "Coverage of the judgments").to_text()
+        return "\n".join([table, *(f"note: {plain(note)}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
         table = frame_html(self.to_polars(), "Coverage of the judgments")

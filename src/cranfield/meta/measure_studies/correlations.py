@@ -12,7 +12,7 @@ import polars as pl
 from scipy.special import bdtr
 
 from cranfield.base.arrays import Floats, to_order
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_share, quoted
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.correlation import kendall_tau, tau_ap
@@ -332,6 +332,7 @@ def correlate(
     ((3, 3), ['first', 'second', 'overall', 'by topic'])
     """
     call = check_arguments(correlate, locals())
+    check_share("p", p)
     options = options_of(method, ties, p)
     given = by_measure(scores_by_measure)
     if len(given) < 2:

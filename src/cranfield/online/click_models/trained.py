@@ -313,6 +313,8 @@ class ClickModel(Result):
         True
         """
         check_choice("kind", kind, KINDS)
+        if digits is not None:
+            check_whole("digits", digits, 0)
         name = self.model.name
         if name not in _MEASURES:
             raise PolicyError(f"{name} cannot be a measure: it does not distinguish documents")

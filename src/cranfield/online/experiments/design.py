@@ -20,6 +20,7 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
+    check_number,
     check_several,
     check_share,
     quoted,
@@ -454,10 +455,13 @@ def experiment_size(
         power = 0.8
     if [lift, units, power].count(None) != 1:
         raise PolicyError("expected exactly two of lift, units and power; the third is computed")
+    for name, value in (("mean", mean), ("lift", 0 if lift is None else lift)):
+        check_number(name, value)
     check_positive(mean=abs(mean), deviation=deviation)
     check_share("alpha", alpha)
     check_choice("alternative", alternative, ALTERNATIVES)
     check_share("treatment_proportion", treatment_proportion)
+    check_number("correlation", correlation)
     if not -1 < correlation < 1:
         raise PolicyError(f"correlation must be between -1 and 1, got {correlation:g}")
     if power is not None:

@@ -15,6 +15,7 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
+    check_number,
     check_several,
     check_share,
     quoted,
@@ -208,10 +209,8 @@ def impressions_needed(
     """
     check_share("power", power)
     check_share("alpha", alpha)
-    if not (0 <= outcome <= 1 and 0 < decided <= 1):
-        raise PolicyError(
-            f"outcome and decided must be between 0 and 1, got {outcome:g} and {decided:g}"
-        )
+    check_number("outcome", outcome, 0, 1)
+    check_number("decided", decided, above=0, most=1)
     share = max(outcome, 1 - outcome)
     if share == 0.5:
         return np.inf

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import PolicyError, check_several, quoted
+from cranfield.base.errors import PolicyError, check_several, check_whole, quoted
 from cranfield.base.text import counted
 from cranfield.online.interleaving.preference import (
     Options,
@@ -212,6 +212,8 @@ def preference_matrix_by_credits(
     ([], 0.3333333333333333)
     """
     check_several("names", names)
+    check_whole("resamples", resamples, 1)
+    check_whole("the seed", seed, 0)
     values = checked_credits(credits)
     code, kind = unit_codes(units, len(values)), "impression" if units is None else unit
     rankers = range(1, values.shape[1] + 1) if names is None else names

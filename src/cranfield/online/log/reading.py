@@ -353,7 +353,7 @@ def _form(source: Any, has_more: bool) -> str:
     for form, sign in _SIGNS:
         if sign.match(head):
             return form
-    reason = "is not a log of a known format; set format=" if head.strip() else _EMPTY
+    reason = "is not a log of a known format; set format=..." if head.strip() else _EMPTY
     raise InputError(reason, source=file.name)
 
 

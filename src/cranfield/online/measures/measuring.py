@@ -74,6 +74,10 @@ class UnitSums:
     pages: int = 0
     unassigned: int = 0
 
+    def __repr__(self) -> str:
+        size = counted(len(self.units), self.kind)
+        return f"UnitSums({', '.join(self.names)}: {size}, {counted(self.pages, 'page')})"
+
     @property
     def means(self) -> Floats:
         """Mean of each unit, shape (units, measures); NaN if there is no value."""

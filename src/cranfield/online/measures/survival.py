@@ -11,7 +11,13 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, numbers
+from cranfield.base.errors import (
+    InputError,
+    MeasureError,
+    PolicyError,
+    check_choice,
+    check_number,
+)
 from cranfield.base.text import counted
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import Log, ready
@@ -284,9 +290,8 @@ def _durations(
 def _horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
     if horizon is None:
         return min(estimate.last for estimate in curves.values() if np.isfinite(estimate.last))
-    upto = float(numbers(horizon, "horizons").item())
-    if not upto > 0:
-        raise PolicyError(f"horizon must be a number above 0, got {horizon!r}")
+    check_number("horizon", horizon, above=0, most=np.inf)
+    upto = float(horizon)
     for name, estimate in curves.items():
         all_ended = estimate.survivors.size and estimate.survivors[-1] == 0
         if upto > estimate.last and not all_ended:

@@ -14,8 +14,8 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
+    check_number,
     check_whole,
-    numbers,
     quoted,
 )
 from cranfield.base.text import counted
@@ -447,8 +447,8 @@ def policy_value(
 
 
 def check_clip(clip: float | None) -> None:
-    if clip is not None and not (float(numbers(clip, "clip")) > 0):
-        raise PolicyError(f"clip must be a weight above 0, got {clip!r}")
+    if clip is not None:
+        check_number("clip", clip, above=0, most=np.inf)
 
 
 def _contributions(

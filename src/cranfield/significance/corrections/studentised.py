@@ -16,7 +16,7 @@ from numpy.polynomial import chebyshev
 from scipy.special import gammaln, log_ndtr, ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, row_slices
-from cranfield.base.errors import PolicyError, check_whole, numbers
+from cranfield.base.errors import PolicyError, check_number, check_whole, numbers
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
     TOGETHER,
@@ -296,8 +296,7 @@ def any_of(events: int, probability: Floats) -> Floats:
 
 def _check(groups: int, df: float) -> None:
     check_whole("groups", groups, 2)
-    if not df > 0:
-        raise PolicyError(f"the studentised range requires degrees of freedom above 0, got {df}")
+    check_number("df", df, above=0, most=np.inf)
 
 
 @declared_correction(

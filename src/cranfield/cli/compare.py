@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -19,6 +19,7 @@ from cranfield.cli.options.declaring import (
 )
 from cranfield.cli.options.judging import (
     JUDGING_SETTINGS,
+    judged_runs,
     judging_options,
     measures_option,
 )
@@ -42,10 +43,13 @@ from cranfield.reporting.marks import MARKS, kind_of
 from cranfield.result import together
 
 if TYPE_CHECKING:
+    from cranfield.result import Result
     from cranfield.scales.statements import Meaningfulness
     from cranfield.scores import Scores
     from cranfield.significance.comparison.rank_sets import RankSets
     from cranfield.significance.comparison.result import PairwiseComparison
+    from cranfield.significance.models.factors import FactorialAnova
+    from cranfield.significance.preferences import PreferenceComparison
     from cranfield.significance.several.joint_measures import JointComparison
     from cranfield.significance.summary import Summary
 
@@ -59,6 +63,8 @@ Examples:
   cranfield compare --scores scores.csv --test friedman
   cranfield compare qrels.txt runs/*.xz -m AP --as ranks
   cranfield compare qrels.txt bm25.run -m AP --as summary
+  cranfield compare qrels.txt runs/*.xz --as preferences
+  cranfield compare qrels.txt grid/*.run -m AP --factors systems.csv
   cranfield compare --scores scores.csv --baseline bm25 --margin 2%
   cranfield compare qrels.txt runs/*.xz -m AP -m RR --joint
   cranfield compare qrels.txt runs/*.xz -m AP --as prose --format latex
@@ -87,12 +93,13 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
 )
 @options_from(
     f"{__name__}.compare",
-    "format marks view topic_groups",
+    "format marks view topic_groups factors",
     group="Output",
     format={"type": click.Choice(OUTPUTS)},
     marks={"type": click.Choice(list(MARKS))},
     view={"flag": "--as view"},
     topic_groups={"type": READ},
+    factors={"type": READ},
 )
 @table_options
 @output_option
@@ -108,8 +115,9 @@ def compare(
     strict: bool = False,
     format: str = "text",
     marks: str | None,
-    view: Literal["pairs", "anova", "ranks", "prose", "summary"] = "pairs",
+    view: Literal["pairs", "anova", "ranks", "prose", "summary", "preferences"] = "pairs",
     topic_groups: str | None,
+    factors: str | None,
     printing: Printing,
     output: str | None,
     **judging: Any,
@@ -138,11 +146,15 @@ def compare(
         Write one table of all measures, with significance marked in this way.
     view
         Result to write: the pairs of systems; the pairs and the analysis of variance (anova); a
-        leaderboard with confidence sets of ranks; a paragraph for a paper (prose); or the mean of
-        each system with its confidence interval, and wins and losses against --baseline (summary),
-        of one system too.
+        leaderboard with confidence sets of ranks; a paragraph for a paper (prose); the mean of each
+        system with its confidence interval, and wins, losses and a p-value against --baseline
+        (summary), of one system too; or preferences between rankings, which need no measure and no
+        scale (preferences).
     topic_groups
         Table with topic and group; each group is summarised, with --as summary.
+    factors
+        Table with system and a column for each component, such as stemmer and model, of which the
+        systems are all combinations: analyse the effect of each component instead.
     """
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare as compared
@@ -150,9 +162,10 @@ def compare(
     from cranfield.significance.registry import CORRECTIONS
 
     # Before any file is read.
-    if view == "summary":
-        result = _summary(source, scale, comparing, topic_groups, judging)
-        write_results(together(result), format, None, output)
+    other = _OTHER_VIEWS.get(view if factors is None else "factors")
+    if other is not None:
+        result = other(source, scale, comparing, topic_groups or factors, judging)
+        _write_whole(result, format, output)
         return 0
     _check_view(view, format, printing, marks)
     if margin is not None:
@@ -197,6 +210,9 @@ _OF_SUMMARIES = frozenset(
 )
 """Options of summaries, besides those of judging and of score files."""
 
+_OF_PREFERENCES = frozenset({"baseline", "correction", "format", "view", "output", "settings"})
+"""Options of preferences, besides those of judging."""
+
 
 def _summary(
     source: ScoreInput,
@@ -207,15 +223,78 @@ def _summary(
 ) -> Summary:
     from cranfield.significance.summary import summarise_each
 
-    names = {one.name or "" for one in click.get_current_context().command.params}
-    unused = names - _OF_SUMMARIES - {"qrels", "runs", "score_files", *judging}
-    refuse_given(unused, "cannot be combined with --as summary")
-    if len(comparing.baseline) > 1:
-        raise PolicyError("--as summary takes one --baseline")
+    baseline = _only_baseline("summary", {*_OF_SUMMARIES, "score_files"}, comparing, judging)
     scores = source.scores(judging, scale=scale)
-    baseline = next(iter(comparing.baseline), None)
     options = {"groups": topic_groups, "confidence": 1 - comparing.alpha}
     return summarise_each(scores, baseline=baseline, **options)
+
+
+def _preferences(
+    source: ScoreInput,
+    scale: str | None,
+    comparing: Comparing,
+    table: str | None,
+    judging: Mapping[str, Any],
+) -> PreferenceComparison:
+    from cranfield.significance.preferences import compare_preferences
+
+    baseline = _only_baseline("preferences", _OF_PREFERENCES, comparing, judging)
+    if source.qrels is None or not source.runs:
+        raise PolicyError("--as preferences requires QRELS and RUN")
+    policies = dict(judging)
+    rel = policies.pop("rel")
+    judged = judged_runs(source.qrels, source.runs, **policies)
+    return compare_preferences(
+        judged,
+        rel=1 if rel is None else rel,
+        baseline=baseline,
+        correction=comparing.correction or "holm",
+    )
+
+
+def _factors(
+    source: ScoreInput,
+    scale: str | None,
+    comparing: Comparing,
+    factors: str | None,
+    judging: Mapping[str, Any],
+) -> FactorialAnova:
+    from cranfield.significance.models.factors import factorial_anova
+
+    used = (_OF_SUMMARIES | {"factors", "score_files"}) - {"baseline", "view", "topic_groups"}
+    _refuse_unused("--factors", used, judging)
+    scores = source.scores(judging, scale=scale)
+    if len(scores) > 1:
+        raise PolicyError(f"--factors requires one measure, got {', '.join(scores)}: name it by -m")
+    return factorial_anova(next(iter(scores.values())), factors, alpha=comparing.alpha)
+
+
+_OTHER_VIEWS = {"summary": _summary, "preferences": _preferences, "factors": _factors}
+"""Results other than pairwise tests of scores, with their own options."""
+
+
+def _write_whole(result: Result, format: str, output: str | None) -> None:
+    """Write a result with all its tables, of which this command has no option."""
+    if format == "text":
+        write(f"{result}\n", output)
+    else:
+        write_results(together(result), format, None, output)
+
+
+def _refuse_unused(flag: str, used: Set[str], judging: Mapping[str, Any]) -> None:
+    names = {one.name or "" for one in click.get_current_context().command.params}
+    refuse_given(names - used - {"qrels", "runs", *judging}, f"cannot be combined with {flag}")
+
+
+def _only_baseline(
+    view: str, used: Set[str], comparing: Comparing, judging: Mapping[str, Any]
+) -> str | None:
+    """Refuse options that a view does not use; return the baseline, of which there is one."""
+    names = {one.name or "" for one in click.get_current_context().command.params}
+    refuse_given(names - used - {"qrels", "runs", *judging}, f"cannot be combined with --as {view}")
+    if len(comparing.baseline) > 1:
+        raise PolicyError(f"--as {view} takes one --baseline")
+    return next(iter(comparing.baseline), None)
 
 
 def _written(

@@ -218,7 +218,8 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 @options_from(f"{__name__}.sessions", "until_click lengths", lengths={"type": READ})
 @rel_option
 @max_grade_option
-@options_from("cranfield.judge", "unjudged negative ties", ties={"goes_with": "RUN"})
+@options_from("cranfield.judge", "unjudged negative")
+@options_from("cranfield.fuse", "ties", ties={"goes_with": "RUN"})
 @output_options("session")
 @table_options
 def sessions(
@@ -236,7 +237,7 @@ def sessions(
     until_click: bool = False,
     lengths: str | None,
     rel: int | None,
-    ties: str | None,
+    ties: str,
     output: Output,
     printing: Printing,
     **judging: Any,
@@ -272,9 +273,7 @@ def sessions(
 
     read = read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
-        read = read.followed_by(
-            runs, ties=ties or "trec", on_duplicate=on_duplicate, on_bad_run=on_bad_run
-        )
+        read = read.followed_by(runs, ties=ties, on_duplicate=on_duplicate, on_bad_run=on_bad_run)
     policies = {name: value for name, value in judging.items() if value is not None}
     lists: dict[str, Any] = {"depth": depth, "duplicates": duplicates, "until_click": until_click}
     evaluation = evaluate_sessions(read, qrels, wanted, lengths=lengths, **lists, **policies)

@@ -306,6 +306,7 @@ def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command]
         "--measure",
         "asked",
         type=Named(measure_names),
+        metavar="MEASURE",
         multiple=True,
         default=default,
         show_default=" ".join(default),

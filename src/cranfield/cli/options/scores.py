@@ -129,7 +129,12 @@ _NAMES.insert(_NAMES.index("anova-1"), "anova")
 _OPTIONS = in_group(
     "Comparison",
     (
-        option("--baseline", multiple=True, help="Compare the other systems with this one only."),
+        option(
+            "--baseline",
+            multiple=True,
+            metavar="SYSTEM",
+            help="Compare the other systems with this one only.",
+        ),
         option(
             "--test",
             type=Named(lambda: _NAMES),

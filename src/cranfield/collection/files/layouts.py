@@ -23,6 +23,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
+from cranfield.collection.policies import OF_QRELS
 from cranfield.sources.chunks import Source
 from cranfield.sources.schemas import Column, spelt
 from cranfield.sources.values import ID, is_number, whole_in
@@ -79,19 +80,22 @@ SHORT_QRELS = Layout(
 PAIRS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT}, read=("topic", "doc"))
 """The relevant documents, as in the reference files of MS MARCO."""
 
-PRELS = Layout(
-    "prels",
-    {"topic": _TEXT, "doc": _TEXT, "grade": _WHOLE, "method": _TEXT, "inclusion": _NUMBER},
-    read=("topic", "doc", "grade", "inclusion"),
-)
-"""Of the Million Query and Web tracks: a document's grade, and its chance to be in the sample."""
+_TYPES: dict[type | None, type[pl.DataType]] = {
+    str: _TEXT,
+    None: _TEXT,
+    int: _WHOLE,
+    float: _NUMBER,
+}
 
-XQRELS = Layout(
-    "xqrels",
-    {"topic": _TEXT, "iteration": _TEXT, "doc": _TEXT, "stratum": _TEXT, "grade": _WHOLE},
-    read=("topic", "doc", "stratum", "grade"),
-)
-"""Of sample_eval.pl: qrels with the stratum before the grade; below 0 is pooled, not sampled."""
+QRELS_FORMATS = {
+    name: Layout(
+        name,
+        {column: _TYPES[kind] for column, kind in columns.items()},
+        read=tuple(column for column, kind in columns.items() if kind is not None),
+    )
+    for name, columns in OF_QRELS.items()
+}
+"""The formats of judgments only, by name."""
 
 _LEVEL = re.compile(r"L\d+", re.ASCII)
 BLANKS = " \t\v\f\r"
@@ -180,7 +184,7 @@ def layout_of(
     grades are mapped, `grade` is the one of a text.
     """
     trec = RUN if kind == "run" else QRELS
-    layout = {"trec": trec, "prels": PRELS, "xqrels": XQRELS}.get(form)
+    layout = {"trec": trec, **QRELS_FORMATS}.get(form)
     if form in {"text", "tsv", "ntcir"}:
         source, first = peeked(source)
         number, line = next(lines_with_text(first[:_HEAD_BYTES]), (1, b""))

@@ -137,7 +137,7 @@ class RankBasedTotalOrder(_TotalOrder):
         return self.max_grade in {None, highest} or self.cutoff == 1
 
     def most(self, length: int, highest: int) -> int:
-        return (highest + 1) ** length - 1
+        return int((highest + 1) ** length - 1)
 
     def ranked(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
         rows = gained(judged, LINEAR)

@@ -85,7 +85,8 @@ def read_log(
     max_queries
         Exclude users, or sessions without a known user, with more pages than this, as robots.
     click_actions
-        Names of the UBI actions that count as clicks; `click` by default.
+        Actions that count as clicks in a log of UBI (User Behavior Insights of OpenSearch); by
+        default `click`.
 
     Returns
     -------

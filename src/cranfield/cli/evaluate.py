@@ -290,6 +290,7 @@ Examples:
   cranfield answers --nuggets 1C2.nuggets runs/*.matches -m SSharp -m "SMeasure(L=500)"
   cranfield answers --assignments assignments.jsonl -m "VitalScore(strict=True)" -q
   cranfield answers --citations citations.csv --format csv -o scores.csv
+  cranfield answers --citations ours.jsonl theirs.jsonl support.csv
   cranfield answers --references references.csv summaries.csv -m "RougeN(n=2, of='F')"
 """
 
@@ -345,7 +346,7 @@ def answers(
     assignments
         ANSWERS are nugget assignments of TREC RAG.
     citations
-        ANSWERS is a table of judged citations.
+        ANSWERS is a table of judged citations, or runs of TREC RAG and a table of their support.
     references
         Reference texts; ANSWERS is a table of texts.
     asked
@@ -374,16 +375,19 @@ def answers(
 
     wanted = parse_measures(asked) if asked else None
     files: Any = answers[0] if len(answers) == 1 else list(answers)
-    if len(answers) > 1 and kind not in {"nuggets", "assignments"}:
+    if len(answers) > 1 and kind == "references":
         raise PolicyError(f"--{kind} requires a single file of answers, with a column system")
     judged: Any
     if kind == "nuggets":
         judged = texts.judge_answers(files, nuggets, name=system)
     elif kind == "references":
         judged = texts.judge_summaries(files, references, tokeniser=tokeniser, name=system)
+    elif kind == "assignments":
+        judged = texts.read_nugget_assignments(files, name=system)
+    elif len(answers) == 1:
+        judged = texts.read_citations(files, name=system)
     else:
-        read = {"assignments": texts.read_nugget_assignments, "citations": texts.read_citations}
-        judged = read[kind](files, name=system)
+        judged = texts.read_citations(answers[:-1], support=answers[-1], name=system)
     scores = _usual(judged, DEFAULTS[kind]) if wanted is None else evaluate_answers(judged, wanted)
     output.write(scores, printing)
 

@@ -32,7 +32,8 @@ score_files_option = option(
     "--scores",
     "score_files",
     multiple=True,
-    help="File of scores by topic, instead of QRELS and RUN: a table, or output of trec_eval -q.",
+    help="File of scores by topic, instead of QRELS and RUN: a table, or output of trec_eval -q;"
+    " NAME=FILE names its system.",
     group="Measures",
     type=READ,
 )

@@ -97,6 +97,9 @@ QRELS_FORMATS = {
 }
 """The formats of judgments only, by name."""
 
+_LETOR = re.compile(r"\s*(\S+)\s+qid:(\S+)\s*([^#]*?)\s*#\s*(?:docid\s*=\s*)?(\S+)")
+"""A line of LETOR, RankLib or Quepid: grade, topic, features, and the document as a comment."""
+
 _LEVEL = re.compile(r"L\d+", re.ASCII)
 BLANKS = " \t\v\f\r"
 """Blanks of ASCII that separate fields."""
@@ -193,8 +196,11 @@ def layout_of(
             return source, ntcir_layout(text, kind, source.name, number)
         if form == "text" and (layout := recognised(text, kind)):
             return source, layout
+        if form == "text" and kind == "qrels" and re.match(r"\s*\S+\s+qid:", text):
+            source, layout = _of_letor(source), SHORT_QRELS
+            separator = "tab"
         separator = "tab" if form == "tsv" and separator == "auto" else separator
-        known = _layout_of_line(text, kind, separator, grade or whole_in)
+        known = layout or _layout_of_line(text, kind, separator, grade or whole_in)
         if known is None and kind == "qrels" and grade is None and separator != "blank":
             known = PAIRS if _is_pair(text) else None
         layout = known or (trec if form == "text" else None)
@@ -205,6 +211,18 @@ def layout_of(
     if grade is not None:
         columns["grade"] = pl.String
     return source, replace(layout, columns=columns, separator=separator, gaps=gaps)
+
+
+def _of_letor(source: Source) -> Source:
+    """Return lines of learning to rank as topic, document and grade between tabs."""
+    lines = source.read().split(b"\n")
+    for number, line in lines_with_text(b"\n".join(lines)):
+        match = _LETOR.match(line.decode("utf-8", "replace"))
+        if match is None:
+            reason = "expected a grade, qid:TOPIC, and # with the document, in a line of LETOR text"
+            raise InputError(reason, source=source.name, line=number)
+        lines[number - 1] = f"{match[2]}\t{match[4]}\t{match[1]}".encode()
+    return _resumed(source, b"\n".join(lines), iter(()))
 
 
 def _layout_of_line(

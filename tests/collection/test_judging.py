@@ -123,6 +123,7 @@ def test_coverage() -> None:
     assert notes[0] == "system 'run' has no results for some judged topics (1: '3')"
     assert notes[1] == "system 'run' has results for topics without judgments (1: '9')"
     assert "more than 20% unjudged" in notes[2]
+    assert notes[2].endswith("(33.3%)")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         coverage.warn()

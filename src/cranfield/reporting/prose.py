@@ -194,7 +194,7 @@ def result_of(one: PairwiseComparison) -> Iterator[Sentence]:
     without = ""
     if number := one.without_interval:
         has = f"{counted(number, 'pair')} {'has' if number == 1 else 'have'}"
-        without = f"; {has} none that agrees with the decision"
+        without = f"; {has} no interval, because it would contradict the decision of the test"
     yield [f"Intervals are of the {one.interval_of}, and hold for {one.interval_kind}{without}."]
     if one.baselines:
         yield from _of_baselines(one)

@@ -56,6 +56,23 @@ def test_a_baseline_is_the_reference() -> None:
     assert told["s1"] != "not compared"
 
 
+def test_systems_without_an_interval_are_counted() -> None:
+    scores = {
+        "low": [0.31, 0.12, 0.58, 0.44, 0.27, 0.65],
+        "middle": [0.39, 0.10, 0.66, 0.47, 0.41, 0.70],
+        "high": [0.42, 0.16, 0.71, 0.45, 0.46, 0.70],
+    }
+    found = cf.compare(cf.read_scores(scores, measure="AP"), test="t", baseline="low")
+    number = found.without_interval
+    spec = spec_of(intervals_chart(found))
+    assert number == 1
+    assert "1 system without a line" in " ".join(spec["title"]["subtitle"])
+    # The reference has no interval of its own: a line marks its mean.
+    assert spec["layer"][0]["mark"]["type"] == "rule"
+    other = spec_of(intervals_chart(found, reference="middle"))
+    assert "2 systems without" not in " ".join(other["title"]["subtitle"])
+
+
 def test_ranks() -> None:
     chart = intervals_chart(cf.compare(random_scores(4), test="friedman"))
     spec = spec_of(chart)

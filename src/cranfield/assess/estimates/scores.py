@@ -195,6 +195,9 @@ def _columns(means: PPIMeans) -> pl.DataFrame:
 UNITS = ("topic", "document")
 """Sampling units: whole topics, or documents of every topic."""
 
+MOST_GAPS = 0.2
+"""Proportion of documents labelled by the judge, but not by people, above which there is a note."""
+
 
 def ppi_scores(
     runs: Any,
@@ -311,6 +314,8 @@ def ppi_scores(
         data, topics, by_judge = _by_topic(runs, panel, chosen, fit, options)
         values = data.values()
         notes = panel.notes
+        if options.get("unjudged") != "condensed":
+            notes += _of_gaps(panel)
     else:
         check_sum(chosen)
         data, by_judge, notes = _by_document(runs, panel, chosen, fit, fixed_topics, options)
@@ -370,6 +375,21 @@ def _by_topic(
 
 def _judged(qrels: Qrels) -> set[str]:
     return {qrels.topics[code] for code in np.unique(qrels.codes)}
+
+
+def _of_gaps(panel: Panel) -> tuple[str, ...]:
+    """Note topics that people judged much less completely than the judge."""
+    [judge] = panel.judges
+    people = panel.human.to_polars().select("topic", "doc")
+    labels = judge.labels.to_polars().select("topic", "doc").join(people, "topic", how="semi")
+    gaps = len(labels.join(people, ["topic", "doc"], how="anti"))
+    if gaps <= MOST_GAPS * len(labels):
+        return ()
+    return (
+        f"people did not judge {gaps:,} of {len(labels):,} documents that the judge labelled in"
+        " their topics, which count as not relevant; if they are not, estimates are too low: for a"
+        " random sample of documents use unit='document' (--ppi document)",
+    )
 
 
 def _by_document(

@@ -90,7 +90,8 @@ def add_judgments(
     path = Path(fspath(qrels))
     if (suffix := Source(str(path)).suffix) in FORMAT_OF_SUFFIX:
         reason = (
-            f"judgments of a campaign must be lines of text, got {suffix}; write_qrels writes them"
+            f"judgments of a campaign must be lines of text, got {suffix}; to convert tables of"
+            " assessors: cranfield labels ann=ann.tsv bob=bob.tsv --qrels FILE"
         )
         raise InputError(reason, source=str(path))
     read = read_qrels(path)

@@ -139,7 +139,7 @@ class Coverage:
             share = worst.unjudged_10 / worst.retrieved_10
             notes.append(
                 f"{_of(unjudged, self.systems)} more than 20% unjudged documents in the top 10"
-                f" ({_most(worst, self.systems)}{share:.0%})"
+                f" ({_most(worst, self.systems)}{share:.1%})"
             )
         for count_of, what in (
             (attrgetter("excluded"), "excluded"),

@@ -139,8 +139,8 @@ def intervals_chart(
     (Ferro and Maistro 2024, equation 11). With other simultaneous intervals, such as those of
     Tukey's HSD bootstrapped over topics, each system has the interval of its difference from the
     reference, centred at its own mean: systems whose interval excludes the reference's mean are
-    significantly different from it. A band shows the interval of the reference; colours and shapes
-    show which systems are significantly better or worse than it. By default the reference is the
+    significantly different from it. A band shows the interval of the reference, or a line its mean;
+    colours and shapes show which systems are significantly better or worse. By default it is the
     best system, and systems that are not significantly different from it are the top group. The
     best system comes first.
 
@@ -197,6 +197,11 @@ def intervals_chart(
             f"Lines: confidence intervals of the {comparison.difference_from} {names[centre]},"
             f" around each {comparison.mean_of}."
         )
+        if number := int((np.isnan(low) & (verdicts != NONE)).sum()):
+            differ += (
+                f" {counted(number, 'system')} without a line: the interval would contradict the"
+                " decision of the test."
+            )
     says = f"compared with {names[centre]}"
     title = titled(
         comparison.measure,

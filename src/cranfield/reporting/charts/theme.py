@@ -283,7 +283,7 @@ def interval_rows(
     size
         Size of a point, less where rows are low.
     band
-        The ends of a shaded band; without one, a line marks 0.
+        The ends of a shaded band, a line if they are equal; without one, a line marks 0.
     names
         The names, where they are not those of the rows.
     """
@@ -304,8 +304,12 @@ def interval_rows(
     points = base.mark_point(filled=True, size=min(size, size * step / 20), opacity=1)
     below = zero_line()
     if band is not None:
-        below = chart_of(band).mark_rect(color="black", opacity=0.09, aria=False)
-        below = below.encode(x=x("low"), x2="high:Q")
+        if band["low"].equals(band["high"]):
+            # A band without width would not be visible.
+            below = chart_of(band).mark_rule(color=GREY, aria=False).encode(x=x("low"))
+        else:
+            below = chart_of(band).mark_rect(color="black", opacity=0.09, aria=False)
+            below = below.encode(x=x("low"), x2="high:Q")
     layers = [below, *lines, points.encode(x=x(value), shape=marks["shape"])]
     for_rows: dict[str, Any] = {} if offset is alt.Undefined else {"for": "position"}
     return overlaid(*layers, height=alt.Step(step, **for_rows), **properties)

@@ -23,6 +23,24 @@ LOADED = re.compile(
 """What a browser fetches by itself from another host."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+PHONE = ("api/significance.html", "readers.html", "tasks/rag.html", "significance/tests.html")
+"""Pages whose geometry is looked at on a phone: tables of words, code and formulas."""
+
+MARKUP = re.compile(r"\.\. [a-z]+::|:[a-z]+:<code>|\$\$")
+"""Markup of docstrings that a reader must not see."""
+
+FAULTS = """() => {
+    const lines = cell => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return new Set([...range.getClientRects()].map(box => Math.round(box.top))).size;
+    };
+    const narrow = [...document.querySelectorAll(".md-content td")]
+        .filter(cell => cell.offsetWidth && cell.offsetWidth < 90 && lines(cell) > 7)
+        .map(cell => `a column of ${cell.offsetWidth} px: ${cell.innerText.slice(0, 30)}`);
+    const wide = document.scrollingElement.scrollWidth;
+    return [...narrow, ...(wide > innerWidth ? [`${wide} px wide`] : [])];
+}"""
 COPIED = """() => [...document.querySelectorAll(".highlight code")].map(code => {
     code.setAttribute("data-md-copying", "");
     const text = code.innerText;
@@ -36,6 +54,13 @@ def fetched(site: Path) -> Iterator[str]:
     for path in sorted(site.rglob("*.html")):
         for found in LOADED.finditer(path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(site)}: {found[0]}"
+
+
+def raw_markup(site: Path) -> Iterator[str]:
+    """Yield markup of docstrings in pages of the reference."""
+    for path in sorted(site.glob("api/*.html")):
+        for found in MARKUP.finditer(path.read_text(encoding="utf-8")):
+            yield f"{path.relative_to(site)}: markup {found[0]!r}"
 
 
 def seen(site: Path, browser: str) -> Iterator[str]:
@@ -63,6 +88,10 @@ def seen(site: Path, browser: str) -> Iterator[str]:
         ]
         yield from (f"asked for {url}" for url in elsewhere)
         yield from (f"console: {text}" for text in said)
+        page.set_viewport_size({"width": 390, "height": 844})
+        for name in PHONE:
+            page.goto((site / name).resolve().as_uri())
+            yield from (f"{name} on a phone: {fault}" for fault in page.evaluate(FAULTS))
         started.close()
 
 
@@ -77,7 +106,7 @@ def below_the_fold(page: Any) -> Iterator[str]:
 def main(folder: str) -> int:
     """Check the site in a folder."""
     site = Path(folder)
-    wrong = list(fetched(site))
+    wrong = [*fetched(site), *raw_markup(site)]
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         print("no chromium here: the search of the site is not tested")

@@ -81,9 +81,9 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
         content,
         flags=re.DOTALL,
     )
-    # In a docstring `:func:` and `:class:` stand before what they refer to.
+    # In a docstring roles such as `:func:` stand before a name.
     return re.sub(
-        r":(?:func|class|mod):<code>(?:cranfield\.)?([^<]*)</code>",
+        r":(?:func|class|mod|meth|attr|data|exc):<code>~?(?:cranfield\.)?([^<]*)</code>",
         lambda found: linked(found[1], f'id="cranfield.{found[1]}"' in content),
         content,
     )

@@ -8,6 +8,7 @@ from pkgutil import resolve_name
 from types import ModuleType
 from typing import Any
 
+from catalogue_page import marked
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from navigation import section
@@ -81,7 +82,8 @@ def columns(result: type[Result]) -> Iterator[str]:
         yield from (f"**{title}**", "", "| column | |", "| --- | --- |")
         for name, column in declared.items():
             key = " *(key)*" if column.key else ""
-            yield f"| `{name}`{key} | {column.about.replace('|', chr(92) + '|')} |"
+            about = marked(column.about).replace("|", r"\|")
+            yield f"| `{name}`{key} | {about} |"
         yield ""
     yield (
         "All results have the methods of [`cranfield.result.Result`](result.md):"

@@ -31,6 +31,9 @@ LETTERS = 24
 SHORT = 14
 """If no name is longer than this, the plot gets more room."""
 
+IN_SIGHT = 40
+"""Rows of a figure that are seen without scrolling it."""
+
 APART = 30.0
 """Differences so many times as large as others have an axis of their own."""
 
@@ -87,7 +90,8 @@ def answer_figure(part: Part) -> Html | None:
     title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
     drawing, beyond = _drawn(rows[order], title, band=band, zero=is_difference)
-    return _figure(title, drawing, [note, beyond])
+    more = f"Scroll the chart to see all {len(systems)}." if len(systems) > IN_SIGHT else ""
+    return _figure(title, drawing, [note, beyond, more])
 
 
 def two_systems_figure(contents: Contents) -> Html:

@@ -2,9 +2,11 @@
 
     python -m studies.experiment_sizes
     python -m studies.experiment_sizes unequal [EXPERIMENTS]
+    python -m studies.experiment_sizes few [EXPERIMENTS]
 
 The first command prints the tables of docs/experiments.md for equal splits, from 10,000 A/A
 experiments each. The second command prints the table for unequal splits: 1,000 users, 10% treated.
+The third prints the table for few units, and for rare events.
 """
 
 from __future__ import annotations
@@ -255,9 +257,39 @@ def print_unequal(number: int) -> None:
             print(f"{name:16}{test:14}{shown}", flush=True)
 
 
+FEW_EXPERIMENTS = 500
+FEW_UNITS: dict[str, tuple[Callable[[np.random.Generator, int], Floats], tuple[int, ...]]] = {
+    "normal": (lambda r, size: np.asarray(r.normal(size=size)), (2, 3, 5, 8)),
+    "lognormal 1.5": (lambda r, size: lognormal(r, 1.5, size), (2, 3, 5, 8)),
+    "10% events": (lambda r, size: (r.random(size) < 0.1).astype(np.float64), (2, 3, 5, 8)),
+    "1% events": (lambda r, size: (r.random(size) < 0.01).astype(np.float64), (200,)),
+}
+"""Populations, and numbers of units in each of two variants without a difference."""
+
+
+def print_few(number: int) -> None:
+    print(f"{number:,} experiments\n{'population':16}{'units':>7}{'delta':>9}{'auto':>9}")
+    for index, (name, (draw, sizes)) in enumerate(FEW_UNITS.items()):
+        for units in sizes:
+            rejected = {"delta": 0, "auto": 0}
+            for k in range(number):
+                values = draw(stream(2029, index, units, k), 2 * units)
+                variant = ["control"] * units + ["treatment"] * units
+                for test in rejected:
+                    report = analyse_experiment(
+                        {"variant": variant, "value": values}, "value", errors=test, seed=k
+                    )
+                    rejected[test] += bool(report.pvalues[0, 0] <= ALPHA)
+            cells = "".join(f"{count / number:9.3f}" for count in rejected.values())
+            print(f"{name:16}{units:7}{cells}", flush=True)
+
+
 def main() -> None:
     if sys.argv[1:2] == ["unequal"]:
         print_unequal(int(sys.argv[2]) if sys.argv[2:] else UNEQUAL_EXPERIMENTS)
+        return
+    if sys.argv[1:2] == ["few"]:
+        print_few(int(sys.argv[2]) if sys.argv[2:] else FEW_EXPERIMENTS)
         return
     print(f"{'population':11}{'units':>7}", *(f"{one:>12}" for one in COLUMNS))
     for name in POPULATIONS:

@@ -18,6 +18,7 @@ import math
 import struct
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from typing import Literal
 
 from scipy.special import zeta
@@ -220,6 +221,25 @@ def normalised_cumulated_gain(
 ) -> float:
     ideal = sorted((gain_of(grade, gain) for grade in judged), reverse=True)[:k]
     return ratio(sum(gain_of(grade, gain) for grade in top(ranking, k)), sum(ideal))
+
+
+def levels(ranking: Ranking, k: int) -> list[int]:
+    grades = [max(grade or 0, 0) for grade in top(ranking, k)]
+    return grades + [0] * (k - len(grades))
+
+
+def set_based_rank(ranking: Ranking, judged: list[int], *, k: int, highest: int) -> float:
+    """The place of the set among all sets of k grades, each written in descending order."""
+    sets = sorted(
+        tuple(sorted(some, reverse=True))
+        for some in combinations_with_replacement(range(highest + 1), k)
+    )
+    return sets.index(tuple(sorted(levels(ranking, k), reverse=True)))
+
+
+def rank_based_rank(ranking: Ranking, judged: list[int], *, k: int, highest: int) -> float:
+    """The number whose digits are the grades."""
+    return int("".join(map(str, levels(ranking, k))), highest + 1)
 
 
 def f_at(ranking: Ranking, judged: list[int], *, k: int, beta: float = 1.0, rel: int = 1) -> float:

@@ -60,5 +60,9 @@ from .scores import Scores as Scores
 from .sessions import read_sessions as read_sessions
 from .significance.comparison.compare import compare as compare
 from .significance.comparison.result import PairwiseComparison as PairwiseComparison
+from .significance.preferences import (
+    PreferenceComparison as PreferenceComparison,
+    compare_preferences as compare_preferences,
+)
 from .significance.risk_sensitivity import Risk as Risk, risk as risk
 from .significance.summary import Summary as Summary, summarise as summarise

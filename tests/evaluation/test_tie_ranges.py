@@ -34,6 +34,7 @@ MEASURES = [
     "RR",
     "RR(rel=2)@3",
     "RR@1",
+    "RBTO@4",
     "Success@2",
     "FirstRank@4",
     "FirstRank(rel=2)@3",

@@ -70,6 +70,7 @@ VALUES: Mapping[str, list[Any]] = {
     "rel": [0, 1, 2, 3, 4],
     "p": [0.1, 0.25, Fraction(1, 3), 0.5, 0.6, Fraction(2, 3), 0.8, 0.95],
     "max_grade": [1, 2, 3, 4, 5],
+    "normalised": [True],
     "multiple": [0.5, 1, 1.5, 2, 3],
     "discount": [
         *("log2(rank+1)", "log10(rank+1)", "max(1,log2(rank))", "max(1,log3(rank))"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -19,6 +19,7 @@ from cranfield.cli.options.declaring import (
 )
 from cranfield.cli.options.judging import (
     JUDGING_SETTINGS,
+    judged_runs,
     judging_options,
     measures_option,
 )
@@ -39,13 +40,14 @@ from cranfield.cli.options.scores import (
 )
 from cranfield.cli.options.signatures import options_from
 from cranfield.reporting.marks import MARKS, kind_of
-from cranfield.result import together
+from cranfield.result import Result, together
 
 if TYPE_CHECKING:
     from cranfield.scales.statements import Meaningfulness
     from cranfield.scores import Scores
     from cranfield.significance.comparison.rank_sets import RankSets
     from cranfield.significance.comparison.result import PairwiseComparison
+    from cranfield.significance.preferences import PreferenceComparison
     from cranfield.significance.several.joint_measures import JointComparison
     from cranfield.significance.summary import Summary
 
@@ -59,6 +61,7 @@ Examples:
   cranfield compare --scores scores.csv --test friedman
   cranfield compare qrels.txt runs/*.xz -m AP --as ranks
   cranfield compare qrels.txt bm25.run -m AP --as summary
+  cranfield compare qrels.txt runs/*.xz --as preferences
   cranfield compare --scores scores.csv --baseline bm25 --margin 2%
   cranfield compare qrels.txt runs/*.xz -m AP -m RR --joint
   cranfield compare qrels.txt runs/*.xz -m AP --as prose --format latex
@@ -108,7 +111,7 @@ def compare(
     strict: bool = False,
     format: str = "text",
     marks: str | None,
-    view: Literal["pairs", "anova", "ranks", "prose", "summary"] = "pairs",
+    view: Literal["pairs", "anova", "ranks", "prose", "summary", "preferences"] = "pairs",
     topic_groups: str | None,
     printing: Printing,
     output: str | None,
@@ -138,9 +141,10 @@ def compare(
         Write one table of all measures, with significance marked in this way.
     view
         Result to write: the pairs of systems; the pairs and the analysis of variance (anova); a
-        leaderboard with confidence sets of ranks; a paragraph for a paper (prose); or the mean of
-        each system with its confidence interval, and wins and losses against --baseline (summary),
-        of one system too.
+        leaderboard with confidence sets of ranks; a paragraph for a paper (prose); the mean of each
+        system with its confidence interval, and wins and losses against --baseline (summary), of
+        one system too; or preferences between rankings, which need no measure and no scale
+        (preferences).
     topic_groups
         Table with topic and group; each group is summarised, with --as summary.
     """
@@ -150,8 +154,8 @@ def compare(
     from cranfield.significance.registry import CORRECTIONS
 
     # Before any file is read.
-    if view == "summary":
-        result = _summary(source, scale, comparing, topic_groups, judging)
+    if view in _WITHOUT_TESTS_OF_SCORES:
+        result = _other_view(view, source, scale, comparing, topic_groups, judging)
         write_results(together(result), format, None, output)
         return 0
     _check_view(view, format, printing, marks)
@@ -197,6 +201,26 @@ _OF_SUMMARIES = frozenset(
 )
 """Options of summaries, besides those of judging and of score files."""
 
+_OF_PREFERENCES = frozenset({"baseline", "correction", "format", "view", "output", "settings"})
+"""Options of preferences, besides those of judging."""
+
+
+_WITHOUT_TESTS_OF_SCORES = frozenset({"summary", "preferences"})
+"""Results other than tests of scores, with their own options."""
+
+
+def _other_view(
+    view: str,
+    source: ScoreInput,
+    scale: str | None,
+    comparing: Comparing,
+    topic_groups: str | None,
+    judging: Mapping[str, Any],
+) -> Result:
+    if view == "preferences":
+        return _preferences(source, comparing, judging)
+    return _summary(source, scale, comparing, topic_groups, judging)
+
 
 def _summary(
     source: ScoreInput,
@@ -207,15 +231,40 @@ def _summary(
 ) -> Summary:
     from cranfield.significance.summary import summarise_each
 
-    names = {one.name or "" for one in click.get_current_context().command.params}
-    unused = names - _OF_SUMMARIES - {"qrels", "runs", "score_files", *judging}
-    refuse_given(unused, "cannot be combined with --as summary")
-    if len(comparing.baseline) > 1:
-        raise PolicyError("--as summary takes one --baseline")
+    baseline = _only_baseline("summary", {*_OF_SUMMARIES, "score_files"}, comparing, judging)
     scores = source.scores(judging, scale=scale)
-    baseline = next(iter(comparing.baseline), None)
     options = {"groups": topic_groups, "confidence": 1 - comparing.alpha}
     return summarise_each(scores, baseline=baseline, **options)
+
+
+def _preferences(
+    source: ScoreInput, comparing: Comparing, judging: Mapping[str, Any]
+) -> PreferenceComparison:
+    from cranfield.significance.preferences import compare_preferences
+
+    baseline = _only_baseline("preferences", _OF_PREFERENCES, comparing, judging)
+    if source.qrels is None or not source.runs:
+        raise PolicyError("--as preferences requires QRELS and RUN")
+    policies = dict(judging)
+    rel = policies.pop("rel")
+    judged = judged_runs(source.qrels, source.runs, **policies)
+    return compare_preferences(
+        judged,
+        rel=1 if rel is None else rel,
+        baseline=baseline,
+        correction=comparing.correction or "holm",
+    )
+
+
+def _only_baseline(
+    view: str, used: Set[str], comparing: Comparing, judging: Mapping[str, Any]
+) -> str | None:
+    """Refuse options that a view does not use; return the baseline, of which there is one."""
+    names = {one.name or "" for one in click.get_current_context().command.params}
+    refuse_given(names - used - {"qrels", "runs", *judging}, f"cannot be combined with --as {view}")
+    if len(comparing.baseline) > 1:
+        raise PolicyError(f"--as {view} takes one --baseline")
+    return next(iter(comparing.baseline), None)
 
 
 def _written(

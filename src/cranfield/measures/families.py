@@ -17,7 +17,8 @@ KINDS = ("measure", "measure of a measure", "measure of texts")
 REGISTRY: Registry[Any] = Registry(
     "measure",
     """
-    ranked.precision ranked.average_precision ranked.sets ranked.dcg ranked.incomplete
+    ranked.precision ranked.average_precision ranked.sets ranked.dcg ranked.total_orders
+    ranked.incomplete
     users.stopping aspects ranked.ntcir novelty
     fairness.attention fairness.exposure fairness.parity
     sessions users.effort users.clicks users.browsing users.markov

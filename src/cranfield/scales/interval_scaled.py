@@ -23,24 +23,10 @@ Group = tuple[int | None, tuple[int, ...] | None]
 """Relevant documents that runs may have, and the ideal ranking; None where they do not matter."""
 
 
-def padded(judged: JudgedRuns, length: int, rel: int | None) -> Ints:
-    """Return the grades of rankings by rank, 0 where there is no judged document.
-
-    All grades from `rel` on are 1; without it grades are unchanged. Shape (topics * systems,
-    length).
-    """
-    topics, systems = judged.shape
-    rows = judged.judged()
-    grade = np.maximum(rows.grade, 0) if rel is None else rows.grade >= rel
-    out = np.zeros((topics, systems, length), dtype=np.int64)
-    out[rows.topic, rows.cell // topics, rows.rank - 1] = grade
-    return out.reshape(topics * systems, length)
-
-
 def groups(
     judged: JudgedRuns, length: int, limits: Ints | None, *, ideal: bool
 ) -> dict[Group, Ints]:
-    """Sort rankings, by their place in what :func:`padded` returns, by what their images depend on.
+    """Sort rankings, by their place among all cells, by what their images depend on.
 
     The limits are relevant documents of each topic, where no run may have more; shape (topics, 1)
     or that of the judged runs. With `ideal` each topic's ideal ranking matters.
@@ -195,7 +181,8 @@ class Interval(Wrapping):
         check_size(self.cutoff, max(self._highest(judged), 1))
         binary, own = self._is_binary(), self.inner.needs_ideal
         rel = lowest_relevant(self.inner)
-        rows = padded(judged, self.cutoff, rel if binary else None)
+        rows = judged.grades_by_rank(self.cutoff, rel if binary else None)
+        rows = rows.reshape(-1, self.cutoff)
         highest = int(max(rows.max(initial=0), self._highest(judged), 1))
         out = np.zeros(judged.shape)
         flat = out.reshape(-1)

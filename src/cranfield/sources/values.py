@@ -109,6 +109,9 @@ def absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
 NO_GRADE = frozenset({"", "na", "n/a", "nan", "null", "none"})
 """Words that stand for no grade, in any case."""
 
+NO_NAME = NO_GRADE | {"-", "(not set)", "undefined", "unknown", "anonymous", "guest"}
+"""Words that tools write for an unknown user, in any case."""
+
 _TRUTHS = {"true": 1, "false": 0}
 
 

@@ -76,6 +76,14 @@ def test_a_table_gives_what_tea_tasting_gives() -> None:
     )
     np.testing.assert_allclose(again.pvalues, found.pvalues, 1e-9)
     assert any("400 rows summed by user" in note for note in again.notes)
+    assert not any("count as one unit" in note for note in again.notes)
+
+
+def test_rows_of_an_unknown_user_are_said() -> None:
+    users = ["NA", "u", "v", "NA", "w", "x"]
+    table = {"user": users, "variant": list("AABABB"), "sold": [1, 2, 3, 4, 5, 6]}
+    found = analyse_experiment(table, {"revenue": "sold"}, unit="user")
+    assert any("2 rows of user 'NA' count as one unit" in note for note in found.notes)
 
 
 def test_theta_within_variants_is_the_analysis_of_covariance() -> None:

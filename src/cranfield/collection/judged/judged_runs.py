@@ -251,6 +251,20 @@ class JudgedRuns(Scorable):
         documents = replace(self.documents, grade=flat(self.documents.grade))
         return replace(self, documents=documents, judgments=judgments, views={})
 
+    def grades_by_rank(self, length: int, rel: int | None = None) -> Ints:
+        """Return the grades at the first ranks, 0 without a judged document or below grade 0.
+
+        All grades from `rel` on are 1 and others 0; without it grades are unchanged. Shape (topics,
+        systems, length).
+        """
+        topics, systems = self.shape
+        judged = self.judged()
+        rows = judged.where(judged.rank <= length)
+        grade = np.maximum(rows.grade, 0) if rel is None else rows.grade >= rel
+        out = np.zeros((topics, systems, length), dtype=np.int64)
+        out[rows.topic, rows.cell // topics, rows.rank - 1] = grade
+        return out
+
     def intents(self, name: str, rel: int = 1) -> Intents:
         """Return the grades by intent; `name` is the measure that needs them.
 

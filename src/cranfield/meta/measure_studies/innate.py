@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Ints
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_whole
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -22,10 +22,7 @@ from cranfield.meta.measure_studies.correlations import (
 )
 from cranfield.meta.study import SYSTEM_PAIR, Study, attaining, percent
 from cranfield.result import Column, Columns
-from cranfield.scales.interval_scaled import padded
-
-OPEN = 2
-"""Code of two rankings without an innate order."""
+from cranfield.significance.preferences import OPEN, innate_order
 
 COUNTS = {"better": 1, "worse": -1, "same": 0, "open": OPEN}
 """How two rankings of a topic may be ordered, and the code of each case."""
@@ -166,8 +163,8 @@ def innate_orders(
     if systems < 2:
         raise CranfieldError(f"innate orders require at least two systems, got {systems}")
     first, second = np.triu_indices(systems, 1)
-    order = _orders(padded(judged.top(int(depth)), int(depth), None).reshape(topics, systems, -1))
-    pair_orders = order[:, first, second]
+    grades = judged.grades_by_rank(int(depth))
+    pair_orders = np.array([innate_order(topic[first], topic[second]) for topic in grades])
     counts = {name: (pair_orders == code).sum(axis=0) for name, code in COUNTS.items()}
     ordered, is_open = np.abs(pair_orders) == 1, pair_orders == OPEN
     none = isinstance(measures, Sized) and not len(measures)
@@ -194,20 +191,3 @@ def innate_orders(
         ),
         agreement=pl.DataFrame(rows, {**columns, "measure": pl.String}, orient="row"),
     )
-
-
-def _orders(grades: Ints) -> Ints:
-    """Order of all pairs of rankings, from grades by rank, shape (topics, systems, ranks).
-
-    1 where the first is above, -1 where it is below, 0 where both are the same, else `OPEN`; shape
-    (topics, systems, systems).
-    """
-    topics, systems, _ = grades.shape
-    below = np.ones((topics, systems, systems), dtype=np.bool_)
-    for grade in range(1, int(grades.max(initial=0)) + 1):
-        counts = np.cumsum(grades >= grade, axis=2, dtype=np.int32)
-        for column in np.moveaxis(counts, 2, 0):
-            below &= column[:, :, None] <= column[:, None, :]
-    above = np.swapaxes(below, 1, 2)
-    apart = above.astype(np.int64) - below
-    return np.asarray(np.where(below | above, apart, OPEN))

@@ -32,7 +32,7 @@ from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
 from cranfield.sources.columns import Columns, Table, columns_of_mapping, read_columns
 from cranfield.sources.schemas import Column, Schema, spelt
-from cranfield.sources.values import ID, NUMBER, TAG, Cells, Kind, absent, finite
+from cranfield.sources.values import ID, NO_NAME, NUMBER, TAG, Cells, Kind, absent, finite
 
 MIXED = ("drop", "error")
 """How to treat units in two variants."""
@@ -368,6 +368,13 @@ def _by_unit(
     if units.height < table.frame.height:
         rows = counted(table.frame.height, "row")
         notes.append(f"{rows} summed by {unit}: {counted(units.height, 'unit')}")
+        ids = table.frame[unit].cast(pl.String)
+        unknown = ids.filter(ids.str.to_lowercase().is_in([*NO_NAME]))
+        for name, number in unknown.value_counts(sort=True).rows():
+            notes.append(
+                f"{counted(number, 'row')} of {unit} {quoted(name)} count as one unit: remove these"
+                " rows if it stands for unknown units"
+            )
     row = "earliest" if TIME in labels else "first"
     for name in labels:
         if name != TIME and (number := int(units[f"(several) {name}"].sum())):

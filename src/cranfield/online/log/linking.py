@@ -18,6 +18,7 @@ from cranfield.online.log.query_log import (
     typed,
 )
 from cranfield.sources.columns import Table
+from cranfield.sources.values import NO_NAME
 
 
 class Anomaly(NamedTuple):
@@ -149,6 +150,12 @@ def _pages(table: Table, refuse: bool) -> Linked:
     kept = "the first record is kept"
     anomalies = [Anomaly("pages recorded twice", int(again.sum()), kept, table.source)]
     frame = frame.filter(~again)
+    if "user" in frame.columns:
+        unknown = frame["user"].str.to_lowercase().is_in([*NO_NAME])
+        if names := frame["user"].filter(unknown).unique().sort().to_list():
+            called = f"pages of the user {', '.join(map(quoted, names))}"
+            number = int(unknown.sum())
+            anomalies.append(Anomaly(called, number, "each name counts as one user", table.source))
     if {"user", "variant"} <= {*frame.columns}:
         pairs = frame.select("user", "variant").drop_nulls().unique()
         several = pairs["user"].filter(pairs["user"].is_duplicated()).n_unique()

@@ -1,0 +1,145 @@
+"""Ranks of runs in the set-based and the rank-based total order, as measures."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import MeasureError
+from cranfield.base.spec import flag, parameter
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import places
+from cranfield.measures.base import Measure, measure
+from cranfield.measures.gains import LINEAR, MAX_GRADE, gained, highest_of
+
+_EXACT = 2**53
+"""Whole numbers up to here are exact as floating-point numbers."""
+
+
+class _TotalOrder(
+    Measure,
+    source="Ferrante, Ferro and Pontarollo (2019), definitions 2 and 3",
+    family="total orders",
+    at_wanted="required",
+    range=(0.0, float("inf")),
+    needs="graded judgments (binary ones do)",
+    monotone=True,
+):
+    max_grade: int | None = MAX_GRADE
+    normalised: bool = parameter(
+        False,
+        flag,
+        "Whether to divide by the rank of the best run of this length (not in the source).",
+    )
+
+    def most(self, length: int, highest: int) -> int:
+        """Return the rank of the best run."""
+        raise NotImplementedError
+
+    def ranked(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
+        """Return the rank of each run."""
+        raise NotImplementedError
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        length, highest = self.cutoff or 1, highest_of(judged, self.max_grade, str(self))
+        most = self.most(length, highest)
+        if most > _EXACT:
+            raise MeasureError(
+                f"{self}: with grades 0 to {highest} the cutoff must be at most"
+                f" {self._deepest_exact(highest)}, as ranks of longer runs exceed 2^53 and are not"
+                " exact"
+            )
+        ranks = self.ranked(judged, length, highest)
+        return ranks / most if self.normalised else ranks
+
+    def _deepest_exact(self, highest: int) -> int:
+        length = 1
+        while self.most(length + 1, highest) <= _EXACT:
+            length += 1
+        return length
+
+
+@measure(
+    "SBTO",
+    summary="Rank of the top k in the set-based total order: by the number of each grade.",
+    formula=r"\sum_{j=1}^{k} \binom{g_{[j]} + k - j}{k - j + 1}, \quad"
+    r" g_{[1]} \ge g_{[2]} \ge \dots",
+    scale_note="interval for the set-based total order",
+    counts=True,
+)
+class SetBasedTotalOrder(_TotalOrder):
+    """Of two runs that is higher which has more documents of the highest grade where they differ.
+
+    All sets of k grades are numbered from 0, without gaps; ranks within the top k do not matter,
+    and with binary judgments it is k P@k. Grades are levels: map 0, 1, 4 to 0, 1, 2 first. Shorter
+    runs are padded with grade 0, and values for different cutoffs cannot be compared. Grades are
+    sorted in descending order; in the ascending one that the source prints, two different sets
+    would have one rank.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> qrels = {"q": {"a": 1, "b": 2, "c": 1, "d": 0, "e": 0}}
+    >>> run = {"q": {"a": 5, "d": 4, "b": 3, "e": 2, "c": 1}}
+    >>> cf.evaluate(run, qrels, ["SBTO@5", "RBTO@5"]).by_system().rows()
+    [('run', 8.0, 100.0)]
+    """
+
+    def evenly_spaced(self, highest: int) -> bool:
+        return True
+
+    @property
+    def uses_highest_grade(self) -> bool:
+        return self.normalised and self.max_grade is None
+
+    def most(self, length: int, highest: int) -> int:
+        return comb(length + highest, length) - 1
+
+    def ranked(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
+        rows = gained(judged, LINEAR)
+        grades: Ints = rows.gains.astype(np.int64)
+        order = np.lexsort((-grades, rows.cell))
+        behind = length - places(rows.cell[order])
+        steps = np.array(
+            [
+                [comb(grade + after, after + 1) for after in range(length)]
+                for grade in range(highest + 1)
+            ],
+            dtype=np.float64,
+        )
+        values = np.empty(grades.size)
+        values[order] = steps[grades[order], behind]
+        return rows.total(values)
+
+
+@measure(
+    "RBTO",
+    summary="Rank of the top k in the rank-based total order: by the first difference.",
+    formula=r"\sum_{r=1}^{k} g_r \, (g_{max} + 1)^{k - r}",
+    scale_note="interval for the rank-based total order, if max_grade is the highest grade of the"
+    " judgments",
+    linear=True,
+    expectation="documents",
+)
+class RankBasedTotalOrder(_TotalOrder):
+    """Of two runs that is higher which has the higher grade at the first rank where they differ.
+
+    The grades of a run are the digits of a number in base c + 1, where c is the highest grade, so
+    that all runs are numbered from 0, without gaps. RBP with p = 1 / (c + 1) and gains in
+    proportion to the grades is the same up to a factor (after equation (6) of the source); with
+    binary judgments that is p = 1/2. Grades are levels: map 0, 1, 4 to 0, 1, 2 first. Shorter runs
+    are padded with grade 0, and values for different cutoffs cannot be compared.
+    """
+
+    def evenly_spaced(self, highest: int) -> bool:
+        return self.max_grade in {None, highest} or self.cutoff == 1
+
+    def most(self, length: int, highest: int) -> int:
+        return int((highest + 1) ** length - 1)
+
+    def ranked(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
+        rows = gained(judged, LINEAR)
+        weights = np.array([float((highest + 1) ** (length - r)) for r in range(1, length + 1)])
+        return rows.total(rows.gains * rows.by_rank(lambda rank: weights[rank.astype(int) - 1]))

@@ -1,0 +1,126 @@
+"""Preferences between rankings: worked examples, a plain loop, and laws."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import inf, log2
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.significance.preferences import PREFERENCES, innate_order
+
+FIRST, SECOND = [1.0, 4, 9, inf], [2.0, 3, 7, 20]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    {
+        "RPP": -0.5,
+        "RPP-inverse": -0.04,
+        "RPP-DCG": -0.2192399000157966,
+        "lexiprecision": 1,
+        "lexirecall": -1,
+        "rr-lexiprecision": 0.5,
+    }.items(),
+)
+def test_a_worked_example(name: str, expected: float) -> None:
+    """Values of the program of Diaz and others on ranks 1, 4, 9 and none against 2, 3, 7, 20."""
+    prefer = PREFERENCES[name]
+    found = prefer(np.array([FIRST]), np.array([SECOND]))
+    np.testing.assert_allclose(found, [expected], rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(prefer(np.array([SECOND]), np.array([FIRST])), -found)
+
+
+def by_hand(name: str, x: list[float], y: list[float]) -> float:
+    signs = [(a < b) - (a > b) for a, b in zip(x, y, strict=True)]
+    if name.startswith("RPP"):
+        each = [
+            1 / log2(i + 1) if name == "RPP-DCG" else (1.0 if name == "RPP" else 1 / i)
+            for i in range(1, len(x) + 1)
+        ]
+        return sum(w * s for w, s in zip(each, signs, strict=True)) / sum(each)
+    levels = [i for i, sign in enumerate(signs) if sign]
+    if not levels:
+        return 0
+    if name == "rr-lexiprecision":
+        return 1 / x[levels[0]] - 1 / y[levels[0]]
+    return signs[levels[0] if name == "lexiprecision" else levels[-1]]
+
+
+def test_runs_against_a_plain_loop() -> None:
+    rng = np.random.default_rng(3)
+    grades = {
+        f"q{t}": {f"d{k}": int(g) for k, g in enumerate(rng.integers(0, 3, 12))} for t in range(9)
+    }
+    grades["none"] = {"d0": 0}
+    runs = {
+        f"s{s}": {
+            topic: {
+                f"d{k}": float(rng.random()) for k in rng.permutation(16)[: rng.integers(1, 12)]
+            }
+            for topic in [*grades][: 10 - (s == 2)]
+        }
+        for s in range(4)
+    }
+    for rel in (1, 2):
+        table = cf.compare_preferences(cf.judge(runs, grades), list(PREFERENCES), rel=rel)
+        assert any("1 topic without" in note for note in table.notes)
+        topics = [t for t, one in grades.items() if max(one.values()) >= rel]
+        assert table.topics == len(topics)
+        rows = iter(table.to_polars().iter_rows(named=True))
+        for name in PREFERENCES:
+            for first, second in combinations(runs, 2):
+                values = []
+                for topic in topics:
+                    judged = [d for d, g in grades[topic].items() if g >= rel]
+                    ranks = []
+                    for system in (first, second):
+                        scores = runs[system].get(topic, {})
+                        order = sorted(scores, key=lambda d: -scores[d])
+                        found = sorted(order.index(d) + 1 for d in judged if d in scores)
+                        ranks.append([*found, *[inf] * (len(judged) - len(found))])
+                    values.append(by_hand(name, *ranks))
+                row = next(rows)
+                assert (row["preference"], row["system"], row["other"]) == (name, first, second)
+                assert row["mean"] == pytest.approx(np.mean(values), abs=1e-12)
+                wins = sum(value > 1e-12 for value in values)
+                losses = sum(value < -1e-12 for value in values)
+                assert (row["wins"], row["losses"]) == (wins, losses)
+                assert row["ties"] == len(topics) - wins - losses
+
+
+def test_innate_orders_are_those_of_the_study() -> None:
+    covid = cf.bundled.trec_covid()
+    judged = cf.judge(covid.runs[:4], covid.qrels)
+    table = cf.compare_preferences(judged, "innate@10").to_polars()
+    study = cf.meta.innate_orders(judged, 10).pairs
+    assert table["wins"].to_list() == study["better"].to_list()
+    assert table["p"].to_list() == study["p"].to_list()
+    # (2, 0) and (1, 1): the best document against the more relevant ones.
+    assert innate_order(np.array([[2, 0]]), np.array([[1, 1]])).tolist() == [2]
+    assert innate_order(np.array([[2, 0]]), np.array([[0, 2]])).tolist() == [1]
+
+
+def test_baseline_and_correction() -> None:
+    covid = cf.bundled.trec_covid()
+    judged = cf.judge(covid.runs[:4], covid.qrels)
+    name = judged.systems[2]
+    table = cf.compare_preferences(judged, baseline=name, correction="bonferroni").to_polars()
+    assert set(table["other"]) == {name} and table.height == 4 * 3
+    expected = (table["p"] * 3).clip(upper_bound=1).to_list()
+    assert table["adjusted p"].to_list() == pytest.approx(expected)
+
+
+def test_refusals() -> None:
+    qrels, run = {"q": {"a": 0}}, {"q": {"a": 1.0}}
+    with pytest.raises(cf.CranfieldError, match="two systems"):
+        cf.compare_preferences(cf.judge(run, qrels))
+    two = cf.judge({"x": run, "y": run}, qrels)
+    with pytest.raises(cf.CranfieldError, match="no topic"):
+        cf.compare_preferences(two)
+    with pytest.raises(cf.PolicyError, match="lexirecall"):
+        cf.compare_preferences(two, "lexirecal")
+    with pytest.raises(cf.PolicyError, match="judged runs"):
+        cf.compare_preferences(run)  # type: ignore[arg-type]

@@ -26,6 +26,15 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PHONE = ("api/significance.html", "readers.html", "tasks/rag.html", "significance/tests.html")
 """Pages whose geometry is looked at on a phone: tables of words, code and formulas."""
 
+SEARCHED = {
+    "type I error": "calibration.html",
+    "A/B test": "experiments.html",
+    "hit rate": "measures/Success.html",
+    "t-test": "significance/t.html",
+    "LLM as a judge": "llm-judges.html",
+}
+"""Words that a reader searches for, and the page that the search has to show first."""
+
 MARKUP = re.compile(r"\.\. [a-z]+::|:[a-z]+:<code>|\$\$")
 """Markup of docstrings that a reader must not see."""
 
@@ -80,9 +89,16 @@ def seen(site: Path, browser: str) -> Iterator[str]:
         copied = page.evaluate(COPIED)
         if any("$" in text or ">>>" in text or "─" in text for text in copied) or not copied[0]:
             yield f"copy buttons copy more than input: {copied}"
-        page.keyboard.press("f")
-        page.keyboard.type("bootstrap")
-        page.wait_for_selector(".md-search-result__item", timeout=60_000)
+        for words, name in SEARCHED.items():
+            page.goto((site / "index.html").resolve().as_uri())
+            page.keyboard.press("f")
+            page.keyboard.type(words)
+            page.wait_for_selector(".md-search-result__item", timeout=60_000)
+            # Results follow each key.
+            page.wait_for_timeout(1500)
+            first = page.locator(".md-search-result__item a").first.get_attribute("href")
+            if f"/{name}" not in str(first):
+                yield f"search for {words!r} shows {first} before {name}"
         elsewhere = [
             url for url in heard if not url.startswith(("file:", "data:", "blob:", "about:"))
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from pkgutil import resolve_name
 from types import ModuleType
@@ -62,7 +63,8 @@ def page_of(room: str) -> str:
 def page(room: str, guide: str) -> Iterator[str]:
     """Write what a room is, and its names in the order in which they are declared."""
     module = resolve_name(room)
-    yield from (f"# {room}", "", inspect.getdoc(module) or "", "", guide, "")
+    about = re.sub(r"(?m)(^>>> .*(?:\n.+)*)", r"```pycon\n\1\n```", inspect.getdoc(module) or "")
+    yield from (f"# {room}", "", about, "", guide, "")
     for name, thing in documented(module):
         if room == "cranfield" or not any(thing is other for _, other in documented(root())):
             # Its own place in the code is what can be found without running it.

@@ -250,7 +250,7 @@ def score_axis(
     field: str, title: str, count: int, scale: alt.Scale | None = None, **axis: Any
 ) -> alt.X:
     """Return the channel of scores beside so many rows; its axis need not begin at zero."""
-    place = alt.Axis(orient="top" if count > TALL else "bottom", **axis)
+    place = alt.Axis(orient="top" if count > TALL else "bottom", tickCount=8, **axis)
     return alt.X(f"{field}:Q", title=title, scale=scale or alt.Scale(zero=False), axis=place)
 
 

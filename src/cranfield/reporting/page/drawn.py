@@ -244,14 +244,9 @@ def span(
     reach = BULK * (q3 - q1)
     inside = (middle >= q1 - reach) & (middle <= q3 + reach)
     inside[0] = True
-    ends = first, last
-    # Rows within the ends are drawn with their whole intervals.
-    for _ in range(middle.size):
-        ends = float(low[inside].min()), float(high[inside].max())
-        reached = (middle >= ends[0]) & (middle <= ends[1])
-        if not (reached & ~inside).any():
-            break
-        inside |= reached
+    # The next rows are within these ends, and drawn with their whole intervals.
+    inside |= (middle >= low[inside].min()) & (middle <= high[inside].max())
+    ends = float(low[inside].min()), float(high[inside].max())
     if not whole and (last - first) > SAVED * (ends[1] - ends[0]):
         first, last = ends
     if zero:

@@ -139,7 +139,8 @@ def _metrics(report: ExperimentReport) -> Table:
             ]
         )
     level = f"{100 - 100 * report.alpha:g}% confidence intervals"
-    head = ["metric", "variant", "verdict", "control mean", "mean", "difference", "lift", "p"]
+    control = f"{label(report.control)} (control)"
+    head = ["metric", "variant", "verdict", control, "mean", "difference", "lift", "p"]
     return Table(f"Metrics by variant, with {level}", head, rows, (0, 1, 2))
 
 

@@ -40,13 +40,15 @@ from cranfield.cli.options.scores import (
 )
 from cranfield.cli.options.signatures import options_from
 from cranfield.reporting.marks import MARKS, kind_of
-from cranfield.result import Result, together
+from cranfield.result import together
 
 if TYPE_CHECKING:
+    from cranfield.result import Result
     from cranfield.scales.statements import Meaningfulness
     from cranfield.scores import Scores
     from cranfield.significance.comparison.rank_sets import RankSets
     from cranfield.significance.comparison.result import PairwiseComparison
+    from cranfield.significance.models.factors import FactorialAnova
     from cranfield.significance.preferences import PreferenceComparison
     from cranfield.significance.several.joint_measures import JointComparison
     from cranfield.significance.summary import Summary
@@ -62,6 +64,7 @@ Examples:
   cranfield compare qrels.txt runs/*.xz -m AP --as ranks
   cranfield compare qrels.txt bm25.run -m AP --as summary
   cranfield compare qrels.txt runs/*.xz --as preferences
+  cranfield compare qrels.txt grid/*.run -m AP --factors systems.csv
   cranfield compare --scores scores.csv --baseline bm25 --margin 2%
   cranfield compare qrels.txt runs/*.xz -m AP -m RR --joint
   cranfield compare qrels.txt runs/*.xz -m AP --as prose --format latex
@@ -90,12 +93,13 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
 )
 @options_from(
     f"{__name__}.compare",
-    "format marks view topic_groups",
+    "format marks view topic_groups factors",
     group="Output",
     format={"type": click.Choice(OUTPUTS)},
     marks={"type": click.Choice(list(MARKS))},
     view={"flag": "--as view"},
     topic_groups={"type": READ},
+    factors={"type": READ},
 )
 @table_options
 @output_option
@@ -113,6 +117,7 @@ def compare(
     marks: str | None,
     view: Literal["pairs", "anova", "ranks", "prose", "summary", "preferences"] = "pairs",
     topic_groups: str | None,
+    factors: str | None,
     printing: Printing,
     output: str | None,
     **judging: Any,
@@ -147,6 +152,9 @@ def compare(
         (preferences).
     topic_groups
         Table with topic and group; each group is summarised, with --as summary.
+    factors
+        Table with system and a column for each component, such as stemmer and model, of which the
+        systems are all combinations: analyse the effect of each component instead.
     """
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare as compared
@@ -154,9 +162,10 @@ def compare(
     from cranfield.significance.registry import CORRECTIONS
 
     # Before any file is read.
-    if view in _WITHOUT_TESTS_OF_SCORES:
-        result = _other_view(view, source, scale, comparing, topic_groups, judging)
-        write_results(together(result), format, None, output)
+    other = _OTHER_VIEWS.get(view if factors is None else "factors")
+    if other is not None:
+        result = other(source, scale, comparing, topic_groups or factors, judging)
+        _write_whole(result, format, output)
         return 0
     _check_view(view, format, printing, marks)
     if margin is not None:
@@ -205,23 +214,6 @@ _OF_PREFERENCES = frozenset({"baseline", "correction", "format", "view", "output
 """Options of preferences, besides those of judging."""
 
 
-_WITHOUT_TESTS_OF_SCORES = frozenset({"summary", "preferences"})
-"""Results other than tests of scores, with their own options."""
-
-
-def _other_view(
-    view: str,
-    source: ScoreInput,
-    scale: str | None,
-    comparing: Comparing,
-    topic_groups: str | None,
-    judging: Mapping[str, Any],
-) -> Result:
-    if view == "preferences":
-        return _preferences(source, comparing, judging)
-    return _summary(source, scale, comparing, topic_groups, judging)
-
-
 def _summary(
     source: ScoreInput,
     scale: str | None,
@@ -238,7 +230,11 @@ def _summary(
 
 
 def _preferences(
-    source: ScoreInput, comparing: Comparing, judging: Mapping[str, Any]
+    source: ScoreInput,
+    scale: str | None,
+    comparing: Comparing,
+    table: str | None,
+    judging: Mapping[str, Any],
 ) -> PreferenceComparison:
     from cranfield.significance.preferences import compare_preferences
 
@@ -254,6 +250,40 @@ def _preferences(
         baseline=baseline,
         correction=comparing.correction or "holm",
     )
+
+
+def _factors(
+    source: ScoreInput,
+    scale: str | None,
+    comparing: Comparing,
+    factors: str | None,
+    judging: Mapping[str, Any],
+) -> FactorialAnova:
+    from cranfield.significance.models.factors import factorial_anova
+
+    used = (_OF_SUMMARIES | {"factors", "score_files"}) - {"baseline", "view", "topic_groups"}
+    _refuse_unused("--factors", used, judging)
+    scores = source.scores(judging, scale=scale)
+    if len(scores) > 1:
+        raise PolicyError(f"--factors requires one measure, got {', '.join(scores)}: name it by -m")
+    return factorial_anova(next(iter(scores.values())), factors, alpha=comparing.alpha)
+
+
+_OTHER_VIEWS = {"summary": _summary, "preferences": _preferences, "factors": _factors}
+"""Results other than pairwise tests of scores, with their own options."""
+
+
+def _write_whole(result: Result, format: str, output: str | None) -> None:
+    """Write a result with all its tables, of which this command has no option."""
+    if format == "text":
+        write(f"{result}\n", output)
+    else:
+        write_results(together(result), format, None, output)
+
+
+def _refuse_unused(flag: str, used: Set[str], judging: Mapping[str, Any]) -> None:
+    names = {one.name or "" for one in click.get_current_context().command.params}
+    refuse_given(names - used - {"qrels", "runs", *judging}, f"cannot be combined with {flag}")
 
 
 def _only_baseline(

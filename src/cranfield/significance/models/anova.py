@@ -9,7 +9,7 @@ its own additive part of topic and shard. All systems share one small least squa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -39,7 +39,7 @@ from cranfield.significance.registry import Options, declared_test
 FACTORS = ("Topic", "System", "Shard")  # what the axes of scores are, in their order
 
 
-def factorial(values: Floats, *terms: str) -> AnovaTable:
+def factorial(values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACTORS) -> AnovaTable:
     """Analyse scores without gaps by terms such as `Topic` and `Topic:System`, the smaller first.
 
     An effect is the mean of a cell above the grand mean and the effects of the terms before it
@@ -51,7 +51,7 @@ def factorial(values: Floats, *terms: str) -> AnovaTable:
     means: dict[str, Floats] = {}
     for term in terms:
         names = term.split(":")
-        others = tuple(k for k in range(values.ndim) if FACTORS[k] not in names)
+        others = tuple(k for k in range(values.ndim) if factors_of_axes[k] not in names)
         of_cells = values.mean(axis=others, keepdims=True)
         within = [one for one in effects if set(one.split(":")) < set(names)]
         effect = of_cells - grand - sum(effects[one] for one in within)
@@ -63,8 +63,9 @@ def factorial(values: Floats, *terms: str) -> AnovaTable:
             means[term] = of_cells.ravel()
     fitted = np.broadcast_to(fitted, values.shape)
     rest = values.size - 1.0 - math.fsum(df for _, df in factors.values())
+    names_of_terms = (term.lower() if factors_of_axes is FACTORS else term for term in terms)
     return made_table(
-        f"score ~ {' + '.join(term.lower() for term in terms)}",
+        f"score ~ {' + '.join(names_of_terms)}",
         factors,
         (float(((values - fitted) ** 2).sum()), rest),
         values=values,

@@ -40,6 +40,7 @@ READERS = {
     "Nugget assignments": ("cranfield.texts.answers:ASSIGNMENTS", "answers.md"),
     "Nuggets": ("cranfield.texts.gold:NUGGETS", "answers.md"),
     "Citations": ("cranfield.texts.citations:_CITATIONS", "answers.md"),
+    "Support of citations": ("cranfield.texts.citations:_JUDGED", "answers.md"),
     "Texts and references": ("cranfield.texts.summaries:_TEXTS", "answers.md"),
     "Scores": ("cranfield.evaluation.scorefiles.cells:SCORES", "scores.md"),
     "Sessions": ("cranfield.sessions.reading:_SESSIONS", "sessions.md"),
@@ -65,6 +66,32 @@ READERS = {
     ),
 }
 """Where each schema is declared, and the page of its guide."""
+
+
+FORMS = (
+    ("Amazon MTurk", "batch CSV, with `Input.` and `Answer.` before names", "`labels`"),
+    ("Label Studio", "JSON, JSON_MIN and CSV", "`labels`, with `--columns grade=QUESTION`"),
+    ("Kili, Prodigy, doccano", "JSON and JSON lines", "`labels`; one file each as `NAME=FILE`"),
+    ("Quepid, spreadsheets", "a column for each judge", "`labels --worker-columns A,B`"),
+    ("Quepid", "`query,docid,rating`", "judgments, with the setting `ungraded: drop`"),
+    ("Quepid, LETOR, RankLib", "`GRADE qid:TOPIC ... # DOCUMENT`", "judgments"),
+    (
+        "OpenSearch Search Relevance Workbench",
+        "JSON with `judgmentRatings`, also inside the response of a search",
+        "judgments, with the setting `map-grades: [0.5]` for real numbers",
+    ),
+    ("language models", "answers as text", "`judges`, with `map-grades: 'score: ([0-9])'`"),
+    ("OpenSearch UBI", "JSON lines, bulk files, hits with `_source`", "logs of format `ubi`"),
+    ("Search consoles", "`query,doc,rank,impressions,clicks`", "`online measure --totals`"),
+    ("TREC RAG", "JSON of answers", "`answers --citations RUN... SUPPORT`; references as a run"),
+    ("AutoNuggetizer", "JSON and JSON lines of assignments", "`answers --assignments`"),
+    ("ragas", "a CSV for each system", "`compare --scores NAME=FILE`"),
+    ("pytrec_eval, ranx", "JSON of scores by topic", "`compare --scores`"),
+    ("CLEF", "XML with `<identifier>`", "topics of a campaign"),
+    ("LongEval", "SYSTEM/SNAPSHOT/FILE", "runs, by the pattern `'FOLDER/*/*/*'`"),
+    ("NanoBEIR, MS MARCO", "topic and relevant document", "judgments"),
+)
+"""Files of other tools: who writes them, their form, and what reads them."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -107,7 +134,14 @@ def page() -> Iterator[str]:
         "| --- | --- |",
     ]
     yield from [f"| {kind} | {names(all_of)} |" for kind, all_of in DECISIVE.items()]
-    yield ""
+    yield from ["", "## Files of other tools", "", "| written by | form | read by |"]
+    yield "| --- | --- | --- |"
+    yield from (f"| {' | '.join(form)} |" for form in FORMS)
+    yield from [
+        "",
+        "[JSON of search engines](reading.md#json-of-search-engines-and-rerankers).",
+        "",
+    ]
     for title, (place, guide) in READERS.items():
         yield from table(title, resolve_name(place), guide)
 

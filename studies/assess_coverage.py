@@ -30,7 +30,7 @@ from cranfield.assess.agreement.tables import of_joint
 from cranfield.assess.estimates.documents import SampledDocuments, estimate_scores
 from cranfield.assess.estimates.means import Fit
 from cranfield.assess.judges.comparison import SHARES, UNBOUNDED, calibration, statistics
-from cranfield.assess.judges.rankings import by_all
+from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.assess.judges.reading import Scale
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.streams import stream
@@ -227,7 +227,7 @@ def self_preferences(folder: Path, samples: int) -> None:
     labels = llmjudge(folder)
     sets = {name: labels.of(name) for name in labels.grades if name != RANDOM}
     runs = judges_as_runs(labels.human, sets)
-    scored = by_all(runs, labels.human, sets, "nDCG@10", scale=(0, 3))
+    scored = score_by_judges(runs, labels.human, sets, "nDCG@10", scale=(0, 3))
     shift = scored.judges[0] - scored.people[0]
     teams = np.array([name.split("-")[0] for name in sets])
     related = (teams[:, None] == teams) & ~np.eye(len(teams), dtype=bool)

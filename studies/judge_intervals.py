@@ -20,7 +20,7 @@ from scipy.stats import norm
 import cranfield as cf
 from cranfield.assess.agreement.coefficients import jackknife, percentiles
 from cranfield.assess.judges.comparison import calibration
-from cranfield.assess.judges.rankings import by_all
+from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.correlation import kendall_tau, tau_ap
@@ -87,7 +87,7 @@ def coefficients(people: Floats, judge: Floats, weights: Floats) -> Floats:
 def rankings(samples: int = 400, resamples: int = 300) -> None:
     covid = cf.bundled.trec_covid()
     made = judges(covid.qrels)
-    scored = by_all(covid.runs, covid.qrels, made, "nDCG@10")
+    scored = score_by_judges(covid.runs, covid.qrels, made, "nDCG@10")
     print(
         f"\n{'judge':<10}{'topics':>7}{'':>8}{'truth':>7}{'mean':>7}{'jackknife':>11}{'percentiles':>13}"
     )

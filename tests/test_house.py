@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -76,3 +77,12 @@ def test_no_module_hides_a_public_name(package: str) -> None:
     room = import_module(f"cranfield{package}")
     public = [name for name in getattr(room, "__all__", ()) if f"{room.__name__}.{name}" in MODULES]
     assert all(inspect.ismodule(getattr(room, name)) for name in public), public
+
+
+def test_architecture_names_every_module_and_only_these() -> None:
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    stems = {name.rpartition(".")[2] for name, path in MODULES.items() if path.stem[:2] != "__"}
+    rooms = text.split("## Rooms")[1].split("```")[1]
+    assert not {stem for stem in stems if not re.search(rf"\b{stem}\b", rooms)}
+    paths = re.findall(r"`([\w/]+/\w+\.py)`", text)
+    assert not [path for path in paths if not any((top / path).exists() for top in (PACKAGE, ROOT))]

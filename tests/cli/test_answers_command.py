@@ -148,7 +148,7 @@ def test_scores_can_be_compared(texts: Path) -> None:
     [
         (("answers.csv",), "expected one of --nuggets FILE, --assignments, --citations"),
         (("--citations", "--assignments", "x"), "got --assignments and --citations"),
-        (("--citations", "citations.csv", "answers.csv"), "--citations requires a single file"),
+        (("--citations", "citations.csv", "answers.csv"), "answers.csv: has no sentence column"),
         (("--nuggets", "nuggets.csv", "nowhere.csv"), "nowhere.csv: cannot be read: no such file"),
         (("--nuggets", "-", "-"), "standard input (-) can be only one"),
         (("--nuggets", "citations.csv", "answers.csv"), "has no nugget column"),

@@ -151,3 +151,37 @@ def test_ranks_and_distances_in_place_of_scores(rows: Any, rise: int, tmp_path: 
     assert cf.judge(tmp_path / "r.json", qrels).coverage.systems[0].contradictions == rise
     run = cf.read_run(tmp_path / "r.json", lower_is_better=True)
     assert not rise or cf.judge(run, qrels).coverage.systems[0].contradictions == 0
+
+
+WORKBENCH = {
+    "name": "x",
+    "judgmentRatings": [
+        {"query": "red dress", "ratings": [{"docId": "d1", "rating": "3.000"}]},
+        {"query": "jeans", "ratings": [{"docId": "d3", "rating": "0.7"}]},
+    ],
+}
+
+
+def test_judgments_of_the_search_relevance_workbench(tmp_path: Path) -> None:
+    response = {"hits": {"hits": [{"_id": "j", "_source": WORKBENCH}]}}
+    for data in (WORKBENCH, response, WORKBENCH["judgmentRatings"]):
+        path = written(tmp_path, "judgments.json", data)
+        with pytest.raises(InputError, match="judgments.json: row 2: grade '0.7' .* cuts real"):
+            cf.read_qrels(path)
+        found = cf.read_qrels(path, grades=[0.5, 0.8])
+        assert found.to_polars().rows() == [("red dress", "d1", 2), ("jeans", "d3", 1)]
+        with pytest.raises(InputError, match="is a list of judgments, and not a run"):
+            cf.read_run(path)
+    two = {"hits": {"hits": [{"_source": WORKBENCH}, {"_source": WORKBENCH}]}}
+    with pytest.raises(InputError, match="has 2 judgment lists"):
+        cf.read_qrels(written(tmp_path, "two.json", two))
+
+
+def test_references_of_rag_answers_are_a_run(tmp_path: Path) -> None:
+    answer = {"references": ["d2", "d1"], "answer": [{"text": "x", "citations": [0]}]}
+    old = {"run_id": "ours", "topic_id": "q1", "topic": "what is x", **answer}
+    new = {"metadata": {"run_id": "ours", "narrative_id": "q1", "narrative": "what"}, **answer}
+    for record in (old, new):
+        run = cf.read_run(written(tmp_path, "rag.jsonl", record))
+        assert run.name == "ours"
+        assert run.to_polars().select("topic", "doc").rows() == [("q1", "d2"), ("q1", "d1")]

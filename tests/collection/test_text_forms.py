@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
+from cranfield.base.errors import InputError
 from tests.cli.running import cranfield
 
 COMMANDS = {
@@ -385,3 +386,27 @@ def test_judgments_without_grades() -> None:
     with pytest.warns(cf.CranfieldWarning, match="each document is read as relevant"):
         found = cf.read_qrels([{"query-id": "1", "corpus-id": "a"}])
     assert found.grades.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2\tqid:1\t# d1\tguidance\n0\tqid:1\t# d2\tguidance\n",
+        "# grade queryid docId\n# qid:1: guidance\n2\tqid:1 #\td1\tTitle\n\n0\tqid:1 #\td2\n",
+        "2 qid:1 1:0.5 2:0.25 #docid = d1 inc = 1\n0 qid:1 1:0.1 #docid = d2 inc = 1\n",
+    ],
+)
+def test_letor_text(tmp_path: Path, text: str) -> None:
+    """RR by hand: d2 first, d1 second, so 1/2."""
+    path = tmp_path / "ltr.txt"
+    path.write_text(text)
+    assert cf.read_qrels(path).to_polars().rows() == [("1", "d1", 2), ("1", "d2", 0)]
+    run = {"1": {"d2": 2.0, "d1": 1.0}}
+    assert cf.evaluate(run, path, "RR").by_system().row(0)[1] == 0.5
+    path.write_text(text + "1 qid:1 1:0.5\n")
+    line = text.count("\n") + 1
+    with pytest.raises(InputError, match=f"ltr.txt:{line}: expected a grade, qid:TOPIC, and #"):
+        cf.read_qrels(path)
+    path.write_text(text + "high qid:1 # d3\n")
+    with pytest.raises(InputError, match=f"ltr.txt:{line}: grade 'high' is not an integer"):
+        cf.read_qrels(path)

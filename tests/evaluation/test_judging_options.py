@@ -9,7 +9,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.collection import policies
-from cranfield.evaluation.evaluate_runs import Judging, OfSessions
+from cranfield.collection.judged.judging import Judging
+from cranfield.evaluation.evaluate_runs import OfSessions
 
 
 @pytest.mark.parametrize("name", policies.CHOICES)

@@ -51,6 +51,8 @@ MEASURES = [
     "AP(judged_only=True)",
     "RR(judged_only=True)",
     "nDCG(judged_only=True)@3",
+    "Judged@3",
+    "Judged",
 ]
 
 
@@ -107,6 +109,11 @@ def test_ranges_are_those_of_all_orders(policies: dict[str, Any]) -> None:
             expected = [known.min(), known.mean(), known.max()]
             actual = [row[key] for key in ("lowest", "expected", "highest")]
             np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-12, err_msg=name)
+        exact = [name for name in MEASURES if not (policies.get("depth") and "judged_only" in name)]
+        by_policy = cf.evaluate(run, qrels, exact, ties="expected", **policies)
+        for name, scores in by_policy.items():
+            mean = every[name].values.mean()
+            np.testing.assert_allclose(scores.values, mean, rtol=0, atol=1e-12, err_msg=name)
 
 
 def test_large_groups_by_closed_forms() -> None:
@@ -136,6 +143,57 @@ def test_without_ties_all_scores_are_one() -> None:
     assert (rows.filter(system="b")["lowest"] <= rows.filter(system="b")["score"]).all()
 
 
+def test_expected_scores_are_compared_and_have_their_own_policy() -> None:
+    """Two of three tied documents, by hand: RR is 1/3 (1 + 1/2 + 1/3), P@1 is 1/3."""
+    runs = {"tied": {"q": {"a": 1.0, "b": 1.0, "c": 1.0}}, "sure": {"q": {"a": 2.0, "b": 1.0}}}
+    scores = cf.evaluate(runs, {"q": {"b": 1}}, ["RR", "P@1"], ties="expected")
+    np.testing.assert_allclose(scores["RR"].values, [[11 / 18, 1 / 2]], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(scores["P@1"].values, [[1 / 3, 0]], rtol=0, atol=1e-15)
+    assert scores["RR"].settings["ties"] == "expected"
+    assert not any("ties can change" in note for note in scores.notes)
+    rows = cf.tie_ranges(scores).rows
+    assert rows["expected"].to_list() == rows["score"].to_list()
+    assert rows.filter(system="tied", measure="RR")["highest"].to_list() == [1.0]
+
+
+def test_expected_scores_keep_the_topics_of_their_policy() -> None:
+    runs = {"a": {"q1": {"x": 1.0, "y": 1.0}}, "b": {"q1": {"x": 1.0}, "q2": {"x": 1.0}}}
+    qrels = {"q1": {"y": 1}, "q2": {"x": 1}}
+    scores = cf.evaluate(runs, qrels, "P@1", ties="expected", topics="intersection")["P@1"]
+    np.testing.assert_array_equal(scores.values, [[0.5, 0.0], [np.nan, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"measures": ["Bpref", "RR"]}, "cannot be combined with Bpref; .*: P, R, .*SDCG"),
+        ({"measures": "IA(P@1)"}, "cannot be combined with IA"),
+        ({"measures": "RR(judged_only=True)", "depth": 2}, "not of condensed lists with a depth"),
+        ({"measures": "RR", "shards": 2}, "with shards"),
+    ],
+)
+def test_measures_without_an_exact_expectation_are_refused(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(cf.PolicyError, match=message):
+        cf.evaluate({"q": {"a": 1.0, "b": 1.0}}, {"q": {"b": 1}}, ties="expected", **options)
+
+
+def test_what_needs_an_order_refuses_expected_ties() -> None:
+    runs = [{"q": {"a": 1.0, "b": 1.0}}, {"q": {"b": 1.0}}]
+    needing_order: tuple[Any, ...] = (cf.fuse, cf.online.interleave_runs)
+    for ordered in needing_order:
+        with pytest.raises(cf.PolicyError, match="unknown ties 'expected'; expected one of: trec"):
+            ordered({"a": runs[0], "b": runs[1]}, ties="expected")
+    judged = cf.judge(runs[0], {"q": {"b": 1}}, ties="expected")
+    with pytest.raises(cf.MeasureError, match="one order of tied documents"):
+        cf.parse_measure("RR").score(judged)
+    with pytest.raises(cf.PolicyError, match="preferences between rankings require one order"):
+        cf.compare_preferences(judged)
+    with pytest.raises(cf.PolicyError, match="pools of documents require one order"):
+        cf.meta.leave_one_out(runs[0], {"q": {"b": 1}}, "RR", ties="expected")
+
+
 def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("q1 0 b 1\nq2 0 b 1\n")
     (tmp_path / "a.run").write_text(
@@ -150,6 +208,9 @@ def test_the_command(tmp_path: Path) -> None:
     assert "note: Bpref" in error
     out, _ = cranfield(tmp_path, *arguments, "-q", "--format", "csv")
     assert out.splitlines()[0].startswith("topic,system,measure")
+    expected = ("evaluate", "qrels", "a.run", "-m", "RR", "--ties", "expected", "--format", "csv")
+    out, _ = cranfield(tmp_path, *expected)
+    assert float(out.splitlines()[1].split(",")[-1]) == pytest.approx(5 / 9)
     for more, words in (
         (("--format", "trec"), "cannot be combined with --format trec"),
         (("--places", "2"), "--places cannot be combined"),

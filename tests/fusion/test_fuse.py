@@ -44,6 +44,23 @@ def test_the_figures_of_ranx(case: dict[str, Any]) -> None:
         assert found[topic] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
 
+def test_a_rank_window_by_hand(tmp_path: Path) -> None:
+    """Of the first two ranks only: z is at rank 1 of b, and at no rank of a."""
+    runs = {
+        "a": {"q": {"x": 3.0, "y": 2.0, "z": 1.0}},
+        "b": {"q": {"z": 3.0, "w": 2.0, "x": 1.0}},
+    }
+    by_hand = {"z": 1 / 61, "x": 1 / 61, "y": 1 / 62, "w": 1 / 62}
+    assert fused(runs, "RRF", depth=2)["q"] == pytest.approx(by_hand, rel=1e-11)
+    assert fused(runs, "RRF")["q"]["z"] == pytest.approx(1 / 61 + 1 / 63, rel=1e-11)
+    for name, run in runs.items():
+        cf.write_run(cf.read_run(run, name=name), tmp_path / f"{name}.run")
+    (tmp_path / "s.yaml").write_text("depth: 2\n")
+    out, _ = cranfield(tmp_path, "fuse", "a.run", "b.run", "--settings", "s.yaml")
+    scores = {line.split()[2]: float(line.split()[4]) for line in out.splitlines()}
+    assert scores == pytest.approx(by_hand, rel=1e-11)
+
+
 def normalised(scores: dict[str, float], norm: str, union: int) -> dict[str, float]:
     """Normalise the scores of a topic, best document first."""
     values = list(scores.values())

@@ -65,7 +65,7 @@ def test_entries_are_whole() -> None:
             assert re.fullmatch(rf"{family}{entry.fields['year']}[a-z]*", key), key
 
 
-ACCENTS = str.maketrans("äöüéíóçşğøàã", "aoueiocsgoaa")
+ACCENTS = str.maketrans("äöüéíóçşšğøàã", "aoueiocssgoaa")
 
 
 def test_entries_are_in_order_and_a_doi_belongs_to_one_work() -> None:

@@ -42,6 +42,22 @@ def test_rank_one_is_the_best(test: str, lower: bool) -> None:
     assert found.rank_sets().to_polars()["system"][0] == "b"
 
 
+def test_nemenyi_is_found_by_name_and_equals_scikit_posthocs() -> None:
+    """P-values of posthoc_nemenyi_friedman of scikit-posthocs 0.17.1, in order of the pairs."""
+    rows = "3957 2864 1793 5682 4398 1576 2947 3869 6792 1485"
+    values = np.array([[*map(float, row)] for row in rows.split()])
+    scores = cf.Scores(values, topics=tuple(map(str, range(10))), systems=tuple("abcd"))
+    found = cf.compare(scores, test="Nemenyi")
+    assert (found.test, found.correction) == ("friedman", "tukey")
+    expected = [
+        *(0.028563407572000488, 0.002988935142544946, 0.1601258765249841),
+        *(0.8998835057401947, 0.8998835057401947, 0.5083531516134436),
+    ]
+    assert found.adjusted_pvalues == pytest.approx(expected, abs=1e-12)
+    with pytest.raises(cf.PolicyError, match="'Nemenyi': Nemenyi's is the test friedman"):
+        cf.compare(scores, test="friedman", correction="Nemenyi")
+
+
 @pytest.mark.parametrize("lower", [False, True])
 @pytest.mark.parametrize(("alternative", "better"), [("greater", True), ("less", False)])
 def test_one_sided_tests_are_of_the_scores(alternative: str, better: bool, lower: bool) -> None:

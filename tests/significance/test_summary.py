@@ -41,6 +41,21 @@ def test_wins_losses_and_ties_are_those_of_a_loop(lower: bool) -> None:
         assert_allclose(row["difference"], (VALUES[:, k] - VALUES[:, 1]).mean(), atol=1e-15)
 
 
+def test_pvalues_are_those_of_scipy() -> None:
+    values = VALUES.copy()
+    values[[0, 3], 0] = np.nan
+    result = cf.summarise(cf.Scores(values, TOPICS, ("a", "b", "c")), baseline="b")
+    first, own, last = result.rows["raw p"].to_list()
+    assert own is None
+    known = np.isfinite(values[:, 0])
+    assert_allclose(first, stats.ttest_rel(values[known, 0], values[known, 1]).pvalue, rtol=1e-12)
+    assert_allclose(last, stats.ttest_rel(values[:, 2], values[:, 1]).pvalue, rtol=1e-12)
+    assert any("uncorrected" in note for note in result.notes)
+    two = cf.summarise({"a": [0.5, 0.25], "b": [0.25, np.nan]}, baseline="b")
+    assert two.rows["raw p"].to_list() == [None, None]
+    assert not any("uncorrected" in note for note in two.notes)
+
+
 def test_groups_are_summaries_of_their_topics() -> None:
     topics = [*TOPICS[:5], *TOPICS[3:9], "other"]
     groups = pl.DataFrame({"topic": topics, "group": ["x"] * 5 + ["y"] * 7})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -177,3 +178,36 @@ def test_wrong_mappings() -> None:
     for wrong in ({"a": 1}, {"a": {"q": "text"}}, {"a": {"q": [1]}}, {}, 3):
         with pytest.raises(InputError):
             read_citations(wrong)
+
+
+def test_runs_of_trec_rag_and_their_support(tmp_path: Path) -> None:
+    """First citations: full and none of three sentences, so 1/2 and 1/3; then partial of one."""
+    sentences = [
+        {"text": "A.", "citations": [0, 1]},
+        {"text": "B.", "citations": []},
+        {"text": "C.", "citations": ["d2"]},
+    ]
+    ours = {"run_id": "ours", "topic_id": "q", "topic": "?", "references": ["d1", "d2"]}
+    record = {**ours, "answer": sentences}
+    other = {"metadata": {"run_id": "theirs", "narrative_id": "q"}, "references": ["d1"]}
+    (tmp_path / "ours.jsonl").write_text(json.dumps(record) + "\n")
+    theirs = {**other, "answer": [{"text": "A.", "citations": [0]}]}
+    (tmp_path / "theirs.json").write_text(json.dumps([theirs]))
+    support = tmp_path / "support.csv"
+    head = "topic,system,sentence,citation,support\n"
+    support.write_text(f"{head}q,ours,1,d1,full\nq,ours,3,d2,none\nq,theirs,1,d1,partial\n")
+    files = [tmp_path / "ours.jsonl", tmp_path / "theirs.json"]
+    with pytest.warns(CranfieldWarning, match="1 citation without support excluded"):
+        judged = read_citations(files, support=support)
+    assert judged.systems == ("ours", "theirs")
+    found = values(judged, "CitationPrecision", "CitationRecall")
+    assert found == [[[0.5, 0.5]], [[pytest.approx(1 / 3), 0.5]]]
+    with pytest.raises(InputError, match="has citations, but not their support: give a table"):
+        read_citations(files[0])
+    support.write_text(f"{head}q,ours,1,d1,full\n")
+    with pytest.raises(InputError, match="jsonl:1: citation .d2. of sentence 3 has no support"):
+        read_citations(files[0], support=support)
+    record["answer"] = [{"text": "A.", "citations": [2]}]
+    files[0].write_text(json.dumps(record))
+    with pytest.raises(InputError, match="citation '2' of sentence 1 is not among its references"):
+        read_citations(files[0], support=support)

@@ -154,3 +154,13 @@ def test_what_is_no_json_lines(tmp_path: Path) -> None:
         read_nugget_assignments(path)
     with pytest.raises(InputError, match="int cannot be read"):
         read_nugget_assignments(3)
+
+
+def test_arrays_and_retrieved_documents(tmp_path: Path) -> None:
+    path = tmp_path / "assignments.json"
+    path.write_text(json.dumps([record("1", "a", "vvo", "npn")]))
+    assert read_nugget_assignments(path).systems == ("a",)
+    retrieved = {**record("1", "a", "v", "s"), "docid": "d1", "candidate_text": "x"}
+    path.write_text(json.dumps([retrieved]))
+    with pytest.raises(InputError, match="assigned to retrieved documents, not to answers"):
+        read_nugget_assignments(path)

@@ -432,6 +432,8 @@ class Registry(MutableMapping[str, T]):
         Components that need no import, by name.
     aliases
         Other names of `things`, each with the name that it means.
+    reasons
+        Plausible names in lower case that are not components, with the reason.
     error
         Exception raised for an unknown name; by default that of `base`.
 
@@ -455,6 +457,7 @@ class Registry(MutableMapping[str, T]):
         base: type[Any] | None = None,
         things: Mapping[str, T] | None = None,
         aliases: Mapping[str, str] | None = None,
+        reasons: Mapping[str, str] | None = None,
         error: type[ValueError] = PolicyError,
     ) -> None:
         self.noun = noun
@@ -464,6 +467,7 @@ class Registry(MutableMapping[str, T]):
         self.decorators = decorators
         self.entered: dict[str, T] = {**(things or {})}
         self._of_things = {**(aliases or {})}
+        self._reasons = {**(reasons or {})}
 
     @cached_property
     def modules(self) -> list[str]:
@@ -550,6 +554,8 @@ class Registry(MutableMapping[str, T]):
             raise self.error(f"expected the name of a {self.noun}, got {name!r}")
         spelled = {_plain(one): one for one in (*self.aliases, *self.names())}
         plain = _plain(name)
+        if plain in self._reasons:
+            raise self.error(f"unknown {self.noun} {quoted(name)}: {self._reasons[plain]}")
         if plain not in spelled:
             listed = f"expected one of: {', '.join(self.names())}"
             hint = did_you_mean(plain, spelled, otherwise=listed, shown=spelled.__getitem__)

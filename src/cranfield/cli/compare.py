@@ -147,9 +147,9 @@ def compare(
     view
         Result to write: the pairs of systems; the pairs and the analysis of variance (anova); a
         leaderboard with confidence sets of ranks; a paragraph for a paper (prose); the mean of each
-        system with its confidence interval, and wins and losses against --baseline (summary), of
-        one system too; or preferences between rankings, which need no measure and no scale
-        (preferences).
+        system with its confidence interval, and wins, losses and a p-value against --baseline
+        (summary), of one system too; or preferences between rankings, which need no measure and no
+        scale (preferences).
     topic_groups
         Table with topic and group; each group is summarised, with --as summary.
     factors

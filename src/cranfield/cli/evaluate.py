@@ -218,7 +218,8 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 @options_from(f"{__name__}.sessions", "until_click lengths", lengths={"type": READ})
 @rel_option
 @max_grade_option
-@options_from("cranfield.judge", "unjudged negative ties", ties={"goes_with": "RUN"})
+@options_from("cranfield.judge", "unjudged negative")
+@options_from("cranfield.fuse", "ties", ties={"goes_with": "RUN"})
 @output_options("session")
 @table_options
 def sessions(
@@ -236,7 +237,7 @@ def sessions(
     until_click: bool = False,
     lengths: str | None,
     rel: int | None,
-    ties: str | None,
+    ties: str,
     output: Output,
     printing: Printing,
     **judging: Any,
@@ -272,9 +273,7 @@ def sessions(
 
     read = read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
-        read = read.followed_by(
-            runs, ties=ties or "trec", on_duplicate=on_duplicate, on_bad_run=on_bad_run
-        )
+        read = read.followed_by(runs, ties=ties, on_duplicate=on_duplicate, on_bad_run=on_bad_run)
     policies = {name: value for name, value in judging.items() if value is not None}
     lists: dict[str, Any] = {"depth": depth, "duplicates": duplicates, "until_click": until_click}
     evaluation = evaluate_sessions(read, qrels, wanted, lengths=lengths, **lists, **policies)
@@ -291,6 +290,7 @@ Examples:
   cranfield answers --nuggets 1C2.nuggets runs/*.matches -m SSharp -m "SMeasure(L=500)"
   cranfield answers --assignments assignments.jsonl -m "VitalScore(strict=True)" -q
   cranfield answers --citations citations.csv --format csv -o scores.csv
+  cranfield answers --citations ours.jsonl theirs.jsonl support.csv
   cranfield answers --references references.csv summaries.csv -m "RougeN(n=2, of='F')"
 """
 
@@ -346,7 +346,7 @@ def answers(
     assignments
         ANSWERS are nugget assignments of TREC RAG.
     citations
-        ANSWERS is a table of judged citations.
+        ANSWERS is a table of judged citations, or runs of TREC RAG and a table of their support.
     references
         Reference texts; ANSWERS is a table of texts.
     asked
@@ -375,16 +375,19 @@ def answers(
 
     wanted = parse_measures(asked) if asked else None
     files: Any = answers[0] if len(answers) == 1 else list(answers)
-    if len(answers) > 1 and kind not in {"nuggets", "assignments"}:
+    if len(answers) > 1 and kind == "references":
         raise PolicyError(f"--{kind} requires a single file of answers, with a column system")
     judged: Any
     if kind == "nuggets":
         judged = texts.judge_answers(files, nuggets, name=system)
     elif kind == "references":
         judged = texts.judge_summaries(files, references, tokeniser=tokeniser, name=system)
+    elif kind == "assignments":
+        judged = texts.read_nugget_assignments(files, name=system)
+    elif len(answers) == 1:
+        judged = texts.read_citations(files, name=system)
     else:
-        read = {"assignments": texts.read_nugget_assignments, "citations": texts.read_citations}
-        judged = read[kind](files, name=system)
+        judged = texts.read_citations(answers[:-1], support=answers[-1], name=system)
     scores = _usual(judged, DEFAULTS[kind]) if wanted is None else evaluate_answers(judged, wanted)
     output.write(scores, printing)
 

@@ -94,7 +94,8 @@ COMPARED = 40
     grades={
         "metavar": "LOW..HIGH|VALUE=N,...",
         "help": "Lowest and highest grade, such as 0..3; labels outside are errors. Or the grades"
-        " of words: 'Relevant=1,Not relevant=0'. By default the grades that occur.",
+        " of words, 'Relevant=1,Not relevant=0', cut points of real numbers, 0.5,0.8, or a"
+        " pattern of texts, 'score: (\\d)'. By default the grades that occur.",
     },
 )
 @options_from(f"{__name__}.labels", "method", type=click.Choice(list(CROWD_MODELS)))
@@ -226,10 +227,10 @@ def labels(
 
 
 def _grades(grades: str | None) -> Any:
-    """Take a scale of grades, or the grades of words."""
+    """Take a scale of grades, the grades of words, cut points, or a pattern."""
     if grades is None:
         return None
-    if "=" in grades:
+    if "=" in grades or "(" in grades or ("." in grades and ".." not in grades):
         return grades_of_text(grades)
     from cranfield.assess.judges.reading import read_scale
 

@@ -27,7 +27,7 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.output import gathered, output_option, progress_of, write_results
 from cranfield.cli.options.signatures import options_from, options_of
-from cranfield.collection.policies import OF_QRELS
+from cranfield.collection.policies import OF_SAMPLES
 from cranfield.result import WRITERS, ResultSet, check_table
 from cranfield.tabular import from_frame
 
@@ -193,7 +193,7 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
         "goes_with": ("--next", "--budget", "--sample", "--arranged=shuffled", "--assessors"),
     },
 )
-@options_from("cranfield.judge", "ties", ties={"default": "trec"})
+@options_from("cranfield.fuse", "ties")
 @gathered(
     Reading,
     "reading",
@@ -211,7 +211,7 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
 @options_from(
     POOL,
     "format table",
-    format={"type": click.Choice(["auto", *LISTS, *sorted(OF_QRELS), *WRITERS])},
+    format={"type": click.Choice(["auto", *LISTS, *sorted(OF_SAMPLES), *WRITERS])},
     table={"metavar": "NAME"},
 )
 @output_option
@@ -304,7 +304,7 @@ def pool(
     if table is not None:
         tables = ["topics", "systems"] if judged is not None else ["topics"]
         tables = ["stops"] if rules else ["relevant"] if sample else tables
-        _check_table(table, tables, listing or format in OF_QRELS)
+        _check_table(table, tables, listing or format in OF_SAMPLES)
     many = reading.runs(judged, runs)
     qrels = judgments_so_far(judged, reading.qrels)
     with progress_of(many) as progress:
@@ -317,10 +317,10 @@ def pool(
         documents = made.unjudged(qrels) if unjudged else None
     if listing:
         dealing.write(documents, seed, format, output, [judged, *paths_of(many)])
-    elif format in OF_QRELS:
+    elif format in OF_SAMPLES:
         from cranfield.collection.files.writing import write_qrels
 
-        columns = [{"prels": "inclusion", "xqrels": "stratum"}[format]]
+        columns = [OF_SAMPLES[format]]
         of_sample = documents.to_qrels(qrels, columns, unjudged=missing)
         write_qrels(of_sample, output or "-", format=format)
     else:
@@ -339,7 +339,7 @@ def _check_table(table: str, tables: Sequence[str], listing: bool) -> None:
 
 
 def _check_format(format: str, listing: bool, sample: bool) -> None:
-    formats = LISTS if listing else (*WRITERS, *(OF_QRELS if sample else ()))
+    formats = LISTS if listing else (*WRITERS, *(OF_SAMPLES if sample else ()))
     if format not in {"auto", *formats}:
         what = "documents to judge" if listing else "this report"
         raise PolicyError(

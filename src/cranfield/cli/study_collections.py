@@ -65,7 +65,12 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
 )
 @settings(f"{STUDY_SETTINGS} contributors depths others lists replace target")
 @score_input(measures_option(("AP",)))
-@options_from("cranfield.meta.leave_one_out", "teams depth others", depth={"flag": "--pool-depth"})
+@options_from(
+    "cranfield.meta.leave_one_out",
+    "teams depth others",
+    teams={"type": READ},
+    depth={"flag": "--pool-depth"},
+)
 @contributors_option("all")
 @options_from("cranfield.meta.pool_depths", "depths")
 @lists_option
@@ -236,7 +241,9 @@ Examples:
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(("AP",))
-@options_from("cranfield.meta.pooling", "methods budgets teams others test repeats")
+@options_from(
+    "cranfield.meta.pooling", "methods budgets teams others test repeats", teams={"type": READ}
+)
 @contributors_option("judged")
 @lists_option
 @tested_options

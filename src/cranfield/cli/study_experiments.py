@@ -73,7 +73,7 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
     tests={"flag": "--test tests"},
     shard_map={"type": READ},
 )
-@options_from("cranfield.meta.split_topics", "sizes repeats teams")
+@options_from("cranfield.meta.split_topics", "sizes repeats teams", teams={"type": READ})
 @options_from(f"{__name__}.tests", "false_alarms", false_alarms={"metavar": "N"})
 @options_from("cranfield.meta.false_alarms", "null", null={"goes_with": "--false-alarms"})
 @options_from(f"{__name__}.tests", "power", power={"metavar": "N"})
@@ -241,7 +241,11 @@ ROLES = {
 @with_options(
     option(f"--{name}", metavar="RUN", type=READ, help=text) for name, text in ROLES.items()
 )
-@option("--other-qrels", help="Judgments for the repeated runs, if they are on another collection.")
+@option(
+    "--other-qrels",
+    type=READ,
+    help="Judgments for the repeated runs, if they are on another collection.",
+)
 @measures_option(("AP", "nDCG@10", "P@10"))
 @option(
     "--test",

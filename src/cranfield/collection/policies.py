@@ -8,7 +8,21 @@ from typing import Any, Literal
 
 from cranfield.base.errors import PolicyError, check_choice, quoted
 
-FORMATS = ("auto", "trec", "ntcir", "prels", "xqrels", "csv", "tsv", "json", "jsonl", "parquet")
+OF_QRELS: dict[str, dict[str, type | None]] = {
+    "prels": {"topic": str, "doc": str, "grade": int, "method": None, "inclusion": float},
+    "xqrels": {"topic": str, "iteration": None, "doc": str, "stratum": str, "grade": int},
+}
+"""Formats of judgments only, and the columns of their lines; None is for those that are not read.
+
+`prels` is of the Million Query and Web tracks: a document's grade, and its probability to be in the
+sample. `xqrels` is of sample_eval.pl: the stratum stands before the grade; a grade below 0 is of a
+document that is pooled, but not sampled.
+"""
+
+OF_SAMPLES = {"xqrels": "stratum", "prels": "inclusion"}
+"""Those of judgments of samples, and the column that each is for."""
+
+FORMATS = ("auto", "trec", "ntcir", *OF_QRELS, "csv", "tsv", "json", "jsonl", "parquet")
 """Formats that can be read; `auto` looks at the file's suffix, archive suffixes removed."""
 
 SEPARATORS = ("auto", "tab", "blank")
@@ -16,9 +30,6 @@ SEPARATORS = ("auto", "tab", "blank")
 
 NUMBERS = ("auto", "ranks", "scores")
 """What the number of a run of topic, document and number may be; `auto` decides by file."""
-
-OF_QRELS = frozenset({"prels", "xqrels"})
-"""Formats of judgments only."""
 
 OF_LINES = frozenset({"text", "trec", "ntcir"})
 """Formats of runs that may have a header."""
@@ -38,7 +49,8 @@ UNGRADED = {
 """Policies for rows of judgments without a grade."""
 
 
-Ties = Literal["trec", "trec_eval-9", "id-ascending", "input", "rank", "file"]
+TieOrder = Literal["trec", "trec_eval-9", "id-ascending", "input", "rank", "file"]
+Ties = Literal[TieOrder, "expected"]
 Topics = Literal["qrels", "intersection", "run"]
 Unjudged = Literal["nonrelevant", "condensed"]
 Negative = Literal["judged", "unjudged"]
@@ -52,10 +64,10 @@ TIES = {
     "rank": "the rank column of the file, whatever the scores say",
     "file": "the order of the input, whatever the scores and ranks say",
 }
-"""The policies for tied scores and what they do."""
+"""The orders of documents with tied scores."""
 
 CHOICES: dict[str, dict[str, str]] = {
-    "ties": TIES,
+    "ties": TIES | {"expected": "the expected score over all orders of tied documents"},
     "topics": {
         "qrels": "every judged topic; one without results scores as an empty ranking does",
         "intersection": "for each system the topics that it has results for and that are judged",
@@ -124,6 +136,16 @@ class Policies:
                 raise PolicyError(f"{name} {quoted(value).strip(chr(39))} is {what}")
             # Of NumPy too, but settings are written as JSON.
             object.__setattr__(self, name, int(value))
+
+    @property
+    def order(self) -> TieOrder:
+        """The order of tied documents; that of `trec` if every order counts."""
+        return "trec" if self.ties == "expected" else self.ties
+
+    def require_order(self, what: str) -> None:
+        """Refuse `expected` ties for what is computed from one order of the documents."""
+        if self.ties == "expected":
+            raise PolicyError(f"{what} require one order of tied documents, got ties='expected'")
 
     def describe(self) -> dict[str, Any]:
         """Return the policies by name, as plain values."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from cranfield.base.errors import PolicyError, check_several, check_whole
-from cranfield.collection.judged.each_run import Progress
-from cranfield.collection.judged.judging import judge
-from cranfield.collection.policies import Compat, Negative, Ties, Topics, Unjudged
+from cranfield.collection.judged.judging import Judging, OfRankings, judge
+from cranfield.collection.policies import Compat
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
@@ -24,40 +23,10 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class OfRankings(TypedDict, total=False):
-    """Options of :func:`cranfield.judge` for rankings."""
-
-    ties: Ties | None
-    unjudged: Unjudged | None
-    negative: Negative | None
-    max_grade: int | None
-    lengths: Any
-    groups: Any
-    intents: Any
-    aspects: Mapping[str, Any] | None
-    jobs: int | None
-    backend: str | None
-    progress: Progress | None
-
-
 class OfSessions(OfRankings, total=False):
     """Options of judging for sessions, which have their own topics and depth."""
 
     compat: Compat | None
-
-
-class Judging(OfRankings, total=False):
-    """Options of :func:`cranfield.judge`, except `compat`."""
-
-    topics: Topics | None
-    depth: int | None
-    topics_with_grade: int | None
-    system: str | None
-    columns: Mapping[str, str] | None
-    on_duplicate: str
-    on_bad_run: str
-    grades: Mapping[Any, int] | Sequence[float] | None
-    exclude: Any
 
 
 class Sharded(Judging, total=False):
@@ -274,6 +243,8 @@ def _by_shard(
 
     if options.get("rel") is not None:
         check_whole("rel", options["rel"], 0)
+    if options.get("ties") == "expected":
+        raise PolicyError("ties='expected' cannot be combined with shards")
     for name in ("lengths", "groups", "intents", "aspects", "grades", "exclude"):
         if options.pop(name, None) is not None:
             raise PolicyError(f"{name} cannot be combined with shards")

@@ -24,6 +24,7 @@ from cranfield.base.text import counted, names_or_count, some_of
 from cranfield.collection.judged.coverage import Coverage, Scorable, lowest_relevant, what_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import NO_TIES, Rows, places_in
+from cranfield.evaluation.expected_scores import scores_by_expectation
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.measures.families import KINDS, REGISTRY
@@ -151,6 +152,8 @@ def score_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[str]:
 
 def _ties(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Name the runs whose overall values ties can change the most."""
+    if judged.policies.ties == "expected":
+        return
     effects = [one for one in tie_effects(judged, scores) if one.effect > TIE_EFFECT]
     worst = [
         f"{one.measure} of {quoted(one.system)} by up to {one.effect:.2g}"
@@ -452,7 +455,10 @@ def score(
         A mapping of measures to :class:`Scores`.
     """
     parsed = parse_measures(measures, compat=compat)
-    values = judged.scores_by(parsed)
+    if isinstance(judged, JudgedRuns) and judged.policies.ties == "expected":
+        values = scores_by_expectation(judged, parsed)
+    else:
+        values = judged.scores_by(parsed)
     grades = judged.max_grade
     scores = {
         measure.label: Scores(

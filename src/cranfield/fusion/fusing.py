@@ -28,7 +28,7 @@ from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, of_each
 from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
-from cranfield.collection.policies import TIES, Ties
+from cranfield.collection.policies import TIES, TieOrder
 from cranfield.collection.run import Run
 from cranfield.fusion.methods import FUSIONS, NORMS, Fusion, finite
 from cranfield.fusion.rankings import Rankings, Top, all_topics, number_alike, top_of
@@ -53,7 +53,7 @@ def fuse(
     weights: Sequence[float] | Mapping[str, float] | None = None,
     depth: Annotated[int | None, Whole(1)] = None,
     limit: Annotated[int | None, Whole(1)] = DEPTH,
-    ties: Ties = "trec",
+    ties: TieOrder = "trec",
     name: str | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,

@@ -162,14 +162,22 @@ _SET_F = "F@k combines P@k and R@k; SetF is the F-measure of all retrieved docum
 
 _F_NAMES = ("f_measure", "f_score", "f1_score", "fscore", "fmeasure")
 _ACCURACY = "Success@k is whether a relevant document is among the first k"
-_RANK = "FirstRank@k is the rank of the first relevant document; its mean is the mean rank"
+_RANK = (
+    "FirstRank@k is the rank of the first relevant document; its mean is the mean rank, and"
+    " `compare --as summary` (summarise) shows its median"
+)
+_TWO_RUNS = (
+    "it compares the ranks of documents whose relevance changed under two instructions (FollowIR),"
+    " so it is not a score of one run; evaluate the runs of both and `compare` them"
+)
 
 NO_MEASURES = {
     "rrUBM": _NO_EFFORT.format("user browsing", "uUBM"),
     "rrPBM": _NO_EFFORT.format("position-based", "uPBM"),
-    "hits": "NumRelRet@k is the number of relevant documents, Success@k whether there is one",
+    "hits": "Success@k is whether one of the top k is relevant (hit rate), NumRelRet@k how many",
+    **dict.fromkeys(("p_mrr", "pmrr"), _TWO_RUNS),
     **dict.fromkeys(("accuracy", "acc"), _ACCURACY),
-    **dict.fromkeys(("mean_rank", "mr", "medr", "median_rank"), _RANK),
+    **dict.fromkeys(("mean_rank", "mr", "medr", "median_rank", "medianrank"), _RANK),
     "c": "Complete@k is 1 if all relevant documents are in the top k",
     "cg": "gP@k is the gain of the top k over the most it could be, DCG@k discounts it",
     "rouge": (

@@ -196,6 +196,10 @@ class Measure(Spec):
         """Refuse what the measure is not computed from."""
         if not isinstance(judged, self.reads):
             raise MeasureError(f"{self} is computed from {self.reads.what}, got {what_of(judged)}")
+        if self.reads is JudgedRuns and judged.policies.ties == "expected":
+            raise MeasureError(
+                f"{self} must be scored in one order of tied documents, got ties='expected'"
+            )
 
     def require_complete(self) -> None:
         """Refuse a measure that still lacks what has to stand behind its @."""

@@ -259,6 +259,12 @@ def _no_measure(text: str) -> MeasureError:
         form = f"separate several measures by commas: {quoted(','.join(several))}"
     else:
         form = "the form is Name(param=value)@cutoff"
+    words = re.sub(r"(?<=[A-Za-z])[\s-]+(?=[A-Za-z])", "_", text)
+    if words != text:
+        if why := NO_MEASURES.get(words.partition("@")[0].lower()):
+            return MeasureError(f"unknown measure {quoted(text)}: {why}")
+        like = (one for one in (words, f"{words}@10") if _is_measure(one))
+        form = next((f"did you mean {one}?" for one in like), form)
     return MeasureError(f"{quoted(text)} is not a valid measure; {form}")
 
 

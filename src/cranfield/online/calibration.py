@@ -117,13 +117,20 @@ class ClickMoves(Result):
 def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
     """Count how users move from click to click of a page, in order of time.
 
-    Clicks on no result are passed over. The mean time at a rank or grade is that of an exponential
+    Clicks on no result are ignored. The mean time at a rank or grade is that of an exponential
     time, the seconds of all clicks over the number of those whose time is not censored.
 
     Parameters
     ----------
+    log
+        Log with clicks.
     ranks
-        The last rank that counts, 2 to 100.
+        Last rank that counts, 2 to 100.
+
+    Raises
+    ------
+    InputError
+        For a log without clicks.
 
     References
     ----------
@@ -152,7 +159,7 @@ def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
 
 
 def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Mean dwell times by rank and grade, and the number of clicks without one."""
+    """Return mean dwell times by rank and grade, and the number of clicks without one."""
     for name, kind in {"dwell": pl.Float64, "censored": pl.Boolean}.items():
         if name not in clicks.columns:
             clicks = clicks.with_columns(pl.lit(None, kind).alias(name))
@@ -247,13 +254,13 @@ def rbp_persistence(
 ) -> Persistence:
     r"""Estimate the persistence of RBP from a log.
 
-    A user who goes on with the probability p reads D ranks, :math:`P(D = d) = p^{d-1}(1-p)`. On a
-    page of n ranks D is known up to n: who read rank n may have gone on. The likelihood is highest
-    at
+    A user who continues with the probability p reads D ranks, :math:`P(D = d) = p^{d-1}(1-p)`. On a
+    page of n ranks D is known up to n: a user who read rank n may have continued. The likelihood is
+    highest at
 
     .. math:: \hat p = \sum_j (d_j - 1) \Big/ \sum_j \min(d_j, n_j - 1)
 
-    which is the number of times that users went on, over the number of times that they could have.
+    the number of times that users continued, divided by the number of times that they could have.
 
     Parameters
     ----------
@@ -262,12 +269,12 @@ def rbp_persistence(
     model
         By default users read down to their lowest click, and pages without a click, which carry
         no information on depth, are excluded and counted. Users who read on and did not click make
-        that too low. With a trained model of users who go from rank to rank (CM, SDBN, DCM, DBN,
+        that too low. With a trained model of users who read from rank to rank (CM, SDBN, DCM, DBN,
         CCM) the probabilities that ranks were examined, given all clicks of the page, take the
         place of d.
     unit
-        Independent unit of the standard error: `page`, `query`, `session` or `user`. The
-        error does not know of that of the model's parameters.
+        Independent unit of the standard error: `page`, `query`, `session` or `user`. The standard
+        error leaves out the uncertainty of the model's parameters.
 
     Raises
     ------

@@ -6,11 +6,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
-from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice
 from cranfield.base.text import counted
 
@@ -24,7 +23,7 @@ class Averages:
 
     values: Floats
 
-    def _over_topics(self, function: Any) -> Floats:
+    def _over_topics(self, function: Callable[..., Floats]) -> Floats:
         """Apply a function to each system's scores; NaN for a system without any."""
         out = np.full(self.values.shape[1:], np.nan)
         known = ~np.isnan(self.values).all(axis=0)
@@ -34,9 +33,9 @@ class Averages:
                 out[known] = function(self.values[:, known], axis=0)
         return out
 
-    def counts(self) -> Any:
+    def counts(self) -> Ints:
         """Number of topics with a score; shape (systems,)."""
-        return (~np.isnan(self.values)).sum(axis=0)
+        return np.asarray((~np.isnan(self.values)).sum(axis=0))
 
     def mean(self) -> Floats:
         """Arithmetic mean over the topics with a score; shape (systems,)."""

@@ -217,6 +217,7 @@ def compare_preferences(
     check_arguments(compare_preferences, locals())
     if not isinstance(judged, JudgedRuns):
         raise PolicyError(f"expected judged runs of judge(), got {type(judged).__name__}")
+    judged.policies.require_order("preferences between rankings")
     check_whole("rel", rel, 1)
     names = [preferences] if isinstance(preferences, str) else list(dict.fromkeys(preferences))
     for name in names:

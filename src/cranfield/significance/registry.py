@@ -39,6 +39,10 @@ MOST_RESAMPLES = 10**6
 """More samples would only fill the memory: the error of a p-value of .05 is .0002 by then."""
 
 
+RESAMPLES = 10_000
+"""Default number of random samples of tests, corrections and intervals."""
+
+
 @dataclass(frozen=True)
 class Options:
     """Options of a comparison, as :func:`compare` explains them."""
@@ -47,7 +51,7 @@ class Options:
     alpha: float = 0.05
     exact: bool | None = None
     exact_n: int = 25
-    resamples: int = 10_000
+    resamples: int = RESAMPLES
     seed: int = 0
     jobs: int | None = None
     threshold: float = 0.0
@@ -130,6 +134,7 @@ CORRECTIONS: Registry[Correction] = Registry(
     """,
     package="cranfield.significance",
     decorators="declared_correction",
+    reasons={"nemenyi": "Nemenyi's is the test friedman with the correction tukey, its default"},
 )
 """Corrections by name."""
 

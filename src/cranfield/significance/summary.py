@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Indices
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.kinds import Share, check_arguments
 from cranfield.base.text import counted, some_of
@@ -18,6 +18,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import place_of
+from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import t_interval
 from cranfield.significance.prepare import as_scores
 from cranfield.sources.columns import read_table, two_columns
@@ -63,6 +64,11 @@ class Summary(TableResult):
         "wins": Column("Number of topics on which the system is better than the baseline.", 0),
         "losses": Column("Number of topics on which it is worse.", 0),
         "ties": Column("Number of topics with equal scores.", 0),
+        "raw p": Column(
+            "P-value of Student's paired t-test of the difference, two-sided, uncorrected; null if"
+            " fewer than 2 topics have both scores.",
+            pvalue=True,
+        ),
     }
 
     measure: str
@@ -100,7 +106,8 @@ def summarise(
     scores
         Scores of one measure: :class:`Scores`, or what can be read as such.
     baseline
-        System that wins, losses and ties are counted against.
+        System that wins, losses and ties are counted against, and that the difference is tested
+        against by Student's paired t-test; :func:`compare` corrects for several systems.
     groups
         Groups of topics, each summarised separately: a dict `{topic: group}`, a data frame with
         columns `topic` and `group`, or a file. A topic may be in several groups.
@@ -125,9 +132,9 @@ def summarise(
     >>> print(summarise(scores, baseline="old"))
     scores: 0.95 confidence interval of each mean, over topics; baseline old
     <BLANKLINE>
-    system  topics    mean      low    high      sd  median  difference  wins  losses  ties
+    system  topics    mean      low    high      sd  median  difference  wins  losses  ties   raw p
     old          3  0.4000   0.1516  0.6484  0.1000  0.4000      0.0000     0       0     3
-    new          3  0.4667  -0.1585  1.0918  0.2517  0.5000      0.0667     2       1     0
+    new          3  0.4667  -0.1585  1.0918  0.2517  0.5000      0.0667     2       1     0  0.5286
     >>> summarise(scores, groups={"1": "easy", "2": "hard", "3": "hard"}).mean.round(2).tolist()
     [0.5, 0.7, 0.35, 0.35]
     """
@@ -148,6 +155,8 @@ def summarise(
         notes.append(
             f"{counted(constant, 'mean')} {are} no interval: fewer than 2 topics, or equal scores"
         )
+    if baseline is not None and len(table.systems) > 2:
+        notes.append("p-values are uncorrected; a comparison with the baseline corrects them")
     if missing := int(np.isnan(table.values).sum()):
         notes.append(f"{counted(missing, 'missing score')} excluded from means and wins")
     if table.aggregate != "mean":
@@ -218,4 +227,16 @@ def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: flo
         columns["wins"] = (both & (better > 0)).sum(axis=0)
         columns["losses"] = (both & (better < 0)).sum(axis=0)
         columns["ties"] = (both & (better == 0)).sum(axis=0)
+        columns["raw p"] = [_pvalue(values[:, [k, baseline]]) for k in range(len(n))]
+        columns["raw p"][baseline] = np.nan
     return pl.DataFrame(columns).fill_nan(None)
+
+
+def _pvalue(values: Floats) -> float:
+    """Return the p-value of the paired t-test of two systems; shape (topics, 2)."""
+    both = values[np.isfinite(values).all(axis=1)]
+    if len(both) < 2:
+        return np.nan
+    topics = tuple(map(str, range(len(both))))
+    pair = compare(Scores(both, topics, ("first", "second")), test="t", correction="none")
+    return float(pair.raw_pvalues[0])

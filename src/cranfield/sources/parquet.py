@@ -25,8 +25,8 @@ _CALM = 0.1
 """Seconds without a word after which all threads have panicked that will."""
 
 
-class _Aside:
-    """Standard error of the process, put aside as long as a thread needs that."""
+class _HeldStderr:
+    """Hold back the standard error of the process as long as a thread reads a file."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -76,13 +76,13 @@ def _settled(file: IO[bytes]) -> None:
         time.sleep(_CALM)
 
 
-_ASIDE = _Aside()
+_STDERR = _HeldStderr()
 
 
 @contextlib.contextmanager
 def quiet_panics() -> Iterator[None]:
     """Hold back standard error, and drop it if a panic is raised."""
-    _ASIDE.begin()
+    _STDERR.begin()
     panicked = False
     try:
         yield
@@ -90,7 +90,7 @@ def quiet_panics() -> Iterator[None]:
         panicked = True
         raise
     finally:
-        _ASIDE.end(panicked=panicked)
+        _STDERR.end(panicked=panicked)
 
 
 _MAGIC = b"PAR1"
@@ -130,7 +130,7 @@ def check_parquet(data: memoryview) -> None:
                 raise DamagedParquetError("a column has another number of values than of rows")
             compressed += chunk.end - chunk.start
             if compressed > len(data):
-                # The same pages again and again would take for ever.
+                # The same pages again and again would take forever.
                 raise DamagedParquetError("its columns overlap")
             total += sum(_pages(data, chunk))
             check_size(total, len(data))

@@ -19,7 +19,7 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import some_of
 from cranfield.sources.values import Cells, Kind, is_number
 
-_GRADE = "grade label relevance rel judgment judgement rating"
+_GRADE = "grade label relevance rel judgment judgement rating esci_label"
 _SYSTEM = "tag run_tag system system_id system_name run run_id run_name model model_id model_name"
 _IMPRESSION = ("page_id impression_id search_id request_id serp_id", "page impression serp")
 _CLICKS = "clicks clicked click is_clicked was_clicked number_of_clicks num_clicks n_clicks"
@@ -37,7 +37,7 @@ _DOC = (
     "url",
 )
 
-_TOPIC = ("qid topic_id query_id tid question_id", "topic", "query question")
+_TOPIC = ("qid topic_id query_id tid question_id narrative_id", "topic", "query question")
 _SHARD = ("shard shard_id", "part partition")
 
 GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
@@ -65,7 +65,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "worker": (
             "worker_id annotator_id assessor_id rater_id judge_id",
             "worker annotator assessor rater judge observer coder performer",
-            "user user_id",
+            "user user_id username completed_by",
         ),
         "order": ("order seq sequence", "position"),
         "length": ("length words characters tokens doc_length doclen answer_length syslen",),
@@ -205,8 +205,11 @@ NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
 
 
 def spelt(name: object) -> str:
-    """Spell the name of a column in lower case, without blanks, hyphens and the like."""
-    return re.sub(r"[\s_.:-]+", "", str(name)).casefold()
+    """Spell the name of a column in lower case, without blanks, hyphens and the like.
+
+    The `Input.` and `Answer.` that MTurk puts before names are removed, too.
+    """
+    return re.sub(r"^(Input|Answer)\.|[\s_.:-]+", "", str(name)).casefold()
 
 
 _PLAIN = frozenset(map(spelt, PLAIN.split()))

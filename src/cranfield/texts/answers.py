@@ -325,9 +325,10 @@ ASSIGNMENTS = Schema(
         optional("run_id", NAME, None),
         Column("nuggets", Kind(_list, pl.Object), None),
         optional("answer_text", ANSWER_TEXT, None),
+        optional("candidate_text", ANSWER_TEXT, None),
     ),
     called="nugget assignments",
-    formats=frozenset({"jsonl"}),
+    formats=frozenset({"json", "jsonl"}),
     otherwise="jsonl",
     decisive=(),
     numbered=True,
@@ -340,10 +341,10 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     Parameters
     ----------
     data
-        JSON lines, or an iterable of mappings, one an answer: `qid`, `run_id`, and `nuggets`, a
-        list of `{"text": ..., "importance": "vital" or "okay", "assignment": "support",
-        "partial_support" or "not_support"}`. Where there is an `answer_text`, its characters other
-        than white space are the answer's length. Or a list of files.
+        JSON lines, a JSON array, or an iterable of mappings, one an answer: `qid`, `run_id`, and
+        `nuggets`, a list of `{"text": ..., "importance": "vital" or "okay", "assignment":
+        "support", "partial_support" or "not_support"}`. Where there is an `answer_text`, its
+        characters other than white space are the answer's length. Or a list of files.
     name
         The system, where there is no `run_id`; by default the name of the file.
 
@@ -379,8 +380,14 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     failed = 0
     for one in _files(data):
         table = read_table(one, ASSIGNMENTS)
+        if "candidate_text" in table.names:
+            raise InputError(
+                "has nuggets assigned to retrieved documents, not to answers: write each as a"
+                " judgment (topic, nugget, docid, grade) for measures of diversity",
+                source=table.source,
+            )
         rows: list[dict[str, Any]] = []
-        for row, (topic, run, given, text) in enumerate(table.rows()):
+        for row, (topic, run, given, text, _) in enumerate(table.rows()):
             system = run or name or stem_of(one)
             used |= run is None
             if (topic, system) in answered:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
+from os import PathLike
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import InputError, MeasureError, quoted
+from cranfield.base.errors import InputError, MeasureError, PolicyError, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.judged.coverage import Scorable
 from cranfield.sources.columns import Table, pairs_of, read_table
 from cranfield.sources.schemas import Column, Schema, optional
-from cranfield.sources.values import LABEL, NAME
+from cranfield.sources.values import LABEL, NAME, Cells
 from cranfield.texts.gold import (
     SUPPORT,
     SYSTEM,
@@ -26,6 +28,51 @@ from cranfield.texts.gold import (
     stem_of,
     warn_missing,
 )
+
+
+def _columns_of_runs(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
+    """Make columns of answers of TREC RAG, a row for each citation, and the answer of each row.
+
+    Sentences are numbered from 1. Returns None for other JSON.
+    """
+    records = data if isinstance(data, list) else [data]
+    if not all(isinstance(one, Mapping) and isinstance(one.get("answer"), list) for one in records):
+        return None
+    columns: dict[str, list[Any]] = {"topic": [], "sentence": [], "system": [], "citation": []}
+    rows: list[int] = []
+    for row, record in enumerate(records):
+        known = {**record, **(record.get("metadata") or {})}
+        topic = next((known[name] for name in _OF_ANSWER if known.get(name) is not None), None)
+        references = record.get("references") or []
+        for number, sentence in enumerate(record["answer"], 1):
+            cited = sentence.get("citations") if isinstance(sentence, Mapping) else None
+            if not isinstance(cited, list):
+                reason = f"answer {row + 1}: expected text and citations in sentence {number}"
+                raise InputError(reason, source=source, topic=str(topic))
+            docs = [_cited(one, references) for one in cited]
+            if None in docs:
+                wrong = f"citation {quoted(cited[docs.index(None)])} of sentence {number}"
+                reason = f"answer {row + 1}: {wrong} is not among its references"
+                raise InputError(reason, source=source, topic=str(topic))
+            for doc in docs or [None]:
+                cells = (topic, number, known.get("run_id"), doc)
+                for column, cell in zip(columns.values(), cells, strict=True):
+                    column.append(cell)
+                rows.append(row)
+    return dict(columns), rows
+
+
+_OF_ANSWER = ("topic_id", "narrative_id", "qid", "query_id", "topic")
+"""Names of the topic of an answer."""
+
+
+def _cited(citation: Any, references: Any) -> Any:
+    """Return a cited document, which is given by its place among the references, or by its id."""
+    if isinstance(citation, int) and not isinstance(citation, bool):
+        listed = isinstance(references, list) and 0 <= citation < len(references)
+        return references[citation] if listed else None
+    return citation if isinstance(citation, str) else None
+
 
 _CITATIONS = Schema(
     "table of citations",
@@ -38,6 +85,18 @@ _CITATIONS = Schema(
     called="citations",
     otherwise="csv",
     numbered=True,
+    nested=_columns_of_runs,
+)
+
+_JUDGED = replace(
+    _CITATIONS,
+    kind="table of support",
+    columns=(
+        *(TOPIC, Column("sentence", LABEL), SYSTEM),
+        *(Column("citation", LABEL, "cited"), Column("support", SUPPORT)),
+    ),
+    called="support",
+    nested=None,
 )
 
 
@@ -104,7 +163,7 @@ class JudgedCitations(Scorable):
         return f"JudgedCitations({size}, {counted(len(self.cell), 'sentence')}, {cited})"
 
 
-def read_citations(data: Any, *, name: str | None = None) -> JudgedCitations:
+def read_citations(data: Any, *, name: str | None = None, support: Any = None) -> JudgedCitations:
     """Read citations that were judged.
 
     Parameters
@@ -114,10 +173,16 @@ def read_citations(data: Any, *, name: str | None = None) -> JudgedCitations:
         `sentence` (any label), `citation` (the document), `support` (full, partial, none, or a
         number from 0 to 1), and perhaps `system`, `joint` and `without` (yes or no, as of
         :class:`JudgedCitations`). A sentence without citations has one row whose citation and
-        support are empty. Or a mapping `{system: {topic: sentences}}`, where a sentence is the list
-        of the support of its citations.
+        support are empty. Or JSON of TREC RAG, an answer each: `topic_id`, `run_id`, `references`
+        and `answer`, a list of sentences with `citations`; or a list of such files. Or a mapping
+        `{system: {topic: sentences}}`, where a sentence is the list of the support of its
+        citations.
     name
         The system, where there is no such column; by default the name of the file.
+    support
+        Table of the support of citations, for data without it: `topic`, `sentence` (its number from
+        1), `citation`, `support`, and `system` if it differs between systems. The first citation of
+        each sentence needs one; others without are excluded, with a warning.
 
     Returns
     -------
@@ -140,13 +205,76 @@ def read_citations(data: Any, *, name: str | None = None) -> JudgedCitations:
     >>> read_citations({"a": {"q1": [["full"], [], ["partial", "none"]]}})
     JudgedCitations(1 topic, 1 system, 3 sentences, 3 citations)
     """
-    stem = name or stem_of(data)
     if isinstance(data, Mapping):
         data = list(_flat(data))
-    table = read_table(data, _CITATIONS)
-    check_systems(table)
-    check_name_used(name, any(row[2] is None for row in table.rows()))
-    return _made(table, stem)
+    paths = isinstance(data, (list, tuple)) and all(
+        isinstance(one, (str, PathLike)) for one in data
+    )
+    files = [*data] if paths and data else [data]
+    degrees = None if support is None else _degrees(read_table(support, _JUDGED))
+    tables = []
+    for file in files:
+        table = read_table(file, _CITATIONS)
+        check_systems(table)
+        unnamed = table.frame["system"].is_null().all()
+        check_name_used(name, bool(unnamed))
+        known = table.frame["support"].is_not_null()
+        cited = table.frame["citation"].is_not_null()
+        if degrees is None and cited.any() and not known.any() and "support" not in table.names:
+            raise InputError(
+                "has citations, but not their support: give a table of support after it, with"
+                " topic, sentence (its number from 1), citation and support",
+                source=table.source,
+            )
+        system = pl.col("system").fill_null(name or stem_of(file))
+        table = replace(table, frame=table.frame.with_columns(system))
+        tables.append(table if degrees is None else _supported(table, *degrees))
+    if len(tables) > 1:
+        whole = pl.concat([table.frame for table in tables])
+        tables = [Table(whole, "citations", tables[0].names, None)]
+    return _made(tables[0], "")
+
+
+def _degrees(support: Table) -> tuple[dict[tuple[str, str, str, str | None], float], str]:
+    """Return the support by topic, sentence, document and, if there is one, system."""
+    degrees: dict[tuple[str, str, str, str | None], float] = {}
+    for row, (topic, sentence, system, doc, degree) in enumerate(support.rows()):
+        key = topic, sentence, doc, system
+        if isnan(degree):
+            raise support.wrong(row, "has no support", topic)
+        if key in degrees:
+            raise support.wrong(row, f"citation {quoted(doc)} has a second support label", topic)
+        degrees[key] = degree
+    return degrees, support.source
+
+
+def _supported(
+    table: Table, degrees: Mapping[tuple[str, str, str, str | None], float], source: str
+) -> Table:
+    """Fill in the support of the citations of a run."""
+    if table.frame["support"].is_not_null().any():
+        raise PolicyError("support cannot be combined with citations that have it")
+    values: list[float | None] = []
+    first: set[tuple[str, str, str]] = set()
+    keep = []
+    for row, (topic, sentence, system, doc, *_) in enumerate(table.rows()):
+        degree = degrees.get(
+            (topic, sentence, doc, system), degrees.get((topic, sentence, doc, None))
+        )
+        if doc is not None and degree is None and (topic, sentence, system) not in first:
+            reason = f"citation {quoted(doc)} of sentence {sentence} has no support in {source}"
+            raise table.wrong(row, reason, topic)
+        first.add((topic, sentence, system))
+        keep.append(doc is None or degree is not None)
+        values.append(degree)
+    if excluded := keep.count(False):
+        warn(
+            f"{table.source}: {counted(excluded, 'citation')} without support excluded, which are"
+            " not the first of their sentences",
+            stacklevel=3,
+        )
+    frame = table.frame.with_columns(support=pl.Series(values, dtype=pl.Float64))
+    return replace(table, frame=frame).gather(np.flatnonzero(keep))
 
 
 def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:

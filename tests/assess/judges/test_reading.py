@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 import cranfield as cf
+from cranfield.base.errors import InputError
+from tests.cli.running import cranfield
 
 PEOPLE = {"q1": {"a": 0, "b": 3}, "q2": {"a": 1}}
 LINES = "q1 0 a 1\nq1 0 b  3 \nq2\t0\ta\t2\n"
@@ -172,3 +174,28 @@ def test_ids_of_any_kind(tmp_path: Path) -> None:
     found = cf.assess.compare_judges(people, tmp_path / "x.txt")
     assert found.to_polars()["pairs"].to_list() == [4]
     assert found.to_polars()["kappa"].to_list() == [1.0]
+
+
+def test_answers_as_words_and_texts(tmp_path: Path) -> None:
+    path = tmp_path / "judge.jsonl"
+    rows = [("q1", "a", "##final score: 2", 1), ("q1", "b", "?", 0), ("q2", "a", "1", 1)]
+    path.write_text(as_json_lines([record(*row) for row in rows]))
+    [judge] = cf.assess.read_judges(path, grades=r"score: (\d)")
+    assert (of(judge), judge.unparsed) == ([("q1", "a", 2), ("q2", "a", 1)], 1)
+    path.write_text(as_json_lines([record("q1", "a", "Relevant"), record("q1", "b", "No")]))
+    [judge] = cf.assess.read_judges(path, grades={"Relevant": 2, "No": 0})
+    assert of(judge) == [("q1", "a", 2), ("q1", "b", 0)]
+    people = tmp_path / "people.qrels"
+    people.write_text("q1 0 a 2\nq1 0 b 0\n")
+    (tmp_path / "s.yml").write_text("map-grades: {Relevant: 2, 'No': 0}\n")
+    options = ["--settings", str(tmp_path / "s.yml"), "--table", "agreement", "--format", "csv"]
+    out, _ = cranfield(tmp_path, "judges", str(people), str(path), *options)
+    assert out.splitlines()[1].startswith("judge,2,2,0,0,0,0,0,1.0")
+
+
+def test_records_of_umbrela_without_ids(tmp_path: Path) -> None:
+    path = tmp_path / "judge.jsonl"
+    row = record("q1", "a", 2)
+    path.write_text(as_json_lines([{k: row[k] for k in ("query", "passage", "judgment")}]))
+    with pytest.raises(InputError, match="judge.jsonl: has texts .* no ids, as UMBRELA writes"):
+        cf.assess.read_judges(path)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import cranfield as cf
@@ -152,3 +153,81 @@ def test_a_column_for_each_worker(tmp_path: Path) -> None:
         read_labels({"a": path}, worker_columns=names)
     with pytest.raises(cf.CranfieldError, match="worker_columns"):
         read_labels(path, worker_columns="Judge A")
+
+
+def test_mturk_batch(tmp_path: Path) -> None:
+    """Two HITs of two workers, who agree on one of them; observed agreement 0.5."""
+    head = "HITId,AssignmentId,WorkerId,AssignmentStatus,Input.topic,Input.docid,Answer.relevance"
+    rows = ["H1,A1,w1,Approved,q1,d1,2", "H1,A2,w2,Approved,q1,d1,1"]
+    rows += ["H2,A3,w1,Approved,q1,d2,0", "H2,A4,w2,Approved,q1,d2,0"]
+    path = tmp_path / "batch.csv"
+    path.write_text("\n".join([head, *rows]) + "\n")
+    with pytest.warns(CranfieldWarning, match="columns not used: 'HITId', 'AssignmentId'"):
+        labels = read_labels(path)
+    expected = [("q1", "d1", "w1", 2), ("q1", "d1", "w2", 1)]
+    assert _rows(labels) == [*expected, ("q1", "d2", "w1", 0), ("q1", "d2", "w2", 0)]
+    agreement = cf.assess.agreement_of(labels, "observed", interval="none")
+    assert agreement.to_polars()["value"].to_list() == [0.5]
+    # Rejected assignments do not count, and are not dropped silently.
+    path.write_text("\n".join([head, *rows]).replace("w2,Approved", "w2,Rejected"))
+    with pytest.raises(InputError, match="'AssignmentStatus' .'Approved', 'Rejected'."):
+        read_labels(path)
+
+
+def test_kili(tmp_path: Path) -> None:
+    def label(email: str, name: str, **more: Any) -> dict[str, Any]:
+        response = {"JOB": {"categories": [{"name": name, "confidence": 100}]}}
+        return {"author": {"email": email}, "jsonResponse": response, **more}
+
+    assets = [
+        {
+            "id": "c1",
+            "externalId": "d1",
+            "jsonMetadata": {"query_id": "q1"},
+            "labels": [
+                label("ann@x.org", "NO", isLatestLabelForUser=False),
+                label("ann@x.org", "YES", isLatestLabelForUser=True),
+                label("bob@x.org", "NO", labelType="REVIEW"),
+                label("model@x.org", "NO", labelType="PREDICTION"),
+            ],
+        }
+    ]
+    path = tmp_path / "kili.json"
+    path.write_text(json.dumps(assets))
+    with pytest.warns(CranfieldWarning, match="1 skipped task excluded"):
+        labels = read_labels(path, grades={"YES": 1, "NO": 0})
+    assert _rows(labels) == [("q1", "d1", "ann@x.org", 1), ("q1", "d1", "bob@x.org", 0)]
+
+
+def test_doccano_with_names(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    path.write_text('{"id":1,"text":"a","label":["2"],"username":"ann"}\n')
+    assert _rows(read_labels(path)) == [("all", "1", "ann", 2)]
+
+
+def test_cut_points_and_patterns(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("doc,worker,grade\na,x,0.9\na,y,0.5\nb,x,0.1\n")
+    with pytest.raises(InputError, match=r"ratings.csv:2: grade '0.9' .* cuts real numbers"):
+        read_labels(path)
+    labels = read_labels(path, grades=[0.5, 0.8])
+    assert [row[3] for row in _rows(labels)] == [2, 1, 0]
+    assert labels.grades.tolist() == [0, 1, 2]
+    path.write_text("doc,worker,grade\na,x,I say 7: score: 2\nb,x,score: 0\nc,x,1\n")
+    assert [row[3] for row in _rows(read_labels(path, grades=r"score: (\d)"))] == [2, 0, 1]
+    path.write_text("doc,worker,grade\na,x,score: 2 or score: 1\n")
+    with pytest.raises(InputError, match="expected one integer by the pattern .*got several"):
+        read_labels(path, grades=r"score: (\d)")
+    for pattern, message in ((r"score: (", "regular expression"), (r"(a)(b)", "one group")):
+        with pytest.raises(PolicyError, match=message):
+            read_labels(path, grades=pattern)
+
+
+def test_a_frame_of_ratings_with_ids() -> None:
+    """A Quepid book: the judges agree on one of the two documents that both rated."""
+    frame = pl.DataFrame(
+        {"query": ["q", "q", "r"], "docid": ["a", "b", "c"], "Ann": [3, 0, 1], "Bob": [2, 0, None]}
+    )
+    agreement = cf.assess.agreement_of(frame, "observed", interval="none")
+    row = agreement.to_polars().row(0, named=True)
+    assert (row["value"], row["assessors"]) == (0.5, "Ann, Bob")

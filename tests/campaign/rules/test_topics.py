@@ -82,6 +82,7 @@ def test_no_topics_are_named() -> None:
             "<a><topic/></a>",
             "t.xml:1: <topic> has no id; expected one of: number, num, id",
         ),
+        ("t.xml", "<a><topic><title>x</title></topic></a>", "t.xml:1: <topic> has no id"),
         ("t.xml", "<a>", "is not well-formed XML"),
         ("t.xml", '<!DOCTYPE a [<!ENTITY x "y">]><a/>', "declares entities"),
         ("t.xml", "<a/>", "t.xml: has no topics"),
@@ -100,3 +101,12 @@ def test_what_is_wrong(tmp_path: Path, name: str, text: str, message: str) -> No
         ids(tmp_path / name)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_topics_of_clef(tmp_path: Path) -> None:
+    path = tmp_path / "t.xml"
+    path.write_text(
+        "<topics><topic lang='en'><identifier> 10.2452/401-AH </identifier><title>x</title></topic>"
+        "<topic id='402'><title><id>9</id></title></topic></topics>"
+    )
+    assert ids(path) == ("10.2452/401-AH", "402")

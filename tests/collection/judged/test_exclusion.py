@@ -37,15 +37,22 @@ def test_beir_and_mteb() -> None:
     run, qrels = arguana()
     # Both pop the id of the query from its results, and evaluate the rest with pytrec_eval.
     left = {q: {d: s for d, s in docs.items() if d != q} for q, docs in run.items()}
-    wanted = {"ndcg_cut.10", "map_cut.100", "recall.100", "P.5"}
+    wanted = {"ndcg_cut.10", "map_cut.100", "recall.100", "P.5", "P.10"}
     found = pytrec_eval.RelevanceEvaluator(qrels, wanted).evaluate(left)
-    names = {"nDCG@10": "ndcg_cut_10", "AP@100": "map_cut_100", "R@100": "recall_100", "P@5": "P_5"}
-    evaluation = cf.evaluate(run, qrels, [*names], exclude="self", topics="run")
+    names = {"nDCG@10": "ndcg_cut_10", "AP@100": "map_cut_100", "R@100": "recall_100"}
+    names |= {"P@5": "P_5", "P@10": "P_10"}
+    evaluation = cf.evaluate(run, qrels, [*names, "RR@10"], exclude="self", topics="run")
     for measure, name in names.items():
         scores = evaluation[measure]
         for topic, value in zip(scores.topics, scores.values[:, 0], strict=True):
             expected = found[topic][name] if left[topic] else 0.0
             assert value == pytest.approx(expected, abs=1e-12)
+    # BEIR's own loop of MRR@10.
+    reciprocal = evaluation["RR@10"]
+    for topic, value in zip(reciprocal.topics, reciprocal.values[:, 0], strict=True):
+        ranking = sorted(left[topic], key=left[topic].__getitem__, reverse=True)[:10]
+        ranks = (rank for rank, doc in enumerate(ranking, 1) if qrels[topic].get(doc, 0) > 0)
+        assert value == pytest.approx(next((1 / rank for rank in ranks), 0.0), abs=1e-12)
     plain = cf.evaluate(run, qrels, ["nDCG@10"])["nDCG@10"].values
     assert not np.allclose(plain, evaluation["nDCG@10"].values)
     removed = sum(q in docs for q, docs in run.items())

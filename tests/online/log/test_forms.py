@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -223,21 +224,55 @@ ACTIONS = ['{"index":{"_index":"ubi_queries","_id":"1"}}', '{ "create" : {} }']
     ],
 )
 def test_bulk_files_and_hits(tmp_path: Path, action: str, record: str, form: str) -> None:
-    path = tmp_path / "bulk.jsonl"
-    for given in (form, "auto"):
-        path.write_text(f"{action}\n{record}\n")
-        with pytest.raises(
-            InputError, match=r"bulk.jsonl: .*got an OpenSearch bulk file, .* jq -c"
-        ):
-            cf.online.read_log(path, format=given)
-        path.write_text(f'{{"_index":"x","_id":"1","_source":{record}}}\n')
-        with pytest.raises(InputError, match="got OpenSearch hits, .* jq -c ._source"):
-            cf.online.read_log(path, format=given)
+    plain, path = tmp_path / "plain.jsonl", tmp_path / "bulk.jsonl"
+    plain.write_text(f"{record}\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = cf.online.read_log(plain, format=form).results
+        for given in (form, "auto"):
+            for text in (
+                f"{action}\n{record}\n",
+                f'{{"_index":"x","_id":"1","_source":{record}}}\n',
+                f'{{"took":1,"hits":{{"hits":[{{"_id":"1","_source":{record}}}]}}}}\n',
+            ):
+                path.write_text(text)
+                assert_frame_equal(cf.online.read_log(path, format=given).results, expected)
+    # An action without a document, or another action, is refused with its line.
+    path.write_text(f'{action}\n{record}\n{{"delete":{{"_id":"1"}}}}\n')
+    with pytest.raises(InputError, match="bulk.jsonl:3: expected the action index or create"):
+        cf.online.read_log(path, format=form)
 
 
-def test_events_in_a_bulk_file(tmp_path: Path) -> None:
-    queries, events = tmp_path / "q.jsonl", tmp_path / "e.ndjson"
-    queries.write_text('{"query_id":"p","user_query":"x","query_response_hit_ids":["a"]}\n')
-    events.write_text(ACTIONS[0] + '\n{"action_name":"click","query_id":"p"}\n')
-    with pytest.raises(InputError, match="e.ndjson: expected UBI events, .*got an OpenSearch bulk"):
-        cf.online.read_log(queries, clicks=events)
+def test_ubi_in_one_bulk_file(tmp_path: Path) -> None:
+    """Two pages of two results; one click in four results: CTR 0.25 by page."""
+    query = '{{"query_id":"{}","user_query":"{}","query_response_hit_ids":["a","b"]}}'
+    event = (
+        '{{"action_name":"{}","query_id":"{}","event_attributes":{{"object":{{"object_id":"{}"}},'
+        '"position":{{"ordinal":{}}}}}}}'
+    )
+    records = [
+        query.format("p", "socks"),
+        event.format("impression", "p", "a", 0),
+        event.format("impression", "p", "c", 1),
+        event.format("click", "p", "c", 1),
+        query.format("q", ""),
+    ]
+    path = tmp_path / "bulk.ndjson"
+    path.write_text("".join(f"{ACTIONS[0]}\n{record}\n" for record in records))
+    with (
+        pytest.warns(CranfieldWarning, match="1 page with an empty user_query"),
+        pytest.warns(CranfieldWarning, match="ordinals count from 0"),
+    ):
+        log = cf.online.read_log(path)
+    assert log.pages["query"].to_list() == ["socks", "(no query)"]
+    shown = [(0, 1, "a", 0), (0, 2, "c", 1), (1, 1, "a", 0), (1, 2, "b", 0)]
+    assert log.results_with_clicks.select("page", "rank", "doc", "clicks").rows() == shown
+    assert cf.online.measure(log, "CTR").means.tolist() == [[0.25]]
+    # Two bulk files, or the same one twice, are the same log.
+    with pytest.warns(CranfieldWarning):
+        again = cf.online.read_log(path, clicks=path)
+    assert_frame_equal(again.results, log.results)
+    # Lines are those of the file.
+    path.write_text(f"{ACTIONS[0]}\n{query.format('p', 'x')}\n{ACTIONS[0]}\n" + '{"x":1}\n')
+    with pytest.raises(InputError, match="bulk.ndjson:4: has no query_id"):
+        cf.online.read_log(path)

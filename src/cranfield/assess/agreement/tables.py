@@ -210,7 +210,8 @@ def labelled(
 ) -> Ratings:
     """Read labels, judgments by name, or ratings: an array, or a frame of assessors."""
     if is_frame(annotations) and (frame := _frame_of_ratings(annotations)) is not None:
-        columns, ratings = frame
+        columns, ratings, of_units = frame
+        topics = of_units if topics is None else topics
         # Names such as column_0 were given by the library of the frame, and name no assessor. A
         # frame with many more columns than rows may have an assessor in each row.
         named = not all(re.fullmatch(r"(column_)?\d+", name) for name in columns)
@@ -247,19 +248,27 @@ def labelled(
     )
 
 
-def _frame_of_ratings(data: Any) -> tuple[list[str], Any] | None:
-    """Return names and values of a frame of numbers without any usual column of labels, or None."""
+def _frame_of_ratings(data: Any) -> tuple[list[str], Any, list[Any] | None] | None:
+    """Return names and values of a frame of numbers, and its topics; None for a frame of labels.
+
+    Units may be named by columns of topics and documents; a worker or a grade makes it labels.
+    """
     import narwhals.stable.v1 as nw
 
     frame = nw.from_native(data, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return None
     names = [str(name) for name in frame.columns]
-    usual = {spelt(name) for column in LABELS.columns for name in column.names}
-    numeric = all(dtype.is_numeric() for dtype in frame.schema.values())
-    if not numeric or not usual.isdisjoint(map(spelt, names)):
+    columns = {column.name: column.named_in(names) for column in LABELS.columns}
+    ids = [frame.columns[k] for name in ("topic", "doc") for k in columns[name]]
+    topics = [frame[frame.columns[k]].to_list() for k in columns["topic"][:1]]
+    # Columns of a frame may be named by numbers, which select nothing.
+    ratings = frame.drop(ids) if ids else frame
+    numeric = all(dtype.is_numeric() for dtype in ratings.schema.values())
+    others = [*columns["worker"], *columns["grade"], *columns["order"]]
+    if not numeric or not ratings.columns or others:
         return None
-    return names, frame.to_numpy()
+    return list(map(str, ratings.columns)), ratings.to_numpy(), topics[0] if topics else None
 
 
 def _has_labels(rows: list[Any]) -> bool:

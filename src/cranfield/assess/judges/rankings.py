@@ -28,7 +28,7 @@ from cranfield.tabular import Table, between, number
 
 
 @dataclass(frozen=True, eq=False)
-class ByAll:
+class JudgeScores:
     """Scores of the same runs by people and by each judge, the higher the better.
 
     people: shape (measures, topics, systems).
@@ -51,7 +51,7 @@ class ByAll:
         return people[known], other[known]
 
 
-def by_all(
+def score_by_judges(
     runs: Any,
     human: Any,
     judges: Any,
@@ -61,8 +61,11 @@ def by_all(
     cut: bool = False,
     logs: bool = False,
     **options: Any,
-) -> ByAll:
-    """Judge the runs once by all; with `logs`, scores with a geometric mean are logarithms."""
+) -> JudgeScores:
+    """Score the runs by people and by each judge, reading each run once.
+
+    With `logs`, scores with a geometric mean are logarithms.
+    """
     chosen = tuple(dict.fromkeys(parse_measures(measures, compat=options.get("compat"))))
     if not chosen:
         raise PolicyError("expected at least one measure, got none")
@@ -88,7 +91,7 @@ def by_all(
         values[:, k] = scored(judged.annotations.aspects[name])
         labelled = {qrels.topics[code] for code in np.unique(qrels.codes)}
         values[:, k, [topic not in labelled for topic in judged.topics]] = np.nan
-    return ByAll(panel, chosen, judged.topics, judged.systems, scored(judged), values)
+    return JudgeScores(panel, chosen, judged.topics, judged.systems, scored(judged), values)
 
 
 def judges_as_runs(
@@ -280,7 +283,9 @@ def judge_rankings(
     """
     check_share("p", p)
     check_share("confidence", confidence)
-    scored = by_all(runs, human, judges, measures, scale=scale, cut=cut, logs=True, **options)
+    scored = score_by_judges(
+        runs, human, judges, measures, scale=scale, cut=cut, logs=True, **options
+    )
     shape = scored.judges.shape[:2]
     systems = len(scored.systems)
     topics, flips = np.zeros((2, *shape), dtype=np.int64)

@@ -15,6 +15,7 @@ import polars as pl
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_whole, quoted
 from cranfield.base.text import counted
+from cranfield.collection.files.grade_maps import GradeMap, graded, valued
 from cranfield.collection.files.many_runs import files_of
 from cranfield.collection.files.named_columns import QRELS, Called, called
 from cranfield.collection.files.reading import read_qrels
@@ -23,7 +24,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.policies import DUPLICATES, FORMATS
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
-from cranfield.sources.columns import columns_of_file, is_frame, read_columns
+from cranfield.sources.columns import Columns, columns_of_file, is_frame, read_columns
 from cranfield.sources.schemas import NAMED, optional, spelt
 from cranfield.sources.values import GRADE_OR_NONE
 
@@ -73,6 +74,7 @@ def read_judges(
     columns: Mapping[str, str] | Called | None = None,
     separator: str = "auto",
     on_duplicate: str = "error",
+    grades: Mapping[Any, int] | Sequence[float] | str | GradeMap | None = None,
 ) -> tuple[Judge, ...]:
     """Read the labels of judges, such as large language models; no model is called.
 
@@ -84,7 +86,7 @@ def read_judges(
         Files are TREC qrels, which submissions to LLMJudge are too, tables (CSV, TSV, Parquet), or
         JSON lines: the ids of topic and document, `judgment`, and `result_status` as of UMBRELA, an
         integer, which is 0 for answers of the model that could not be parsed.
-    format, encoding, columns, separator, on_duplicate
+    format, encoding, columns, separator, on_duplicate, grades
         As for :func:`cranfield.read_qrels`. An answer without a grade is counted as unparsed.
 
     Returns
@@ -114,8 +116,10 @@ def read_judges(
     check_encoding(encoding)
     names_of = None if columns is None else called(columns, "qrels", None)
     options = {"separator": separator, "on_duplicate": on_duplicate}
+    mapped = None if grades is None else GradeMap.of(grades)
     judges = tuple(
-        _read(name, labels, format, encoding, names_of, options) for name, labels in _items(data)
+        _read(name, labels, format, encoding, names_of, mapped, options)
+        for name, labels in _items(data)
     )
     if not judges:
         raise PolicyError("expected at least one judge, got none")
@@ -171,8 +175,10 @@ def _read(
     format: str,
     encoding: str,
     names_of: Called | None,
+    mapped: GradeMap | None,
     options: dict[str, Any],
 ) -> Judge:
+    schema = valued(_LABELS, mapped)
     if isinstance(data, (Judge, Qrels)):
         if names_of is not None or encoding != "utf-8":
             kind = type(data).__name__
@@ -185,14 +191,16 @@ def _read(
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "trec")
         if form not in NAMED or source.path.startswith("irds:"):
             reading: Any = {"format": format, "encoding": encoding, "columns": names_of}
+            reading["grades"] = mapped
             return Judge(name, read_qrels(source.path, subtopics=False, **reading, **options))
-        columns = columns_of_file(source.in_encoding(encoding, form), _LABELS, form)
+        columns = columns_of_file(source.in_encoding(encoding, form), schema, form)
     elif encoding != "utf-8":
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     else:
-        columns = read_columns(data, _LABELS)
+        columns = read_columns(data, schema)
     own_names = {} if names_of is None else names_of.of(columns.names)
-    table = columns.table(_LABELS, own_names)
+    _check_ids(columns, own_names)
+    table = columns.table(schema, own_names)
     parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
     rows = table.frame.select(parsed.arg_true()).to_series().to_numpy()
     answers = table.frame.height
@@ -200,8 +208,22 @@ def _read(
         raise InputError(f"none of {counted(answers, 'answer')} has a grade", source=table.source)
     lines = None if table.lines is None else np.asarray(table.lines)[rows]
     table = replace(table, frame=table.frame[rows].drop("result_status"), lines=lines)
+    table = graded(table, mapped)
     labels = read_qrels(SystemTable(table, {}, ""), **options)
     return Judge(name or "judge", labels, unparsed=answers - rows.size)
+
+
+def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:
+    """Refuse records of UMBRELA, which have texts in place of ids, and say where the ids are."""
+    names = {spelt(name) for name in columns.names}
+    has_doc = "doc" in own_names or _LABELS.columns[1].named_in(columns.names)
+    if not has_doc and {"passage", "judgment"} <= names:
+        raise InputError(
+            "has texts (query, passage) and no ids, as UMBRELA writes: add the qid and docid of its"
+            " request file, whose candidates are in the same order, to each record; or read the"
+            " modified_qrels that UMBRELA writes, which has ids",
+            source=columns.source,
+        )
 
 
 GRADES = 101

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtr, stdtrit
 
-from cranfield.assess.judges.rankings import by_all, ranks_of
+from cranfield.assess.judges.rankings import ranks_of, score_by_judges
 from cranfield.assess.judges.reading import combinations
 from cranfield.base.arrays import Bools, to_order
 from cranfield.base.errors import PolicyError, check_share, quoted
@@ -199,7 +199,7 @@ def self_preference(
     [('llm', 1, 1.0)]
     """
     check_share("confidence", confidence)
-    scored = by_all(runs, human, judges, measures, scale=scale, cut=cut, **options)
+    scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
     names = tuple(judge.name for judge in scored.panel.judges)
     family = same_family(names, scored.systems, families)
     own = np.array([[name == system for system in scored.systems] for name in names])

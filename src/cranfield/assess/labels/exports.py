@@ -1,4 +1,4 @@
-"""JSON exports of annotation tools: Label Studio, Prodigy and doccano."""
+"""JSON exports of annotation tools: Label Studio, Kili, Prodigy and doccano."""
 
 from __future__ import annotations
 
@@ -64,6 +64,8 @@ def _reader_of(task: Mapping[Any, Any]) -> Any:
         return _prodigy
     if isinstance(task.get("label"), list) and "id" in task:
         return _doccano
+    if isinstance(task.get("labels"), list) and "externalId" in task:
+        return _kili
     return None
 
 
@@ -120,6 +122,29 @@ def _label_studio(
                 raise InputError(f"{where}: {quoted(question)} is answered twice", source=source)
             answers[question] = _only(value[kind], where, source)
         yield _Label(row, {**known, WORKER: worker}, answers)
+
+
+def _kili(task: Mapping[Any, Any], row: int, source: str, skipped: list[int]) -> Iterator[_Label]:
+    """Yield the labels of an asset of Kili: the last one of each person for each job."""
+    where = f"asset {quoted(task.get('externalId'))}"
+    inside = task.get("jsonMetadata")
+    known = _plain(inside if isinstance(inside, Mapping) else {})
+    if not _named(known, DOC):
+        known["doc"] = task.get("externalId")
+    for label in task.get("labels") or ():
+        if label.get("isLatestLabelForUser") is False:
+            continue
+        if label.get("labelType", "DEFAULT") not in ("DEFAULT", "REVIEW"):
+            # Predictions, and labels that were not submitted.
+            skipped.append(row)
+            continue
+        answers = {}
+        for job, answer in (label.get("jsonResponse") or {}).items():
+            chosen = answer.get("categories")
+            listed = [one.get("name") for one in chosen] if chosen is not None else None
+            answers[job] = answer.get("text") if listed is None else _only(listed, where, source)
+        author = label.get("author") or {}
+        yield _Label(row, {**known, WORKER: author.get("email") or author.get("id")}, answers)
 
 
 def _prodigy(

@@ -25,7 +25,13 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.blank_separated import read_frames
-from cranfield.collection.files.grade_maps import VALUE, GradeMap
+from cranfield.collection.files.grade_maps import (
+    GradeMap,
+    graded,
+    is_pattern,
+    not_a_grade,
+    valued,
+)
 from cranfield.collection.files.layouts import Layout, layout_of, peeked
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.files.reading import read_qrels
@@ -48,16 +54,7 @@ from cranfield.sources.values import (
     NUMBER,
     absent,
     finite,
-    no_integer,
 )
-
-
-def _not_a_grade(cell: Any) -> str:
-    """Return what is wrong with the grade of a label, and how to read it."""
-    reason, way, _ = no_integer(cell).partition("; ")
-    words = way and finite(cell) is None
-    return reason + (f"; grades={{{quoted(cell)}: 1, ...}} maps words to grades" if words else "")
-
 
 LABELS = Schema(
     "table of labels",
@@ -65,7 +62,7 @@ LABELS = Schema(
         optional("topic", TOPIC.kind),
         DOC,
         Column("worker", ID),
-        Column("grade", replace(GRADE_OR_NONE, wanted=_not_a_grade), "judgment"),
+        Column("grade", replace(GRADE_OR_NONE, wanted=not_a_grade), "judgment"),
         optional("order", NUMBER, "order"),
     ),
     called="labels",
@@ -146,7 +143,7 @@ def read_labels(
     *,
     columns: str | Sequence[str] | Mapping[str, str] | None = None,
     worker_columns: Sequence[str] | None = None,
-    grades: Iterable[int] | Mapping[Any, int] | None = None,
+    grades: Iterable[float] | Mapping[Any, int] | str | None = None,
     repeats: Annotated[str, OneOf(REPEATS)] = "error",
     missing: Annotated[str, OneOf(MISSING)] = "error",
     encoding: str = "utf-8",
@@ -173,7 +170,9 @@ def read_labels(
         document that the worker has not labelled.
     grades
         Scale of integer grades; a label outside it is an error. By default the grades that occur.
-        Or a mapping of values to grades, for labels in words: `{"Relevant": 1, "Not relevant": 0}`.
+        Or a mapping of values to grades, for labels in words: `{"Relevant": 1, "Not relevant": 0}`;
+        cut points of real numbers, of which one at least is not an integer: `[0.5, 0.8]`; or a
+        pattern of texts whose group is the grade.
     repeats
         How to treat several labels of one worker for the same document and topic: `error`; `last`,
         by order if known, else by row; `keep`.
@@ -198,17 +197,20 @@ def read_labels(
     >>> read_labels({"ann": {"q1": {"d1": 2}}, "bob": {"q1": {"d1": 0, "d2": 1}}}, grades=range(3))
     Labels(3 labels of 2 pairs by 2 workers, grades 0, 1, 2)
     """
-    check_several("grades", grades)
+    check_several("grades", None if is_pattern(grades) else grades)
     check_several("worker_columns", worker_columns)
     check_choice("repeats", repeats, REPEATS)
     check_choice("missing", missing, MISSING)
     check_encoding(encoding)
-    mapped = GradeMap.of(grades) if isinstance(grades, Mapping) else None
+    listed = [] if grades is None or isinstance(grades, Mapping | str) else [*grades]
+    is_cut = any((finite(grade) or 0) % 1 for grade in listed)
+    is_mapped = is_cut or isinstance(grades, Mapping | str)
+    mapped = GradeMap.of(listed if is_cut else grades) if is_mapped else None
     scale = None
     if mapped is not None:
-        scale = np.unique(np.array([*mapped.grades.values()], dtype=np.int32))
+        levels = [*range(len(mapped.cuts) + 1)] if is_cut else [*mapped.grades.values()]
+        scale = np.unique(np.array(levels, dtype=np.int32)) if levels else None
     elif grades is not None:
-        listed = [*grades]
         values = [GRADE.read(grade) for grade in listed]
         if not values or None in values or len({*values}) < len(values):
             raise PolicyError(f"grades must be different integers, got {quoted(listed)}")
@@ -238,26 +240,6 @@ def read_labels(
         frames.append(table.frame)
         notes += [f"{worker}: {note}" for note in of_worker]
     return _labels(pl.concat(frames, how="diagonal"), "labels", notes, scale)
-
-
-def _valued(schema: Schema, mapped: GradeMap | None) -> Schema:
-    """Return a schema whose grades are values that are mapped."""
-    if mapped is None:
-        return schema
-    columns = (replace(c, kind=VALUE) if c.name == "grade" else c for c in schema.columns)
-    return replace(schema, columns=tuple(columns))
-
-
-def _graded(table: Table, mapped: GradeMap | None) -> Table:
-    """Map the values of labels to grades."""
-    if mapped is None:
-        return table
-    values = mapped.grades_of(table.frame["grade"])
-    table.refuse(
-        values.is_null() & table.frame["grade"].is_not_null(),
-        lambda row: mapped.reason(row["grade"]),
-    )
-    return replace(table, frame=table.frame.with_columns(values))
 
 
 def _unpivoted(read: Columns, schema: Schema, workers: Sequence[str]) -> Columns:
@@ -320,7 +302,7 @@ def _read(
             "expected a mapping of column names for a table with a header, such as"
             f" columns={{'worker': ...}}, got {quoted(columns)}"
         )
-    schema = _valued(schema, mapped)
+    schema = valued(schema, mapped)
     own_names = schema.own_names(columns)
     if form is not None:
         read = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
@@ -330,7 +312,7 @@ def _read(
         read = read_columns(data, schema)
     if worker_columns is not None:
         read = _unpivoted(read, schema, worker_columns)
-    return _graded(read.table(schema, own_names), mapped)
+    return graded(read.table(schema, own_names), mapped)
 
 
 def _of_worker(
@@ -356,12 +338,13 @@ def _of_worker(
             "repeats='keep' applies to tables, got judgments with one grade per document"
         )
     try:
+        values: Any = mapped
         qrels = read_qrels(
             judgments,
             encoding=encoding,
             on_duplicate="last" if repeats == "last" else "error",
             ungraded=missing,
-            grades=None if mapped is None else mapped.grades,
+            grades=values,
         )
     except InputError as error:
         error.args = (str(error).replace("ungraded=", "missing="),)

@@ -25,6 +25,13 @@ from cranfield.sources.chunks import Source
 WORD = f"[^{BLANKS}]+"
 
 
+_JSON = (
+    "is JSON, and a run of this task is lines of TREC text; the references of TREC RAG answers"
+    """ become lines by jq -r '. as $a | .references | to_entries[] | "\\($a.topic_id) Q0"""
+    """ \\(.value) \\(.key + 1) \\(-.key) \\($a.run_id)"'"""
+)
+
+
 class Lines(NamedTuple):
     """The lines of a file.
 
@@ -49,6 +56,10 @@ def read_lines(
     count, stopped = 0, None
     try:
         for chunk in chunks:
+            if not count and chunk.lstrip().startswith((b'{"', b"[{")):
+                faults.add("columns", _JSON, 1)
+                stopped = InputError(_JSON, line=1)
+                break
             parts.append(_split(chunk, count + 1, names, form, faults))
             count += chunk.count(b"\n") + (chunk[-1:] not in {b"", b"\n"})
     except InputError as error:

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import cranfield
-from cranfield.base.errors import CranfieldError, InputError, quoted
+from cranfield.base.errors import CranfieldError, InputError, check_choice, quoted
 from cranfield.base.files import file_sha256
 from cranfield.base.text import plain
 from cranfield.campaign.checks.report import CODES, UNREADABLE
@@ -255,12 +255,15 @@ def check_rules(rules: Rules) -> None:
         Naming the key.
     """
     from cranfield.campaign.rules.topics import topic_ids
-    from cranfield.collection.policies import policies
+    from cranfield.collection.policies import TIES, policies
     from cranfield.measures.grammar import parse_measures
 
     checks: dict[str, Callable[[TaskRules], Any]] = {
         "measures": lambda task: parse_measures(task.measures),
-        "judging": lambda task: policies(**dict[str, Any](task.judging)),
+        # Checks and pools of runs need an order of tied documents.
+        "judging": lambda task: check_choice(
+            "ties", policies(**dict[str, Any](task.judging)).ties, TIES
+        ),
         "topics": topic_ids,
     }
     for task in rules.tasks.values():

@@ -12,7 +12,7 @@ from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.sources.chunks import Source
 from cranfield.sources.text import XmlReader, decoded, json_lines, lines_of, parsed_json
 
-ID_NAMES = ("number", "num", "id", "_id", "qid", "query_id", "topic_id", "topic")
+ID_NAMES = ("number", "num", "id", "_id", "qid", "query_id", "topic_id", "topic", "identifier")
 """What the id of a topic is called in XML and JSON."""
 
 _NUM = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]*)", re.IGNORECASE)
@@ -22,8 +22,8 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     """Return the ids of a task's topics in the order of the file; None where none are named.
 
     Topics are the first words of lines; TREC's files with `<num> Number: 401`; XML with
-    `<topic number="401">`; JSON, as an object by id or a list of objects; JSON lines; compressed or
-    not; or those of ir_datasets, `irds:...`.
+    `<topic number="401">` or, as in CLEF, `<topic><identifier>401</identifier>`; JSON, as an object
+    by id or a list of objects; JSON lines; compressed or not; or those of ir_datasets, `irds:...`.
 
     Raises
     ------
@@ -93,19 +93,33 @@ class _XmlTopics(XmlReader):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self.depth = 0
+        self.depth = self.line = 0
+        self.text: str | None = None
+        self.topic: str | None = None
         self.topics: list[tuple[str, int | None]] = []
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        self.depth += self.depth > 0
-        if not self.depth and tag.lower() in ("topic", "query", "top"):
-            self.depth = 1
+        if self.depth:
+            self.depth += 1
+            if self.depth == 2 and self.topic is None and tag.lower() in ID_NAMES:
+                self.text = ""
+        elif tag.lower() in ("topic", "query", "top"):
+            self.depth, self.line = 1, self.parser.CurrentLineNumber
             ids = [attributes[key] for key in ID_NAMES if key in attributes]
-            if not ids:
-                raise self.wrong(f"<{tag}> has no id; expected one of: {', '.join(ID_NAMES)}")
-            self.topics.append((ids[0].strip(), self.parser.CurrentLineNumber))
+            self.topic = ids[0] if ids else None
+
+    def data(self, text: str) -> None:
+        if self.text is not None:
+            self.text += text
 
     def end(self, tag: str) -> None:
+        if self.text is not None:
+            # CLEF has the id in an element of its own.
+            self.topic, self.text = self.text, None
+        if self.depth == 1:
+            if self.topic is None:
+                raise self.wrong(f"<{tag}> has no id; expected one of: {', '.join(ID_NAMES)}")
+            self.topics.append((self.topic.strip(), self.line))
         self.depth -= self.depth > 0
 
 

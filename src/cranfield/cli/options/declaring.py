@@ -182,13 +182,21 @@ LETTERS = {
 
 METAVARS = {
     "--anonymous-until": "DAY",
+    "--control": "VARIANT",
+    "--correction": "CORRECTION",
     "--date": "DAY",
     "--judgments": "VERSION",
     "--measure": "MEASURE",
+    "--method": "METHOD",
+    "--methods": "METHOD,...",
+    "--model": "MODEL",
+    "--name": "NAME",
     "--received": "TIME",
     "--tag": "TAG",
     "--task": "NAME",
     "--team": "ID",
+    "--test": "TEST",
+    "--unit": "COLUMN",
 }
 """Metavar of an option in help, the same in every command."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from glob import has_magic
 from pathlib import Path
@@ -47,11 +48,13 @@ def names_of_columns(given: str) -> dict[str, str]:
     return columns
 
 
-def grades_of_text(given: str) -> dict[str, str] | list[str]:
-    """Take `Relevant=2,Partly=1` apart, or cut points such as `0.5,0.8`.
+def grades_of_text(given: str) -> dict[str, str] | list[str] | str:
+    """Take `Relevant=2,Partly=1` apart, or cut points such as `0.5,0.8`; return a pattern as it is.
 
     A value may hold commas (`Good, really=3`): it reaches to the next `=`.
     """
+    if "(" in given and not re.search(r"=-?\d+$", given):
+        return given
     grades: dict[str, str] = {}
     value = ""
     for part in given.split(","):
@@ -61,7 +64,7 @@ def grades_of_text(given: str) -> dict[str, str] | list[str]:
             grades[value.strip()] = grade.strip()
             value = ""
     if not grades:
-        return given.split(",")
+        return given.strip("[] ").split(",")
     return {**grades, value.strip(): ""} if value.strip() else grades
 
 
@@ -73,7 +76,8 @@ def grades_of_text(given: str) -> dict[str, str] | list[str]:
         "flag": "--map-grades",
         "metavar": "VALUE=N,...",
         "callback": lambda context, option, given: given and grades_of_text(given),
-        "help": "Grades of words, as a mapping, or cut points between real numbers, as a list.",
+        "help": "Grades of words, as a mapping, cut points between real numbers, as a list, or a"
+        " pattern of texts whose group is the grade.",
     },
 )
 (subtopics_option,) = options_of(
@@ -146,7 +150,7 @@ class Reading:
     def _usual(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("encoding", "separator", "on_duplicate")}
 
-    def qrels(self, path: str | None, subtopics: bool | None = None) -> Qrels:
+    def qrels(self, path: str | None, subtopics: bool | None = None, grades: Any = None) -> Qrels:
         """Read judgments."""
         from cranfield.collection.files.reading import read_qrels
 
@@ -158,7 +162,7 @@ class Reading:
             subtopics=subtopics,
             columns=called,
             ungraded=self.ungraded,
-            grades=self.map_grades,
+            grades=self.map_grades if grades is None else grades,
             **self._usual,
         )
         if self.columns is not None:
@@ -171,6 +175,7 @@ class Reading:
     ) -> tuple[Qrels, tuple[Judge, ...]]:
         """Read judgments, and labels of judges; `--columns` names columns of either, or of runs."""
         from cranfield.assess.judges.reading import read_judges
+        from cranfield.collection.files.grade_maps import GradeMap
         from cranfield.collection.files.named_columns import Called, called
 
         columns = None
@@ -180,11 +185,17 @@ class Reading:
             plain = {name: of for name, of in self.columns.items() if "." not in name}
             names = called(plain, "qrels", None).names
             people.loose = frozenset(names)
-        read = self.qrels(qrels, subtopics=False)
+        grades = self.map_grades and GradeMap.of(self.map_grades)
+        # Words or texts of judges may stand beside integers of people.
+        of_people = grades and replace(grades, keeps_integers=True)
+        read = self.qrels(qrels, subtopics=False, grades=of_people)
         if self.columns is not None:
             columns = Called("qrels", names, frozenset(people.met | (both if runs else set())))
         usual = "auto" if self.input_format in OF_QRELS else self.input_format
-        labels = read_judges(judges, format=form or usual, columns=columns, **self._usual)
+        usual_form = form or usual
+        labels = read_judges(
+            judges, format=usual_form, columns=columns, grades=grades, **self._usual
+        )
         if columns is not None:
             run.loose |= both & columns.met
         return read, labels
@@ -306,6 +317,7 @@ def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command]
         "--measure",
         "asked",
         type=Named(measure_names),
+        metavar="MEASURE",
         multiple=True,
         default=default,
         show_default=" ".join(default),

@@ -32,7 +32,8 @@ score_files_option = option(
     "--scores",
     "score_files",
     multiple=True,
-    help="File of scores by topic, instead of QRELS and RUN: a table, or output of trec_eval -q.",
+    help="File of scores by topic, instead of QRELS and RUN: a table, or output of trec_eval -q;"
+    " NAME=FILE names its system.",
     group="Measures",
     type=READ,
 )
@@ -129,7 +130,12 @@ _NAMES.insert(_NAMES.index("anova-1"), "anova")
 _OPTIONS = in_group(
     "Comparison",
     (
-        option("--baseline", multiple=True, help="Compare the other systems with this one only."),
+        option(
+            "--baseline",
+            multiple=True,
+            metavar="SYSTEM",
+            help="Compare the other systems with this one only.",
+        ),
         option(
             "--test",
             type=Named(lambda: _NAMES),

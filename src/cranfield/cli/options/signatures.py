@@ -202,7 +202,7 @@ def help_of(about: str, default: Any) -> str:
 class NumberList(click.ParamType):  # type: ignore[type-arg]
     """Numbers with commas between them: whole ones from a least one, or any."""
 
-    name = "text"
+    name = "n,..."
 
     def __init__(self, least: int | None) -> None:
         self.least = least
@@ -368,9 +368,11 @@ def _option(function: str, name: str, flag: str = "", **more: Any) -> Callable[[
     elif default == ():
         given["default"] = ()
     elif isinstance(default, (tuple, list)):
+        shown: str | bool = True
         if not more.get("multiple"):
-            default = ",".join(map(str, default))
-        given |= {"default": default, "show_default": bool(default)}
+            # With blanks in help, where a line of so many names has to break.
+            shown, default = ", ".join(map(str, default)), ",".join(map(str, default))
+        given |= {"default": default, "show_default": shown if default else False}
     elif default is not None:
         given |= {"default": default, "show_default": default != ""}
     if given["type"] is bool:

@@ -1,9 +1,10 @@
-"""Words and real numbers as grades."""
+"""Words, real numbers and texts as grades."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +12,8 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError, check_several, quoted
 from cranfield.base.text import some_of
+from cranfield.sources.columns import Table
+from cranfield.sources.schemas import Schema
 from cranfield.sources.values import NO_GRADE, Kind, absent, finite, no_integer, plain, whole_in
 
 
@@ -19,6 +22,8 @@ def not_a_grade(cell: Any) -> str:
     reason, way, _ = no_integer(cell).partition("; ")
     if way and finite(cell) is not None:
         return f"{reason}; grades=[0.5, 0.8] cuts real numbers into grades 0, 1 and 2"
+    if way and re.search(r"\d", str(cell)):
+        return f"{reason}; grades='score: (\\d)' takes the number of a text by a pattern"
     return reason + (f"; grades={{{quoted(cell)}: 1, ...}} maps words to grades" if way else "")
 
 
@@ -30,24 +35,50 @@ VALUE = Kind(_text, missing=lambda cell: absent(cell, NO_GRADE))
 """A value that stands for a grade, and nothing where a document is not judged."""
 
 
+def is_pattern(grades: Any) -> bool:
+    """Return True for a pattern of texts, which has a group."""
+    return isinstance(grades, str) and "(" in grades
+
+
+def _pattern(given: str) -> re.Pattern[str]:
+    try:
+        pattern = re.compile(given)
+    except re.error as error:
+        raise PolicyError(f"grades: {quoted(given)} is not a regular expression: {error}") from None
+    if pattern.groups != 1:
+        reason = f"grades must have one group (...) in the pattern {quoted(given)}"
+        raise PolicyError(f"{reason}, got {pattern.groups}")
+    return pattern
+
+
 @dataclass(frozen=True)
 class GradeMap:
-    """Grades of values: of each value by itself, or by the cuts between real numbers.
+    r"""Grades of values: of each value by itself, by cuts between real numbers, or in a text.
 
     Examples
     --------
     >>> GradeMap.of([0.5, 0.8]).grade("0.7"), GradeMap.of({"yes": 1, "no": 0}).grade("yes")
     (1, 1)
+    >>> GradeMap.of(r"score: (\d+)").grade("##final score: 2")
+    2
     """
 
     grades: Mapping[str, int]
     cuts: tuple[float, ...] = ()
+    pattern: re.Pattern[str] | None = None
+    keeps_integers: bool = False
+    """Whether integers that are not mapped are grades, as where a map is for other files."""
 
     @classmethod
     def of(cls, given: Any) -> GradeMap:
-        """Take `{value: grade}`, or rising cuts; raises PolicyError for anything else."""
+        """Take `{value: grade}`, rising cuts, or a pattern whose only group is the grade.
+
+        Raises PolicyError for anything else.
+        """
         if isinstance(given, cls):
             return given
+        if is_pattern(given):
+            return cls({}, pattern=_pattern(given))
         check_several("grades", given)
         if isinstance(given, Mapping) and given:
             values = {str(plain(value)).strip(): grade for value, grade in given.items()}
@@ -65,14 +96,20 @@ class GradeMap:
         numbers = tuple(cut for cut in cuts if cut is not None)
         if not numbers or len(numbers) < len(cuts) or any(a >= b for a, b in pairwise(numbers)):
             raise PolicyError(
-                "grades must be a mapping {value: grade} or a list of rising cut points such as"
-                f" [0.5, 0.8], got {quoted(given)}"
+                "grades must be a mapping {value: grade}, a list of rising cut points such as"
+                f" [0.5, 0.8], or a pattern such as 'score: (\\d+)', got {quoted(given)}"
             )
         return cls({}, numbers)
 
     def grade(self, value: str) -> int | None:
         """Return the grade of a value; None if there is none. A cut begins the grade above it."""
+        if self.pattern is not None:
+            # A number by itself is a grade already.
+            matches = {*self.pattern.findall(value)} or {value}
+            return whole_in(matches.pop()) if len(matches) == 1 else None
         number = finite(value)
+        if self.keeps_integers and value not in self.grades and whole_in(value) is not None:
+            return whole_in(value)
         if self.cuts:
             return None if number is None else sum(number >= cut for cut in self.cuts)
         if value in self.grades or number is None:
@@ -87,7 +124,32 @@ class GradeMap:
 
     def reason(self, value: str) -> str:
         """Say what is wrong with a value that has no grade."""
+        if self.pattern is not None:
+            matches = list(dict.fromkeys(self.pattern.findall(value)))
+            got = "several" if len(matches) > 1 else "none" if not matches else quoted(matches[0])
+            pattern = quoted(self.pattern.pattern)
+            return f"expected one integer by the pattern {pattern} in {quoted(value)}, got {got}"
         if self.cuts:
             return f"grade {quoted(value)} is not a finite number, as the cut points of grades are"
         known = some_of(map(quoted, self.grades), 6)
         return f"grade {quoted(value)} is not a value that grades map; expected one of: {known}"
+
+
+def valued(schema: Schema, mapped: GradeMap | None) -> Schema:
+    """Return a schema whose grades are values that are mapped."""
+    if mapped is None:
+        return schema
+    columns = (replace(c, kind=VALUE) if c.name == "grade" else c for c in schema.columns)
+    return replace(schema, columns=tuple(columns))
+
+
+def graded(table: Table, mapped: GradeMap | None) -> Table:
+    """Map the values of a table to grades."""
+    if mapped is None:
+        return table
+    texts = table.frame["grade"]
+    values = mapped.grades_of(texts)
+    if (unknown := values.is_null() & texts.is_not_null()).any():
+        row = int(unknown.arg_true()[0])
+        raise table.wrong(row, mapped.reason(texts[row]), table.frame["topic"][row])
+    return replace(table, frame=table.frame.with_columns(values))

@@ -23,6 +23,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
+from cranfield.collection.policies import OF_QRELS
 from cranfield.sources.chunks import Source
 from cranfield.sources.schemas import Column, spelt
 from cranfield.sources.values import ID, is_number, whole_in
@@ -79,19 +80,25 @@ SHORT_QRELS = Layout(
 PAIRS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT}, read=("topic", "doc"))
 """The relevant documents, as in the reference files of MS MARCO."""
 
-PRELS = Layout(
-    "prels",
-    {"topic": _TEXT, "doc": _TEXT, "grade": _WHOLE, "method": _TEXT, "inclusion": _NUMBER},
-    read=("topic", "doc", "grade", "inclusion"),
-)
-"""Of the Million Query and Web tracks: a document's grade, and its chance to be in the sample."""
+_TYPES: dict[type | None, type[pl.DataType]] = {
+    str: _TEXT,
+    None: _TEXT,
+    int: _WHOLE,
+    float: _NUMBER,
+}
 
-XQRELS = Layout(
-    "xqrels",
-    {"topic": _TEXT, "iteration": _TEXT, "doc": _TEXT, "stratum": _TEXT, "grade": _WHOLE},
-    read=("topic", "doc", "stratum", "grade"),
-)
-"""Of sample_eval.pl: qrels with the stratum before the grade; below 0 is pooled, not sampled."""
+QRELS_FORMATS = {
+    name: Layout(
+        name,
+        {column: _TYPES[kind] for column, kind in columns.items()},
+        read=tuple(column for column, kind in columns.items() if kind is not None),
+    )
+    for name, columns in OF_QRELS.items()
+}
+"""The formats of judgments only, by name."""
+
+_LETOR = re.compile(r"\s*(\S+)\s+qid:(\S+)\s*([^#]*?)\s*#\s*(?:docid\s*=\s*)?(\S+)")
+"""A line of LETOR, RankLib or Quepid: grade, topic, features, and the document as a comment."""
 
 _LEVEL = re.compile(r"L\d+", re.ASCII)
 BLANKS = " \t\v\f\r"
@@ -180,7 +187,7 @@ def layout_of(
     grades are mapped, `grade` is the one of a text.
     """
     trec = RUN if kind == "run" else QRELS
-    layout = {"trec": trec, "prels": PRELS, "xqrels": XQRELS}.get(form)
+    layout = {"trec": trec, **QRELS_FORMATS}.get(form)
     if form in {"text", "tsv", "ntcir"}:
         source, first = peeked(source)
         number, line = next(lines_with_text(first[:_HEAD_BYTES]), (1, b""))
@@ -189,8 +196,11 @@ def layout_of(
             return source, ntcir_layout(text, kind, source.name, number)
         if form == "text" and (layout := recognised(text, kind)):
             return source, layout
+        if form == "text" and kind == "qrels" and re.match(r"\s*\S+\s+qid:", text):
+            source, layout = _of_letor(source), SHORT_QRELS
+            separator = "tab"
         separator = "tab" if form == "tsv" and separator == "auto" else separator
-        known = _layout_of_line(text, kind, separator, grade or whole_in)
+        known = layout or _layout_of_line(text, kind, separator, grade or whole_in)
         if known is None and kind == "qrels" and grade is None and separator != "blank":
             known = PAIRS if _is_pair(text) else None
         layout = known or (trec if form == "text" else None)
@@ -201,6 +211,18 @@ def layout_of(
     if grade is not None:
         columns["grade"] = pl.String
     return source, replace(layout, columns=columns, separator=separator, gaps=gaps)
+
+
+def _of_letor(source: Source) -> Source:
+    """Return lines of learning to rank as topic, document and grade between tabs."""
+    lines = source.read().split(b"\n")
+    for number, line in lines_with_text(b"\n".join(lines)):
+        match = _LETOR.match(line.decode("utf-8", "replace"))
+        if match is None:
+            reason = "expected a grade, qid:TOPIC, and # with the document, in a line of LETOR text"
+            raise InputError(reason, source=source.name, line=number)
+        lines[number - 1] = f"{match[2]}\t{match[4]}\t{match[1]}".encode()
+    return _resumed(source, b"\n".join(lines), iter(()))
 
 
 def _layout_of_line(

@@ -478,7 +478,11 @@ def files_of(path: str) -> Iterator[str]:
             reason = (error.strerror or str(error)).lower()
             raise InputError(f"cannot be read: {reason}", source=path) from error
         if not files:
-            raise InputError("the folder holds no file", source=path)
+            below = min((file for file in Path(path).rglob("*") if file.is_file()), default=None)
+            levels = 0 if below is None else len(below.relative_to(path).parts)
+            pattern = "/".join([path.rstrip("/"), *"*" * levels])
+            hint = f" but folders: '{pattern}' names the files in them" if levels > 1 else ""
+            raise InputError(f"the folder holds no file{hint}", source=path)
         yield from files
     elif (matching := matches(path)) is not None:
         files = [file for file in matching if asks(Path.is_file, file)]

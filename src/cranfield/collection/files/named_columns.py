@@ -1,7 +1,7 @@
 """Tables and nested dicts of runs or judgments.
 
-Documents stay text of Python, of which hardly any is looked at. Whatever is unusual, and what may
-be wrong, is left to the reader of all tables, which knows what to do with it and what to say.
+The fast readers of dicts keep documents as Python text and check types alone. Anything unusual or
+possibly wrong is left to the reader of all tables, which reports errors.
 """
 
 from __future__ import annotations
@@ -205,13 +205,15 @@ QRELS = Schema(
     nested=partial(columns_of_nested, "qrels"),
 )
 
-SCHEMAS = {"run": RUN, "qrels": QRELS}
-# Judgments whose grades are words or real numbers, which are mapped.
-SCHEMAS["valued"] = replace(
-    QRELS,
-    columns=tuple(replace(c, kind=VALUE) if c.name == "grade" else c for c in QRELS.columns),
-)
-
+SCHEMAS = {
+    "run": RUN,
+    "qrels": QRELS,
+    # Judgments whose grades are words or real numbers, which are mapped.
+    "valued": replace(
+        QRELS,
+        columns=tuple(replace(c, kind=VALUE) if c.name == "grade" else c for c in QRELS.columns),
+    ),
+}
 
 _PREFIXES = {"": ("run", "qrels"), "run": ("run",), "runs": ("run",), "qrels": ("qrels",)}
 
@@ -265,7 +267,7 @@ def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | 
     """Read the names of columns: `{"doc": "product_id", "qrels.doc": "pid"}`."""
     if isinstance(columns, Called):
         return columns
-    made = Called(kind)
+    names_of = Called(kind)
     if columns is not None and not isinstance(columns, Mapping):
         raise PolicyError(
             "columns must be a mapping such as {'doc': 'product_id'},"
@@ -274,15 +276,15 @@ def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | 
     for asked, name in (columns or {}).items():
         for of, column in _meant(asked):
             if of == kind:
-                made.names[column] = str(name)
+                names_of.names[column] = str(name)
     if system is not None and kind == "run":
-        if made.names.get("tag", system) != system:
+        if names_of.names.get("tag", system) != system:
             raise PolicyError(
                 f"system and columns must name one column, got {quoted(system)} and"
-                f" {quoted(made.names['tag'])}"
+                f" {quoted(names_of.names['tag'])}"
             )
-        made.names["tag"] = system
-    return made
+        names_of.names["tag"] = system
+    return names_of
 
 
 def shared(columns: Mapping[str, str] | None, system: str | None) -> tuple[Called, Called]:
@@ -507,7 +509,6 @@ def is_documents(value: Any) -> bool:
     """Return True for a list of documents."""
     if isinstance(value, (str, int, float)) or value is None:
         return False
-
     return _is_empty(value) or is_listed(value)
 
 

@@ -18,9 +18,12 @@ NO_DOCUMENT = object()
 
 _LISTS = frozenset(
     {"candidates", "ctxs", "contexts", "hits", "results", "documents", "docs", "docids"}
-    | {"passages", "ranking"}
+    | {"passages", "ranking", "ratings"}
 )
 """Names of lists of documents within the record of a topic, spelt as by `schemas.spelt`."""
+
+_RATINGS = "judgmentRatings"
+"""Key of the topics in judgments of the Search Relevance Workbench."""
 
 _TOPIC = Column("topic", ID)
 _DOC = Column("doc", ID)
@@ -59,11 +62,12 @@ def columns_of_nested(
     """Make columns of nested records of a kind, and the record of each row; None for other data.
 
     Records are those of RankLLM, DPR, Pyserini and others (a topic with a list of documents),
-    responses of Elasticsearch by topic, requests and responses of its rank_eval, and BioASQ's
-    questions.
+    responses of Elasticsearch by topic, requests and responses of its rank_eval, BioASQ's
+    questions, and judgments of the Search Relevance Workbench of OpenSearch.
     """
     if not is_nested(data):
         return None
+    data = _workbench_judgments(data, source)
     value = "score" if kind == "run" else "grade"
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
     ranks: list[int] = []
@@ -98,8 +102,8 @@ def is_nested(data: Any) -> bool:
 
 
 def _keys_of(data: Mapping[Any, Any]) -> list[str]:
-    """Return the key that holds what a file of rank_eval or BioASQ says of each topic, if any."""
-    kinds = {"details": Mapping, "requests": list, "questions": list}
+    """Return the key that holds the topics of rank_eval, BioASQ or a Search Relevance Workbench."""
+    kinds = {"details": Mapping, "requests": list, "questions": list, _RATINGS: list}
     others = {"details": "metric_score"}
     return [
         key
@@ -110,9 +114,12 @@ def _keys_of(data: Mapping[Any, Any]) -> list[str]:
 
 def _rankings(data: Any, kind: str, source: str) -> list[_Ranking]:
     """Find the rankings of topics."""
-    if isinstance(data, list):
-        return [*_of_records(data, source)]
-    key = next(iter(_keys_of(data)), "")
+    key = "" if isinstance(data, list) else next(iter(_keys_of(data)), "")
+    records = data if isinstance(data, list) else data.get(_RATINGS)
+    if isinstance(records, list):
+        if kind == "run" and any("ratings" in record for record in records):
+            raise InputError("is a list of judgments, and not a run", source=source)
+        return [*_of_records(records, source)]
     if key == "details":
         return [*_of_rank_eval(data[key], kind, source)]
     if key == "requests":
@@ -122,6 +129,18 @@ def _rankings(data: Any, kind: str, source: str) -> list[_Ranking]:
     if isinstance(data.get("responses"), list) or _is_response(data):
         raise InputError(_NO_TOPIC.format("a response without one"), source=source)
     return [_ranking(topic, record, source, 0) for topic, record in data.items()]
+
+
+def _workbench_judgments(data: Any, source: str) -> Any:
+    """Return the judgments inside a response of the Search Relevance Workbench, else the data."""
+    if not (isinstance(data, Mapping) and _is_response(data)):
+        return data
+    sources = [hit.get("_source") for hit in data["hits"]["hits"] if isinstance(hit, Mapping)]
+    found = [one for one in sources if isinstance(one, Mapping) and _RATINGS in one]
+    if len(found) > 1:
+        reason = f"has {len(found)} judgment lists of the Search Relevance Workbench; keep one"
+        raise InputError(reason, source=source)
+    return found[0] if found else data
 
 
 def _is_response(record: Mapping[Any, Any]) -> bool:
@@ -136,7 +155,12 @@ def _has_list(record: Any) -> bool:
 
 
 def _lists_in(record: Mapping[Any, Any]) -> list[Any]:
-    """Return the names of the lists of documents in a record."""
+    """Return the names of the lists of documents in a record.
+
+    The documents of an answer of TREC RAG are its references.
+    """
+    if isinstance(record.get("answer"), list) and isinstance(record.get("references"), list):
+        return ["references"]
     return [name for name, value in record.items() if spelt(name) in _LISTS and _is_list(value)]
 
 
@@ -150,7 +174,9 @@ def _of_records(records: Sequence[Any], source: str) -> Iterator[_Ranking]:
             raise InputError(
                 f"record {row + 1}: expected a list of documents as in other records", source=source
             )
-        yield _ranking(_topic(record, row, source), record, source, row)
+        inside = record.get("metadata")
+        known = {**inside, **record} if isinstance(inside, Mapping) else record
+        yield _ranking(_topic(known, row, source), known, source, row)
 
 
 def _topic(record: Mapping[Any, Any], row: int, source: str) -> Any:

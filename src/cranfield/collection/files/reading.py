@@ -67,9 +67,9 @@ def read_qrels(
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     ungraded: Annotated[str, OneOf(tuple(UNGRADED))] = "error",
-    grades: Mapping[Any, int] | Sequence[float] | None = None,
+    grades: Mapping[Any, int] | Sequence[float] | str | None = None,
 ) -> Qrels:
-    """Read relevance judgments.
+    r"""Read relevance judgments.
 
     Parameters
     ----------
@@ -108,9 +108,10 @@ def read_qrels(
         judged. A grade is empty, null, NaN or `NA`, as in a sheet that is half filled in. A line of
         TREC text without a grade ends after the document. They are counted, with a warning.
     grades
-        Grades of words or real numbers: `{"Relevant": 2, "Partly": 1, "No": 0}`, or cut points.
-        The cut points `[0.5, 0.8]` make 0 of values below 0.5, 1 of values from 0.5 and below 0.8,
-        and 2 of others. A value without a grade is refused. By default grades are integers.
+        Grades of words, real numbers or texts: `{"Relevant": 2, "Partly": 1, "No": 0}`, cut points,
+        or a pattern. The cut points `[0.5, 0.8]` make 0 of values below 0.5, 1 of values from 0.5
+        and below 0.8, and 2 of others. The group of a regular expression, such as `r"score: (\d)"`,
+        is the grade. A value without a grade is refused. By default grades are integers.
 
     Raises
     ------

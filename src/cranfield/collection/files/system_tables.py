@@ -16,7 +16,7 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, optional_module, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.collection.files.blank_separated import read_frames
-from cranfield.collection.files.grade_maps import GradeMap
+from cranfield.collection.files.grade_maps import GradeMap, graded
 from cranfield.collection.files.layouts import Layout
 from cranfield.collection.files.named_columns import (
     DOC,
@@ -219,15 +219,8 @@ def _filled(
 
 def _graded(made: SystemTable, ungraded: str, grades: GradeMap | None) -> SystemTable:
     """Map grades; refuse rows of judgments without a grade, or drop them, and report how many."""
-    table = made.table
-    if grades is not None:
-        texts = table.frame["grade"]
-        values = grades.grades_of(texts)
-        if (unknown := values.is_null() & texts.is_not_null()).any():
-            row = int(unknown.arg_true()[0])
-            raise table.wrong(row, grades.reason(texts[row]), table.frame["topic"][row])
-        table = replace(table, frame=table.frame.with_columns(values))
-        made = replace(made, table=table)
+    table = graded(made.table, grades)
+    made = replace(made, table=table)
     empty = table.frame["grade"].is_null()
     if not empty.any():
         return made

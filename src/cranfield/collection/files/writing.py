@@ -15,10 +15,11 @@ import polars as pl
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted, warn
 from cranfield.base.files import whole_file
 from cranfield.base.text import counted
-from cranfield.collection.files.layouts import PRELS, QRELS, XQRELS
+from cranfield.collection.files.layouts import QRELS, QRELS_FORMATS
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.metadata.reading import header_lines
+from cranfield.collection.policies import OF_SAMPLES
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.archives import compressor_for
@@ -33,13 +34,10 @@ WRITERS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
 }
 """Formats with named columns, which hold any."""
 
-OF_SAMPLES = {"xqrels": "stratum", "prels": "inclusion"}
-"""Formats of judgments of samples, and the column that each is for."""
-
 _BLOCK = 1 << 20
 """Rows that are made lines at a time, so that the text is never there as a whole."""
 
-_LINES = {"trec": QRELS, "prels": PRELS, "xqrels": XQRELS}
+_LINES = {"trec": QRELS, **QRELS_FORMATS}
 
 
 def write_run(

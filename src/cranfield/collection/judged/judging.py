@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import numpy as np
 
@@ -164,6 +164,36 @@ def can_be_read(
         return False
 
 
+class OfRankings(TypedDict, total=False):
+    """Options of :func:`judge` that apply to sessions too."""
+
+    ties: Ties | None
+    unjudged: Unjudged | None
+    negative: Negative | None
+    max_grade: int | None
+    lengths: Any
+    groups: Any
+    intents: Any
+    aspects: Mapping[str, Any] | None
+    jobs: int | None
+    backend: str | None
+    progress: Progress | None
+
+
+class Judging(OfRankings, total=False):
+    """Options of :func:`judge`, except `compat`; `evaluate` and others pass them on."""
+
+    topics: Topics | None
+    depth: int | None
+    topics_with_grade: int | None
+    system: str | None
+    columns: Mapping[str, str] | None
+    on_duplicate: str
+    on_bad_run: str
+    grades: Mapping[Any, int] | Sequence[float] | None
+    exclude: Any
+
+
 def judge(
     runs: Any,
     qrels: Any,
@@ -200,7 +230,8 @@ def judge(
         In any form that :func:`read_qrels` reads.
     ties
         Order of documents with equal scores. `trec` (default): by their ids, descending; also
-        `trec_eval-9`, `id-ascending`, `input`, `rank`, `file`.
+        `trec_eval-9`, `id-ascending`, `input`, `rank`, `file`; or `expected`: the expected score
+        over all their orders, for measures that have it exactly (:func:`tie_ranges`).
     topics
         Topics to evaluate. `qrels` (default): all judged topics; `intersection`: judged topics of
         the run; `run`: all topics of the run.
@@ -383,7 +414,7 @@ class _OfRun:
         rows = len(run)
         if self.exclusion is not None:
             run = run.without(~self.exclusion.kept(run))
-        order = order_of(run, self.chosen.ties)
+        order = order_of(run, self.chosen.order)
         part = judge_one(run, stem, self.judgments, self.chosen, self.tables, order)
         part = replace(part, excluded=rows - len(run))
         on = [judge_one(run, stem, other, self.chosen, order=order) for other in self.others]
@@ -423,7 +454,7 @@ def judge_one(
     order: Order | None = None,
 ) -> JudgedRun:
     """Judge one run, and look its documents up in tables; its order may be known already."""
-    order = order_of(run, chosen.ties) if order is None else order
+    order = order_of(run, chosen.order) if order is None else order
     to_qrels = qrels.codes_of(run.topics)
     rows, source = run.matching_rows(qrels)
     rank, topic = order.ranks_of(rows), qrels.codes[source].astype(np.int64)

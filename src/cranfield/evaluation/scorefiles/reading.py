@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import some_of
+from cranfield.collection.files.many_runs import named_file
 from cranfield.evaluation.scorefiles.cells import decimal_comma, naming, same_measure
 from cranfield.evaluation.scorefiles.forms import (
     ScoreTable,
@@ -51,13 +52,13 @@ def read_scores(
     Parameters
     ----------
     data
-        A file (`-` is standard input), compressed or not; a data frame; a mapping {system: {topic:
-        score}}, {system: {topic: {measure: score}}}, {system: {measure: {topic: score}}}, {topic:
-        {measure: score}} of one system, or {system: scores}; or several of these, whose systems
-        are put side by side. A table is either wide, with a row for each topic and a column for
-        each system (or for each measure of one system), the topics in a column `topic` or in a
-        first column of text; or long, with columns `topic`, `system`, `score` and perhaps
-        `measure` and `shard`. Text lines are what
+        A file (`-` is standard input), compressed or not, or `NAME=FILE` for a file of one system;
+        a data frame; a mapping {system: {topic: score}}, {system: {topic: {measure: score}}},
+        {system: {measure: {topic: score}}}, {topic: {measure: score}} of one system, or {system:
+        scores}; or several of these, whose systems are put side by side. A table is either wide,
+        with a row for each topic and a column for each system (or for each measure of one system),
+        the topics in a column `topic` or in a first column of text; or long, with columns `topic`,
+        `system`, `score` and perhaps `measure` and `shard`. Text lines are what
         `trec_eval -q` prints (measure, topic, value) or ir_measures (topic, measure, value). Empty
         cells, `NaN` and `NA` are missing scores; the topic `all`, the summary of these programs,
         is skipped.
@@ -179,7 +180,8 @@ def _read_by_measure(
 def _parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
     check_choice("format", layout, FORMATS)
     if isinstance(data, (str, PathLike)):
-        return [from_file(Source(fspath(data)), layout, requested)]
+        name, path = named_file(fspath(data))
+        return [from_file(Source(path), layout, requested, name)]
     source = ScoreSource("a table" if is_frame(data) else "scores", requested=requested)
     with naming(source.name):
         if isinstance(data, Scores):
@@ -217,11 +219,21 @@ FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
 """Formats of scores; `auto` looks at the suffix, and into text of any other suffix."""
 
 
-def from_file(file: Source, layout: str, requested: Sequence[str] = ()) -> ScorePart:
-    """Read a file; the `requested` measures help to tell names of measures from others."""
-    source = ScoreSource(file.name, file.stem, requested)
+def from_file(
+    file: Source, layout: str, requested: Sequence[str] = (), name: str | None = None
+) -> ScorePart:
+    """Read a file; the `requested` measures help to tell names of measures from others.
+
+    A `name` is that of the system, of which the file has no name.
+    """
+    source = ScoreSource(file.name, name or file.stem, requested)
     with naming(source.name):
-        return replace(_from_bytes(file.read(), source, layout, file.suffix), source=source.name)
+        part = _from_bytes(file.read(), source, layout, file.suffix)
+        others = {entry.system for entry in part.entries} - {name}
+        if name is not None and others:
+            listed = some_of(map(quoted, sorted(others)), 3)
+            raise InputError(f"names its systems ({listed}), so {quoted(f'{name}=')} has no effect")
+        return replace(part, source=source.name)
 
 
 def _from_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> ScorePart:

@@ -295,6 +295,7 @@ class NumNonrelevantRetrieved(OfRelevance):
     scale=Scale.RATIO,
     elsewhere={"ir_measures": "Judged@k"},
     beyond_grades="which documents are judged",
+    expectation="documents",
 )
 class JudgedShare(Measure):
     """A short list is divided by its length."""

@@ -133,6 +133,7 @@ def traced(
         return runs
     given = read_qrels(qrels).flat()
     judged = judge(runs, given, jobs=jobs, backend=backend, progress=progress, **policies)
+    judged.policies.require_order("pools of documents")
     place = {name: t for t, name in enumerate(judged.topics)}
     topic = np.array([place.get(name, -1) for name in given.topics])[given.codes]
     row = np.flatnonzero(topic >= 0)

@@ -198,7 +198,7 @@ def analyse_experiment(
         Column with the variant of a unit, in a table. Rows without one are excluded, and counted.
     control
         Control, the variant to compare the others with; by default the one called `control`, or
-        else the only one called `baseline`, `old`, `a` or `0`, in any case.
+        else the only one called `baseline`, `old`, `a` or `0`, in upper or lower case.
     weights
         Expected proportions of units by variant; by default equal.
     srm

@@ -18,7 +18,7 @@ from cranfield.base.streams import number_of, stream_of, uniforms
 from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.writing import write_lines, write_table
-from cranfield.collection.policies import Ties
+from cranfield.collection.policies import TieOrder
 from cranfield.collection.run import Run
 from cranfield.online.interleaving.method import (
     NOBODY,
@@ -493,7 +493,7 @@ def interleave_runs(
     method: str | InterleavingMethod = "TeamDraft",
     length: Annotated[int, Whole(1, LONGEST)] = 10,
     *,
-    ties: Ties = "trec",
+    ties: TieOrder = "trec",
 ) -> InterleavedRuns:
     """Interleave whole runs, topic by topic.
 

@@ -13,7 +13,7 @@ from cranfield.base.text import counted, some_of
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS, TIME
 from cranfield.online.log.linking import Anomaly, Parts, placed
 from cranfield.online.log.query_log import PAGE_TYPES, RESULT_TYPES
-from cranfield.online.log.tables import LINE, is_blank, records, table_of
+from cranfield.online.log.tables import LINE, documents, is_blank, records, table_of
 from cranfield.sessions.log import Sessions
 from cranfield.sources.columns import Table
 from cranfield.sources.text import decoded
@@ -190,13 +190,15 @@ def read_ubi(
     :meth:`QueryLog.write` puts them. Clicks are the events with one of the `click_actions`. Clicks
     of no query, and events that are neither clicks nor impressions, are counted.
     """
-    asked = records(*queries, "UBI queries", QUERIES).unnest("query_attributes")
+    asked = records(documents(*queries, events=False), queries[1], "UBI queries", QUERIES)
+    asked = asked.unnest("query_attributes")
     nameless = asked.filter(pl.col("query_id").is_null())
     if nameless.height:
         raise InputError("has no query_id", source=queries[1], line=nameless[LINE][0])
+    asked = _with_queries(asked, queries[1])
     done = pl.DataFrame(schema=pl.Schema({**EVENTS, LINE: pl.Int64}))
     if events is not None and not is_blank(events[0]):
-        done = records(*events, "UBI events", EVENTS)
+        done = records(documents(*events, events=True), events[1], "UBI events", EVENTS)
     # Browsers send events out of order, and a page may be shown again later.
     done = done.unnest("event_attributes").unnest("object", "position")
     done = done.with_columns(at=TIME.column("at", done["timestamp"])[0]).rename(
@@ -207,6 +209,7 @@ def read_ubi(
     known = pl.col("page").is_not_null()
     anomalies: tuple[Anomaly, ...] = ()
     if events is not None:
+        done = _from_one(done, clicked | shown, events[1])
         _check_actions(done, click_actions, events[1])
         lost = done.filter(clicked & ~known).height
         # Other events, such as purchases, do not belong to a log.
@@ -245,6 +248,29 @@ def read_ubi(
         None if events is None else table_of(clicks, CLICKS, events[1]),
         anomalies,
     )
+
+
+def _with_queries(asked: pl.DataFrame, source: str) -> pl.DataFrame:
+    """Name the query of pages without text, such as those of a category, and count them."""
+    empty = asked["user_query"].str.strip_chars().fill_null("") == ""
+    if not empty.any():
+        return asked
+    pages = counted(int(empty.sum()), "page")
+    warn(f"{source}: {pages} with an empty user_query, read as {quoted(_NO_QUERY)}", stacklevel=4)
+    return asked.with_columns(user_query=asked["user_query"].set(empty, _NO_QUERY))
+
+
+_NO_QUERY = "(no query)"
+
+
+def _from_one(events: pl.DataFrame, of_results: pl.Expr, source: str) -> pl.DataFrame:
+    """Count ordinals from 1 where a file counts them from 0."""
+    place = pl.col("rank").cast(pl.Int64, strict=False)
+    if not events.select((of_results & (place == 0)).any()).item():
+        return events
+    warn(f"{source}: ordinals count from 0, and are read as ranks from 1", stacklevel=4)
+    rank = pl.coalesce((place + 1).cast(pl.String), "rank")
+    return events.with_columns(rank=rank)
 
 
 def _check_actions(events: pl.DataFrame, clicks: Sequence[str], source: str) -> None:

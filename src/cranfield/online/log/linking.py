@@ -146,7 +146,8 @@ def _pages(table: Table, refuse: bool) -> Linked:
     frame = typed(table.frame.select(table.names), PAGE_TYPES)
     again = ~frame["id"].is_first_distinct()
     if refuse:
-        table.refuse(again, lambda row: f"page {quoted(row['id'])} occurs twice")
+        first = "; on_anomaly='count' keeps the first record"
+        table.refuse(again, lambda row: f"page {quoted(row['id'])} occurs twice{first}")
     kept = "the first record is kept"
     anomalies = [Anomaly("pages recorded twice", int(again.sum()), kept, table.source)]
     frame = frame.filter(~again)

@@ -25,7 +25,7 @@ from cranfield.online.log.formats import (
 )
 from cranfield.online.log.linking import Parts, first_records, linked
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.log.tables import columns_of, is_blank, opened
+from cranfield.online.log.tables import columns_of, documents, is_blank, is_bulk, opened
 from cranfield.sessions.log import Sessions
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -85,7 +85,8 @@ def read_log(
     max_queries
         Exclude users, or sessions without a known user, with more pages than this, as robots.
     click_actions
-        Names of the UBI actions that count as clicks; `click` by default.
+        Actions that count as clicks in a log of UBI (User Behavior Insights of OpenSearch); by
+        default `click`.
 
     Returns
     -------
@@ -203,6 +204,8 @@ def _one_source(
     raw, name = _raw(source, form)
     if form == "ubi":
         events = None if clicks is None else _raw(clicks, form, empty=True)
+        if events is None and is_bulk(raw) and not is_blank(documents(raw, name, events=True)):
+            events = raw, name
         return read_ubi((raw, name), events, click_actions or ("click",))
     if form == "living-labs":
         return parted(read_living_labs(raw, name))

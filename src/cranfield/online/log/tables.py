@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from codecs import BOM_UTF8
@@ -24,7 +25,7 @@ from cranfield.sources.columns import (
     read_columns,
 )
 from cranfield.sources.schemas import Schema
-from cranfield.sources.text import decoded, json_lines
+from cranfield.sources.text import decoded, json_lines, parsed_json
 
 LINE = "(line)"
 """Column with the line of each row in its file."""
@@ -36,18 +37,56 @@ _LONE = re.compile(
 )
 """Half of a surrogate pair, which is not text."""
 
-_WRAPPED = re.compile(rb'\s*\{\s*"(?:(index|create)"\s*:\s*\{|_index"\s*:.*"_source")')
-"""The first line of a bulk file of OpenSearch, or of its hits."""
-_BULK = (
-    "an OpenSearch bulk file, with an action line above each record; write UBI queries by jq -c"
-    " 'select(.query_id and (.action_name|not))', UBI events by jq -c 'select(.action_name)'"
-)
-_HITS = "OpenSearch hits, with records inside _source; write the records by jq -c ._source"
+_ACTION = re.compile(rb'\s*\{\s*"(?:index|create)"\s*:\s*\{')
+_HIT = re.compile(rb'\s*\{\s*"_index"\s*:.*"_source"')
+_RESPONSE = re.compile(rb'\s*\{\s*"took"\s*:')
 
 
 def is_blank(raw: bytes) -> bool:
     """Whether a file has no text except a byte order mark."""
     return not raw.removeprefix(BOM_UTF8).strip()
+
+
+def is_bulk(raw: bytes) -> bool:
+    """Whether this is a bulk file of OpenSearch, with an action line above each document."""
+    return _ACTION.match(raw.removeprefix(BOM_UTF8)) is not None
+
+
+def documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
+    """Return the documents of a bulk file or of hits of OpenSearch, each in its line.
+
+    Other files are returned unchanged. Of a bulk file of UBI, `events` are the documents that have
+    an action_name, and queries the others; by default all documents are returned.
+    """
+    raw = raw.removeprefix(BOM_UTF8)
+    if _RESPONSE.match(raw) and isinstance(
+        found := parsed_json(decoded(raw, source), source), dict
+    ):
+        inside = found.get("hits")
+        hits = inside.get("hits") if isinstance(inside, dict) else None
+        if isinstance(hits, list):
+            return b"\n".join(json.dumps(hit.get("_source")).encode() for hit in hits)
+    bulk = is_bulk(raw)
+    if not bulk and not _HIT.match(raw):
+        return raw
+    parsed, lines = json_lines(decoded(raw, source), source)
+    texts = [b""] * (raw.count(b"\n") + 1)
+    action = False
+    for record, line in zip(parsed, lines, strict=True):
+        if not isinstance(record, dict):
+            raise InputError("is not an object", source=source, line=line)
+        if not bulk:
+            texts[line - 1] = json.dumps(record.get("_source")).encode()
+        elif not action:
+            action = len(record) == 1 and not {"index", "create"}.isdisjoint(record)
+            if not action:
+                reason = "expected the action index or create above each document of a bulk file"
+                raise InputError(reason, source=source, line=line)
+        else:
+            action = False
+            if events is None or ("action_name" in record) == events:
+                texts[line - 1] = json.dumps(record).encode()
+    return b"\n".join(texts)
 
 
 def records(raw: bytes, source: str, what: str, types: Types | None = None) -> pl.DataFrame:
@@ -56,10 +95,7 @@ def records(raw: bytes, source: str, what: str, types: Types | None = None) -> p
     types: types of the fields to read, where text holds any plain value; by default all fields, as
     text.
     """
-    raw = raw.removeprefix(BOM_UTF8)
-    if wrapped := _WRAPPED.match(raw):
-        form = _BULK if wrapped[1] else _HITS
-        raise InputError(f"expected {what}, one a line, got {form}", source=source)
+    raw = documents(raw, source)
     if b"\\u" in raw and (lone := _LONE.search(raw)):
         line = raw.count(b"\n", 0, lone.start()) + 1
         raise InputError("is not valid JSON: half of a surrogate pair", source=source, line=line)

@@ -111,6 +111,11 @@ def coec(log: Log) -> ExpectedClicks:
     log
         As :func:`measure` takes it; results have a `doc`.
 
+    Raises
+    ------
+    InputError
+        For a log without documents, clicks or queries.
+
     Notes
     -----
     Zhang and Jones (2007). OpenSearch makes its implicit judgments in this way.
@@ -173,8 +178,10 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     rank, impressions, clicks = (table.frame[name] for name in ("rank", "impressions", "clicks"))
     table.refuse(rank < 1, lambda row: f"expected a rank from 1, got {row['rank']}")
     table.refuse(clicks < 0, lambda row: f"clicks {row['clicks']} is below 0")
-    too_many = "{clicks} clicks of {impressions} impressions"
-    table.refuse(clicks > impressions, lambda row: too_many.format(**row))
+    table.refuse(
+        clicks > impressions,
+        lambda row: f"{row['clicks']} clicks of {row['impressions']} impressions",
+    )
     counts = pl.col("impressions", "clicks").cast(pl.Int64).sum()
     by_rank = table.frame.group_by("query", "doc", "rank").agg(counts).sort("query", "doc", "rank")
     totals = by_rank.group_by("rank").agg(counts).sort("rank")
@@ -208,6 +215,11 @@ def skip_above(log: Log) -> pl.DataFrame:
     DataFrame
         `query`, `doc`, the document `over` which it was preferred, and on how many `pages`; in
         order of UTF-8 bytes.
+
+    Raises
+    ------
+    InputError
+        For a log without documents, clicks or queries.
 
     Notes
     -----

@@ -11,14 +11,15 @@ are; which of two others is larger is computed with as many digits as needed. Wh
 independence raises an error, and does not guess, when two sums that should differ agree to
 thousands of digits.
 
-What else decides is said in words, before anything is computed. `beyond_grades` is about runs of
-one length, all of whose documents are judged: images and scales. `beyond_length` adds what is
-undone when shorter rankings are padded, as :func:`cranfield.scales.interval_scaled` does.
+Whatever else a measure depends on is described before anything is computed. `beyond_grades` is
+about runs of one length, all of whose documents are judged: images and scales. `beyond_length` adds
+what is undone when shorter rankings are padded, as :func:`cranfield.scales.interval_scaled` does.
 
-There are two. The value of an *additive* measure is a sum over ranks of a weight that only the
-grade at the rank decides (P, DCG, RBP). The value of a *stateful* one is a sum as well, but the
-contribution of a rank depends on a small state of what came before (AP: the number of relevant
-documents so far; ERR: the chance that the user still reads). Nothing in a form is a float.
+There are two kinds of forms. The value of an *additive* measure is a sum over ranks of a weight
+that only the grade at the rank decides (P, DCG, RBP). The value of a *stateful* one is a sum as
+well, but the contribution of a rank depends on a small state of what came before (AP: the number of
+relevant documents so far; ERR: the probability that the user still reads). Nothing in a form is a
+float.
 
 Forms come from the laws of the measures themselves, through which fractions pass as floats do:
 `exactly` makes the measure whose parameters are fractions. Where a definition has a parameter that
@@ -71,7 +72,7 @@ def _whole_root(n: int, power: int) -> int | None:
 
 @lru_cache(maxsize=8192)
 def scaled(base: Fraction, bits: int) -> int:
-    """2^bits / ln(base), within 1; for the base 1, 2^bits."""
+    """Return 2^bits / ln(base), within 1; 2^bits for the base 1."""
     if base == ONE:
         return 1 << bits
     context = Context(prec=int(bits * 0.302) + 40)
@@ -94,7 +95,7 @@ MOST_DIGITS = 2**16
 
 
 def terms(coefficients: Mapping[Fraction, Fraction] | Iterable[tuple[Fraction, Fraction]]) -> Terms:
-    """The one form that a combination has: by base, without zeros."""
+    """Return the canonical form of a combination: sorted by base, without zeros."""
     return tuple(sorted((base, one) for base, one in dict(coefficients).items() if one))
 
 
@@ -344,10 +345,10 @@ class Stateful:
 def cascade_form(
     length: int, grades: int, worth: Sequence[Row], going_on: Sequence[Row]
 ) -> Stateful:
-    """Users who come to a rank or not; the state is the chance to come there.
+    """Return the form of users who reach a rank or not; the state is the probability to reach it.
 
-    `worth` and `going_on` have for each rank that counts what grades add for those who come there,
-    and their chance to go on.
+    For each rank that counts, `worth` has what each grade adds for users who reach it, and
+    `going_on` their probability to continue.
     """
 
     def step(rank: int, state: Fraction, grade: int) -> tuple[Fraction, Fraction]:

@@ -135,7 +135,7 @@ def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     return _corrected("holm", outcome, bonferroni_interval)
 
 
-@declared_correction("sidak", multiplies=True)
+@declared_correction("sidak", aliases=("šidák",), multiplies=True)
 def sidak(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""Sidak's correction.
 

@@ -62,12 +62,12 @@ def factorial(values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACT
         if len(names) == 1:
             means[term] = of_cells.ravel()
     fitted = np.broadcast_to(fitted, values.shape)
-    rest = values.size - 1.0 - math.fsum(df for _, df in factors.values())
     names_of_terms = (term.lower() if factors_of_axes is FACTORS else term for term in terms)
+    df_error = values.size - 1.0 - math.fsum(df for _, df in factors.values())
     return made_table(
         f"score ~ {' + '.join(names_of_terms)}",
         factors,
-        (float(((values - fitted) ** 2).sum()), rest),
+        (float(((values - fitted) ** 2).sum()), df_error),
         values=values,
         fitted=fitted,
         means=means,
@@ -426,6 +426,7 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
 
 @declared_test(
     "friedman",
+    aliases=("nemenyi",),
     family="ranks",
     symbol="z",
     effect_unit="SD of ranks",
@@ -451,10 +452,11 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     statistic: z; with Tukey's HSD q, of the mean ranks
     effect: difference of mean ranks by the standard deviation of a rank
     interval: difference of mean ranks
-    source: Friedman (1937, 1939); Ferrante, Ferro and Fuhr (2021), section 7.3
+    source: Friedman (1937, 1939); Nemenyi (1963); Demšar (2006); Ferrante, Ferro and Fuhr (2021),
+        section 7.3
     convention: Scores that are equal within rounding share their mid-rank. Pairs are compared
         on mean ranks, with the variance corrected for ties and infinite degrees of freedom;
-        with Tukey's HSD that is Nemenyi's test.
+        with Tukey's HSD, the default, that is Nemenyi's test.
     of_pairs: the decision on a pair depends on the other systems, and the error rate is
         controlled only if all systems are equal; sign or signed-rank with holm test each pair by
         itself

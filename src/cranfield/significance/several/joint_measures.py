@@ -34,7 +34,7 @@ from cranfield.significance.prepare import (
     statistic_of,
     transformed,
 )
-from cranfield.significance.registry import CORRECTIONS, RECOMMENDED, Options, find_test
+from cranfield.significance.registry import CORRECTIONS, RECOMMENDED, RESAMPLES, Options, find_test
 from cranfield.tabular import Table
 
 MARKS = {1: "+", -1: "-", 0: "."}
@@ -188,7 +188,7 @@ def compare_measures(
     correction: str = RECOMMENDED,
     alpha: float = 0.05,
     missing: str | None = None,
-    resamples: int = 10_000,
+    resamples: int = RESAMPLES,
     seed: int = 0,
     jobs: int | None = None,
 ) -> JointComparison:

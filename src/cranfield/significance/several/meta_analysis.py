@@ -28,7 +28,7 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.effects import bias_correction
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
-from cranfield.significance.registry import CORRECTIONS, Options, find_test
+from cranfield.significance.registry import CORRECTIONS, RESAMPLES, Options, find_test
 from cranfield.significance.several.random_effects import ERRORS, TAU2_BY, Pooled, pool, predict
 
 
@@ -267,7 +267,7 @@ def meta_analysis(
     correction: str = "holm",
     alpha: float = 0.05,
     missing: str = "error",
-    resamples: int = 10_000,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> MetaAnalysis:
     r"""Pool the differences of systems over several collections that hold them.

@@ -73,6 +73,14 @@ def test_systems_without_an_interval_are_counted() -> None:
     assert "2 systems without" not in " ".join(other["title"]["subtitle"])
 
 
+def test_the_axis_begins_at_the_data() -> None:
+    scale = spec_of(intervals_chart(cf.compare(random_scores(8))))["layer"][1]["encoding"]["x"]
+    rows = rows_with(intervals_chart(cf.compare(random_scores(8))), "verdict", "mean")
+    ends = [min(row["low"] for row in rows), max(row["high"] for row in rows)]
+    assert scale["scale"]["domain"] == pytest.approx(ends)
+    assert scale["scale"]["nice"] is False
+
+
 def test_ranks() -> None:
     chart = intervals_chart(cf.compare(random_scores(4), test="friedman"))
     spec = spec_of(chart)

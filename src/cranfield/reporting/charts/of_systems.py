@@ -194,8 +194,8 @@ def intervals_chart(
     differ = "Systems whose intervals do not overlap are significantly different."
     if comparison.half_widths is None:
         differ = (
-            f"Lines: confidence intervals of the {comparison.difference_from} {names[centre]},"
-            f" around each {comparison.mean_of}."
+            f"Lines: confidence intervals of the {comparison.difference_from} {names[centre]}"
+            f" (which has none), around each {comparison.mean_of}."
         )
         if number := int((np.isnan(low) & (verdicts != NONE)).sum()):
             differ += (
@@ -210,7 +210,7 @@ def intervals_chart(
     )
     first, last = float(np.nanmin(low)), float(np.nanmax(high))
     # Vega would draw an axis of no length from 0 to 1, whatever the means are.
-    domain = [first - 0.1, last + 0.1] if first == last else alt.Undefined
+    domain = [first - 0.1, last + 0.1] if first == last else [first, last]
     return interval_rows(
         frame,
         "system",
@@ -228,7 +228,7 @@ def intervals_chart(
         size=64,
         legend={"title": says, "titleLimit": WIDTH, "labelLimit": WIDTH, "columns": 4},
         band=frame.filter(verdict="reference").select("low", "high"),
-        scale=alt.Scale(zero=False, domain=domain),
+        scale=alt.Scale(zero=False, nice=False, domain=domain),
         width=WIDTH,
         title=headed(
             capitalised(title)

@@ -220,6 +220,8 @@ def span(
 ) -> tuple[float, float]:
     """Return the ends of the axis, by the bulk of the rows: outliers do not squeeze the others.
 
+    The first row, the best, is never cut.
+
     Examples
     --------
     >>> bulk = np.array([0.7, 0.72, 0.74, 0.76, 0.78])
@@ -228,6 +230,9 @@ def span(
     >>> far = np.append(bulk, -9.0)
     >>> [round(end, 2) for end in span(far, far - 0.02, far + 0.02, zero=False)]
     [0.68, 0.8]
+    >>> best = np.append(9.0, bulk)
+    >>> [round(end, 2) for end in span(best, best - 0.02, best + 0.02, zero=False)]
+    [0.68, 9.02]
     """
     known = np.isfinite(middle)
     middle, low, high = middle[known], low[known], high[known]
@@ -238,6 +243,9 @@ def span(
     q1, q3 = np.quantile(middle, [0.25, 0.75])
     reach = BULK * (q3 - q1)
     inside = (middle >= q1 - reach) & (middle <= q3 + reach)
+    inside[0] = True
+    # The next rows are within these ends, and drawn with their whole intervals.
+    inside |= (middle >= low[inside].min()) & (middle <= high[inside].max())
     ends = float(low[inside].min()), float(high[inside].max())
     if not whole and (last - first) > SAVED * (ends[1] - ends[0]):
         first, last = ends
@@ -253,13 +261,6 @@ def shortened(name: str, most: int, end: int) -> str:
     if len(name) <= most:
         return name
     return f"{name[: most - 1 - end]}…{name[len(name) - end :]}"
-
-
-def drawn_interval(value: float, low: float, high: float, least: float, most: float) -> Html:
-    """Draw a value and its interval on an axis from least to most, with a dashed line at 0."""
-    x = axis(least, most, 6, 194)
-    places = [f"{at:.2f}" for at in x(np.clip([0, low, high, value], least, most)).tolist()]
-    return filled("interval.html", places=places, is_known=bool(np.isfinite([low, high]).all()))
 
 
 def drawn_looks(looks: pl.DataFrame, title: str, units: str) -> Html:

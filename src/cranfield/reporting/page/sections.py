@@ -256,7 +256,7 @@ def measures(parts: Iterable[Part]) -> Table:
             ends = f"{low:g} to {high:g}" if np.isfinite(high) else f"from {low:g}"
             summary, source = info.summary, info.source
         rows.append([part.name, summary, ends, better, source])
-    head = ["measure", "what it tells", "range", "direction", "source"]
+    head = ["measure", "definition", "range", "direction", "source"]
     return Table("Measures", head, rows, range(5))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,8 +31,8 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.compared_pairs import shortened
 from cranfield.sources.columns import parquet_frame
 
-TABLES = ("leaderboard", "runs", "teams", "topic-statistics")
-"""The tables of a release that the site shows and copies."""
+COPIES = ("leaderboard.csv", "runs.csv", "teams.csv", "topic-statistics.csv", "rules.toml")
+"""The files of a release that the site copies into its folder `data`."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,26 @@ class Released:
             return pl.read_csv(path, infer_schema=False).fill_null("")
         except pl.exceptions.PolarsError as error:
             raise InputError(f"cannot be read: {error}".splitlines()[0], source=str(path)) from None
+
+    @cached_property
+    def teams(self) -> dict[str, str]:
+        """The name of each team by its id."""
+        return {
+            row["id"]: row.get("name") or row["id"]
+            for row in self.table("teams").iter_rows(named=True)
+        }
+
+    @cached_property
+    def rules(self) -> Mapping[str, Any]:
+        """The released rules of the task; empty without any."""
+        path = self.path("rules.toml")
+        if not path.is_file():
+            return {}
+        try:
+            rules = tomllib.loads(path.read_text("utf-8"))
+        except ValueError as error:
+            raise InputError(f"is not TOML: {error}", source=str(path)) from None
+        return dict(rules.get("tasks", {}).get(self.task, {}))
 
     @cached_property
     def scores(self) -> dict[str, Scores]:
@@ -199,6 +220,8 @@ def task_leaderboard(release: Released) -> TaskLeaderboard:
         measure=measure,
         rows=rows,
         tags=tags,
+        # The name of the team of a row.
+        team_of=lambda row: release.teams.get(row.get("team"), row.get("team")) or "–",
         # The file of each run's page, and the links to those that have a sheet.
         pages={tag: f"{name}.html" for tag, name in names.items()},
         links={tag: link(f"{names[tag]}.html") for tag in sheets},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,15 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.arrays import best as best_of
 from cranfield.base.text import counted
-from cranfield.campaign.pages import filled
+from cranfield.campaign.pages import filled, link
 from cranfield.campaign.publishing.site.pages import Links, page
-from cranfield.campaign.publishing.site.releases import TaskLeaderboard
+from cranfield.campaign.publishing.site.releases import Released, TaskLeaderboard
 from cranfield.campaign.results.sheet import Sheet, rank_sentence
 from cranfield.campaign.results.sheet_files import sheet_values
+from cranfield.campaign.rules.task_rules import shown
 from cranfield.reporting.page.html import label
 from cranfield.scores import Scores
+from cranfield.tabular import Table
 
 SHADES = 9
 """Steps of the map, from the worst to the best score."""
@@ -45,9 +48,14 @@ def task_pages(
         for name in leaderboard.release.measures
         if leaderboard.rows and name in leaderboard.rows[0]
     ]
+    release = leaderboard.release
     yield page(
         *("leaderboard.html", f"{folder}/index.html", title, links),
         sortable=True,
+        teams=teams_of(leaderboard),
+        rules=rules_of(release),
+        rules_file=link("data", f"{release.id}-rules.toml", start="../"),
+        has_report=release.path("report.html").is_file(),
         lead=lead,
         leaderboard=leaderboard,
         measures=measures,
@@ -67,7 +75,6 @@ def task_pages(
     )
     for tag, source in leaderboard.sheets.items():
         sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
-        release = leaderboard.release
         about = f"{release.title}, release {release.id}. {rank_sentence(sheet)}."
         yield page(
             *("site.html", f"{folder}/{leaderboard.pages[tag]}", label(tag), links),
@@ -87,6 +94,50 @@ def lead_of(leaderboard: TaskLeaderboard) -> str:
         counts.append(f"judgments {label(str(release.about['judgments']))}")
     counts += [f"release {label(release.id)}", str(release.about.get("date") or "")]
     return ", ".join(filter(None, counts))
+
+
+RULES = {
+    "opens": "submissions open",
+    "closes": "submissions close",
+    "late": "late runs",
+    "runs_per_team": "runs per team, at most",
+    "max_per_topic": "documents per topic, at most",
+    "types": "types of runs",
+    "measures": "measures",
+    "feedback": "feedback before the release",
+}
+"""The rules that the page of a task shows."""
+
+
+def rules_of(release: Released) -> Table | None:
+    """Return the rules of a task that are of interest to readers, if they were released."""
+    rows = []
+    for key, title in RULES.items():
+        value = release.rules.get(key)
+        if isinstance(value, datetime):
+            value = shown(value)
+        elif isinstance(value, list):
+            value = ", ".join(map(str, value))
+        elif key == "late":
+            value = {"mark": "accepted and marked", "refuse": "refused"}.get(str(value))
+        if value is not None:
+            rows.append([title, label(str(value))])
+    return Table("Rules of the task", ["rule", ""], rows, (0, 1)) if rows else None
+
+
+def teams_of(leaderboard: TaskLeaderboard) -> Table | None:
+    """Return the teams in order of their best run."""
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for row in leaderboard.rows:
+        if row.get("team"):
+            runs.setdefault(row["team"], []).append(row)
+    rows = []
+    for team, own in runs.items():
+        name = leaderboard.team_of(own[0])
+        id_in_brackets = f" ({team})" if name != team else ""
+        rows.append([f"{name}{id_in_brackets}", len(own), own[0]["tag"], own[0].get("rank", "")])
+    head = ["team", "runs", "best run", "rank"]
+    return Table("Teams, by their best run", head, rows, (0, 2)) if rows else None
 
 
 def topics_of(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from cranfield.campaign.pages import link
 from cranfield.campaign.publishing.bag import validate
 from cranfield.campaign.publishing.site.pages import Links, file_names, page
 from cranfield.campaign.publishing.site.releases import (
-    TABLES,
+    COPIES,
     Released,
     TaskLeaderboard,
     entered,
@@ -27,7 +27,7 @@ from cranfield.campaign.publishing.site.releases import (
     read_releases,
     task_leaderboard,
 )
-from cranfield.campaign.publishing.site.task_pages import task_pages
+from cranfield.campaign.publishing.site.task_pages import lead_of, task_pages
 from cranfield.campaign.store.records import (
     REGISTRY,
     RELEASES,
@@ -63,8 +63,11 @@ RECORDS = (
 MARK = ".cranfield-site"
 """A file with the paths of all others: a folder that has it is a site, and may be replaced."""
 
-MAIN = {"Campaign": "index.html", "Records": "history.html"}
+MAIN = {"Campaign": "index.html", "Records": "history.html", "Data": "data.html"}
 """The pages that are about all tasks."""
+
+MOST_RUNS = 10
+"""Runs of a leaderboard that the first page shows."""
 
 TAKEN = ("data", "index", "history")
 """Names that no task's folder has."""
@@ -158,20 +161,31 @@ def site_files(
     leaderboards = {folders[one.task]: task_leaderboard(one) for one in current}
     copies: list[tuple[str, str]] = []
     for release in current:
-        for name in TABLES:
-            source = release.path(f"{name}.csv")
+        paths = {name: f"data/{release.id}-{name}" for name in COPIES}
+        paths["report.html"] = f"{folders[release.task]}/report.html"
+        for name, path in paths.items():
+            source = release.path(name)
             if source.is_file():
                 content = source.read_bytes()
-                path = f"data/{release.id}-{name}.csv"
                 copies.append((path, hashlib.sha256(content).hexdigest()))
                 yield path, content
     about = (current or releases)[0].about
     title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
     standing = sum(one.retracted is None for one in releases)
+    links = [entry for entry in _links("") if leaderboards or entry[0] != "Records"]
     yield page(
-        *("front.html", "index.html", title, _links("") if leaderboards else ()),
+        *("front.html", "index.html", title, links),
         lead=f"{counted(len(leaderboards), 'task')}, {counted(standing, 'release')}",
+        description=str(about.get("description") or ""),
         leaderboards=leaderboards,
+        leads={folder: lead_of(leaderboard) for folder, leaderboard in leaderboards.items()},
+        reports={path.partition("/")[0] for path, _ in copies if path.endswith("/report.html")},
+        most=MOST_RUNS,
+        releases=releases,
+    )
+    yield page(
+        *("data.html", "data.html", "Data", links),
+        lead=title,
         releases=releases,
         copies=copies,
         citations=[_bibtex(title, one) for one in current],
@@ -181,7 +195,7 @@ def site_files(
             "history.html",
             "history.html",
             "Records",
-            _links(""),
+            links,
             lead=RECORDS,
             leaderboards=leaderboards,
         )

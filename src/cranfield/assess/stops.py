@@ -228,7 +228,7 @@ class Target(Rule):
 
     name = "Target"
     source = _SOURCE
-    words = "{value:g} targets found, stops from {bound:g}"
+    words = "{value:g} of {bound:g} targets found"
     wanted: int = parameter(10, integer(1), "number of targets")
 
     def looks(self, seen: Seen, after: Ints) -> Looks:

@@ -113,8 +113,8 @@ def check_arguments(
                 message = f"{function.__name__}() got an unexpected keyword argument {keyword!r}"
                 raise TypeError(message)
             raise PolicyError(
-                f"{function.__name__} has no option {quoted(keyword)}; of judging:"
-                f" {', '.join(accepted)}"
+                f"{function.__name__} has no option {quoted(keyword)}; judging has the"
+                f" options {', '.join(accepted)}"
             )
     return {name: _plain(arguments[name]) for name in known if name in arguments}
 

@@ -89,12 +89,14 @@ COMPARED = 40
     worker_columns={
         "type": str,
         "metavar": "NAMES",
-        "help": "Columns of a table with one for each worker: 'Judge A,Judge B'.",
+        "help": "Columns of a table that has a column for each worker: 'Judge A,Judge B'.",
     },
     grades={
         "metavar": "LOW..HIGH|VALUE=N,...",
-        "help": "Lowest and highest grade, such as 0..3; labels outside are errors. Or the grades"
-        " of words: 'Relevant=1,Not relevant=0'. By default the grades that occur.",
+        "help": (
+            "Lowest and highest grade, such as 0..3 (labels outside are errors), or grades of"
+            " words, such as 'Relevant=1,Not relevant=0'. By default the grades that occur."
+        ),
     },
 )
 @options_from(f"{__name__}.labels", "method", type=click.Choice(list(CROWD_MODELS)))

@@ -61,7 +61,7 @@ _NOTE = "not known to be interval: ranks are discounted by depth"
 class _Compatibility(
     Measure, family=_FAMILY, scale_note=_NOTE, beyond_grades="which documents they are"
 ):
-    rel: int = parameter(1, integer(1), REL_DOC + ", and stands in the ideal ranking")
+    rel: int = parameter(1, integer(1), REL_DOC + ", and is in the ideal ranking")
     p: float = parameter(0.95, TRUE_SHARE, "persistence: weight of deeper ranks in the overlap")
     normalised: bool = parameter(
         True, flag, "whether to divide by the overlap of the ideal ranking with itself"
@@ -114,11 +114,11 @@ def _above(rows: Rows) -> Ints:
 
 @measure(
     "Compat",
-    summary="Rank-biased overlap of the ranking with the ideal one nearest to it.",
+    summary="Rank-biased overlap of the ranking with the most similar ideal ranking.",
     formula=r"\sum_{i=1}^{D} p^{i-1} \frac{A_i}{i} \,\Big/\,"
     r" \sum_{i=1}^{D} p^{i-1} \frac{\min(i, RB)}{i}",
     source="Clarke, Vtyurina and Smucker (2021)",
-    needs="graded judgments (binary ones do)",
+    needs="graded or binary judgments",
     elsewhere={
         "ir_measures": "Compat(p=...), whose ideal takes unretrieved documents for scored 0",
         "compatibility.py": "Compat@1000",
@@ -163,7 +163,7 @@ RELEVANCE = "relevance"
 NO_ASPECT = "{} needs judgments on another aspect, got none; pass them as aspects={{'harm': ...}}"
 
 _ASPECTS = "several aspects"
-_NEEDS = "judgments on other aspects besides those of relevance"
+_NEEDS = "judgments on relevance and on other aspects"
 
 
 class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
@@ -239,7 +239,7 @@ class MultidimensionalMeasure(OverAspects):
         return np.where(some, ratio(np.ones(some.shape), ratio(weights, scores).sum(axis=0)), 0.0)
 
 
-_NEEDS_OF_RBP = "judgments on the aspect besides those of relevance"
+_NEEDS_OF_RBP = "judgments on relevance and on the aspect"
 _ASPECTS_DOC = "aspects required besides relevance, separated by commas"
 _SOURCE = "Zuccon (2016)"
 
@@ -352,7 +352,7 @@ class CredibilityRBP(_AspectRBP):
     summary="RBP in which only documents with all aspects are of use.",
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)",
     source=_SOURCE + ", for any number of aspects",
-    needs="judgments on aspects besides those of relevance",
+    needs="judgments on relevance and on other aspects",
 )
 class AspectRBP(_AspectRBP):
     """RBP biased by several aspects, all those that judgments are given for unless some are named.

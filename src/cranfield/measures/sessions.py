@@ -167,7 +167,7 @@ class ClickU(Measure):
         " mapping of grades to gains",
     )
     snippet: float | str = parameter(
-        200.0, _snippet, "characters of a snippet; 'own' takes those of the log"
+        200.0, _snippet, "characters of a snippet; 'own': the lengths in the log"
     )
     length: float | None = parameter(
         None, optional(_LENGTH), "characters of a document without a known length"
@@ -241,7 +241,7 @@ class SessionDiscounted(
     OfGains,
     family="sessions",
     inputs=("queries",),
-    needs="sessions of queries; graded judgments (binary ones do)",
+    needs="sessions of queries; graded or binary judgments",
     source="Järvelin and others (2008)",
 ):
     """Base class of sDCG and nsDCG: sums of gains discounted by rank and query."""
@@ -293,7 +293,7 @@ class SessionDiscounted(
         "variant='jiang'": "Jiang and Allan (2016)",
     },
     range=(0.0, float("inf")),
-    scale_note="not interval: a DCG whose discounts grow with the queries too",
+    scale_note="not interval: DCG with discounts by rank and by query of the session",
     linear=True,
 )
 class SessionDCG(SessionDiscounted):
@@ -325,7 +325,7 @@ class SessionDCG(SessionDiscounted):
 
 @measure(
     "nsDCG",
-    summary="Session DCG over that of an ideal session.",
+    summary="Session DCG divided by the session DCG of an ideal session.",
     formula=r"sDCG \,/\, \sum_r \frac{g^*_r}{\log_b(r + b - 1)}",
     parameter_sources={
         "variant='kanoulas'": "Kanoulas and others (2011)",

@@ -216,17 +216,32 @@ class Sensitivity(Study):
                 decimals=0,
             ),
             "times fewer": Column(
-                "Median over pairs of the impressions that an A/B test needs, divided by these.",
+                (
+                    "Median over pairs of the impressions that an A/B test needs, divided by"
+                    " those that interleaving needs."
+                ),
                 decimals=1,
             ),
             "significant": Column(
                 "Number of pairs whose simulated effect has a confidence interval without 0."
             ),
-            "agree": Column("Number of these whose effect has the sign of the measure."),
-            "agreement": Column(
-                "Proportion of these among those with a difference by the measure.", decimals=3
+            "agree": Column(
+                "Number of significant pairs whose effect has the sign of the measure's difference."
             ),
-            "agreement of all": Column("The same proportion of all pairs.", decimals=3),
+            "agreement": Column(
+                (
+                    "`agree` divided by the number of significant pairs that the measure does"
+                    " not tie."
+                ),
+                decimals=3,
+            ),
+            "agreement of all": Column(
+                (
+                    "Proportion of the pairs that the measure does not tie whose effect has"
+                    " the sign of the measure's difference."
+                ),
+                decimals=3,
+            ),
         },
         "interleaving pairs": {
             "user": Column("Simulated user.", key=True),
@@ -239,12 +254,18 @@ class Sensitivity(Study):
                 " difference in clicks per page."
             ),
             "low": Column("Lower bound of the confidence interval of the effect."),
-            "high": Column("Upper bound of that interval."),
+            "high": Column("Upper bound of the interval."),
             "decides": Column("Proportion of impressions that are not ties."),
-            "needed": Column("Impressions needed for the power; null: infinitely many."),
-            "needed low": Column("The same by the bound of the effect that is farther from 0."),
+            "needed": Column(
+                "Impressions needed to detect the effect with the power; null: infinitely many."
+            ),
+            "needed low": Column(
+                "Impressions needed if the effect is the bound of its interval that is"
+                " farther from 0."
+            ),
             "needed high": Column(
-                "The same by the bound that is nearer to 0; null: infinitely many."
+                "Impressions needed if the effect is the bound of its interval that is"
+                " nearer to 0; null: infinitely many."
             ),
         },
     }

@@ -50,7 +50,7 @@ def unsealed(data: bytes, study: str, name: str) -> pl.DataFrame:
     if about["study"] != study:
         raise InputError("is of another study")
     if about["part"] != name:
-        raise InputError(f"is part {about['part']} under another name")
+        raise InputError(f"is renamed: it holds part {about['part']}")
     return pl.read_parquet(BytesIO(data))
 
 

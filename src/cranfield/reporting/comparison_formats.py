@@ -311,7 +311,7 @@ def _values(facts: ScaleFacts) -> list[str]:
     if image.is_approximate:
         lines.append("too many values for exact ranks: relative ranks are approximated")
     elif not image.exact:
-        lines.append("values are floats; those that are nearly equal count as one")
+        lines.append("values are floats; nearly equal values count as one value")
     return lines
 
 

@@ -66,7 +66,7 @@ def as_scores(scores: Any) -> Scores:
         first, *more = of
         if more:
             raise PolicyError(
-                f"this takes the scores of one measure, and there are {', '.join(of)}:"
+                f"expected the scores of one measure, got {', '.join(of)}:"
                 f" read_scores(data, measure={first!r}) takes one"
             )
         return of[first]
@@ -90,8 +90,8 @@ def _of_mapping(given: Mapping[Any, Any]) -> Scores:
     for name, one in given.items():
         if isinstance(one, Mapping) and len(one) > 1:
             raise PolicyError(
-                f"{quoted(str(name))} holds several measures, where one is wanted: choose it of"
-                f" each, as in {{{str(name)!r}: evaluation['AP'], ...}}"
+                f"{quoted(str(name))} has several measures; choose one of them for each"
+                f" evaluation, as in {{{str(name)!r}: evaluation['AP'], ...}}"
             )
     of = {
         name: next(iter(one.values())) if isinstance(one, Mapping) else one
@@ -100,7 +100,7 @@ def _of_mapping(given: Mapping[Any, Any]) -> Scores:
     one_by_one = all(isinstance(one, Scores) and len(one.systems) == 1 for one in of.values())
     if not one_by_one or len({one.measure for one in of.values()}) > 1:
         raise PolicyError(
-            f"this takes the scores of one measure: choose among {names}, as in"
+            f"expected the scores of one measure; choose among {names}, as in"
             f" evaluation[{str(next(iter(given)))!r}]"
         )
     return side_by_side(of)

@@ -78,15 +78,17 @@ class PPIMeans(Result):
     columns: ClassVar[Columns] = {
         "estimate": Column("Estimated mean."),
         "standard_error": Column(
-            "Its standard error; uninformative, 0, if the labels do not vary."
+            "Standard error of the estimate; 0, and without information, if the labels do not vary."
         ),
         "low": Column(
             "Lower confidence bound; of a proportion, or NaN, if the labels do not vary."
         ),
-        "high": Column("Upper bound of that interval."),
+        "high": Column("Upper bound of the interval."),
         "lambda": Column("Weight of the judge, from 0 (humans only) to 1; the mean over folds."),
         "human": Column("Number of human labels."),
-        "freedom": Column("Degrees of freedom of the t quantile; infinite for the normal one.", 1),
+        "freedom": Column(
+            "Degrees of freedom of the t quantile; infinite for the normal quantile.", 1
+        ),
     }
 
     estimate: Floats

@@ -51,7 +51,7 @@ class Judge:
     unparsed
         Number of answers without a grade: `result_status` is 0, or there is no `judgment`.
     cut
-        Number of grades off the scale that were replaced by its nearer end.
+        Number of grades outside the scale that were replaced by its nearer end.
     """
 
     name: str
@@ -280,7 +280,7 @@ def sampled_only(people: Qrels) -> Qrels:
 def panel_of(
     human: Any, judges: Any, scale: Any = None, cut: bool = False, *, scale_of_judges: bool = False
 ) -> Panel:
-    """Read people and judges, and refuse grades off the scale, or cut them.
+    """Read people and judges, and refuse grades outside the scale, or cut them.
 
     The default scale ends at the highest human grade; with `scale_of_judges`, and unless grades are
     cut, at the highest grade of people and judges.
@@ -301,12 +301,15 @@ def panel_of(
     notes = [f"{counted(below, 'human grade')} below 0: counted as {known.low}"] if below else []
     for judge in (of_people, *of_judges):
         if judge.cut:
-            notes.append(f"{judge.name}: {counted(judge.cut, 'grade')} off the scale {known} cut")
+            notes.append(
+                f"{judge.name}: {counted(judge.cut, 'grade')} outside the scale {known} set to"
+                " its nearest grade"
+            )
     return Panel(of_people.labels, of_judges, known, tuple(notes))
 
 
 def _on_scale(judge: Judge, scale: Scale, cut: bool, whose: str, below: bool = False) -> Judge:
-    """Refuse, or cut, grades off the scale; with `below`, grades below 0 are allowed."""
+    """Refuse, or cut, grades outside the scale; with `below`, grades below 0 are allowed."""
     labels = judge.labels
     off = (labels.grades < scale.low) | (labels.grades > scale.high)
     if below:
@@ -317,8 +320,10 @@ def _on_scale(judge: Judge, scale: Scale, cut: bool, whose: str, below: bool = F
         row = int(off.argmax())
         topic = labels.topics[int(labels.codes[row])]
         raise labels.origin.wrong(
-            f"grade {labels.grades[row]} is off the scale {scale} {whose}; cut=True replaces it by"
-            " the nearest one, scale='...' sets another scale",
+            (
+                f"grade {labels.grades[row]} is outside the scale {scale} {whose}; cut=True"
+                " replaces it by the nearest one, scale='...' sets another scale"
+            ),
             row,
             topic,
             labels.docs[row],

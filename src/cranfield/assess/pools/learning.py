@@ -457,9 +457,11 @@ class EpsilonGreedy(Bandit):
     aliases = ("epsilon", "greedy")
     source = "Auer, Cesa-Bianchi and Fischer 2002; Losada, Parapar and Barreiro 2016"
     draws = True
-    c: float = parameter(0.01, number(0), "how long to explore")
-    d: float = parameter(0.1, number(0, 1, open_low=True), "how different runs are")
-    ties: str = parameter("name", choice("name", "random"), "which of equal runs is played")
+    c: float = parameter(0.01, number(0), "constant of the length of exploration; 0 is none")
+    d: float = parameter(
+        0.1, number(0, 1, open_low=True), "assumed gap between the best run and the others, above 0"
+    )
+    ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:
         # Divided twice: the square of a small d is 0.
@@ -481,7 +483,7 @@ class UcbTuned(Bandit):
     name = "UCB1-tuned"
     aliases = ("UCB1", "UCB")
     source = "Auer, Cesa-Bianchi and Fischer 2002; Losada, Parapar and Barreiro 2016"
-    ties: str = parameter("name", choice("name", "random"), "which of equal runs is played")
+    ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:
         judged, mean = state.judged[topics], state.mean(topics)
@@ -522,7 +524,7 @@ class MaxMean(Bandit):
     aliases = ("MM", "max-mean")
     source = "Losada, Parapar and Barreiro 2016, 2017"
     rate: float = parameter(1.0, number(0, 1), "weight of earlier judgments")
-    ties: str = parameter("name", choice("name", "random"), "which of equal runs is played")
+    ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:
         return (1 + state.relevant[topics]) / (2 + state.judged[topics])

@@ -227,7 +227,9 @@ class Unjudged(Result):
             "system": Column("System.", key=True),
             "pooled": Column("Number of its documents in the pool."),
             "unjudged": Column("Number of them without a judgment."),
-            "alone": Column("Number of these that no other system has in the pool."),
+            "alone": Column(
+                "Number of the system's documents that no other system has in the pool."
+            ),
         },
     }
 

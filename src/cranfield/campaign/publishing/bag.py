@@ -63,7 +63,7 @@ def validate(folder: Path) -> list[str]:
         elif file.is_symlink() or not file.is_file():
             problems[path] = "is not a regular file"
         elif file_sha256(file) != listed[path]:
-            problems[path] = "its SHA-256 is not that of the manifest"
+            problems[path] = "its SHA-256 differs from the manifest"
     _check_declaration(folder, there, problems)
     if not problems:
         _check_size(folder, there, problems)
@@ -76,7 +76,7 @@ def _check_declaration(folder: Path, there: set[str], problems: dict[str, str]) 
     elif "bagit.txt" not in problems:
         text = (folder / "bagit.txt").read_bytes().replace(b"\r\n", b"\n")
         if text != DECLARATION.encode():
-            problems["bagit.txt"] = "is not that of BagIt 1.0 in UTF-8"
+            problems["bagit.txt"] = "is not the declaration of BagIt 1.0 in UTF-8"
 
 
 def _check_size(folder: Path, there: set[str], problems: dict[str, str]) -> None:

@@ -183,7 +183,7 @@ class Leaderboard(TableResult):
             " say, around the mean of the first run for the difference from it; null where runs"
             " were not compared or the test has no intervals."
         ),
-        "high": Column("Upper bound of that interval; null where the lower one is."),
+        "high": Column("Upper bound of the interval; null where the lower bound is null."),
         "unjudged@10": Column(
             "Proportion of the first ten documents of all topics that have no judgment, from 0 to"
             " 1."

@@ -96,14 +96,14 @@ class Standing(Result):
         "against": Column("The run that it is compared with: best, median or baseline.", key=True),
         "tag": Column("Tag of that run."),
         "mean": Column("Mean score of that run."),
-        "difference": Column("Mean of the run minus that of the other one."),
+        "difference": Column("Mean score of the run minus mean score of the other run."),
         "low": Column("Lower bound of the simultaneous confidence interval of the difference."),
-        "high": Column("Upper bound of that interval."),
+        "high": Column("Upper bound of the interval."),
         "raw p": Column("p-value without correction for several comparisons."),
         "p": Column("p-value, corrected for the comparisons of this run."),
         "significant": Column("Whether the two are significantly different."),
         "standardised": Column(
-            "Mean standardised score of the other run; null for less than ten reference runs."
+            "Mean standardised score of the other run; null for fewer than ten reference runs."
         ),
     }
 

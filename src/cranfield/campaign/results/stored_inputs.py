@@ -304,7 +304,7 @@ def pooled_runs(
                 f" {some_of(tags, 12)}"
             )
     if set(tags) <= set(without):
-        raise PolicyError("without must leave at least one run in the pool, got all of them")
+        raise PolicyError("without must leave at least one run in the pool, got every run of it")
     return tuple(one for one in chosen if one.tag not in without)
 
 

@@ -242,8 +242,8 @@ def read_lines(
         _check_width(fields, layout, wrong)
         if len(fields) > len(layout.columns) and b"\r" in line.strip():
             raise wrong(
-                f"a carriage return within a line of {len(fields)} columns: all lines of a file"
-                " end with LF or CR LF, or all with CR"
+                f"a carriage return within a line of {len(fields)} columns; convert the"
+                " ends of lines to LF"
             )
         if width not in {0, len(fields)}:
             raise _ragged(width, len(fields), source, number)

@@ -544,8 +544,8 @@ def _read(
         names.refuse(source.name, "text without names of columns")
     if grades is not None and ungraded == "drop":
         raise PolicyError(
-            "ungraded='drop' cannot be combined with grades in text without names of columns: every"
-            " line has a value there"
+            "ungraded='drop' cannot be combined with grades= in a text file without a"
+            " header: every line of it has a grade"
         )
     lines = LineMap()
     origin = Origin(source.name, lines)
@@ -681,8 +681,10 @@ def _scores_or_ranks(
     if not rises or (falls and (not few_shared or (lowest.min() > most and not dense))):
         return values, None
     raise InputError(
-        "the third column may be ranks or scores (whole numbers that neither count from 1 nor"
-        " fall in each topic): numbers='ranks' or numbers='scores' says which",
+        (
+            "the third column may be ranks or scores (whole numbers that neither count from 1"
+            " nor fall in each topic): set numbers='ranks' or numbers='scores'"
+        ),
         source=source,
     )
 

@@ -89,7 +89,7 @@ class Rows:
     def judgment(self) -> Ints:
         """Judgment of each row, as an index into the judgments' arrays; looked up on access."""
         if self.source is None:
-            raise CranfieldError("these judged runs do not say which judgment a row comes from")
+            raise CranfieldError("these judged runs do not record which judgment a row comes from")
         if not isinstance(self.source, tuple):
             return self.source
         rows, chosen = self.source
@@ -125,7 +125,9 @@ class Rows:
     def cumulated(self) -> Floats:
         """Cumulated gain: the sum of the gains of the same cell up to each row, included."""
         if self.gains.size != self.cell.size:
-            raise CranfieldError("these rows have grades, and no gains yet: a measure gives them")
+            raise CranfieldError(
+                "these rows have grades but no gains, which a measure computes from them"
+            )
         return _kept(self.running(self.gains))
 
     def total(self, values: NDArray[Any]) -> Floats:

@@ -92,8 +92,10 @@ def _of_marks(chunk: bytes, source: str, start: re.Match[bytes]) -> Header:
     if commented:
         if bare := _BARE.search(text):
             raise HeaderError(
-                f"the header that begins in line {line} goes on without '#' before it is ended by"
-                " ir_metadata.end",
+                (
+                    f"the header that begins in line {line} has lines without '#' before its"
+                    " end, '# ir_metadata.end'"
+                ),
                 source=source,
                 line=line + 1 + text.count(b"\n", 0, bare.start()),
             )
@@ -195,7 +197,13 @@ def header_lines(place: MetadataPlace | None) -> bytes:
     text = "".join(f"# {line}\n" for line in ("ir_metadata.start", *lines, "ir_metadata.end"))
     header = header_of(text.encode(), metadata.source)
     if header is None or len(header.raw) < len(text.encode()):
-        raise InputError("has a line 'ir_metadata.end'", source=metadata.source)
+        raise InputError(
+            (
+                "the metadata contain the line 'ir_metadata.end', which would end their header in"
+                " a run"
+            ),
+            source=metadata.source,
+        )
     return header.raw
 
 

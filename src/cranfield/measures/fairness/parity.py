@@ -40,8 +40,8 @@ from cranfield.measures.ranked.precision import OfRelevance
 @measure(
     "PairParity",
     summary=(
-        "Difference of the probabilities that a document of either side is ranked"
-        " above one of the other."
+        "Probability that a document of one group is ranked above a document of the"
+        " other, minus the reverse probability."
     ),
     formula=r"| P(G \succ \bar G) - P(\bar G \succ G) |",
     source="Kuhlman, VanValkenburg and Rundensteiner (2019), rank parity;"
@@ -220,8 +220,8 @@ class NormalisedDiscountedRatio(_Prefixes):
 @measure(
     "rKL",
     summary=(
-        "Divergence of the proportion of a protected group in prefixes from that in"
-        " the whole ranking."
+        "Divergence of the proportion of a protected group in prefixes from its"
+        " proportion in the whole ranking."
     ),
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i}"
     r" D_{KL}\left( \tfrac{x_i}{i} \,\middle\|\, \tfrac{S}{N} \right)",
@@ -274,7 +274,7 @@ class RankedGroupFairness(Measure):
     p: float = parameter(0.5, TRUE_SHARE, "lowest proportion that the group should have")
     alpha: float = parameter(0.1, TRUE_SHARE, "probability of rejecting a fair ranking")
     adjusted: bool = parameter(
-        True, flag, "whether alpha holds for all prefixes together, instead of for each"
+        True, flag, "whether alpha is the error rate of all prefixes together, instead of each"
     )
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -39,7 +39,7 @@ _NOTE = "not interval: the steps between ranks are unequal"
 
 
 class _Blended(
-    OfRelevance, family="blended ratio", needs="graded judgments (binary ones do)", scale_note=_NOTE
+    OfRelevance, family="blended ratio", needs="graded or binary judgments", scale_note=_NOTE
 ):
     """Base class of measures of the blended ratio."""
 
@@ -184,7 +184,10 @@ class PPlusMeasure(_Blended):
 
 @measure(
     "NCU",
-    summary="Expected utility of users who stop at relevant documents, not all equally often.",
+    summary=(
+        "Expected utility of users who stop at relevant documents, with unequal stopping"
+        " probabilities."
+    ),
     formula=r"\sum_{r \in \mathcal{R}} p(r) \, BR(r), \quad p(r) = \frac{g_r}{\sum g^*}"
     r" \text{ or } \frac{\gamma^{C(r) - 1}}{\sum_{j=1}^{RB} \gamma^{j-1}}",
     source="Sakai and Robertson (2008)",

@@ -58,7 +58,7 @@ class DiscriminativePower(Study):
                 "Largest absolute difference that is not significant; null if all are."
             ),
             "mean p": Column(
-                "Mean p-value, the area under the curve; it orders measures of the same power."
+                "Mean p-value (area under the curve of p-values); compares measures of equal power."
             ),
         },
         "pairs": {

@@ -237,12 +237,15 @@ class SplitStudy(Study):
             "group": Column("Group of systems.", key=True),
             "size": Column("Number of topics of each set.", key=True),
             "sets": Column(
-                "The two sets of topics: `1-2` disjoint ones, `1-1` and `2-2` the same one.",
+                (
+                    "The two sets of topics: `1-2`, two disjoint sets; `1-1` and `2-2`, the"
+                    " same set twice."
+                ),
                 key=True,
             ),
             "first": Column("Test on the first set.", key=True),
             "second": Column("Test on the second set.", key=True),
-            "failed": Column("Number of tests that could not be done; these repeats are excluded."),
+            "failed": Column("Number of repeats excluded because the test could not be computed."),
             **_means("significant first", "number of significant pairs on the first set"),
             **_means("significant second", "number of significant pairs on the second set"),
             **_means("both", "number of pairs that are significant on both sets"),
@@ -357,9 +360,9 @@ class SplitStudy(Study):
             )
         if best:
             lines.append(
-                f"Sample: {counted(self.repeats, 'draw')} from {counted(self.topics, 'topic')}."
-                " Tests with more Type I errors also have more significant pairs; see the study of"
-                " false alarms."
+                f"Sample: {counted(self.repeats, 'draw')} from"
+                f" {counted(self.topics, 'topic')}. Tests with more Type I errors also"
+                " have more significant pairs; see the study of Type I errors."
             )
         return tuple(lines)
 

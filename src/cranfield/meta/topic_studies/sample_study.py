@@ -165,8 +165,8 @@ class Stability(Study):
             "tau ap": Column(
                 "Mean AP correlation, with the ranking by all topics as the truth.", 2
             ),
-            "tau ap low": Column("Lower quantile of it over the samples.", 2, read=False),
-            "tau ap high": Column("Upper quantile of it over the samples.", 2, read=False),
+            "tau ap low": Column("Lower quantile of tau over the samples.", 2, read=False),
+            "tau ap high": Column("Upper quantile of tau over the samples.", 2, read=False),
             "same first": Column(
                 "Proportion of samples in which the best system by all topics is first.", 2
             ),
@@ -180,7 +180,11 @@ class Stability(Study):
                 2,
             ),
             "contradicted": Column(
-                "Mean number of these pairs that are significant with the other system better.", 2
+                (
+                    "Mean number of pairs significant on all topics that are significant in"
+                    " the opposite direction in a sample."
+                ),
+                2,
             ),
         },
         "top": {
@@ -235,8 +239,8 @@ class Stability(Study):
             f" order the systems with Kendall's tau {last['tau']:.2f} to the order by all, in"
             f" {percent(self.confidence)} {last['tau low']:.2f} to {last['tau high']:.2f};"
             f" the first system is the same in {percent(last['same first'])}.{again}",
-            f"Sample: {counted(self.repeats, 'sample')} of one set of topics, which overlap;"
-            f" orders on new topics agree less.",
+            f"The {counted(self.repeats, 'sample')} are of one set of topics and overlap:"
+            " orders of systems on new topics agree less.",
         )
 
     def heading(self) -> list[str]:

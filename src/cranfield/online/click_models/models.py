@@ -438,7 +438,9 @@ class DBN(Dynamic):
     source = "Chapelle and Zhang (2009)"
     by: ClassVar = {"attractiveness": "item", "satisfaction": "item", "continuation": ""}
 
-    gamma: float | None = parameter(None, optional(TRUE_SHARE), "continuation, if it is given")
+    gamma: float | None = parameter(
+        None, optional(TRUE_SHARE), "probability of continuation; estimated by default"
+    )
 
     def held(self) -> dict[str, float]:
         return {} if self.gamma is None else {"continuation": self.gamma}

@@ -120,7 +120,7 @@ class ClickModel(Result):
     name: ClassVar[str] = "parameters"
     columns: ClassVar[Columns] = {
         "parameter": Column("Name of the parameter.", key=True),
-        "goes by": Column("What it depends on, such as `rank`."),
+        "goes by": Column("Kind of key that the parameter depends on, such as `rank`."),
         "values": Column("Number of values."),
         "lowest": Column("Lowest value."),
         "mean": Column("Mean value."),

@@ -57,10 +57,12 @@ class AATests(Result):
         "tests": Column("Number of simulated A/A tests."),
         "rejected": Column("Proportion of them in which the test rejects."),
         "low": Column("Lower bound of its 0.95 confidence interval (Wilson)."),
-        "high": Column("Upper bound of that interval."),
+        "high": Column("Upper bound of the interval."),
         "uniform p": Column(
-            "p-value of the Kolmogorov-Smirnov test that p-values are uniform; NaN if they take"
-            " only a few values, as of counts of some hundred units.",
+            (
+                "p-value of the Kolmogorov-Smirnov test that p-values are uniform; NaN if"
+                " there are too few distinct p-values, as with counts of a few hundred units."
+            ),
             pvalue=True,
         ),
     }

@@ -243,7 +243,9 @@ class Interleaver:
         if teams is not None:
             owners = _codes(teams, "teams", len(self.rankers))
         if owners.shape != shown.shape:
-            raise PolicyError(f"teams must have shape {shown.shape}, as the lists")
+            raise PolicyError(
+                f"teams must have the shape of the lists, {shown.shape}, got {owners.shape}"
+            )
         for rows in self._batches(len(shown)) if len(shown) else ():
             yield shown[rows], clicked[rows], owners[rows]
 

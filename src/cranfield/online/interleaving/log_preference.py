@@ -161,9 +161,7 @@ def units_of(
     code = chosen[unit].rank("dense").to_numpy() - 1.0
     if alone := int(np.isnan(code).sum()):
         code[np.isnan(code)] = chosen[unit].n_unique() + np.arange(alone)
-        notes.append(
-            f"{counted(alone, 'page')} without {unit}, each treated as a {unit} of its own"
-        )
+        notes.append(f"{counted(alone, 'page')} without {unit}, each treated as a separate {unit}")
     return unit, code.astype(np.intp), notes
 
 

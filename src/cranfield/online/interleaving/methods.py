@@ -19,6 +19,7 @@ from cranfield.base.spec import choice, flag, integer, number, optional, paramet
 from cranfield.base.streams import uniforms
 from cranfield.online.interleaving.method import (
     NOBODY,
+    OUTCOME,
     Distribution,
     InterleavingMethod,
     Options,
@@ -353,10 +354,12 @@ class PairwisePreference(InterleavingMethod):
     pairs: str = parameter(
         "joachims",
         choice("joachims", "all"),
-        "'all': preferred to all without a click down to one below the last click, as in the"
-        " authors' code",
+        (
+            "unclicked documents to which a clicked one is preferred: 'joachims', those above"
+            " it; 'all', all down to one rank below the last click, as in the authors' code"
+        ),
     )
-    outcome: str = parameter("difference", choice("sign", "difference"), "as of others")
+    outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME)
     mean: bool = parameter(False, flag, "divide by the number of pairs, as in the authors' code")
 
     def lists(self, rankings: Rankings, length: int) -> Steps:
@@ -465,7 +468,7 @@ class _Optimising(InterleavingMethod):
     """Base of optimised methods: credit by rank, constraints, linear program."""
 
     credit: str
-    outcome: str = parameter("difference", choice("sign", "difference"), "as of others")
+    outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME)
     slack: float | None = parameter(
         None,
         optional(number(0)),
@@ -479,7 +482,10 @@ class _Optimising(InterleavingMethod):
     candidates: int = parameter(
         2_000,
         integer(1, 100_000),
-        "lists that get a probability; if more are allowed, so many of them are drawn",
+        (
+            "maximum number of lists that get a probability; if more are allowed, a random"
+            " sample of this size is used"
+        ),
     )
     seed: int = parameter(0, integer(0), "seed of these draws")
 
@@ -574,7 +580,10 @@ class Optimised(_Optimising):
     credit: str = parameter(
         "linear",
         choice("linear", "inverse"),
-        "of a click: minus the rank, or 1 / rank; documents that a ranking lacks come last",
+        (
+            "credit of a click: minus the rank, or 1 / rank; documents that a ranking lacks"
+            " count as after its last rank"
+        ),
     )
 
     def cost(self, credits: Floats) -> Floats:

@@ -53,9 +53,9 @@ class ExpectedClicks(TableResult):
         "query": Column("Query.", key=True),
         "doc": Column("Document.", key=True),
         "impressions": Column("Number of pages that show it."),
-        "clicks": Column("Number of these on which it was clicked."),
+        "clicks": Column("Number of these impressions with a click on the document."),
         "expected": Column("Number of clicks expected at its ranks."),
-        "coec": Column("clicks / expected; null if none is expected."),
+        "coec": Column("clicks / expected; null if expected is 0."),
     }
 
     rates: dict[int, float]

@@ -28,14 +28,14 @@ LALMAS = f"{BOOK}; Lalmas, O'Brien and Yom-Tov (2014)"
 
 FROM_0, FROM_1 = (0.0, float("inf")), (1.0, float("inf"))
 
-CUTOFF = parameter(None, optional(integer(1)), "last rank that counts; any if not given")
+CUTOFF = parameter(None, optional(integer(1)), "last rank to consider; by default all ranks")
 OVER_RESULTS = parameter(
-    "results", choice("results", "pages"), "what it is the mean of: all results, or pages"
+    "results", choice("results", "pages"), "average over all 'results', or over 'pages'"
 )
 OVER_PAGES = parameter(
     "pages",
     choice("pages", "results"),
-    "what it is the mean of: pages, or all results down to the lowest click",
+    "average over 'pages', or over all 'results' down to the lowest click",
 )
 FIRST = parameter("time", choice("time", "rank"), "the first click in time, or that at the top")
 SAT_SECONDS = parameter(30.0, number(0), "minimum dwell of a satisfied click")
@@ -43,7 +43,10 @@ DSAT_SECONDS = parameter(15.0, number(0), "dwell below which a click is dissatis
 UNKNOWN = parameter(
     "drop",
     choice("drop", "sat", "not"),
-    "clicks of unknown dwell are satisfied, are `not`, or what they could change has no value",
+    (
+        "how to treat clicks of unknown dwell: as satisfied, as `not` satisfied, or `drop`"
+        " the values that they could change"
+    ),
 )
 
 
@@ -312,7 +315,7 @@ def Abandonment() -> Sums:
 @online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", LOGS, "lower")
 def ZeroResults(
     by: str = parameter(
-        "shown", choice("shown", "found"), "which number is 0: of results shown, or `found`"
+        "shown", choice("shown", "found"), "number that is 0: results shown, or results `found`"
     ),
 ) -> Sums:
     """Proportion of the pages without a result."""
@@ -351,7 +354,9 @@ def AbandonedLast() -> Sums:
 def Reformulation(
     window: float = parameter(300.0, number(0), "seconds within which the next query comes"),
     shares: str = parameter(
-        "any", choice("any", "term"), "any other query, or one that has a `term` in common"
+        "any",
+        choice("any", "term"),
+        "follow-up query: any other query, or one that shares a `term`",
     ),
 ) -> Sums:
     """Proportion of the pages after which the session goes on with another query soon."""

@@ -110,14 +110,14 @@ class Survival(Result):
             "median": Column("Kaplan-Meier median; null if more than half of the values last."),
             "mean": Column("Mean up to the horizon."),
             "error": Column("Standard error of this mean."),
-            "seen_mean": Column("Mean of the values that were seen to end, which is too short."),
+            "seen_mean": Column("Mean of the values that are not censored; biased low."),
             "seen_median": Column("Median of the values that were seen to end."),
         },
         "logrank": {
             "first": Column("First group of the pair.", key=True),
             "second": Column("Second group of the pair.", key=True),
             "statistic": Column("Statistic of the log-rank test, about normal."),
-            "pvalue": Column("Its two-sided p-value.", pvalue=True),
+            "pvalue": Column("Two-sided p-value of the log-rank test.", pvalue=True),
             "adjusted": Column("p-value after the correction.", pvalue=True),
         },
     }

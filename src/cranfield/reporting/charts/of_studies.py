@@ -135,7 +135,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     within = curves.filter(
         (pl.col("rank") <= low.sum().over("measure") + 1) & pl.col("rank").le(end)
     )
-    rank = alt.X("rank:Q").title(f"pairs of systems by p, of {pairs:,}")
+    rank = alt.X("rank:Q").title(f"rank of the pair of systems by p-value, of {pairs:,}")
     pvalue = alt.Y("p:Q").title("p-value (achieved significance level)")
     line = (
         chart_of(thinned(within, end))

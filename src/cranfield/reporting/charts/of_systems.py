@@ -38,7 +38,8 @@ WIDTH = 560
 
 LEGEND = (
     "Box: quartiles; line: median; diamond: mean; whiskers: scores within 1.5 interquartile",
-    "ranges of the box; circles: scores beyond. Systems with the best mean first.",
+    "ranges of the box; circles: scores beyond the whiskers. Systems are ordered by mean,"
+    " the best first.",
 )
 
 

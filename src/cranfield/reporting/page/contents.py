@@ -91,7 +91,7 @@ def scaling_of(
         by_user = comparison.scores.scale_source == "user"
         declared = f"{comparison.measure_scale}{', by the user' if by_user else ''}"
     if measure is None:
-        unknown = "nothing is known of this measure"
+        unknown = "scale unknown: not a measure of cranfield"
         return Scaling(declared, "", unknown, None, None, unknown)
     highest = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
     found, why = _found(measure, highest)

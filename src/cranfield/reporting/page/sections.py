@@ -329,7 +329,7 @@ def interval_versions(parts: Iterable[Part]) -> Table:
             notes.append(f"{version.name}: {version.note}")
     head = ["measure", "interval-scaled version", "pairs that differ", "by the version"]
     head += ["S2NS", "NS2S", "Kendall's tau"]
-    return Table("What interval scaling changes", head, rows, (0, 1), notes)
+    return Table("Effect of interval scaling", head, rows, (0, 1), notes)
 
 
 _READ = {
@@ -350,7 +350,7 @@ def policies(contents: Contents) -> Table | None:
             about = ABOUT_NUMBERS.get(name) or CHOICES[name][str(value)]
             rows.append([name, "all" if value is None else str(value), about])
     if compat is not None:
-        rows.append(["compat", compat, "policies and roundings start from it"])
+        rows.append(["compat", compat, "program whose policies and rounding are the defaults"])
     for name, value in judged.annotations.settings.items():
         words = "; ".join(value) if isinstance(value, list) else str(value)
         rows.append([name, words, _READ.get(name, "")])

@@ -40,13 +40,13 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 PAIRS: Columns = {
     **PAIR,
     "difference": Column(
-        "Mean of the first minus that of the second; of geometric means the logarithm of their"
-        " ratio."
+        "Mean of the first system minus mean of the second; with geometric means the"
+        " logarithm of their ratio."
     ),
     "low": Column(
         "Lower bound of the confidence interval; NaN where it would contradict the decision."
     ),
-    "high": Column("Upper bound of that interval."),
+    "high": Column("Upper bound of the interval."),
     "statistic": Column("Test statistic, as the test defines it."),
     "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
     "p": Column("Adjusted p-value.", pvalue=True),

@@ -54,7 +54,7 @@ def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check
         reason = "which need two systems with three residuals each"
     elif len(columns) == 2 and np.abs(e.sum(axis=1)).max() <= ROUNDING * np.abs(e).max():
         # Residuals of two systems and their topics are each other's negatives.
-        reason = "which two systems on the same topics cannot fail"
+        reason = "as residuals of two systems on the same topics always have equal variances"
     elif not any(varied):
         reason = "as no system's residuals vary"
     if reason:
@@ -83,7 +83,10 @@ def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
     if np.abs(fitted - fitted.mean() - a[:, None] - b).max() > near:
         return f"{name}, as the fitted values are not sums of topic and system effects"
     if error < 1 or np.abs(a).max() <= near or np.abs(b).max() <= near:
-        return f"{name}, which needs effects of topics and of systems, three of one of them"
+        return (
+            f"{name}, which needs two topics and two systems with different means, and three"
+            " of either"
+        )
     left = (e**2).sum()
     if left == 0:
         return f"{name}, as the model has no residual variation"

@@ -319,7 +319,7 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     table = replace(
         table,
         components=_components(common_fit, fit, systems),
-        notes=(f"F of System by {by}, of the others by Error",),
+        notes=(f"denominator of F: {by} for System, Error for the other effects",),
         sphericity=sphericity(apart.means, f) if balanced else None,
     )
     error = groups * fit.variance

@@ -211,7 +211,7 @@ _BASE = number(1, open_low=True)
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """The result lists of sessions, as they stand in the concatenated ranking."""
+    """The result lists of sessions, in the order of the concatenated ranking."""
 
     cell: Ints  # the (system, session) of each list, as one number
     query: Ints  # number of its query, from 1
@@ -269,7 +269,7 @@ class SessionDiscounted(
         return out
 
     def sum(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
-        """Sum of discounted gains; `once` gives a document that comes again no gain."""
+        """Sum of discounted gains; with `once` repeated documents have no gain."""
         rows = judged.judged()
         worth = self.gains.of(rows.grade)
         if once:
@@ -368,9 +368,9 @@ class NormalisedSessionDCG(SessionDiscounted):
             best = ideal(judged, self.gains)
             if self.cutoff is not None:
                 best = best.where(best.rank <= self.cutoff)
-            one = np.ones_like(best.rank)
-            most = best.total(best.gains / self.discount(one, best.rank, best.rank))
-            return ratio(self.sum(judged, once=True), most)
+            first_query = np.ones_like(best.rank)
+            ideal_sum = best.total(best.gains / self.discount(first_query, best.rank, best.rank))
+            return ratio(self.sum(judged, once=True), ideal_sum)
         return ratio(self.sum(judged), self._repeated(judged))
 
     def _repeated(self, judged: JudgedRuns) -> Floats:
@@ -384,11 +384,11 @@ class NormalisedSessionDCG(SessionDiscounted):
         if self.cutoff is not None:
             length = np.clip(self.cutoff - before, 0, length)
         topic = lists.cell % judged.shape[0]
-        known = best.count[:, 0]
-        taken = np.minimum(length, known[topic])
-        each = np.repeat(np.arange(taken.size), taken)
-        within = np.arange(each.size) - np.repeat(np.cumsum(taken) - taken, taken) + 1
-        gains = best.gains[(np.cumsum(known) - known)[topic[each]] + within - 1]
+        n_relevant = best.count[:, 0]
+        lengths = np.minimum(length, n_relevant[topic])
+        each = np.repeat(np.arange(lengths.size), lengths)
+        within = np.arange(each.size) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
+        gains = best.gains[(np.cumsum(n_relevant) - n_relevant)[topic[each]] + within - 1]
         worth = gains / self.discount(lists.query[each], before[each] + within, within)
         return Rows(lists.cell[each], within, within, judged.shape).total(worth)
 

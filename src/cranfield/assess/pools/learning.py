@@ -179,8 +179,8 @@ class Losses(Weighing):
     def weights(self) -> Floats:
         # Only ratios of weights matter: the largest is 1, of the runs with documents left.
         loss = np.where(self.left.reshape(self._loss.shape) > 0, self._loss, np.inf)
-        least = loss.min(axis=1, keepdims=True, initial=_LARGEST)
-        return np.asarray(np.exp(self._log * (loss - least)).ravel())
+        smallest = loss.min(axis=1, keepdims=True, initial=_LARGEST)
+        return np.asarray(np.exp(self._log * (loss - smallest)).ravel())
 
     def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
         half = np.where(relevant, -0.5, 0.5)
@@ -208,8 +208,8 @@ class PlainLosses(Asking):
                 losses[listed, system] = by_rank[: listed.size]
 
     def choose(self, groups: Indices) -> Indices:
-        least = self._lost.min(axis=1, keepdims=True, initial=_LARGEST)
-        weights = self._beta ** (self._lost - least)
+        smallest = self._lost.min(axis=1, keepdims=True, initial=_LARGEST)
+        weights = self._beta ** (self._lost - smallest)
         weights /= weights.sum(axis=1, keepdims=True)
         docs = np.empty(groups.size, dtype=np.intp)
         for k, topic in enumerate(groups.tolist()):
@@ -278,11 +278,11 @@ class Queues(Asking):
         for doc, good in zip(docs.tolist(), relevant.tolist(), strict=True):
             self._learn(doc, good)
 
-    def whole(self, relevant: Bools, known: Bools, batch: int) -> Indices:
+    def whole(self, relevant: Bools, judged: Bools, batch: int) -> Indices:
         if batch > 1:
-            return super().whole(relevant, known, batch)
+            return super().whole(relevant, judged, batch)
         out = []
-        good, answered = relevant.tolist(), known.tolist()
+        good, answered = relevant.tolist(), judged.tolist()
         for group in np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts)).tolist():
             doc = self._choose(group)
             out.append(doc)
@@ -418,15 +418,15 @@ class RunsAsked(Asking):
     def _first_free(self, cells: Indices) -> Indices:
         """Return the first unchosen document of each ranking; there is one."""
         docs = np.empty(cells.size, dtype=np.intp)
-        left = np.arange(cells.size)
-        while left.size:
-            window = self._ranked[self._next[cells[left]][:, None] + np.arange(_WINDOW)]
+        open_cells = np.arange(cells.size)
+        while open_cells.size:
+            window = self._ranked[self._next[cells[open_cells]][:, None] + np.arange(_WINDOW)]
             free = self._free[window]
-            place, rows = free.argmax(axis=1), np.arange(left.size)
+            place, rows = free.argmax(axis=1), np.arange(open_cells.size)
             hit = free[rows, place]
-            docs[left] = window[rows, place]
-            self._next[cells[left]] += np.where(hit, place, _WINDOW)
-            left = left[~hit]
+            docs[open_cells] = window[rows, place]
+            self._next[cells[open_cells]] += np.where(hit, place, _WINDOW)
+            open_cells = open_cells[~hit]
         return docs
 
     def _holders(self, docs: Indices) -> tuple[Ints, Ints]:

@@ -469,7 +469,7 @@ class _Rows:
     def about_repeats(self, error: InputError, iterations: Sequence[str] = ()) -> InputError:
         """Add to the error of a document twice in a topic which column differs between the two."""
         tags = self.tags
-        apart = None if self.table is None else self.table.telling_apart()
+        apart = None if self.table is None else self.table.distinguishing_column()
         if self.table is None and len(tags) > 1:
             apart = "tag", tags, "tells them apart"
         advice = f"; {_FIRST}"

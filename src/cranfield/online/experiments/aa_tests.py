@@ -105,7 +105,7 @@ def simulate_aa_tests(
 ) -> AATests:
     """Simulate A/A tests, to check whether tests keep their level.
 
-    Units keep what they did, whichever variant they had; their variants are hashed anew with the
+    Units keep their data; their variants are hashed anew with the
     salts `replay-0`, `replay-1` and so on. The null hypothesis is true, so p-values of a valid test
     are uniform: it rejects in a proportion alpha of the simulated tests. The tests are Welch's. One
     that rejects more often treats dependent units as independent, or has too few units for the
@@ -173,10 +173,10 @@ def simulate_aa_tests(
 
 
 def _units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
-    named = read_metrics(metrics)
+    parsed = read_metrics(metrics)
     if not isinstance(data, (QueryLog, UnitSums)):
-        return read_units(data, named, variant=None, unit=unit, variants=("all",), missing=missing)
-    texts = {name: str(measure) for name, measure in measures_of(named).items()}
+        return read_units(data, parsed, variant=None, unit=unit, variants=("all",), missing=missing)
+    texts = {name: str(measure) for name, measure in measures_of(parsed).items()}
     if isinstance(data, QueryLog):
         data = sums_by_unit(data, texts.values(), unit=unit or "user")
     sums: UnitSums = data

@@ -102,10 +102,10 @@ def CTR(
 ) -> Sums:
     """Proportion of the shown results that were clicked (click-through rate)."""
     at = "_at" if ranks == "at" and cutoff is not None else ""
-    clicked, shown = _upto(_clicks(repeats) + at, cutoff), _upto(f"shown{at}", cutoff)
+    clicked, results = _upto(_clicks(repeats) + at, cutoff), _upto(f"shown{at}", cutoff)
     if over == "results":
-        return Sums(clicked, shown)
-    return Sums(pl.when(shown > 0).then(clicked / shown))
+        return Sums(clicked, results)
+    return Sums(pl.when(results > 0).then(clicked / results))
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p [C_p \ne \emptyset]", CHAPELLE, "higher")
@@ -127,7 +127,7 @@ def QCTR(repeats: str = COUNT, cutoff: int | None = CUTOFF) -> Sums:
     range=FROM_0,
 )
 def COEC() -> Sums:
-    """Clicked results over those expected at the same ranks, by the log's own rates."""
+    """Clicked results divided by those expected at the same ranks, by the log's own rates."""
     return Sums(pl.col("clicked"), pl.col("expected") / UNIT)
 
 
@@ -212,7 +212,7 @@ def _sat(seconds: float) -> pl.Expr:
 
 
 def _unsure(seconds: float) -> pl.Expr:
-    """Return the number of clicks that may be satisfied or not, by what is known of their dwell."""
+    """Return the number of clicks whose dwell is unknown or censored below `seconds`."""
     return pl.col(f"unsure@{seconds}")
 
 
@@ -251,9 +251,9 @@ def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
 )
 def Dwell() -> Sums:
     """Seconds on a clicked result."""
-    known, censored = pl.col("dwells"), pl.col("dwells_censored")
-    missing = CLICKS - known - censored
-    return Sums(pl.col("dwell") / SECOND, known, censored=censored, missing=missing)
+    uncensored, censored = pl.col("dwells"), pl.col("dwells_censored")
+    missing = CLICKS - uncensored - censored
+    return Sums(pl.col("dwell") / SECOND, uncensored, censored=censored, missing=missing)
 
 
 # Satisfied and dissatisfied clicks.
@@ -492,7 +492,7 @@ class AbsenceTime(OnlineMeasure):
         ends = pl.max_horizontal(TIME.max(), pl.col("last_click").max())
         others = [key for key in keys if key != "user"]
         single = {key: (pl.col(key).n_unique() == 1).over("user") for key in others}
-        of_user = {key: pl.when(one).then(pl.col(key)) for key, one in single.items()}
+        of_user = {key: pl.when(is_single).then(pl.col(key)) for key, is_single in single.items()}
         sessions = (
             pages.drop_nulls(["user", "session"])
             .with_columns(**of_user)

@@ -217,9 +217,9 @@ def survival(
     every = _durations(parsed, tables, pages, keys)
     rows = every.drop_nulls(keys)
     parts = {tables.source: rows} if by is None else {str(k): v for (k,), v in rows.group_by(by)}
-    known = {name: parts[name].drop_nulls("time") for name in sorted(parts)}
+    timed = {name: parts[name].drop_nulls("time") for name in sorted(parts)}
     samples = {
-        name: (part["time"].to_numpy(), part["seen"].to_numpy()) for name, part in known.items()
+        name: (part["time"].to_numpy(), part["seen"].to_numpy()) for name, part in timed.items()
     }
     if not any(times.size for times, _ in samples.values()):
         raise InputError(f"{parsed} has no value", source=tables.source)

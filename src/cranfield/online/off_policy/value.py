@@ -128,7 +128,7 @@ class WeightSummary:
     mean, largest
         Mean and largest weight; the expected mean is 1 if weights are not clipped.
     heaviest
-        Proportion of the sum of all weights that is due to the heaviest hundredth of them.
+        Proportion of the sum of all weights that is due to the largest 1% of them.
     clip, clipped
         Largest weight, None for no limit, and the proportion of weights that were clipped.
     """
@@ -202,7 +202,7 @@ class PolicyValue(Result):
     weights
         Summary of the weights; None without any.
     unseen
-        Proportion of what the policy would show that the log does not show there; NaN if it is
+        Proportion of the policy's results that the log never shows at their rank; NaN if
         unknown.
     interval
         Confidence level of the intervals, number of bootstrap resamples (0: Student's t), and seed.

@@ -108,7 +108,7 @@ REFUSED: list[Case] = [
         (("Kne",), {}, "unknown stopping rule 'Kne'; did you mean Knee?"),
         (("zzz",), {}, "expected one of: RecallTest, Knee"),
         (("Knee(50)",), {}, "parameters are given as name=value"),
-        (("Knee(least=-1)",), {}, "Knee: least must be an integer from 0"),
+        (("Knee(min_judgments=-1)",), {}, "Knee: min_judgments must be an integer from 0"),
         (("Knee(most=1)",), {}, "Knee has no parameter 'most'"),
         (("Knee(",), {}, "is not a valid stopping rule; expected Name"),
         (("RecallTest(recall=1)",), {}, "recall must be a number > 0 and < 1, got 1"),

@@ -41,23 +41,22 @@ BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 """Backends of joblib that the command line offers; the library takes any that joblib knows."""
 
 _MOST = 8
-"""Threads that work on one thing: more of them would only hold more of it in memory."""
+"""Maximum number of threads of one computation; more would only need more memory."""
 
 _THIS = threading.local()
 
 
 def processors() -> int:
-    """Return how many processors this process may use; not every system can tell."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def own_threads() -> int:
-    """Return how many threads may work on what this thread does.
+    """Return the number of threads that this thread may use.
 
-    One where this thread is one of several that share a work already, so that pools do not
-    multiply.
+    It is 1 in a thread of a pool, so that pools do not multiply.
     """
     return getattr(_THIS, "own", None) or min(_MOST, processors())
 
@@ -305,7 +304,7 @@ class _Call:
     shared: Any
     version: str = __version__
 
-    def named(self, name: Any, task: Any) -> tuple[Any, Any]:
+    def named_result(self, name: Any, task: Any) -> tuple[Any, Any]:
         check_fork()
         if self.version != __version__:
             raise CranfieldError(
@@ -327,12 +326,12 @@ def _chosen_backend(jobs: int, backend: str | None) -> Iterator[None]:
         if backend == "ray":
             optional_module("ray.util.joblib", "ray", user="this backend").register_ray()
         try:
-            chosen = joblib.parallel_config(backend or "loky")
+            config = joblib.parallel_config(backend or "loky")
         except ValueError as error:
             raise PolicyError(
                 f"unknown backend {quoted(backend)}; expected one of: {', '.join(BACKENDS)}"
             ) from error
-        with chosen:
+        with config:
             yield
 
 
@@ -349,7 +348,7 @@ def _by_joblib(call: _Call, jobs: int, tasks: Named[Any, Any]) -> Iterator[tuple
     if type(active).__name__ == "DaskDistributedBackend":
         _report_killed_tasks(active)
     if getattr(active, "supports_sharedmem", False):
-        function = call.named
+        function = call.named_result
     else:
         import numpy as np
         from joblib.externals.loky.backend.reduction import dumps
@@ -415,7 +414,7 @@ def _unpickled(pickled: Any, digest: str, name: Any, task: Any) -> tuple[Any, An
         call = pickle.loads(pickled)
         _opened.clear()
         _opened[digest] = call
-    return call.named(name, task)
+    return call.named_result(name, task)
 
 
 @contextmanager

@@ -60,8 +60,8 @@ TIES = {
     "trec_eval-9": "the same on scores rounded to 32-bit floats, as trec_eval 9 reads them",
     "id-ascending": "score descending, then document id ascending by bytes",
     "input": "score descending, then the order of the input",
-    "rank": "the rank column of the file, whatever the scores say",
-    "file": "the order of the input, whatever the scores and ranks say",
+    "rank": "the rank column of the file; scores are ignored",
+    "file": "the order of the input; scores and ranks are ignored",
 }
 """The orders of documents with tied scores."""
 

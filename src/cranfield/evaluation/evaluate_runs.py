@@ -93,8 +93,8 @@ def evaluate(
 
     A topic without a relevant document in a shard has no score there, for any system: NaN, which
     :func:`cranfield.compare` takes with `missing="available"` (gaps in the design), `"zero"` or
-    `"drop"` (only topics with scores in all shards). A system that retrieved nothing relevant in
-    a shard has the score that the measure defines, which is 0 for most.
+    `"drop"` (only topics with scores in all shards). A system that retrieved no relevant document
+    in a shard has the score that the measure defines, which is 0 for most.
 
     Source of shards: Voorhees, Samarov and Soboroff (2017), Using replicates in information
     retrieval evaluation; Ferro and Sanderson (2019), Improving the accuracy of system performance
@@ -132,7 +132,7 @@ def evaluate(
         `unmapped`: how to treat documents that the partition lacks: `error` (default), or `drop`,
         which excludes them from every shard and reports their number.
 
-        `rel`: lowest relevant grade, by which topics without a relevant document are found; by
+        `rel`: lowest relevant grade, for topics without a relevant document; by
         default each measure's own `rel`, and 1 for a measure without.
 
     Returns
@@ -157,7 +157,7 @@ def evaluate(
     [('run', 0.5, 0.7601...)]
     """
     if more:
-        listed = ", ".join(repr(str(one)) for one in (measures, *more) if _is_measure(one))
+        listed = ", ".join(repr(str(item)) for item in (measures, *more) if _is_measure(item))
         raise PolicyError(
             f"pass several measures as a list: cf.evaluate(runs, qrels, [{listed}])"
             if all(map(_is_measure, (measures, *more)))
@@ -255,8 +255,8 @@ def _by_shard(
         runs, qrels, shardings, measures=measures, compat=compat, **options
     )
     whole = score(judged, measures, compat=compat)
-    by_shard = (score(one, measures, compat=compat) for one in sharded)
-    return tuple(replace(one, on_all=whole) for one in by_shard)
+    by_shard = (score(part, measures, compat=compat) for part in sharded)
+    return tuple(replace(part, on_all=whole) for part in by_shard)
 
 
 @with_options(OfSessions)

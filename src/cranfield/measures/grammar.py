@@ -246,7 +246,9 @@ def _read(form: str, text: str) -> Measure:
     made = _built(tree, text)
     made.require_complete()
     if len(str(made)) > LONGEST:
-        raise MeasureError(f"the measure {quoted(text)} has too many parts")
+        raise MeasureError(
+            f"the text of the measure is longer than {LONGEST} characters: {quoted(text)}"
+        )
     return made
 
 

@@ -213,9 +213,9 @@ class Persistence(Result):
         "p": Column(
             "Number of times that users continued, divided by the number of times they could."
         ),
-        "error": Column("Standard error, by units; NaN for one unit."),
+        "error": Column("Standard error over units; NaN for one unit."),
         "low": Column("Lower bound of the confidence interval, on the scale of logits."),
-        "high": Column("Upper bound of that interval; NaN if there is none."),
+        "high": Column("Upper bound of the interval; NaN if there is none."),
         "confidence": Column("Confidence level of the interval.", decimals=2),
         "unit": Column("Independent units, such as users."),
         "units": Column("Number of units."),

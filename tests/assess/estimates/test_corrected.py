@@ -397,7 +397,7 @@ def test_no_sum_over_documents(measure: str) -> None:
             {"unit": "document"},
             "requires two sampled documents",
         ),
-        ({}, {"scale": (0, 2)}, "grade 3 is off the scale 0 to 2"),
+        ({}, {"scale": (0, 2)}, "grade 3 is outside the scale 0 to 2"),
         (
             {"human": {"t": HUMAN["t"]}, "judge": {"t": JUDGE["t"]}},
             {"unit": "document"},
@@ -518,7 +518,7 @@ def test_scale_of_people_and_judge() -> None:
     assert found.means.estimate[0] == pytest.approx(1 / 8)
     cut = ppi_scores(runs, people, judge, "ERR@5", lambda_=0, cut=True)
     assert cut.means.estimate[0] == pytest.approx(1 / 2)
-    with pytest.raises(InputError, match="grade 3 is off the scale 0 to 2"):
+    with pytest.raises(InputError, match="grade 3 is outside the scale 0 to 2"):
         ppi_scores(runs, people, judge, "ERR@5", scale=(0, 2))
 
 

@@ -263,8 +263,8 @@ def ppi_scores(
         the topics are a sample too, and their spread includes both errors.
     scale, cut
         The lowest and highest grade, such as `(0, 3)`, by default from 0 to the highest grade of
-        people and judge; and whether a grade off the scale is replaced by the nearer end instead of
-        refused. With `cut`, the default scale is that of people.
+        people and judge; and whether a grade outside the scale is replaced by the nearest one
+        instead of refused. With `cut`, the default scale is that of people.
     options
         As for :func:`cranfield.judge`.
 

@@ -150,15 +150,17 @@ class JudgeRankings(Result):
             ),
             "tau": Column("Kendall's tau-b of the rankings by the judge and by people.", 3),
             "tau low": Column("Lower bound of its jackknife t interval over topics, or null.", 3),
-            "tau high": Column("Upper bound of that interval.", 3),
+            "tau high": Column("Upper bound of the interval.", 3),
             "tau AP": Column("Tau AP of the two rankings; that by people is the reference.", 3),
             "tau AP low": Column("Lower bound of its t interval, as for tau.", 3),
-            "tau AP high": Column("Upper bound of that interval.", 3),
+            "tau AP high": Column("Upper bound of the interval.", 3),
             "RBO": Column("Rank-biased overlap of the two rankings, extrapolated.", 3),
             "tau by topic": Column("Mean over topics of their tau, where defined.", 3),
             "flips": Column("Number of pairs of systems in opposite orders."),
             "largest change": Column("Largest change of rank; above 0 if higher by the judge."),
-            "of system": Column("System with that difference; the first one by name."),
+            "of system": Column(
+                "System with the largest difference; the first by name if several have it."
+            ),
         },
         "systems": {
             "measure": Column("Measure.", key=True),

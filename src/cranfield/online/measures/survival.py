@@ -116,14 +116,14 @@ class Survival(Result):
             "median": Column("Kaplan-Meier median; null if more than half of the values last."),
             "mean": Column("Mean up to the horizon."),
             "error": Column("Standard error of this mean."),
-            "seen_mean": Column("Mean of the values that were seen to end, which is too short."),
+            "seen_mean": Column("Mean of the values that are not censored; biased low."),
             "seen_median": Column("Median of the values that were seen to end."),
         },
         "logrank": {
             "first": Column("First group of the pair.", key=True),
             "second": Column("Second group of the pair.", key=True),
             "statistic": Column("Statistic of the log-rank test, about normal."),
-            "pvalue": Column("Its two-sided p-value.", pvalue=True),
+            "pvalue": Column("Two-sided p-value of the log-rank test.", pvalue=True),
             "adjusted": Column("p-value after the correction.", pvalue=True),
         },
     }
@@ -223,9 +223,9 @@ def survival(
     every = _durations(parsed, tables, pages, keys)
     rows = every.drop_nulls(keys)
     parts = {tables.source: rows} if by is None else {str(k): v for (k,), v in rows.group_by(by)}
-    known = {name: parts[name].drop_nulls("time") for name in sorted(parts)}
+    timed = {name: parts[name].drop_nulls("time") for name in sorted(parts)}
     samples = {
-        name: (part["time"].to_numpy(), part["seen"].to_numpy()) for name, part in known.items()
+        name: (part["time"].to_numpy(), part["seen"].to_numpy()) for name, part in timed.items()
     }
     if not any(times.size for times, _ in samples.values()):
         raise InputError(f"{parsed} has no value", source=tables.source)

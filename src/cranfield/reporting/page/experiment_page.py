@@ -88,13 +88,15 @@ def _answer(report: ExperimentReport, j: int) -> str:
     metrics: dict[str, list[str]] = {}
     for k, metric in enumerate(report.metrics):
         verdict, lift = report.verdicts[k][j], report.lift[k, j]
-        shown = f" ({lift:+.1%})" if np.isfinite(lift) and verdict in {"better", "worse"} else ""
-        metrics.setdefault(verdict, []).append(f"{label(metric)}{shown}")
+        lift_text = (
+            f" ({lift:+.1%})" if np.isfinite(lift) and verdict in {"better", "worse"} else ""
+        )
+        metrics.setdefault(verdict, []).append(f"{label(metric)}{lift_text}")
     words = {"better": "better by", "worse": "worse by"}
     words["not worse"] = "not worse than the margin by"
     parts = [
-        f"{said} {listing(metrics[verdict], None)}"
-        for verdict, said in words.items()
+        f"{phrase} {listing(metrics[verdict], None)}"
+        for verdict, phrase in words.items()
         if verdict in metrics
     ]
     undecided = listing(metrics.get("undecided", []), None)
@@ -107,8 +109,8 @@ def _answer(report: ExperimentReport, j: int) -> str:
 def _ratio(report: ExperimentReport) -> Table:
     frame = report.sample_ratio.to_polars()
     rows = [
-        [name, f"{units:,}", f"{expected:,.1f}", f"{share:.2%}", f"{wanted:.2%}"]
-        for name, units, expected, share, wanted in frame.iter_rows()
+        [name, f"{units:,}", f"{expected:,.1f}", f"{share:.2%}", f"{expected_share:.2%}"]
+        for name, units, expected, share, expected_share in frame.iter_rows()
     ]
     head = [frame.columns[0], f"{report.unit}s", *frame.columns[2:]]
     return Table("Units of each variant", head, rows)

@@ -11,7 +11,7 @@ from cranfield.base.arrays import best_first
 from cranfield.base.text import counted
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.data import against_baseline, places, start
-from cranfield.reporting.page.drawn import shortened, shown, span, ticks
+from cranfield.reporting.page.drawn import shortened, span, tick_label, ticks
 from cranfield.reporting.page.html import Html, filled, label
 from cranfield.reporting.summary import BETTER, against
 from cranfield.significance.comparison.result import PairwiseComparison
@@ -214,7 +214,7 @@ def _drawn(
         row["arrow"], row["x"] = ARROWS.get(int(side[k]), ("", row["x"]))
         rows.append(row)
     marks = [
-        (x(mark), f"{shown(mark)}{unit}", "zero" if zero and mark == 0 else "grid")
+        (x(mark), f"{tick_label(mark)}{unit}", "zero" if zero and mark == 0 else "grid")
         for mark in ticks(least, most, 5)
         if least <= mark <= most
     ]

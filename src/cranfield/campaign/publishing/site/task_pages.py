@@ -62,7 +62,7 @@ def task_pages(
         unjudged=any("unjudged@10" in row for row in leaderboard.rows),
     )
     topics = topics_of(leaderboard)
-    values = [one[name] for one in topics for name in ("best", "median", "worst")]
+    values = [topic[name] for topic in topics for name in ("best", "median", "worst")]
     finite = [value for value in values if math.isfinite(value)]
     yield page(
         *("topics.html", f"{folder}/topics.html", f"{title}: topics", links),
@@ -71,7 +71,7 @@ def task_pages(
         leaderboard=leaderboard,
         topics=topics,
         ends=(min(finite, default=0.0), max(finite, default=1.0)),
-        map=map_of(leaderboard, [one["name"] for one in topics]),
+        map=map_of(leaderboard, [topic["name"] for topic in topics]),
     )
     for tag, source in leaderboard.sheets.items():
         sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
@@ -144,13 +144,15 @@ def topics_of(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
     """Return best, median and worst of each topic, the easiest first by its median."""
     scores = leaderboard.release.scores.get(leaderboard.measure)
     topics = [
-        {"name": row["topic"], **{one: float(row[one]) for one in ("best", "median", "worst")}}
+        {"name": row["topic"], **{name: float(row[name]) for name in ("best", "median", "worst")}}
         | leading(leaderboard, scores, row["topic"])
         for row in leaderboard.release.table("topic-statistics").iter_rows(named=True)
         if row["measure"] == leaderboard.measure and row["group"] == "all"
     ]
     sign = 1 if leaderboard.part is not None and leaderboard.part.scores.lower_is_better else -1
-    return sorted(topics, key=lambda one: (sign * one["median"], sign * one["best"], one["name"]))
+    return sorted(
+        topics, key=lambda topic: (sign * topic["median"], sign * topic["best"], topic["name"])
+    )
 
 
 def leading(leaderboard: TaskLeaderboard, scores: Scores | None, topic: str) -> dict[str, Any]:
@@ -175,8 +177,8 @@ def map_of(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any
     values = scores_in_order(leaderboard, scores, topics)
     if values.size == 0 or values.size > MOST_CELLS or not np.isfinite(values).any():
         return {"too_large": MOST_CELLS}
-    least, most = float(np.nanmin(values)), float(np.nanmax(values))
-    share = (values - least) / (most - least) if most > least else np.zeros(values.shape)
+    lowest, highest = float(np.nanmin(values)), float(np.nanmax(values))
+    share = (values - lowest) / (highest - lowest) if highest > lowest else np.zeros(values.shape)
     share = 1 - share if scores.lower_is_better else share
     shades = np.where(np.isnan(share), -1, np.minimum(share * SHADES, SHADES - 1)).astype(np.int64)
     rows, columns = values.shape
@@ -196,8 +198,8 @@ def map_of(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any
         "too_large": None,
         "width": LEFT + max(columns * cell, 240),
         "height": TOP + rows * HIGH + KEY,
-        "best": least if scores.lower_is_better else most,
-        "worst": most if scores.lower_is_better else least,
+        "best": lowest if scores.lower_is_better else highest,
+        "worst": highest if scores.lower_is_better else lowest,
         "shades": paths,
         "columns": [
             (k + 1, LEFT + k * cell + cell // 2, TOP - 6)
@@ -219,8 +221,8 @@ def scores_in_order(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequen
     """Return scores by topics, and by runs in the order of the leaderboard; NaN if missing."""
     columns = {tag: k for k, tag in enumerate(scores.systems)}
     rows = {topic: k for k, topic in enumerate(scores.topics)}
-    shown = np.array([columns[tag] for tag in leaderboard.tags if tag in columns], int)
+    column_order = np.array([columns[tag] for tag in leaderboard.tags if tag in columns], int)
     places = np.array([rows.get(topic, -1) for topic in topics])
-    values: Floats = scores.values[np.ix_(places, shown)]
+    values: Floats = scores.values[np.ix_(places, column_order)]
     values[places < 0] = np.nan
     return values

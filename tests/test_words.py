@@ -37,6 +37,9 @@ PHRASES = [
     ("odd=", r"\bodd=", "anomalies"),
     ("kin_bias", r"\bkin_bias\b", "self_preference"),
     ("corrected_mean", r"\bcorrected_mean\b", "prediction-powered estimate"),
+    ("is none", r"\b(that|which) is none\b", "not a ..., invalid ..., unknown ..."),
+    (" ones do", r"\bbinary ones do\b", "graded or binary"),
+    ("cry wolf", r"\bcry wolf\b", "false alarm"),
     ("bad_runs", r"\b(skip_)?bad_runs\b", "on_bad_run"),
     ("skip-bad-runs", r"\bskip-bad-runs\b", "on-bad-run"),
 ]

@@ -212,8 +212,8 @@ def from_ir_measures(text: str) -> str:
 def program_names(program: str | None, text: str) -> list[str]:
     """Rewrite the names of a program; the program's own name stands for all that it prints.
 
-    `program` is `ndeval`, `gdeval`, `ntcireval` or `cwl`; any other changes nothing, and neither
-    does a text that is none of the program's names.
+    `program` is `ndeval`, `gdeval`, `ntcireval` or `cwl`. With any other program, and for a text
+    that is not a name of the program, nothing changes.
     """
     if program not in _PROGRAMS:
         return [text]

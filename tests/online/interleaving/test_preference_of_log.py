@@ -79,7 +79,7 @@ def test_unit_must_be_named_where_users_come_again() -> None:
 def test_pages_without_users_are_units_of_their_own_and_told() -> None:
     found = preference(small_log(user=["ann", None, None]), "user")
     assert found.units == 3
-    assert found.notes[0] == "2 pages without user, each treated as a user of its own"
+    assert found.notes[0] == "2 pages without user, each treated as a separate user"
 
 
 def test_simulated_log_against_a_loop() -> None:

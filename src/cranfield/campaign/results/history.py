@@ -383,7 +383,7 @@ def history(
         For scores of different collections that are not standardised: how hard a collection is
         would look like progress.
     InputError
-        For a source that cannot be read, a column that is not there, a day that is none.
+        For a source that cannot be read, an unknown column, an invalid date.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def read_archive_table(
     Raises
     ------
     InputError, PolicyError
-        For a table that is none, that lacks a tag or a team, or that names a column twice.
+        For a file that is not a table, that lacks a tag or a team, or that names a column twice.
 
     Warns
     -----

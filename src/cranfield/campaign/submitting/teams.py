@@ -122,7 +122,7 @@ def change_team(
     Raises
     ------
     PolicyError
-        For a team that is not there, a date that is none, and if nothing is to change.
+        For an unknown team, an invalid date, and if nothing is to change.
     """
     new = _fields(id, name=name, contact=contact, anonymous_until=anonymous_until)
     if not new:

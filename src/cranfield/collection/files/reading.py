@@ -239,7 +239,7 @@ def read_run(
         Whether `Run.metadata` reads the header of the file, or a file beside it (`ir-metadata.yml`,
         or that name after the run's own and a full stop); or the file to read them from.
     system
-        The column of a table that names the system, where that is none of its usual names.
+        The column of a table that names the system, if it does not have one of the usual names.
     columns
         As for :func:`read_qrels`, of `topic`, `doc`, `score`, `rank` and `system`.
     lower_is_better

@@ -24,7 +24,7 @@ class _TotalOrder(
     family="total orders",
     at_wanted="required",
     range=(0.0, float("inf")),
-    needs="graded judgments (binary ones do)",
+    needs="judgments, graded or binary",
     monotone=True,
 ):
     max_grade: int | None = MAX_GRADE

@@ -91,7 +91,7 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     found = []
     for name in names:
         team = find(name)
-        # A number that is none stands where a table has nothing.
+        # An empty cell of a table is read as NaN.
         nothing = team == "" if isinstance(team, str) else isinstance(team, float) and isnan(team)
         if nothing or not isinstance(team, str | Real):
             raise PolicyError(f"system {quoted(name)} has no team")

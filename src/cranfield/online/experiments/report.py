@@ -89,9 +89,9 @@ def sample_ratio(
 
     with one degree of freedom less than variants. A mismatch means that units were lost or added in
     one variant rather than in another, so that they no longer differ by chance alone, and nothing
-    that is computed of them can be trusted. The alarm is at p < .0005: who tests each day must not
-    cry wolf. Below 1,000 units the test is exact: binomial, and of more than two variants that of
-    each against all others, with Bonferroni's correction.
+    that is computed of them can be trusted. The alarm is at p < .0005, since a test each day
+    must rarely give a false alarm. Below 1,000 units the test is exact: binomial, and with more
+    than two variants that of each against all others, with Bonferroni's correction.
 
     Source: Fabijan et al. (2019); Kohavi, Tang and Xu (2020).
 

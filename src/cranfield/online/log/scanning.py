@@ -68,7 +68,7 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
     Raises
     ------
     InputError
-        For a table that cannot be read, or holds a value that is none of its column.
+        For a table that cannot be read, or holds a value of another type than its column.
 
     Examples
     --------

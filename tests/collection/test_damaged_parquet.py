@@ -46,7 +46,7 @@ def test_counts_and_sizes(tmp_path: Path) -> None:
     assert "begin and end as Parquet" in refused(path, whole[:-1])
     start = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
     footer = b"\x15" * (len(whole) - 8 - start)
-    assert "ends too early" in refused(path, whole[:start] + footer + whole[-8:])
+    assert "is truncated" in refused(path, whole[:start] + footer + whole[-8:])
     # The head of the first page, whose sizes and counts follow each other.
     assert "is not readable" in refused(path, whole[:4] + b"\xff" * 12 + whole[16:])
 

@@ -132,7 +132,7 @@ def test_markov_precision_walks_to_the_end_of_the_list() -> None:
 
 def test_long_readers_are_refused_before_they_read() -> None:
     start = time.process_time()
-    message = "takes 1,000 ranks each.* up to length 18 it is feasible"
+    message = "1,000 ranks, and there are.* up to length 18 it is feasible"
     for text in ("INST", "EU(AP)", "EU(ERR)", "Depth(NERR10)", "NERR10(gains={1: 0.5})"):
         with pytest.raises(PolicyError, match=message):
             image(text, 30)

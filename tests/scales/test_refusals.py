@@ -183,7 +183,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: induced_order("P", [[0, 1]], judgments=TEXT), "list of their grades"),
     (lambda: at_or_below([1, [2]], [1]), ROWS),
     (lambda: order_matrix([[1], None]), ROWS),
-    (lambda: difference_axioms([[1], [1, 2]]), "a value of each object"),
+    (lambda: difference_axioms([[1], [1, 2]]), "one value per object"),
     (lambda: difference_axioms([1, "a"]), "values and differences must be numbers"),
     (lambda: difference_axioms([1, None]), "values and differences must be numbers"),
     # Orders
@@ -201,7 +201,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     *((lambda rank=rank: rbto_runs([rank], 3), "from 0 to 7") for rank in (-1, 8, 1.5, True)),
     (lambda: difference_axioms(np.zeros((2, 3))), "square"),
     (lambda: difference_axioms(np.zeros((2, 2, 2))), "square"),
-    (lambda: difference_axioms(np.zeros((2, 2, 2, 2))), "as bools"),
+    (lambda: difference_axioms(np.zeros((2, 2, 2, 2))), "boolean array"),
     (lambda: difference_axioms([]), "object"),
     (lambda: difference_axioms(np.arange(33)), "32"),
 ]

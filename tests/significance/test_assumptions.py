@@ -214,7 +214,7 @@ def test_additivity_needs_an_additive_model_with_effects() -> None:
     values = additive()
     table, _ = one_way(values)
     found = check_assumptions(table.residuals, table.fitted)
-    assert found.additivity is None and "which needs effects" in found.skipped[0]
+    assert found.additivity is None and "which needs two topics" in found.skipped[0]
     bent = table.fitted + np.random.default_rng(0).random(values.shape)
     found = check_assumptions(table.residuals, bent)
     assert found.additivity is None and "not sums of topic and system" in found.skipped[0]

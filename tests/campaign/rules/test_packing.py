@@ -98,7 +98,7 @@ def test_a_pack_is_made_whole_or_not_at_all(opened: OpenedCampaign, tmp_path: Pa
     (opened.folder / "docs.txt").rename(opened.folder / "README.md")
     text = TOML.replace('"docs.txt"', '"README.md"')
     (opened.folder / "campaign.toml").write_text(text)
-    with pytest.raises(cf.InputError, match=r"README\.md.* writes itself"):
+    with pytest.raises(cf.InputError, match=r"README\.md.* must be renamed"):
         pack(OpenedCampaign(opened.folder), place)
     (opened.folder / "campaign.toml").write_text(text.replace('"README.md"', '"topics/adhoc.xml"'))
     (opened.folder / "topics" / "adhoc.xml").write_text("<ts>\n</ts>")

@@ -73,6 +73,7 @@ COMMANDS = {
     "study interleaving": "study interleaving q.txt a.run b.run --impressions 10",
     "study measures": "study measures q.txt a.run b.run -m AP -m P@5 --repeats 3",
     "study pooling": "study pooling q.txt a.run b.run -m AP",
+    "study prediction": "study prediction s.csv predictors.csv",
     "study reproduction": "study reproduction q.txt --original-baseline a.run --original-advanced"
     " b.run --baseline a.run --advanced b.run -m AP",
     "study scales": "study scales q.txt a.run b.run -m AP --cutoffs 2",

@@ -206,8 +206,8 @@ def prediction(
     ...     {"bm25": {"q1": 0.3, "q2": 0.1, "q3": 0.6}},
     ...     {"topic": ["q1", "q2", "q3"], "wig": [2.0, 1.0, 3.0], "nqc": [1.0, 2.0, 3.0]},
     ... )
-    >>> found.summary["predictor", "spearman", "sMARE"].rows()
-    [('wig', 1.0, 0.0), ('nqc', 0.5, 0.2222...)]
+    >>> found.summary["predictor", "tau", "sMARE"].rows()
+    [('wig', 1.0, 0.0), ('nqc', 0.3333..., 0.2222...)]
     """
     call = check_arguments(prediction, locals())
     ready = as_scores(scores).finite().over_shards()
@@ -397,10 +397,7 @@ def _analysed(errors: Floats, predictors: Sequence[str]) -> tuple[pl.DataFrame, 
     """Analyse sARE by topic, predictor and system; also compare the pairs of predictors."""
     declared = Prediction.columns
     if len(predictors) < 2:
-        numbers = dict.fromkeys(declared["anova"], pl.Float64)
-        texts = dict.fromkeys(("first", "second"), pl.String)
-        pairs = pl.DataFrame(schema=dict.fromkeys(declared["pairs"], pl.Float64) | texts)
-        return pl.DataFrame(schema=numbers | {"source": pl.String}), pairs
+        return pl.DataFrame(schema=[*declared["anova"]]), pl.DataFrame(schema=[*declared["pairs"]])
     axes: tuple[str, ...] = ("topic", "predictor", "system")
     terms = (*axes, "topic:predictor", "topic:system", "predictor:system")
     if errors.shape[2] == 1:

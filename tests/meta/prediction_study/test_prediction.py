@@ -28,7 +28,8 @@ def of_one(values: list[float], scores: list[float], **options: Any) -> dict[str
     topics = [f"q{k}" for k in range(len(values))]
     table = {"topic": topics, "x": values}
     found = prediction({"s": dict(zip(topics, scores, strict=True))}, table, **options)
-    return found.summary.row(0, named=True)
+    row: dict[str, Any] = found.summary.row(0, named=True)
+    return row
 
 
 @pytest.mark.parametrize("predictions", [WIDE, LONG, LONG.with_columns(system=pl.lit("S1"))])

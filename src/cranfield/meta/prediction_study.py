@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Annotated, Any, ClassVar
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_several, quoted
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count, some_of
 from cranfield.meta.measure_studies.correlations import agreement
@@ -157,7 +157,7 @@ def prediction(
     predictions: Any,
     *,
     ties: Annotated[str, OneOf(TIES)] = "average",
-    lower_is_better: Collection[str] = (),
+    lower_is_better: Iterable[str] = (),
 ) -> Prediction:
     r"""Evaluate predictors of query performance by how they order the topics.
 
@@ -210,9 +210,10 @@ def prediction(
     [('wig', 1.0, 0.0), ('nqc', 0.3333..., 0.2222...)]
     """
     call = check_arguments(prediction, locals())
+    check_several("lower_is_better", lower_is_better)
+    lower = tuple(lower_is_better)
     ready = as_scores(scores).finite().over_shards()
     data, notes = _aligned(ready, _read(predictions))
-    lower = [lower_is_better] if isinstance(lower_is_better, str) else [*lower_is_better]
     if unknown := [name for name in lower if name not in data.predictors]:
         raise PolicyError(
             f"unknown predictor in lower_is_better={unknown[0]!r}; expected one of:"
@@ -226,7 +227,7 @@ def prediction(
     anova, pairs = _analysed(errors, data.predictors)
     size = len(data.topics)
     return Prediction(
-        call | {"lower_is_better": tuple(lower)},
+        call | {"lower_is_better": lower},
         measure=ready.measure or "",
         n_topics=size,
         random=(size**2 - 1) / (3 * size**2),

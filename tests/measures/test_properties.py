@@ -369,7 +369,20 @@ COUNTS_RETRIEVED = {
 }
 """Measures that look at how many documents are retrieved."""
 
-IN_GROUPS = ("DP", "EUR", "logDP", "logEUR", "logRUR", "rND", "rRD", "rKL", "PairParity", "AWRF")
+IN_GROUPS = (
+    "DP",
+    "EUR",
+    "logDP",
+    "logEUR",
+    "logRUR",
+    "rND",
+    "rRD",
+    "rKL",
+    "PairParity",
+    "AWRF",
+    "GF",
+    "GFR",
+)
 """Measures that look at groups, in which documents without judgments are too."""
 
 

@@ -73,13 +73,13 @@ class PairwiseParity(OfRelevance):
         groups = judged.groups(str(self))
         known = groups.rows.where(groups.rows.gains > 0)
         chosen = known.grade == group_index(groups, self.protected, str(self))
-        inside, outside = _sides(_keys(known), chosen)
+        inside, outside = _sides(row_keys(known), chosen)
         shape = judged.shape
         if self.pairs == "all":
             above, number = _above(inside, outside, shape)
             return np.abs(ratio(2 * above - number, number))
         rows = judged.judged()
-        good, bad = (_keys(rows.where((rows.grade >= self.rel) == one)) for one in (True, False))
+        good, bad = (row_keys(rows.where((rows.grade >= self.rel) == one)) for one in (True, False))
         shares, defined = [], np.ones(shape, dtype=bool)
         for side, other in ((inside, outside), (outside, inside)):
             above, number = _above(_among(side, good), _among(other, bad), shape)
@@ -88,7 +88,7 @@ class PairwiseParity(OfRelevance):
         return np.where(defined, np.abs(shares[0] - shares[1]), 0.0)
 
 
-def _keys(rows: Rows) -> Ints:
+def row_keys(rows: Rows) -> Ints:
     """Cell and rank of each row as one number; ranks stay far below 2^31."""
     return rows.cell << 32 | rows.rank
 

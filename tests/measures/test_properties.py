@@ -365,7 +365,7 @@ def test_names_and_order_of_input_do_not_matter(measure: Measure, other: str) ->
 
 
 COUNTS_RETRIEVED = {
-    *("NumRet", "SetP", "SetRelP", "SetAP", "SetF", "SetE", "Utility", "Judged", "MP", "IAA")
+    *("NumRet", "SetP", "SetRelP", "SetAP", "SetF", "SetE", "Utility", "Judged", "MP", "IAA", "RBU")
 }
 """Measures that look at how many documents are retrieved."""
 

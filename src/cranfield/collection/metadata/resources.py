@@ -86,7 +86,8 @@ def _amounts(about: Metadata) -> dict[str, float]:
     amounts = {}
     for name, (paths, unit, factor) in RESOURCES.items():
         values = [about.get(path) for path in paths]
-        if None not in values:
+        # The tracker writes `null J` on machines without a counter.
+        if not any(value in (None, f"null {unit}") for value in values):
             pairs = zip(paths, values, strict=True)
             amounts[name] = factor * sum(_number(about, *pair, unit) for pair in pairs)
     return amounts

@@ -187,10 +187,13 @@ def described(text: str) -> list[str]:
 
 
 def marked(text: str) -> str:
-    """Turn formulas of reStructuredText into those of Markdown."""
+    """Turn formulas of reStructuredText into those of Markdown, which indents lists by four."""
     text = re.sub(
-        r"^\.\. math::[ ]*(.*(?:\n[ ]+\S.*)*)(?:\n\n((?:[ ]+\S.*\n?)+))?",
-        lambda found: f"$$\n{(found[1] + ' ' + (found[2] or '')).strip()}\n$$",
+        r"^([ ]*)\.\. math::[ ]*(.*(?:\n\1[ ]+\S.*)*)(?:\n\n((?:\1[ ]+\S.*\n?)+))?",
+        lambda found: "\n".join(
+            f"{found[1] and found[1].ljust(4)}{line}"
+            for line in ("$$", " ".join(f"{found[2]} {found[3] or ''}".split()), "$$")
+        ),
         text,
         flags=re.MULTILINE,
     )

@@ -23,6 +23,33 @@ LOADED = re.compile(
 """What a browser fetches by itself from another host."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+PHONE = ("api/significance.html", "readers.html", "tasks/rag.html", "significance/tests.html")
+"""Pages whose geometry is looked at on a phone: tables of words, code and formulas."""
+
+SEARCHED = {
+    "type I error": "calibration.html",
+    "A/B test": "experiments.html",
+    "hit rate": "measures/Success.html",
+    "t-test": "significance/t.html",
+    "LLM as a judge": "llm-judges.html",
+}
+"""Words that a reader searches for, and the page that the search has to show first."""
+
+MARKUP = re.compile(r"\.\. [a-z]+::|:[a-z]+:<code>|\$\$")
+"""Markup of docstrings that a reader must not see."""
+
+FAULTS = """() => {
+    const lines = cell => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return new Set([...range.getClientRects()].map(box => Math.round(box.top))).size;
+    };
+    const narrow = [...document.querySelectorAll(".md-content td")]
+        .filter(cell => cell.offsetWidth && cell.offsetWidth < 90 && lines(cell) > 7)
+        .map(cell => `a column of ${cell.offsetWidth} px: ${cell.innerText.slice(0, 30)}`);
+    const wide = document.scrollingElement.scrollWidth;
+    return [...narrow, ...(wide > innerWidth ? [`${wide} px wide`] : [])];
+}"""
 COPIED = """() => [...document.querySelectorAll(".highlight code")].map(code => {
     code.setAttribute("data-md-copying", "");
     const text = code.innerText;
@@ -36,6 +63,13 @@ def fetched(site: Path) -> Iterator[str]:
     for path in sorted(site.rglob("*.html")):
         for found in LOADED.finditer(path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(site)}: {found[0]}"
+
+
+def raw_markup(site: Path) -> Iterator[str]:
+    """Yield markup of docstrings in pages of the reference."""
+    for path in sorted(site.glob("api/*.html")):
+        for found in MARKUP.finditer(path.read_text(encoding="utf-8")):
+            yield f"{path.relative_to(site)}: markup {found[0]!r}"
 
 
 def seen(site: Path, browser: str) -> Iterator[str]:
@@ -55,14 +89,25 @@ def seen(site: Path, browser: str) -> Iterator[str]:
         copied = page.evaluate(COPIED)
         if any("$" in text or ">>>" in text or "─" in text for text in copied) or not copied[0]:
             yield f"copy buttons copy more than input: {copied}"
-        page.keyboard.press("f")
-        page.keyboard.type("bootstrap")
-        page.wait_for_selector(".md-search-result__item", timeout=60_000)
+        for words, name in SEARCHED.items():
+            page.goto((site / "index.html").resolve().as_uri())
+            page.keyboard.press("f")
+            page.keyboard.type(words)
+            page.wait_for_selector(".md-search-result__item", timeout=60_000)
+            # Results follow each key.
+            page.wait_for_timeout(1500)
+            first = page.locator(".md-search-result__item a").first.get_attribute("href")
+            if f"/{name}" not in str(first):
+                yield f"search for {words!r} shows {first} before {name}"
         elsewhere = [
             url for url in heard if not url.startswith(("file:", "data:", "blob:", "about:"))
         ]
         yield from (f"asked for {url}" for url in elsewhere)
         yield from (f"console: {text}" for text in said)
+        page.set_viewport_size({"width": 390, "height": 844})
+        for name in PHONE:
+            page.goto((site / name).resolve().as_uri())
+            yield from (f"{name} on a phone: {fault}" for fault in page.evaluate(FAULTS))
         started.close()
 
 
@@ -77,7 +122,7 @@ def below_the_fold(page: Any) -> Iterator[str]:
 def main(folder: str) -> int:
     """Check the site in a folder."""
     site = Path(folder)
-    wrong = list(fetched(site))
+    wrong = [*fetched(site), *raw_markup(site)]
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         print("no chromium here: the search of the site is not tested")

@@ -81,9 +81,9 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
         content,
         flags=re.DOTALL,
     )
-    # In a docstring `:func:` and `:class:` stand before what they refer to.
+    # In a docstring roles such as `:func:` stand before a name.
     return re.sub(
-        r":(?:func|class|mod):<code>(?:cranfield\.)?([^<]*)</code>",
+        r":(?:func|class|mod|meth|attr|data|exc):<code>~?(?:cranfield\.)?([^<]*)</code>",
         lambda found: linked(found[1], f'id="cranfield.{found[1]}"' in content),
         content,
     )
@@ -151,10 +151,15 @@ def index_page() -> str:
     return "\n".join(lines)
 
 
+TAGS = {"AP": "MAP", "RR": "MRR", "Success": "hit rate"}
+"""Other words by which the search of the site finds a measure."""
+
+
 def measure_page(one: Entry) -> str:
     """Write the page of one measure."""
     info = one.info
-    lines = [f"# {info.name}", "", info.summary, ""]
+    tags = ["---", f"tags: [{TAGS[info.name]}]", "---", ""] if info.name in TAGS else []
+    lines = [*tags, f"# {info.name}", "", info.summary, ""]
     about = inspect.getdoc(one.maker) or ""
     if not isinstance(one.maker, type):
         # Of a function the first line is the summary.

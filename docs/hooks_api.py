@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from pkgutil import resolve_name
 from types import ModuleType
 from typing import Any
 
+from catalogue_page import marked
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from navigation import section
@@ -61,7 +63,8 @@ def page_of(room: str) -> str:
 def page(room: str, guide: str) -> Iterator[str]:
     """Write what a room is, and its names in the order in which they are declared."""
     module = resolve_name(room)
-    yield from (f"# {room}", "", inspect.getdoc(module) or "", "", guide, "")
+    about = re.sub(r"(?m)(^>>> .*(?:\n.+)*)", r"```pycon\n\1\n```", inspect.getdoc(module) or "")
+    yield from (f"# {room}", "", about, "", guide, "")
     for name, thing in documented(module):
         if room == "cranfield" or not any(thing is other for _, other in documented(root())):
             # Its own place in the code is what can be found without running it.
@@ -81,7 +84,8 @@ def columns(result: type[Result]) -> Iterator[str]:
         yield from (f"**{title}**", "", "| column | |", "| --- | --- |")
         for name, column in declared.items():
             key = " *(key)*" if column.key else ""
-            yield f"| `{name}`{key} | {column.about.replace('|', chr(92) + '|')} |"
+            about = marked(column.about).replace("|", r"\|")
+            yield f"| `{name}`{key} | {about} |"
         yield ""
     yield (
         "All results have the methods of [`cranfield.result.Result`](result.md):"

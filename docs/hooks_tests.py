@@ -64,7 +64,8 @@ def index() -> str:
 
 def page(info: TestInfo) -> str:
     """Write the page of one test."""
-    lines = [f"# {info.title}", "", info.asks, ""]
+    tags = ["---", "tags: [t-test]", "---", ""] if info.name == "t" else []
+    lines = [*tags, f"# {info.title}", "", info.asks, ""]
     lines += ["$$", info.formula, "$$", ""]
     lines += ["## What it is", "", *facts(info), ""]
     # Upper bounds of what a test can find are for studies; `compare` refuses them.

@@ -67,7 +67,7 @@ class Labels:
 
 
 def llmjudge(folder: Path) -> Labels:
-    """Read the label sets; those with grades off the scale are cut."""
+    """Read the label sets; those with grades outside the scale are cut."""
     human = cf.read_qrels(str(folder / "llmjudge_test_qrel_idx.txt"))
     frame = human.to_polars().drop("grade")
     found = {}

@@ -3,7 +3,7 @@
     python -m studies.llm_judges FOLDER [PICTURES]
 
 FOLDER holds `llmjudge_test_qrel_idx.txt` and `submissions/`, from llm4eval/LLMJudge and
-llm4eval/LLMJudge-benchmark. Sets with a grade off the scale are cut, as in the paper. A team is
+llm4eval/LLMJudge-benchmark. Sets with a grade outside the scale are cut, as in the paper. A team is
 what stands before the hyphen of a name. The charts of the guide are written to PICTURES.
 """
 

@@ -95,7 +95,9 @@ def main() -> None:
             if part == "small":
                 made.site(folder / "site")
                 board = folder / "site/round5/index.html"
-                of_element(browser, board, "#board", 760, options.output / "campaign-board.png")
+                of_element(
+                    browser, board, "#leaderboard", 760, options.output / "campaign-board.png"
+                )
             else:
                 made.sheets(None, folder / "sheets")
                 sheet = folder / f"sheets/runs/{SHEET}.html"

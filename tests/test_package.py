@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
+from cranfield.result import Result
 from tests.conftest import ROOT
 
 
@@ -60,6 +61,25 @@ def test_no_module_hides_a_public_name(namespace: str) -> None:
     things = {name: getattr(module, name) for name in vars(module)["__all__"]}
     inside = {one.name for one in iter_modules(module.__path__)}
     assert [name for name in inside & set(things) if not ismodule(things[name])] == []
+
+
+def test_results_have_one_form() -> None:
+    """No result converts or prints itself in a way of its own, or by a method of another name."""
+    for room in (cf, cf.assess, cf.campaign, cf.meta, cf.online, cf.significance):
+        assert all(hasattr(room, name) for name in room.__all__)
+    classes = [Result]
+    for kind in classes:
+        classes += kind.__subclasses__()
+    conversions = {name for name in dir(Result) if name.startswith("to_")}
+    others = set()
+    for kind in {*classes} - {Result}:
+        own = {name for name in vars(kind) if name.startswith("to_")}
+        assert not own & conversions, kind
+        others |= own
+    # These make a thing of the collection, not another form of the result.
+    assert others <= {"to_qrels", "to_depth"}
+    printed = {kind.__name__ for kind in {*classes} - {Result} if "__str__" in vars(kind)}
+    assert printed <= {"CheckReport", "FileChecks", "Verification"}, "reports of faults by line"
 
 
 def test_import_is_light() -> None:

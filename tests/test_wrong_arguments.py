@@ -44,6 +44,69 @@ def test_impossible_values(call: Callable[[], object], name: str, value: str) ->
     assert str(caught.value).isprintable()
 
 
+POOL = cf.assess.pool({"x": RUN, "y": RUN}, 2)
+DESIGN = {"difference": 0.1, "variance": 0.02}
+SIZE = {"mean": 0.1, "deviation": 0.3, "lift": 0.1}
+MEANS = [[0.1, 0.3], [0.2, 0.5], [0.4, 0.6]]
+INTERLEAVER = cf.online.interleave([["a"], ["b"]], length=1)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "options", "names"),
+    [
+        (UNTYPED.assess.sheets, [POOL], {"assessors": ["ann", "bob"]}, ["overlap", "each", "seed"]),
+        (UNTYPED.assess.ppi_mean, [[0, 1, 1, 0], [0, 1, 0, 1]], {}, ["lambda_", "folds", "seed"]),
+        (UNTYPED.assess.stopping, [[1, 0, 1], "Budget"], {"total": 5}, ["rel", "every", "total"]),
+        (UNTYPED.assess.agreement_of, [[QRELS, QRELS]], {}, ["rel", "resamples", "seed"]),
+        (UNTYPED.write_run, [RUN, "-"], {}, ["limit"]),
+        (UNTYPED.correlation.kendall_tau, [[1, 2, 3], [1, 3, 2]], {}, ["rounding"]),
+        (UNTYPED.online.experiment_size, [], SIZE, [*SIZE, "daily", "correlation"]),
+        (UNTYPED.online.always_valid, [[0.1], [0.05], [1000]], {}, ["alpha"]),
+        (UNTYPED.online.impressions_needed, [], {"outcome": 0.6}, ["outcome", "decided"]),
+        (UNTYPED.online.preference_matrix_by_credits, [[[2, 1]]], {}, ["resamples", "seed"]),
+        (INTERLEAVER.draw, [2, 1], {}, ["jobs"]),
+        (UNTYPED.significance.power_t, [[25]], DESIGN, [*DESIGN]),
+        (UNTYPED.significance.power_anova, [[25]], {"systems": 3, **DESIGN}, [*DESIGN, "epsilon"]),
+        (UNTYPED.significance.topics_needed, [], DESIGN, [*DESIGN, "epsilon"]),
+        (UNTYPED.significance.fit_simulator, [MEANS * 5], {}, ["shrinkage", "df"]),
+        (UNTYPED.significance.standardise, [scores()], {}, ["slope", "centre"]),
+        (UNTYPED.significance.studentised_range_sf, [3.5], {"groups": 3}, ["df"]),
+        (UNTYPED.judge(RUN, QRELS).binary, [], {}, ["rel"]),
+    ],
+)
+@pytest.mark.parametrize("value", [True, float("nan")])
+def test_a_bool_or_nan_where_a_number_is_expected(
+    function: Callable[..., object],
+    arguments: list[object],
+    options: dict[str, object],
+    names: list[str],
+    value: object,
+) -> None:
+    for name in names:
+        with pytest.raises(cf.PolicyError, match=name) as caught:
+            function(*arguments, **{**options, name: value})
+        assert str(value) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (UNTYPED.evaluate, (RUN, QRELS, "AP")),
+        (UNTYPED.score_samplings, (RUN, QRELS, "AP")),
+        (UNTYPED.evaluate_sessions, ({}, QRELS, "nsDCG")),
+        (UNTYPED.assess.judge_rankings, (RUN, QRELS, {"llm": QRELS}, "AP")),
+        (UNTYPED.assess.self_preference, (RUN, QRELS, {"llm": QRELS}, {}, "AP")),
+        (UNTYPED.assess.ppi_scores, (RUN, QRELS, QRELS, "AP")),
+        (UNTYPED.meta.leave_one_out, (RUN, QRELS, "AP")),
+    ],
+)
+def test_an_unknown_argument_names_the_function_that_was_called(
+    function: Callable[..., object], arguments: tuple[object, ...]
+) -> None:
+    with pytest.raises(TypeError, match=rf"^{function.__name__}\b.*'tie'"):
+        function(*arguments, tie="trec")
+
+
 def test_other_types_and_arguments() -> None:
     with pytest.raises(TypeError, match="alhpa"):
         UNTYPED.compare(scores(), alhpa=0.1)

@@ -21,7 +21,7 @@ _DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Collection:
-    """Judgments, runs, and what is known of them.
+    """Judgments and runs, with their origin and results.
 
     Attributes
     ----------

@@ -8,6 +8,7 @@ import pytest
 import cranfield as cf
 from cranfield.assess.labels.table import Overview
 from cranfield.result import Result
+from tests.result_forms import check_forms
 
 WORKERS = ("ann", "bo", "claire")
 TOPICS = [f"q{k}" for k in range(6)]
@@ -64,4 +65,4 @@ def test_columns_are_declared_in_their_order(result: Result) -> None:
         assert by_name == frame.columns or "*" in columns
     text = str(result)
     assert all(line in text for line in result.heading())
-    assert result.to_html() and result.to_latex() and result.to_json()
+    check_forms(result)

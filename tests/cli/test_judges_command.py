@@ -86,12 +86,12 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
     out, err = cranfield(labelled, "judges", "qrels", "odd.txt", "-o", "out", status=2)
     assert (out, (labelled / "out").exists()) == ("", False)
     assert err == (
-        "cranfield: error: odd.txt:2: grade 5 is off the scale 0 to 2 of the human judgments;"
+        "cranfield: error: odd.txt:2: grade 5 is outside the scale 0 to 2 of the human judgments;"
         " --cut replaces it by the nearest one, --scale ... sets another scale"
         " (topic '1', document 'b')\n"
     )
     out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--cut")
-    assert "note: odd: 1 grade off the scale 0 to 2 cut" in out
+    assert "note: odd: 1 grade outside the scale 0 to 2 set to its nearest grade" in out
     assert "missing: number of documents that people judged and the judge did not" in out
     out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--scale", "0..5")
     assert "kappa 0|12345" in out
@@ -136,7 +136,7 @@ def test_the_report_has_a_section_on_judges(labelled: Path) -> None:
     # The files of labels are among the inputs.
     assert page.count("odd.txt</span>") == 1
     _, err = cranfield(labelled, *arguments, "--judges", "odd.txt", "-o", "no.html", status=2)
-    assert "grade 5 is off the scale" in err
+    assert "grade 5 is outside the scale" in err
     assert not (labelled / "no.html").exists()
     _, err = cranfield(labelled, *arguments, "--cut", status=2)
     assert "cut requires --judges" in err

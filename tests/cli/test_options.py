@@ -153,5 +153,23 @@ def test_a_format_that_is_not_written_here(folder: Path) -> None:
     two = ("compare", "qrels", "one.run", "two.run", "-m", "AP")
     _, err = cranfield(folder, *two, "-o", "c.parquet", status=2)
     assert "parquet, the suffix of --output 'c.parquet', is not a format of this command" in err
+    _, err = cranfield(folder, *two, "-o", "c.xlsx", status=2)
+    assert "xlsx, the suffix of --output 'c.xlsx', is not a format of this command" in err
+    assert not (folder / "c.xlsx").exists()
     cranfield(folder, *two, "-o", "c.parquet", "-f", "text")
     assert (folder / "c.parquet").read_text().startswith("On AP")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["evaluate", "q", "r", "--depth", "ten"], "'--depth': 'ten' is not a valid integer."),
+        (["compare", "q", "r", "--alpha", "x"], "'x' is not a valid"),
+        (["study", "nothing"], "unknown command 'nothing'; expected one of: collection, "),
+        (["study", "test"], "unknown command 'test'; did you mean tests?"),
+        (["study", "--nothing"], "No such option '--nothing'."),
+    ],
+)
+def test_words_that_a_command_does_not_know(folder: Path, words: list[str], said: str) -> None:
+    out, err = cranfield(folder, *words, status=2)
+    assert not out and said in err and err.count("\n") == 1

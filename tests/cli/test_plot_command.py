@@ -98,7 +98,7 @@ def test_charts_of_studies(folder: Path) -> None:
         assert json.loads((folder / "chart.json").read_text())["$schema"]
         (folder / "chart.json").unlink()
     for chart, message in (
-        ("box=chart.json", "box is not drawn of this study; it has stability"),
+        ("box=chart.json", "box is not a chart of this study; expected one of: stability"),
         ("x=chart.json", "unknown chart 'x'"),
         ("chart.docx", "does not end in .html"),
     ):

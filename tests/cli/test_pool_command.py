@@ -28,10 +28,13 @@ def test_reports(campaign: Path) -> None:
     assert found["judged"] == len(pool) - len(unjudged)
     outside = 100 - found["judged"]
     assert outside == 0 or f"judgments outside the pool: {outside}" in err
-    args = ("--judged", "some.txt", "--stop", "CMH", "--stop", "knee(least=2)")
+    args = ("--judged", "some.txt", "--stop", "CMH", "--stop", "knee(min_judgments=2)")
     out, _ = cranfield(campaign, "pool", "s?.run", *args, "--table", "stops", "--format", "csv")
     rows = pl.read_csv(out.encode())
-    assert rows["rule"].unique(maintain_order=True).to_list() == ["RecallTest", "Knee(least=2)"]
+    assert rows["rule"].unique(maintain_order=True).to_list() == [
+        "RecallTest",
+        "Knee(min_judgments=2)",
+    ]
     said = cf.assess.stopping_by_topic(pool, campaign / "some.txt", ["RecallTest"])
     values = rows.filter(rule="RecallTest")["value"].to_list()
     assert values == [one.verdicts()[0].value for one in said.values()]

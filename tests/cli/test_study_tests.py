@@ -84,7 +84,10 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--scores", "scores.csv", "--sizes", "7"), "size must be an integer from 2 to 6, got 7"),
+        (
+            ("--scores", "scores.csv", "--sizes", "7"),
+            "size of topic sets must be an integer from 2 to 6, got 7",
+        ),
         (("--scores", "scores.csv", "--sizes", "x"), "--sizes must be integers >= 2"),
         (("--scores", "scores.csv", "-t", "wilcox"), "did you mean wilcoxon"),
         (("--scores", "scores.csv", "-t", "md3"), "anova-3 requires scores by shard"),

@@ -123,11 +123,14 @@ def test_coverage() -> None:
     assert notes[0] == "system 'run' has no results for some judged topics (1: '3')"
     assert notes[1] == "system 'run' has results for topics without judgments (1: '9')"
     assert "more than 20% unjudged" in notes[2]
+    assert notes[2].endswith("(33.3%)")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         coverage.warn()
     assert [str(one.message) for one in caught] == notes
     assert coverage.to_polars()["missing topics"].to_list() == [1]
+    assert repr(coverage).startswith("Coverage(") and len(repr(coverage)) < 80
+    assert "unjudged@10" in str(coverage) and "note: " in str(coverage)
 
 
 def test_presets() -> None:
@@ -151,8 +154,8 @@ def test_presets() -> None:
         ({"topics": "all"}, "unknown topics 'all'; expected one of: qrels, intersection, run"),
         ({"unjudged": "x"}, "unknown unjudged 'x'; expected one of:"),
         ({"compat": "trec_eval-8"}, "unknown compat 'trec_eval-8'; expected one of:"),
-        ({"depth": 0}, "depth 0 is less than 1"),
-        ({"depth": "ten"}, "depth 'ten' is not an integer"),
+        ({"depth": 0}, "depth must be an integer from 1 to 1,000,000,000, got 0"),
+        ({"depth": "ten"}, "depth must be an integer from 1 to 1,000,000,000, got 'ten'"),
         ({"jobs": 0}, "jobs must be an integer from 1"),
     ],
 )

@@ -178,8 +178,8 @@ def test_dask_does_tasks_of_a_killed_worker_again(folder: Path, tmp_path: Path, 
     assert (tmp_path / "flag").exists()
 
 
-def killer(_: None, task: int) -> int:
-    if task == 3:
+def killer(parent: int, task: int) -> int:
+    if task == 3 and os.getpid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
     return task
 
@@ -187,7 +187,31 @@ def killer(_: None, task: int) -> int:
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
 def test_a_killed_process_is_an_error() -> None:
     with pytest.raises(cf.CranfieldError, match="a worker was killed, perhaps for lack of memory"):
-        list(computed(killer, None, ((k, k) for k in range(6)), jobs=2, backend="loky"))
+        list(computed(killer, os.getpid(), ((k, k) for k in range(6)), jobs=2, backend="loky"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+def test_a_task_that_kills_every_worker_of_dask_is_an_error(dask: str) -> None:
+    distributed = pytest.importorskip("distributed")
+    tasks = ((k, k) for k in range(6))
+    with distributed.Client(dask) as client:
+        # Other tests kill workers, too, and with one of them joblib works in this process.
+        client.wait_for_workers(2, timeout=30)
+    with pytest.raises(cf.CranfieldError, match="a worker was killed, perhaps for lack of memory"):
+        list(computed(killer, os.getpid(), tasks, jobs=2, backend="dask"))
+
+
+class ActorDiedError(Exception):
+    """Has the name of Ray's error for a killed worker; Ray may not be installed."""
+
+
+def dying(_: None, task: int) -> int:
+    raise ActorDiedError
+
+
+def test_a_killed_worker_of_ray_is_an_error() -> None:
+    with pytest.raises(cf.CranfieldError, match="a worker was killed, perhaps for lack of memory"):
+        list(computed(dying, None, [(0, 0)], jobs=2, backend="threading"))
 
 
 def test_parts_are_small(folder: Path) -> None:

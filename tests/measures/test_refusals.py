@@ -99,6 +99,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("ndcg at 10", "the form is Name(param=value)@cutoff"),
     ("AP;nDCG@10", "'AP,nDCG@10'"),
     ("ndcg10", "did you mean ndcg@10?"),
+    ("nDGC10", "did you mean nDCG@10?"),
     ("OFFICIAL", "did you mean official?"),
     ("EU(RBP(p=0.9, depth=1000))", "as in EU(RBP, depth=1000)"),
     # User models

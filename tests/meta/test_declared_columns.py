@@ -7,6 +7,7 @@ import pytest
 from cranfield import meta
 from cranfield.meta.study import STUDIES
 from tests.meta.studies import AP, STUDIED, studied
+from tests.result_forms import check_forms
 
 
 def test_every_study_is_here() -> None:
@@ -26,4 +27,4 @@ def test_columns_are_declared_in_their_order(name: str) -> None:
         assert by_name == frame.columns or "*" in columns
     text = str(result)
     assert all(line in text for line in result.heading())
-    assert result.to_html() and result.to_latex() and result.to_json()
+    check_forms(result)

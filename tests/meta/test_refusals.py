@@ -105,9 +105,12 @@ REFUSALS: Refusals = {
     "pool depths": options(
         lambda **more: study.pool_depths(RUNS, QRELS, "AP", **more),
         ({"depths": []}, "depth"),
-        ({"depths": [10, 0]}, "depth must be an integer from 1"),
+        ({"depths": [10, 0]}, "depth of pools must be an integer from 1"),
         ({"depths": 2.5}, "2.5"),
-        ({"depths": [1, 2, 3], "pool_depth": 1}, "depth must be an integer from 1 to 1, got 2"),
+        (
+            {"depths": [1, 2, 3], "pool_depth": 1},
+            "depth of pools must be an integer from 1 to 1, got 2",
+        ),
         ({"pool_depth": 0}, "pool_depth must be an integer from 1"),
         ({"contributors": "judged"}, "requires the depth of the pool"),
         ({"depths": "ten"}, "expected a list, got 'ten'"),
@@ -205,8 +208,11 @@ REFUSALS: Refusals = {
     "swaps": [
         *options(
             lambda **more: study.swap_method(SOME, **more),
-            ({"sizes": [7]}, "size must be an integer from 1 to 6, got 7"),
-            ({"sizes": [1], "test": "t"}, "size must be an integer from 2 to 6, got 1"),
+            ({"sizes": [7]}, "size of topic sets must be an integer from 1 to 6, got 7"),
+            (
+                {"sizes": [1], "test": "t"},
+                "size of topic sets must be an integer from 2 to 6, got 1",
+            ),
             ({"sizes": "5"}, "expected a list, got '5'"),
             ({"sizes": []}, "size"),
             ({"repeats": 0}, "repeats must be an integer from 1"),
@@ -275,8 +281,8 @@ REFUSALS: Refusals = {
     "tests": [
         *options(
             lambda **more: study.split_topics(SOME, **{"sizes": [5], "repeats": 2, **more}),
-            ({"sizes": [7]}, "size must be an integer from 2 to 6, got 7"),
-            ({"sizes": [1]}, "size must be an integer from 2 to 6, got 1"),
+            ({"sizes": [7]}, "size of topic sets must be an integer from 2 to 6, got 7"),
+            ({"sizes": [1]}, "size of topic sets must be an integer from 2 to 6, got 1"),
             ({"sizes": []}, "size"),
             ({"repeats": 0}, "repeats must be an integer from 1 to 1,000,000, got 0"),
             ({"seed": -1}, "seed must be an integer from 0, got -1"),
@@ -308,7 +314,7 @@ REFUSALS: Refusals = {
         (lambda: study.split_topics(ENDLESS, ["t"], sizes=[5], missing="zero"), "infinite"),
         (
             lambda: study.false_alarms(SOME, null="swapped", sizes=[13]),
-            "size must be an integer from 2 to 12, got 13",
+            "size of topic sets must be an integer from 2 to 12, got 13",
         ),
         (lambda: study.false_alarms(SOME, ["t"], null="other"), "null"),
         (lambda: study.power_of_tests(SOME, ["t"], population="other"), "population"),

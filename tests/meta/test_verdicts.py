@@ -154,7 +154,7 @@ def test_innate_orders() -> None:
         study,
         f"In {100 * (counts['better'] + counts['worse']) / total:.1f}% of the pairs",
         f"in {100 * counts['open'] / total:.1f}% measures are free",
-        "No measure here goes against that order.",
+        "No measure in this study contradicts that order.",
     )
 
 

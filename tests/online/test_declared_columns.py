@@ -10,6 +10,7 @@ import pytest
 
 from cranfield import online
 from cranfield.result import Result
+from tests.result_forms import check_forms
 
 LOG = online.simulated_log()
 RANDOM = np.random.default_rng(1)
@@ -66,7 +67,7 @@ def test_columns_are_declared_in_their_order(name: str) -> None:
         assert by_name == frame.columns or "*" in columns
     text = str(result)
     assert all(line in text for line in result.heading())
-    assert result.to_html() and result.to_latex() and result.to_json()
+    check_forms(result)
 
 
 def test_every_class_is_here() -> None:

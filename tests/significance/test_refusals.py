@@ -185,7 +185,7 @@ REFUSALS: Refusals = {
         (lambda: compare(SHARDS.values[:, :, :1], test="anova-3"), "shards"),
         (lambda: compare(SHARDS.values[:, :, :1], test="bootstrap-anova"), "shards"),
         (lambda: studentised_range_sf(1.0, 1, 10), "groups must be an integer from 2"),
-        (lambda: studentised_range_sf(1.0, 3, 0), "degrees of freedom"),
+        (lambda: studentised_range_sf(1.0, 3, 0), "df must be a number above 0"),
         (lambda: studentised_range_isf(1.0, 3, 10), "probability"),
         (lambda: adjusted([1.2]), "0 and 1"),
         (lambda: adjusted([0.1], "tukey"), "tukey"),
@@ -253,7 +253,7 @@ REFUSALS: Refusals = {
         *options(
             lambda **more: room.fit_simulator(SOME, **more),
             ({"shrinkage": 2.0}, "shrinkage"),
-            ({"df": 0.0}, "df must be above 0"),
+            ({"df": 0.0}, "df must be a number above 0"),
             ({"criterion": "bic2"}, "criterion"),
             ({"copula": "vine"}, "copula"),
         ),

@@ -161,7 +161,7 @@ def test_wrong_answers_are_input_errors(wrong: Any) -> None:
 
 
 def test_several_lists_of_a_topic_need_labels_throughout() -> None:
-    with pytest.raises(InputError, match="nugget 'b' has no weight, but others of its topic have"):
+    with pytest.raises(InputError, match="nugget 'b' has no weight, but other nuggets"):
         read_nuggets({"q": {"a": 1, "b": {}}})
 
 

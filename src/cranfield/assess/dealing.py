@@ -13,8 +13,8 @@ import polars as pl
 from cranfield.base.errors import (
     PolicyError,
     check_choice,
+    check_number,
     check_whole,
-    numbers,
     quoted,
 )
 from cranfield.base.kinds import OneOf
@@ -168,9 +168,7 @@ def sheets(
     check_choice("by", by, DEALT)
     check_whole("seed", seed, 0)
     names = _names(assessors)
-    share = numbers(overlap, "overlap")
-    if share.ndim or not 0 <= share <= 1:
-        raise PolicyError(f"overlap must be a proportion from 0 to 1, got {overlap!r}")
+    check_number("overlap", overlap, 0, 1)
     several = len(names) if each is None else each
     check_whole("each", several, 1, len(names))
     frame = _pairs(documents).with_row_index("place")

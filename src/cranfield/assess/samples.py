@@ -125,12 +125,12 @@ def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> Estimat
     )
 
 
-def _sen_yates_grundy(cells: Cells, sampled: Floats, found: Floats) -> Floats:
+def _sen_yates_grundy(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
     """Sum over pairs of documents, by pairs of cells, at the later cell."""
     chance = cells.chance
-    worth, squares = found / chance, found / chance**2
+    worth, squares = relevant / chance, relevant / chance**2
     inside = ratio(chance**2 - cells.together, cells.together) / chance**2
-    inside *= found * (sampled - found)
+    inside *= relevant * (sampled - relevant)
     differences = (
         sampled * cells.before(squares)
         + squares * cells.before(sampled)
@@ -140,11 +140,13 @@ def _sen_yates_grundy(cells: Cells, sampled: Floats, found: Floats) -> Floats:
     return inside + between + squares * cells.with_size / chance
 
 
-def _horvitz_thompson(cells: Cells, sampled: Floats, found: Floats) -> Floats:
+def _horvitz_thompson(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
     chance = cells.chance
-    alone = found * (1 - chance) / chance**2
-    inside = found * (found - 1) / chance**2 - ratio(found * (found - 1), cells.together)
-    between = 2 * found / chance * cells.before(found / chance)
+    alone = relevant * (1 - chance) / chance**2
+    inside = relevant * (relevant - 1) / chance**2 - ratio(
+        relevant * (relevant - 1), cells.together
+    )
+    between = 2 * relevant / chance * cells.before(relevant / chance)
     return alone + inside - between * ratio(1 - cells.ratio, cells.ratio)
 
 
@@ -230,13 +232,14 @@ class Sample(Result):
         PolicyError
             For invalid indices, and lists of different lengths.
         """
-        one = indices(first, "documents", len(self.pool))
-        two = indices(second, "documents", len(self.pool))
-        if one.size != two.size:
+        firsts = indices(first, "documents", len(self.pool))
+        seconds = indices(second, "documents", len(self.pool))
+        if firsts.size != seconds.size:
             raise PolicyError(
-                f"expected as many second documents as first, got {two.size:,} and {one.size:,}"
+                f"expected as many second documents as first,"
+                f" got {seconds.size:,} and {firsts.size:,}"
             )
-        return self.cells.joint(one, two)
+        return self.cells.joint(firsts, seconds)
 
     def again(self, seed: int) -> Sample:
         """Return another sample of the same design, with another seed."""

@@ -65,15 +65,15 @@ class Cells:
 
     def joint(self, first: Ints, second: Ints) -> Floats:
         """Probability that both of two documents are drawn."""
-        one, two = self.of_doc[first], self.of_doc[second]
-        independent = self.chance[one] * self.chance[two]
-        apart = np.where(
-            self.topic[one] == self.topic[two],
-            independent * self.ratio[np.maximum(one, two)],
+        first_cell, second_cell = self.of_doc[first], self.of_doc[second]
+        independent = self.chance[first_cell] * self.chance[second_cell]
+        across = np.where(
+            self.topic[first_cell] == self.topic[second_cell],
+            independent * self.ratio[np.maximum(first_cell, second_cell)],
             independent,
         )
-        within = np.where(first == second, self.chance[one], self.together[one])
-        return np.where(one == two, within, apart)
+        within = np.where(first == second, self.chance[first_cell], self.together[first_cell])
+        return np.where(first_cell == second_cell, within, across)
 
     @cached_property
     def with_size(self) -> Floats:
@@ -94,15 +94,17 @@ class Cells:
     def drawn(self, randoms: list[Generator]) -> Bools:
         """Draw a sample with the random numbers of each topic; shape (documents,)."""
         documents = np.bincount(self.topic[self.of_doc], minlength=len(randoms))
-        numbers = np.concatenate([self.numbers(t, one) for t, one in enumerate(randoms)])
+        numbers = np.concatenate([self.numbers(t, random) for t, random in enumerate(randoms)])
         # The documents of a cell with the smallest random numbers are taken.
-        keys = np.concatenate([one.random(n) for one, n in zip(randoms, documents, strict=True)])
+        keys = np.concatenate(
+            [random.random(n) for random, n in zip(randoms, documents, strict=True)]
+        )
         order = np.lexsort((keys, self.of_doc))
         begin = np.cumsum(self.size) - self.size
         cell = self.of_doc[order]
-        taken = np.empty(order.size, dtype=bool)
-        taken[order] = np.arange(order.size) - begin[cell] < numbers[cell]
-        return taken
+        selected = np.empty(order.size, dtype=bool)
+        selected[order] = np.arange(order.size) - begin[cell] < numbers[cell]
+        return selected
 
 
 def fixed_numbers(of_doc: Ints, topic: Ints, label: Ints, size: Ints, number: Ints) -> Cells:
@@ -128,11 +130,11 @@ def multinomial_numbers(
         p, j = mass[few, None], np.arange(draws + 1.0)
         log = gammaln(m + 1) - gammaln(j + 1) - gammaln(m - j + 1)
         chances = np.exp(log + xlogy(j, p) + xlog1py(m - j, -p))
-        taken = np.minimum(j, size[few, None])
-        expected[few] = (chances * taken).sum(axis=1)
-        pairs[few] = (chances * taken * (taken - 1)).sum(axis=1)
-        rest = ((m - j) * chances * taken).sum(axis=1)
-        shares[few] = ratio(rest, (1 - mass[few]) * m * expected[few])
+        counts = np.minimum(j, size[few, None])
+        expected[few] = (chances * counts).sum(axis=1)
+        pairs[few] = (chances * counts * (counts - 1)).sum(axis=1)
+        cross = ((m - j) * chances * counts).sum(axis=1)
+        shares[few] = ratio(cross, (1 - mass[few]) * m * expected[few])
 
     def numbers(t: int, random: Generator) -> Ints:
         own = _of_topic(topic, t)
@@ -232,23 +234,23 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
         if name == "stat":
             check_whole("size", size, 1, DEEPEST)
         else:
-            _check_wanted("size", size)
+            _check_size("size", size)
         return size, f"{name}(size={size})"
     if not (isinstance(strata, Mapping) and strata):
         raise PolicyError("strata must map last ranks to numbers or proportions, such as {10: 1.0}")
-    for end, wanted in strata.items():
+    for end, number in strata.items():
         check_whole("the last rank of a stratum", end, 1, DEEPEST)
-        _check_wanted(f"the sample size to rank {end}", wanted)
+        _check_size(f"the sample size to rank {end}", number)
     ends = dict(sorted(strata.items()))
-    return ends, f"{name}({', '.join(f'{end}={wanted}' for end, wanted in ends.items())})"
+    return ends, f"{name}({', '.join(f'{end}={number}' for end, number in ends.items())})"
 
 
-def _check_wanted(name: str, wanted: Any) -> None:
-    whole = isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool)
-    if not ((whole and wanted >= 1) or (isinstance(wanted, float) and 0 < wanted <= 1)):
+def _check_size(name: str, value: Any) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not ((whole and value >= 1) or (isinstance(value, float) and 0 < value <= 1)):
         raise PolicyError(
             f"{name} must be an integer from 1 or a proportion (0.1 is a tenth, 1.0 is all),"
-            f" got {wanted!r}"
+            f" got {value!r}"
         )
 
 
@@ -259,13 +261,14 @@ WIDEST = 1e100
 """Largest spread that can be multiplied by a size."""
 
 
-def allocation(sizes: Any, spreads: Any, labels: int, *, least: int = 2) -> Ints:
+def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) -> Ints:
     r"""Allocate human labels to strata so that the mean has the smallest standard error.
 
     .. math:: n_h \propto N_h s_h
 
-    but at least `least` labels of each stratum, and at most its size. Labels that a small stratum
-    cannot take go to the others; fractions go to the largest remainders, the first of equal ones.
+    but at least `min_labels` labels of each stratum, and at most its size. Labels that a small
+    stratum cannot take go to the others; fractions go to the largest remainders, the first of equal
+    remainders.
 
     Source: Neyman (1934); Cochran (1977), section 5.5.
 
@@ -278,7 +281,7 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, least: int = 2) -> Ints
         the labels out by size.
     labels
         Human labels in all.
-    least
+    min_labels
         Minimum for each stratum; a standard error needs two.
 
     Returns
@@ -289,7 +292,7 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, least: int = 2) -> Ints
     Raises
     ------
     PolicyError
-        For fewer labels than `least` of each stratum, or more labels than items.
+        For fewer labels than `min_labels` of each stratum, or more labels than items.
 
     Examples
     --------
@@ -306,8 +309,8 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, least: int = 2) -> Ints
         raise PolicyError(f"sizes of strata must be integers from 1 to {MOST_ITEMS:,}")
     if not ((spread >= 0) & (spread <= WIDEST)).all():
         raise PolicyError(f"spreads of strata must be finite numbers from 0 to {WIDEST:g}")
-    check_whole("least", least, 0)
-    low = np.minimum(least, size)
+    check_whole("min_labels", min_labels, 0)
+    low = np.minimum(min_labels, size)
     check_whole("labels", labels, int(low.sum()), int(size.sum()))
     share = size * spread
     if not share.any():

@@ -43,7 +43,7 @@ class Seen:
     targets: Bools | None = None
 
     @cached_property
-    def found(self) -> Ints:
+    def relevant_after(self) -> Ints:
         """Relevant documents after 0, 1, ... judgments; shape (judgments + 1,)."""
         return np.asarray(np.r_[0, np.cumsum(self.relevant)], dtype=np.int64)
 
@@ -84,7 +84,7 @@ def rules() -> pl.DataFrame:
     Examples
     --------
     >>> rules().filter(pl.col("rule") == "Knee").select("parameters", "source").rows()
-    [('least=100', 'Cormack and Grossman (2016)')]
+    [('min_judgments=100', 'Cormack and Grossman (2016)')]
     """
     return RULES.table(
         "rule",
@@ -106,8 +106,8 @@ def parse_rule(text: str | Rule) -> Rule:
 
     Examples
     --------
-    >>> parse_rule("knee(least=50)"), parse_rule("2399")
-    (Knee(least=50), Line)
+    >>> parse_rule("knee(min_judgments=50)"), parse_rule("2399")
+    (Knee(min_judgments=50), Line)
     """
     return RULES.parse(text)
 
@@ -123,7 +123,7 @@ def _bend(seen: Seen, after: Ints) -> Floats:
     rank = np.arange(1, i.size + 1)
     for some in row_slices(after.size, i.size, AT_A_TIME):
         s = after[some, None]
-        later = 1.0 + seen.found[s] - rank
+        later = 1.0 + seen.relevant_after[s] - rank
         ratio = np.where(i < s, rank / i * (s - i) / np.maximum(later, 1.0), 0.0)
         out[some] = ratio.max(axis=1, initial=0.0)
     return out
@@ -136,8 +136,8 @@ class RecallTest(Rule):
     documents in the pool, of which s are judged, a recall below the target means at least
     :math:`K = \lfloor r / \mathit{recall} + 1 - (r - u) \rfloor` relevant documents in the urn and
     the unjudged rest, and :math:`p = P(X \le u), X \sim \mathrm{Hypergeometric}(N - s + n, K, n)`.
-    The value is the least p of all n; the rule stops when it is below 1 - confidence. The minimum
-    of many repeated p-values is not a p-value: the probability to stop too early exceeds
+    The value is the smallest p of all n; the rule stops when it is below 1 - confidence. The
+    minimum of many repeated p-values is not a p-value: the probability to stop too early exceeds
     1 - confidence. Documents should be in random order; judged best first, the urn has too many
     relevant ones.
     """
@@ -151,13 +151,13 @@ class RecallTest(Rule):
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
         value = np.ones(after.size)
-        # Of urns with equal relevant documents before them the longest has the least p: it begins
-        # with the first document, or after a relevant one.
+        # Of urns with equal relevant documents before them the longest has the smallest p: it
+        # begins with the first document, or after a relevant one.
         begin = np.r_[0, seen.places]
         recall = fraction_of(self.recall)
         for some in row_slices(after.size, begin.size, AT_A_TIME):
             s = after[some]
-            r = seen.found[s]
+            r = seen.relevant_after[s]
             missing = r * recall.denominator // recall.numerator + 1 - r
             row, urn = np.nonzero(begin < s[:, None])
             p = _at_most(r[row] - urn, missing[row], s[row] - begin[urn], seen.total - s[row])
@@ -166,16 +166,16 @@ class RecallTest(Rule):
         return value, bound, value < bound
 
 
-def _at_most(found: Ints, missing: Ints, urn: Ints, rest: Ints) -> Floats:
-    """Probability that at most `found` of found + missing documents are in the urn."""
-    k, size = found + missing, urn + rest
-    out = np.zeros(found.size)
-    possible = missing <= rest
-    few = found * size <= k * urn
+def _at_most(inside: Ints, outside: Ints, urn: Ints, n_outside: Ints) -> Floats:
+    """Return the probability that at most `inside` of inside + outside documents are in the urn."""
+    k, size = inside + outside, urn + n_outside
+    out = np.zeros(inside.size)
+    possible = outside <= n_outside
+    few = inside * size <= k * urn
     # The tail whose terms fall: below the expected number, or from the next one above it.
     for low in (True, False):
         rows = np.flatnonzero(possible & (few == low))
-        x = found[rows] + (not low)
+        x = inside[rows] + (not low)
         rows, x = rows[x <= urn[rows]], x[x <= urn[rows]]
         if not low:
             out[possible & ~few] = 1.0
@@ -205,18 +205,18 @@ class Knee(Rule):
 
     With r(i) relevant documents after i judgments, s in all,
     :math:`\rho = \max_i \frac{r(i)/i}{(1 + r(s) - r(i))/(s - i)}`; stops when
-    :math:`\rho \ge 156 - \min(r(s), 150)`, not before `least` judgments.
+    :math:`\rho \ge 156 - \min(r(s), 150)`, not before `min_judgments` judgments.
     """
 
     name = "Knee"
     source = _SOURCE
     words = "bend {value:.4g} of the curve, stops from {bound:.4g}"
-    least: int = parameter(100, integer(0), "minimum number of judgments")
+    min_judgments: int = parameter(100, integer(0), "minimum number of judgments")
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
         value = _bend(seen, after)
-        bound = (156 - np.minimum(seen.found[after], 150)).astype(np.float64)
-        return value, bound, (value >= bound) & (after >= self.least)
+        bound = (156 - np.minimum(seen.relevant_after[after], 150)).astype(np.float64)
+        return value, bound, (value >= bound) & (after >= self.min_judgments)
 
 
 class Target(Rule):
@@ -228,7 +228,7 @@ class Target(Rule):
 
     name = "Target"
     source = _SOURCE
-    words = "{value:g} targets found, stops from {bound:g}"
+    words = "{value:g} of {bound:g} targets found"
     wanted: int = parameter(10, integer(1), "number of targets")
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
@@ -254,7 +254,7 @@ class Line(Rule):
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
         value = after.astype(np.float64)
-        bound = np.asarray(self.each * seen.found[after] + self.more, dtype=np.float64)
+        bound = np.asarray(self.each * seen.relevant_after[after] + self.more, dtype=np.float64)
         return value, bound, value >= bound
 
 
@@ -273,7 +273,7 @@ class Budget(Rule):
     share: float = parameter(0.75, number(0, 1), "proportion of the pool at which it always stops")
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
-        relevant = seen.found[after]
+        relevant = seen.relevant_after[after]
         enough = np.full(after.size, np.inf)
         bent = (_bend(seen, after) >= self.bend) & (relevant > 0)
         enough[bent] = self.draws * seen.total / relevant[bent]
@@ -439,6 +439,7 @@ def stopping(
     grades = numbers(labels, "labels")
     check_whole("total", total, 1, DEEPEST)
     check_whole("every", every, 1, DEEPEST)
+    check_whole("rel", rel, 0)
     if grades.ndim != 1 or np.isnan(grades).any():
         raise PolicyError("labels must be a one-dimensional sequence of grades without NaN")
     if grades.size > total:
@@ -455,7 +456,7 @@ def stopping(
     value, bound, stop = np.zeros((3, len(parsed), after.size))
     for k, rule in enumerate(parsed):
         value[k], bound[k], stop[k] = rule.looks(seen, after)
-    return Stopping(parsed, int(total), after, seen.found[after], value, bound, stop > 0)
+    return Stopping(parsed, int(total), after, seen.relevant_after[after], value, bound, stop > 0)
 
 
 def stopping_by_topic(
@@ -503,4 +504,6 @@ def stopping_by_topic(
 
 
 def _parsed(rules: str | Rule | Iterable[str | Rule]) -> tuple[Rule, ...]:
-    return tuple(parse_rule(one) for one in ([rules] if isinstance(rules, (str, Rule)) else rules))
+    return tuple(
+        parse_rule(rule) for rule in ([rules] if isinstance(rules, (str, Rule)) else rules)
+    )

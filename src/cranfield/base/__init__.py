@@ -1,1 +1,1 @@
-"""What every room needs: errors, checks, escaping, whole files, scale types, random streams."""
+"""Foundations of all packages: errors, checks, escaping, files, scale types, random streams."""

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
+from math import isfinite
 from numbers import Integral, Rational, Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -215,6 +216,34 @@ def check_share(name: str, value: Any) -> None:
     if not number or not 0 < float(value) < 1:
         shown = str(value) if number else repr(value)
         raise PolicyError(f"{name} must be a number between 0 and 1, got {shown}")
+
+
+def check_number(
+    name: str,
+    value: Any,
+    least: float | None = None,
+    most: float | None = None,
+    *,
+    above: float | None = None,
+) -> None:
+    """Refuse anything but a finite number within bounds; the last may be infinity.
+
+    >>> check_number("rope", True, 0)
+    Traceback (most recent call last):
+    cranfield.PolicyError: rope must be a number from 0, got True
+    >>> check_number("df", float("inf"), above=0, most=float("inf"))
+    """
+    low = above if least is None else least
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if (
+        not number
+        or not (isfinite(value) if most is None else value <= most)
+        or (low is not None and (value < low or value == above))
+    ):
+        first = "" if low is None else f" {'from' if above is None else 'above'} {low:g}"
+        last = "" if most is None or not isfinite(most) else f" to {most:g}"
+        shown = plain_repr(value) if not number or isinstance(value, Rational) else f"{value:g}"
+        raise PolicyError(f"{name} must be a number{first}{last}, got {shown}")
 
 
 def as_array(values: Any, message: str, kind: Any = None) -> NDArray[Any]:

@@ -28,8 +28,8 @@ def whole_file(
 ) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes its name only when it is complete.
 
-    Where a link has the name, it stays, and what it names is written; but a `private`, `synced` or
-    `new` file takes the place of a link.
+    If the path is a link, the link stays and its target is written; but a `private`, `synced` or
+    `new` file replaces the link.
 
     A `private` file is read by its owner only; a `synced` one is on the disk, with its name, when
     this returns, and stays there when the power fails. A `new` one leaves a file unchanged that
@@ -94,18 +94,18 @@ def whole_folder(
     Raises
     ------
     PolicyError
-        If there is something of that name already, other than an empty folder.
+        If the path exists and is not an empty folder.
     InputError
-        If it cannot be made.
+        If the folder cannot be created.
     """
     try:
         target = Path(fspath(path)).resolve()
-        taken = target.exists() and not (target.is_dir() and not any(target.iterdir()))
-        if not taken:
+        occupied = target.exists() and not (target.is_dir() and not any(target.iterdir()))
+        if not occupied:
             building = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
     except (OSError, ValueError) as error:
         raise _refused(Path(fspath(path)), error, "made") from error
-    if taken:
+    if occupied:
         raise PolicyError(f"{quoted(path)} already exists and is not empty")
     try:
         yield building
@@ -132,16 +132,16 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _give_name(made: Path, target: Path, *, new: bool) -> None:
+def _give_name(temporary: Path, target: Path, *, new: bool) -> None:
     if new:
         try:
-            target.hardlink_to(made)
+            target.hardlink_to(temporary)
             return
         except FileExistsError:
             return
         except (OSError, NotImplementedError):
             pass  # a file system without links
-    made.replace(target)
+    temporary.replace(target)
 
 
 def _mask() -> int:

@@ -6,7 +6,7 @@ and the command line makes options of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter, signature
@@ -14,6 +14,7 @@ from numbers import Number
 from typing import Any, Protocol, get_args, get_type_hints
 
 from cranfield.base.errors import (
+    ArgumentError,
     PolicyError,
     check_choice,
     check_several,
@@ -108,15 +109,24 @@ def check_arguments(
     for name, value in arguments.items():
         if name in parameters and parameters[name].kind is not Parameter.VAR_KEYWORD:
             continue
+        if judging is None:
+            check_keywords(function, value)
         for keyword in set(value).difference(accepted):
-            if judging is None:
-                message = f"{function.__name__}() got an unexpected keyword argument {keyword!r}"
-                raise TypeError(message)
-            raise PolicyError(
+            raise ArgumentError(
                 f"{function.__name__} has no option {quoted(keyword)}; of judging:"
                 f" {', '.join(accepted)}"
             )
     return {name: _plain(arguments[name]) for name in known if name in arguments}
+
+
+def check_keywords(
+    function: Callable[..., Any], keywords: Iterable[str], *others: Callable[..., Any]
+) -> None:
+    """Raise Python's error for a keyword argument that neither a function nor the others take."""
+    accepted = [name for one in (function, *others) for name in _keywords(one)]
+    for keyword in keywords:
+        if keyword not in accepted:
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {keyword!r}")
 
 
 def _keywords(function: Callable[..., Any]) -> list[str]:

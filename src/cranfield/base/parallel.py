@@ -20,7 +20,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cranfield.base.errors import CranfieldError, ForkError, PolicyError, optional_module, quoted
+from cranfield.base.errors import (
+    CranfieldError,
+    ForkError,
+    PolicyError,
+    check_whole,
+    optional_module,
+    quoted,
+)
 from cranfield.base.version import __version__
 
 if TYPE_CHECKING:
@@ -34,23 +41,22 @@ BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 """Backends of joblib that the command line offers; the library takes any that joblib knows."""
 
 _MOST = 8
-"""Threads that work on one thing: more of them would only hold more of it in memory."""
+"""Maximum number of threads of one computation; more would only need more memory."""
 
 _THIS = threading.local()
 
 
 def processors() -> int:
-    """Return how many processors this process may use; not every system can tell."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def own_threads() -> int:
-    """Return how many threads may work on what this thread does.
+    """Return the number of threads that this thread may use.
 
-    One where this thread is one of several that share a work already, so that pools do not
-    multiply.
+    It is 1 in a thread of a pool, so that pools do not multiply.
     """
     return getattr(_THIS, "own", None) or min(_MOST, processors())
 
@@ -96,7 +102,8 @@ def one_by_one(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> Generator[Result, None, None]:
     """Yield the same results, each as soon as it and all before it are available."""
-
+    if jobs is not None:
+        check_whole("jobs", jobs, 1)
     work = list(parts)
     threads = min(len(work), jobs or processors())
     if threads <= 1:
@@ -197,7 +204,7 @@ Named = Iterable[tuple[Name, Task]]
 MOST_JOBS = 100_000
 """Maximum number of jobs: more than any cluster has."""
 
-_KILLED = {"KilledWorker", "WorkerCrashedError"}
+_KILLED = {"KilledWorker", "WorkerCrashedError", "ActorDiedError"}
 """Errors of Dask and Ray, by name since they may not be installed, if a worker is killed."""
 
 
@@ -297,7 +304,7 @@ class _Call:
     shared: Any
     version: str = __version__
 
-    def named(self, name: Any, task: Any) -> tuple[Any, Any]:
+    def named_result(self, name: Any, task: Any) -> tuple[Any, Any]:
         check_fork()
         if self.version != __version__:
             raise CranfieldError(
@@ -319,12 +326,12 @@ def _chosen_backend(jobs: int, backend: str | None) -> Iterator[None]:
         if backend == "ray":
             optional_module("ray.util.joblib", "ray", user="this backend").register_ray()
         try:
-            chosen = joblib.parallel_config(backend or "loky")
+            config = joblib.parallel_config(backend or "loky")
         except ValueError as error:
             raise PolicyError(
                 f"unknown backend {quoted(backend)}; expected one of: {', '.join(BACKENDS)}"
             ) from error
-        with chosen:
+        with config:
             yield
 
 
@@ -337,8 +344,11 @@ def _active() -> Any:
 def _by_joblib(call: _Call, jobs: int, tasks: Named[Any, Any]) -> Iterator[tuple[Any, Any]]:
     import joblib
 
-    if getattr(_active()[0], "supports_sharedmem", False):
-        function = call.named
+    active = _active()[0]
+    if type(active).__name__ == "DaskDistributedBackend":
+        _report_killed_tasks(active)
+    if getattr(active, "supports_sharedmem", False):
+        function = call.named_result
     else:
         import numpy as np
         from joblib.externals.loky.backend.reduction import dumps
@@ -367,6 +377,33 @@ def _by_joblib(call: _Call, jobs: int, tasks: Named[Any, Any]) -> Iterator[tuple
             results.close()
 
 
+def _report_killed_tasks(backend: Any) -> None:
+    """Let joblib's Dask backend report a task that Dask gives up, for which joblib waits forever.
+
+    Dask gives a task up when it has killed several workers: its future then has an exception, but
+    joblib's callback is not called.
+    """
+    name = "submit" if hasattr(backend, "submit") else "apply_async"
+    submit, retrieve = getattr(backend, name), backend.retrieve_result_callback
+    if name in vars(backend):
+        return
+
+    def submitted(function: Any, callback: Any = None) -> Any:
+        def report(future: Future[Any]) -> None:
+            if callback is not None and not future.cancelled() and future.exception() is not None:
+                callback(future)
+
+        future = submit(function, callback)
+        future.add_done_callback(report)
+        return future
+
+    def retrieved(out: Any) -> Any:
+        return out.result() if hasattr(out, "add_done_callback") else retrieve(out)
+
+    setattr(backend, name, submitted)
+    backend.retrieve_result_callback = retrieved
+
+
 _opened: dict[str, _Call] = {}
 """The last call that this worker received, by its hash."""
 
@@ -377,7 +414,7 @@ def _unpickled(pickled: Any, digest: str, name: Any, task: Any) -> tuple[Any, An
         call = pickle.loads(pickled)
         _opened.clear()
         _opened[digest] = call
-    return call.named(name, task)
+    return call.named_result(name, task)
 
 
 @contextmanager

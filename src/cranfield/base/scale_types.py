@@ -1,4 +1,4 @@
-"""Measurement scales, from the one that says least to the one that says most."""
+"""Measurement scales, in order of the statements that they allow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cranfield.base.errors import PolicyError, quoted
 
 
 class Scale(IntEnum):
-    """Stevens' scales in increasing order of what they allow to be said.
+    """Stevens' scales, in order of the statements that they allow.
 
     Source: Ferrante, Ferro and Fuhr (2021), section 2.2.
 
@@ -39,11 +39,11 @@ def find_scale(scale: Scale | str) -> Scale:
     """
     if isinstance(scale, Scale):
         return scale
-    names = {str(one): one for one in Scale}
-    found = names.get(str(scale).lower())
-    if found is None:
+    names = {str(member): member for member in Scale}
+    named_scale = names.get(str(scale).lower())
+    if named_scale is None:
         raise PolicyError(f"scale must be one of {', '.join(names)}; got {quoted(scale)}")
-    return found
+    return named_scale
 
 
 def a_scale(scale: Scale) -> str:

@@ -1,4 +1,4 @@
-"""Random numbers that do not depend on who draws them, or when."""
+"""Random streams: numbers that depend on a seed and a key only."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def stream(seed: int, *key: int) -> Generator:
     Parameters
     ----------
     seed
-        Of the study, 0 or more.
+        Seed of the study, 0 or more.
     key
-        Whole numbers from 0 that say what the numbers are for.
+        Whole numbers from 0 that identify the use of the numbers.
 
     Examples
     --------
@@ -31,15 +31,15 @@ def stream(seed: int, *key: int) -> Generator:
     """
     # NumPy takes lists, too, and a deep one ends the process.
     check_whole("seed", seed, 0)
-    for one in key:
-        check_whole("a key of random numbers", one, 0)
+    for number in key:
+        check_whole("a key of random numbers", number, 0)
     return default_rng(SeedSequence(seed, spawn_key=key))
 
 
 def stream_of(seed: int, name: str, *key: int) -> Generator:
     """Return the generator that belongs to a seed and to a name, such as that of a topic.
 
-    Numbers by the place of a topic among others would change when others come or go.
+    Unlike numbers by the index of a topic, they do not change if other topics are added.
 
     >>> stream_of(7, "401").integers(100, size=3).tolist()
     [79, 95, 17]

@@ -147,7 +147,7 @@ def put_first() -> None:
 def take_away() -> None:
     """Undo :func:`put_first`."""
     providers = theirs.DefaultPipeline.providers
-    providers[:] = [one for one in providers if one is not provider]
+    providers[:] = [item for item in providers if item is not provider]
 
 
 def _ours(measure: Any) -> Measure | None:

@@ -250,7 +250,10 @@ def pack(opened: OpenedCampaign, folder: str | PathLike[str]) -> Path:
         for name in sorted({*rules.files} - {rules.source}):
             if name.casefold() in (RULES, README.casefold()):
                 raise InputError(
-                    f"file {quoted(name)} has the name of a file that the pack writes itself",
+                    (
+                        f"file {quoted(name)} must be renamed: the campaign's folder has its"
+                        " own file of that name"
+                    ),
                     source=rules.source,
                 )
             (building / name).parent.mkdir(parents=True, exist_ok=True)

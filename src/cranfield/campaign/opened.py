@@ -27,7 +27,7 @@ PathName = str | PathLike[str]
 
 
 class OpenedCampaign:
-    """A campaign's folder with its rules and its registry: what functions of campaigns take."""
+    """A campaign's folder with its rules and its registry, as an argument of campaign functions."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class OpenedCampaign:
         self.actor = actor
         self.clock = clock
         self.registry = Registry(self)
-        """Who, what, when: teams, submissions, judgments, releases, events."""
+        """Teams, submissions, judgments, releases and events."""
         self.unreadable: dict[int, str] = {}
         """Accepted runs that could not be read since it was opened: the reason by submission id."""
 
@@ -57,7 +57,7 @@ class OpenedCampaign:
         return self.rules.files if "rules" in self.__dict__ else None
 
     def outside(self, path: PathName) -> Path:
-        """Return a path for what leaves the campaign; refuse those in its folder."""
+        """Return a path outside the campaign; refuse paths in its folder."""
         target = Path(fspath(path))
         if target.resolve().is_relative_to(self.folder.resolve()):
             raise PolicyError(
@@ -84,8 +84,8 @@ class Registry(Reading):
     ) -> Iterator[Transaction]:
         """Change the registry: all that the block does and one event of it, or nothing.
 
-        Others wait until it is done. The registry is compared with its events before, unless this
-        process made its last change, so that nothing is built on a damaged one.
+        Other processes wait until it ends. The registry is compared with its events before, unless
+        this process made its last change, so that a damaged registry is never changed.
 
         Raises
         ------
@@ -117,12 +117,14 @@ class Registry(Reading):
         return (file.st_ino, file.st_size, file.st_mtime_ns)
 
     def _record_rules(self, change: Transaction, now: str, actor: str) -> None:
-        used, known = self._opened.used_rules, change.rules_files()
-        if used is None or dict(used) == known:
+        used, recorded = self._opened.used_rules, change.rules_files()
+        if used is None or dict(used) == recorded:
             return
         change._finish(now, actor, "rules", "", dict(used))
-        if known:
-            changed = [name for name in {**used, **known} if used.get(name) != known.get(name)]
+        if recorded:
+            changed = [
+                name for name in {**used, **recorded} if used.get(name) != recorded.get(name)
+            ]
             warnings.warn(
                 f"{', '.join(sorted(changed))}: changed since last used; the change is recorded in"
                 " the log of events",

@@ -1,4 +1,4 @@
-"""Templates of pages: what they are filled with stays text."""
+"""Templates of pages; values are escaped."""
 
 from __future__ import annotations
 
@@ -43,12 +43,16 @@ def filled_text(template: str, **values: object) -> str:
 
 @cache
 def environment() -> Environment:
-    """Return the environment of the templates: what they are given stays text."""
-    made = templates("cranfield.campaign", "templates")
-    made.globals |= {"link": link, "lower_is_better": lower_is_better, "newline": Markup("\n")}
-    made.globals |= {"capitalised": capitalised, "shortened": shortened}
-    made.filters |= {"at": at, "decimal": decimal, "number": number}
-    return made
+    """Return the environment of the templates, which escapes values."""
+    templates_env = templates("cranfield.campaign", "templates")
+    templates_env.globals |= {
+        "link": link,
+        "lower_is_better": lower_is_better,
+        "newline": Markup("\n"),
+    }
+    templates_env.globals |= {"capitalised": capitalised, "shortened": shortened}
+    templates_env.filters |= {"at": at, "decimal": decimal, "number": number}
+    return templates_env
 
 
 def link(*parts: str, start: str = "") -> str:
@@ -68,14 +72,14 @@ def decimal(text: str | None) -> float | None:
 def at(
     value: float, ends: tuple[float, float], start: float | None = None, shift: float = 0
 ) -> str:
-    """Return where a value is drawn, in percent of the way between both ends.
+    """Return the position of a value between both ends, in percent.
 
-    With a `start`, return how far it is from there.
+    With a `start`, return the distance from it.
     """
-    least, most = ends
+    low, high = ends
 
-    def place(one: float) -> float:
-        share = (one - least) / (most - least) if most > least else 0.5
+    def place(number_: float) -> float:
+        share = (number_ - low) / (high - low) if high > low else 0.5
         return 100 * min(1.0, max(0.0, share))
 
     return f"{place(value) + shift - (0 if start is None else place(start)):.2f}"

@@ -59,8 +59,8 @@ def on_campaign(function: Callable[..., int | None]) -> Callable[..., int]:
         status = function(opened, **options)
         return int(bool(opened.unreadable)) if status is None else status
 
-    made: Callable[..., int] = click.argument("folder", type=READ)(with_folder)
-    return made
+    decorated: Callable[..., int] = click.argument("folder", type=READ)(with_folder)
+    return decorated
 
 
 def output_to(metavar: str, help: str) -> Callable[[Any], Any]:
@@ -207,13 +207,13 @@ def verify(opened: Campaign, repair: bool, format: str, output: str | None) -> i
     The exit status is 1 if a file is missing or damaged.
     """
     keep_inputs([output], map(str, opened.folder.rglob("*")))
-    found = opened.verify(repair=repair)
+    verification = opened.verify(repair=repair)
     if format == "text":
         # Without polars, which tables need.
-        write(f"{found}\n", output)
+        write(f"{verification}\n", output)
     else:
-        write_listing(found.to_polars(), "", format, output)
-    return int(not found.ok)
+        write_listing(verification.to_polars(), "", format, output)
+    return int(not verification.ok)
 
 
 @command()

@@ -26,6 +26,7 @@ from cranfield.cli.campaign_folder import (
 from cranfield.cli.options.declaring import (
     READ,
     WRITTEN,
+    IntegerRange,
     command,
     examples,
     group,
@@ -80,7 +81,7 @@ LISTED = ("--output", "--unjudged")
 @options_from(
     "cranfield.assess.sheets",
     "seed",
-    type=click.IntRange(0),
+    type=IntegerRange(0),
     goes_with=("--arranged=shuffled", "--assessors"),
 )
 @one_of(
@@ -111,16 +112,16 @@ def pool(
     from cranfield.campaign.results.stored_inputs import qrels_of, version_of
 
     rules = opened.rules.task(task)
-    made = opened.pool(rules.name, **options)
-    size = f"{counted(len(made.topics), 'topic')}, {counted(len(made.systems), 'run')}"
+    pooled = opened.pool(rules.name, **options)
+    size = f"{counted(len(pooled.topics), 'topic')}, {counted(len(pooled.systems), 'run')}"
     marked = ", runs recorded" if options["mark"] else ""
-    lines = [f"pool of {counted(len(made), 'document')}: {size}, depth {made.depth}{marked}"]
+    lines = [f"pool of {counted(len(pooled), 'document')}: {size}, depth {pooled.depth}{marked}"]
     if options["without"]:
         lines.append(f"excluded from the pool: {', '.join(map(plain, options['without']))}")
-    documents: object = made
+    documents: object = pooled
     if unjudged:
         record = version_of(opened, rules.name, version)
-        documents = missing = made.unjudged(qrels_of(opened, rules, record))
+        documents = missing = pooled.unjudged(qrels_of(opened, rules, record))
         lines.append(f"version {record.version} of the judgments lacks {len(missing):,} of them")
     path = "-" if output is None and unjudged else output
     if path is not None:
@@ -159,7 +160,7 @@ def judgments(
             raise PolicyError("--version and --note require QRELS")
         records = opened.registry.judgments(rules.name)
         kinds = dict.fromkeys(("version", "added", "rows", "note", "object"), pl.String)
-        columns = {name: [getattr(one, name) for one in records] for name in kinds}
+        columns = {name: [getattr(record, name) for record in records] for name in kinds}
         frame = pl.DataFrame(columns, {**kinds, "rows": pl.Int64})
         title = f"Judgments of {plain(rules.name)}: {counted(len(records), 'version')}"
         text = f"{from_frame(frame, title).to_text() if records else title}\n"
@@ -182,9 +183,9 @@ result_options = with_options(
 )
 
 
-def _one_table(found: Result, name: str, table: Table) -> ResultSet:
+def _one_table(result: Result, name: str, table: Table) -> ResultSet:
     """Return what is written of one table of a result, and shown as the table for reading."""
-    results = together(found)
+    results = together(result)
     frames = {name: results.frames[name]}
     return replace(results, tables=[table], frames=frames, first=())
 
@@ -241,10 +242,10 @@ def score(
     """
     if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
         raise PolicyError(f"--topic-scores must end in .csv or .parquet, got {quoted(by_topic)}")
-    chosen: dict[str, Any] = {"measures": measures or None, "judgments": judgments}
-    ranked = opened.leaderboard(task, alpha=alpha, **chosen)
+    selection: dict[str, Any] = {"measures": measures or None, "judgments": judgments}
+    ranked = opened.leaderboard(task, alpha=alpha, **selection)
     if by_topic is not None:
-        scores = opened.score(task, **chosen)
+        scores = opened.score(task, **selection)
         (scores.write_csv if by_topic.endswith(".csv") else scores.write_parquet)(by_topic)
     table = ranked.tables(max_runs=None if every or format != "text" else SHOWN)[0]
     write_results(_one_table(ranked, ranked.name, table), format, None, output)
@@ -311,10 +312,10 @@ def history(
     """
     from cranfield.campaign import history
 
-    found = history(sources, **options)
+    records = history(sources, **options)
     name = "entries" if every else "records"
-    write_results(_one_table(found, name, found.tables(name)[0]), format, None, output)
-    return int(bool(found.unreadable))
+    write_results(_one_table(records, name, records.tables(name)[0]), format, None, output)
+    return int(bool(records.unreadable))
 
 
 @group(in_order=True)
@@ -416,10 +417,10 @@ def make(opened: Campaign, **options: Any) -> None:
     A release is a folder that never changes: a bag (BagIt 1.0) in the folder `releases` of the
     campaign, with public data only. The same campaign and options give the same bytes.
     """
-    made = opened.release(**options)
-    print(plain(f"{made.path}: {made.said}"))
-    print(f"SHA-256 of tagmanifest-sha256.txt, to be published: {made.manifest}")
-    for sentence in made.excluded:
+    new_release = opened.release(**options)
+    print(plain(f"{new_release.path}: {new_release.summary}"))
+    print(f"SHA-256 of tagmanifest-sha256.txt, to be published: {new_release.manifest}")
+    for sentence in new_release.excluded:
         print(f"not released: {sentence}")
 
 

@@ -56,8 +56,8 @@ _ABOUT_TEAM = options_of(
 @with_options(_ABOUT_TEAM)
 def add(opened: Campaign, id: str, **about: Any) -> None:
     """Add a team; ID is its name in commands, tables and files."""
-    known = {name: value for name, value in about.items() if value is not None}
-    print(f"added: {plain(opened.add_team(id, **known).id)}")
+    details = {name: value for name, value in about.items() if value is not None}
+    print(f"added: {plain(opened.add_team(id, **details).id)}")
 
 
 @team.command()
@@ -118,7 +118,7 @@ _OF_RUN = (
         received={"callback": lambda ctx, param, text: text and _instant(text)},
     ),
 )
-"""What a team declares about a run."""
+"""Options of the declaration of a run."""
 
 
 def _instant(text: str) -> Any:
@@ -269,7 +269,7 @@ def purge(opened: Campaign, tag: str, reason: str) -> None:
 
 def _print_feedback(opened: Campaign, submitted: Sequence[SubmissionOutcome]) -> None:
     """Print the scores that the rules of a task let teams see before its release."""
-    accepted = [one.submission for one in submitted if one.accepted]
+    accepted = [outcome.submission for outcome in submitted if outcome.accepted]
     for task in dict.fromkeys(run.task for run in accepted):
         if opened.rules.task(task).feedback == "none":
             continue

@@ -89,7 +89,7 @@ COMPARED = 40
     worker_columns={
         "type": str,
         "metavar": "NAMES",
-        "help": "Columns of a table with one for each worker: 'Judge A,Judge B'.",
+        "help": "Columns of a table that has a column for each worker: 'Judge A,Judge B'.",
     },
     grades={
         "metavar": "LOW..HIGH|VALUE=N,...",

@@ -89,70 +89,76 @@ def measures(
     format
         Output format; JSON has all fields.
     """
-    chosen = entries() if name is None else entries_named(name)
+    listed_entries = entries() if name is None else entries_named(name)
     if family is not None:
-        chosen = _family(family, chosen)
+        listed_entries = _family(family, listed_entries)
     if needs is not None:
-        chosen = _needing(needs, chosen)
-    asked = any(map(is_given, runs))
-    if asked and len(chosen) > 1:
+        listed_entries = _needing(needs, listed_entries)
+    on_runs = any(map(is_given, runs))
+    if on_runs and len(listed_entries) > 1:
         raise PolicyError(
             f"--length, --grades and --judgments require a single measure, got {name}"
         )
-    facts = None if name is None or len(chosen) > 1 else _on_runs(name, chosen[0], runs, asked)
+    facts = (
+        None
+        if name is None or len(listed_entries) > 1
+        else _on_runs(name, listed_entries[0], runs, on_runs)
+    )
     if facts is not None:
         from cranfield.reporting.comparison_formats import scale_dict, scale_text
     if format == "json":
-        listed = [entry.to_dict() for entry in chosen]
+        listed = [entry.to_dict() for entry in listed_entries]
         if facts is not None:
             listed[0]["on runs"] = (
                 {"refused": facts} if isinstance(facts, str) else scale_dict(facts)
             )
         text = json_text(listed)
     elif name is not None or long:
-        text = "\n".join(map(str, chosen))
+        text = "\n".join(map(str, listed_entries))
         if isinstance(facts, str):
             text += f"\non runs of a length: {facts}\n"
         elif facts is not None:
             text += f"\n{scale_text(facts)}"
     else:
-        text = _list(chosen, output)
+        text = _list(listed_entries, output)
     write(text, output)
 
 
-def _on_runs(name: str, entry: Entry, runs: dict[str, Any], asked: bool) -> ScaleFacts | str | None:
+def _on_runs(
+    name: str, entry: Entry, runs: dict[str, Any], requested: bool
+) -> ScaleFacts | str | None:
     """Find the scale on runs of a length; the reason if it is unknown and was not requested."""
     from cranfield.scales.measure_scales import about_scale
 
-    if entry.kind == KINDS[2] and not asked:
+    if entry.kind == KINDS[2] and not requested:
         return None
     try:
         return about_scale(name, **runs)
     except CranfieldError as error:
-        if asked:
+        if requested:
             raise
         return as_options(str(error), click.get_current_context().command)
 
 
 def _family(word: str, catalogue: list[Entry]) -> list[Entry]:
-    chosen = [one for one in catalogue if word.lower() in one.info.family.lower()]
-    if not chosen:
-        have = ", ".join(families(catalogue))
+    members = [entry for entry in catalogue if word.lower() in entry.info.family.lower()]
+    if not members:
+        names = ", ".join(families(catalogue))
         if len(catalogue) == 1:
-            raise MeasureError(f"{catalogue[0].info.name} is of the family {have!r}, not {word!r}")
-        raise MeasureError(f"unknown family {word!r}; expected one of: {have}")
-    return chosen
+            raise MeasureError(f"{catalogue[0].info.name} is of the family {names!r}, not {word!r}")
+        raise MeasureError(f"unknown family {word!r}; expected one of: {names}")
+    return members
 
 
 def _needing(word: str, catalogue: list[Entry]) -> list[Entry]:
-    chosen = [
+    members = [
         entry
         for entry in catalogue
         if (not entry.info.needs if word == NOTHING else word.lower() in entry.info.needs.lower())
     ]
-    if not chosen:
+    if not members:
         raise MeasureError(f"unknown input {word!r} in --needs: no measure needs it")
-    return chosen
+    return members
 
 
 def _list(catalogue: list[Entry], output: str | None) -> str:
@@ -168,9 +174,9 @@ def _list(catalogue: list[Entry], output: str | None) -> str:
     for family, members in families(catalogue).items():
         table.add_section()
         table.add_row(f"[bold]{family}[/bold]")
-        for one in members:
-            elsewhere = one.info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
-            table.add_row(one.form.replace("[@", r"\[@"), one.info.summary, elsewhere)
+        for entry in members:
+            elsewhere = entry.info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
+            table.add_row(entry.form.replace("[@", r"\[@"), entry.info.summary, elsewhere)
     on_terminal = output in {None, "-"} and sys.stdout.isatty()
     hint = "cranfield measures NAME shows formula, parameters, source and scale; --long, of all"
     " measures."

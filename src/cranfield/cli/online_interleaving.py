@@ -12,6 +12,7 @@ from cranfield.base.text import counted, plain, some_of
 from cranfield.cli.online_logs import LOG_SETTINGS, LogOptions, log_options
 from cranfield.cli.options.declaring import (
     READ,
+    IntegerRange,
     command,
     option,
     refuse_given,
@@ -49,7 +50,7 @@ RUNS = (".run", ".txt", ".trec")
 @options_from(
     "cranfield.online.InterleavedRuns.draw",
     "n seed jobs",
-    n={"flag": "--impressions impressions", "type": click.IntRange(1)},
+    n={"flag": "--impressions impressions", "type": IntegerRange(1)},
     seed={"default": 0},
 )
 @options_from(

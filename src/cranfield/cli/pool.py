@@ -13,6 +13,7 @@ from cranfield.base.kinds import Whole
 from cranfield.base.text import counted
 from cranfield.cli.options.declaring import (
     READ,
+    IntegerRange,
     command,
     keep_inputs,
     settings,
@@ -141,7 +142,7 @@ Examples:
   cranfield pool runs/ --method rrf --budget 200 -o sheet.tsv
   cranfield pool runs/ --method maxmean --next 10 --judged judged.txt
   cranfield pool runs/ --next 50 --assessors ann,bob --overlap 0.1 -o "sheet-{}.tsv"
-  cranfield pool runs/ --judged judged.txt --stop RecallTest --stop "Knee(least=200)"
+  cranfield pool runs/ --judged judged.txt --stop RecallTest --stop "Knee(min_judgments=200)"
   cranfield pool runs/ --sample stat --size 100 --seed 7 --arranged shuffled -o sheet.tsv
   cranfield pool runs/ --sample stat --size 100 --seed 7 --judged judged.txt
   cranfield pool runs/ --sample strata --strata 10:100%,50:20% --judged judged.txt --format xqrels
@@ -185,11 +186,11 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
     "cranfield.assess.order",
     "rel seed",
     rel={
-        "type": click.IntRange(1),
+        "type": IntegerRange(1),
         "goes_with": ("--next", "--budget --judged", "--stop", "--sample --judged"),
     },
     seed={
-        "type": click.IntRange(0),
+        "type": IntegerRange(0),
         "goes_with": ("--next", "--budget", "--sample", "--arranged=shuffled", "--assessors"),
     },
 )

@@ -13,6 +13,7 @@ from cranfield.base.text import plain
 from cranfield.cli.options.declaring import (
     READ,
     WRITTEN,
+    IntegerRange,
     command,
     in_group,
     on_command_line,
@@ -306,9 +307,9 @@ def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
                 help="System that the chart intervals compares the others with.",
             ),
             option(
-                "--length", type=click.IntRange(1), help="Length of the runs, for charts of scales."
+                "--length", type=IntegerRange(1), help="Length of the runs, for charts of scales."
             ),
-            option("--grades", type=click.IntRange(1), help="Highest grade, for charts of scales."),
+            option("--grades", type=IntegerRange(1), help="Highest grade, for charts of scales."),
         ),
     )
 )

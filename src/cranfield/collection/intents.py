@@ -253,7 +253,7 @@ class Intents:
 def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
     """Lay out the grades by intent, in the order of the flat judgments."""
     if qrels.subtopics is None:
-        raise InputError("says nothing of subtopics", source=qrels.origin.name)
+        raise InputError("has no information on subtopics", source=qrels.origin.name)
     subtopics, number = qrels.numbered_subtopics
     intent = qrels.codes * np.int64(len(subtopics)) + number
     # Intents of a topic with a relevant document, each as one number.

@@ -18,7 +18,7 @@ from cranfield.base.text import counted
 from cranfield.collection.keys import Codes, KeyIndex, Keys, pair_keys
 
 _FEW = 8
-"""Keys of all rows cost more than look-ups in dicts if fewer than one row in so many can match."""
+"""Look-ups in dicts are faster than keys of all rows if at most 1 / _FEW of them can match."""
 
 
 class Pairs:
@@ -48,20 +48,20 @@ class Pairs:
         return KeyIndex(self.keys)
 
     def codes_of(self, topics: Sequence[str]) -> NDArray[np.int64]:
-        """Code of each of some topics here; -1 for one that has no row."""
+        """Return the codes of topics; -1 for a topic without a row."""
         code_of = {name: code for code, name in enumerate(self.topics)}
         return np.array([code_of.get(name, -1) for name in topics], dtype=np.int64)
 
     def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
         """Pairs (row, row of the others) of the same topic and document, in no order."""
-        asked, found = others.index.candidates(self.keys)
+        own_rows, other_rows = others.index.candidates(self.keys)
         # Equal keys are only a claim; the topics and the documents decide.
-        true = others.codes_of(self.topics)[self.codes[asked]] == others.codes[found]
-        true &= (self.docs[asked] == others.docs[found]).to_numpy()
-        return asked[true], found[true]
+        true = others.codes_of(self.topics)[self.codes[own_rows]] == others.codes[other_rows]
+        true &= (self.docs[own_rows] == others.docs[other_rows]).to_numpy()
+        return own_rows[true], other_rows[true]
 
     def kept(self) -> Self:
-        """Return the same rows, whatever becomes of the data that they were made of."""
+        """Return the same rows, independent of the data that they were made from."""
         return self
 
 
@@ -99,16 +99,16 @@ class Listed(Pairs):
         """Pairs (row, row of the others) of the same topic and document, in no order."""
         if not isinstance(others, Listed) or _FEW * len(others.codes) > len(self.codes):
             return super().matching_rows(others)
-        asked: list[int] = []
-        found: list[int] = []
+        own_rows: list[int] = []
+        other_rows: list[int] = []
         codes = others.codes_of(self.topics).tolist()
         for start, code, docs in zip(self.starts, codes, self.inside, strict=True):
             other_docs = others.inside[code] if code >= 0 else {}
             if common := docs.keys() & other_docs.keys():
                 places, other_places = [*docs], [*other_docs]
-                asked += [start + places.index(doc) for doc in common]
-                found += [others.starts[code] + other_places.index(doc) for doc in common]
-        return np.array(asked, dtype=np.intp), np.array(found, dtype=np.intp)
+                own_rows += [start + places.index(doc) for doc in common]
+                other_rows += [others.starts[code] + other_places.index(doc) for doc in common]
+        return np.array(own_rows, dtype=np.intp), np.array(other_rows, dtype=np.intp)
 
 
 class UngradedError(InputError):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from numbers import Integral
 from typing import Any, Literal
 
-from cranfield.base.errors import PolicyError, check_choice, quoted
+from cranfield.base.errors import PolicyError, check_choice, check_whole
 
 OF_QRELS: dict[str, dict[str, type | None]] = {
     "prels": {"topic": str, "doc": str, "grade": int, "method": None, "inclusion": float},
@@ -61,8 +60,8 @@ TIES = {
     "trec_eval-9": "the same on scores rounded to 32-bit floats, as trec_eval 9 reads them",
     "id-ascending": "score descending, then document id ascending by bytes",
     "input": "score descending, then the order of the input",
-    "rank": "the rank column of the file, whatever the scores say",
-    "file": "the order of the input, whatever the scores and ranks say",
+    "rank": "the rank column of the file; scores are ignored",
+    "file": "the order of the input; scores and ranks are ignored",
 }
 """The orders of documents with tied scores."""
 
@@ -129,11 +128,7 @@ class Policies:
             value = getattr(self, name)
             if value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, Integral):
-                raise PolicyError(f"{name} {quoted(value)} is not an integer")
-            if not 1 <= int(value) <= highest:
-                what = "less than 1" if int(value) < 1 else f"more than {highest}"
-                raise PolicyError(f"{name} {quoted(value).strip(chr(39))} is {what}")
+            check_whole(name, value, 1, highest)
             # Of NumPy too, but settings are written as JSON.
             object.__setattr__(self, name, int(value))
 

@@ -88,9 +88,11 @@ class _Depths:
         return np.asarray(self.top - 1 + inside * self.part**power)
 
 
-def _overlaps(short: Places, long: Places, shared: Any, one: Floats, other: Floats) -> Floats:
-    """Return the overlap down to each depth; `one` and `other` are the parts of the groups cut."""
-    depths = one.size
+def _overlaps(
+    short: Places, long: Places, shared: Any, part_short: Floats, part_long: Floats
+) -> Floats:
+    """Return the overlap down to each depth; parts are those of the groups cut there."""
+    depths = part_short.size
     tops, bottoms = (
         (short.top[shared], long.top[shared]),
         (short.bottom[shared], long.bottom[shared]),
@@ -99,7 +101,9 @@ def _overlaps(short: Places, long: Places, shared: Any, one: Floats, other: Floa
     cut_long = _reached(np.maximum(bottoms[0], tops[1]), depths) - above
     cut_short = _reached(np.maximum(tops[0], bottoms[1]), depths) - above
     cut_both = _reached(np.maximum(*tops), depths) - above - cut_long - cut_short
-    return np.asarray(above + cut_long * other + cut_short * one + cut_both * one * other)
+    return np.asarray(
+        above + cut_long * part_long + cut_short * part_short + cut_both * part_short * part_long
+    )
 
 
 def _reached(ranks: Ints, depths: int) -> Ints:
@@ -213,12 +217,14 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     RBO(ext=0.9115, min=0.8238, res=0.1137, p=0.5)
     """
     p = check(p, ties)
-    one, other = _groups(first), _groups(second)
+    first_groups, second_groups = _groups(first), _groups(second)
     codes: dict[Any, int] = {}
-    for group in (*one, *other):
+    for group in (*first_groups, *second_groups):
         for item in group:
             codes.setdefault(item, len(codes))
-    return RBO(*overlap(_places(one, codes), _places(other, codes), p, ties), p, ties)
+    return RBO(
+        *overlap(_places(first_groups, codes), _places(second_groups, codes), p, ties), p, ties
+    )
 
 
 def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
@@ -354,24 +360,26 @@ def rbo_of_runs(first: Ranked, second: Ranked, p: float = 0.9, *, ties: str = "a
     [('q1', 0.685, 3, 3), ('q2', None, 1, 0)]
     """
     p = check(p, ties)
-    one, other = _ranks(first), _ranks(second)
-    both = one.join(other, on=["topic", "doc"], how="full", coalesce=True, suffix=" of second")
-    topics = pl.concat([one["topic"], other["topic"]]).unique(maintain_order=True)
+    first_ranks, second_ranks = _ranks(first), _ranks(second)
+    joined = first_ranks.join(
+        second_ranks, on=["topic", "doc"], how="full", coalesce=True, suffix=" of second"
+    )
+    topics = pl.concat([first_ranks["topic"], second_ranks["topic"]]).unique(maintain_order=True)
     # Sorted by topic, so that each is a slice.
-    both = both.with_columns(
+    joined = joined.with_columns(
         code=pl.col("topic").replace_strict(topics, range(len(topics)), return_dtype=pl.Int64)
     ).sort("code")
     top, bottom, top_2, bottom_2 = (
-        both[name].fill_null(0).to_numpy().astype(np.int64)
+        joined[name].fill_null(0).to_numpy().astype(np.int64)
         for name in ("top", "bottom", "top of second", "bottom of second")
     )
-    ends = np.cumsum(np.bincount(both["code"].to_numpy(), minlength=len(topics)))
+    ends = np.cumsum(np.bincount(joined["code"].to_numpy(), minlength=len(topics)))
     rows = []
     for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
         here = slice(int(start), int(end))
         a, b = Places(top[here], bottom[here]), Places(top_2[here], bottom_2[here])
-        known = a.length and b.length
-        rows.append((*(overlap(a, b, p, ties) if known else (None,) * 3), a.length, b.length))
+        in_both = a.length and b.length
+        rows.append((*(overlap(a, b, p, ties) if in_both else (None,) * 3), a.length, b.length))
     schema = dict.fromkeys(("ext", "min", "res"), pl.Float64)
     counts = dict.fromkeys(("first", "second"), pl.Int64)
     table = pl.DataFrame(rows, {**schema, **counts}, orient="row")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice
+from cranfield.base.errors import CranfieldError, check_choice, check_number
 
 Signs = NDArray[np.int8]
 
@@ -109,8 +108,7 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     0.6666666666666666
     """
     check_choice("variant", variant, VARIANTS)
-    if not isinstance(rounding, Real) or not rounding >= 0:
-        raise PolicyError(f"rounding must be a number from 0, got {rounding!r}")
+    check_number("rounding", rounding, 0)
     a, b = paired_values(x, y)
     sets, items = a.shape
     out = np.full(sets, np.nan)

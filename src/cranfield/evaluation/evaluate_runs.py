@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from cranfield.base.errors import PolicyError, check_several, check_whole
+from cranfield.base.kinds import check_keywords
 from cranfield.collection.judged.judging import Judging, OfRankings, judge
 from cranfield.collection.policies import Compat
 from cranfield.evaluation.evaluation import Evaluation, score
@@ -92,8 +93,8 @@ def evaluate(
 
     A topic without a relevant document in a shard has no score there, for any system: NaN, which
     :func:`cranfield.compare` takes with `missing="available"` (gaps in the design), `"zero"` or
-    `"drop"` (only topics with scores in all shards). A system that retrieved nothing relevant in
-    a shard has the score that the measure defines, which is 0 for most.
+    `"drop"` (only topics with scores in all shards). A system that retrieved no relevant document
+    in a shard has the score that the measure defines, which is 0 for most.
 
     Source of shards: Voorhees, Samarov and Soboroff (2017), Using replicates in information
     retrieval evaluation; Ferro and Sanderson (2019), Improving the accuracy of system performance
@@ -131,7 +132,7 @@ def evaluate(
         `unmapped`: how to treat documents that the partition lacks: `error` (default), or `drop`,
         which excludes them from every shard and reports their number.
 
-        `rel`: lowest relevant grade, by which topics without a relevant document are found; by
+        `rel`: lowest relevant grade, for topics without a relevant document; by
         default each measure's own `rel`, and 1 for a measure without.
 
     Returns
@@ -156,12 +157,13 @@ def evaluate(
     [('run', 0.5, 0.7601...)]
     """
     if more:
-        listed = ", ".join(repr(str(one)) for one in (measures, *more) if _is_measure(one))
+        listed = ", ".join(repr(str(item)) for item in (measures, *more) if _is_measure(item))
         raise PolicyError(
             f"pass several measures as a list: cf.evaluate(runs, qrels, [{listed}])"
             if all(map(_is_measure, (measures, *more)))
             else "cf.evaluate takes 3 positional arguments (runs, qrels, measures); name the others"
         )
+    check_keywords(evaluate, options)
     check_several("grades", options.get("grades"))
     parsed = parse_measures(measures, compat=compat)
     judging: dict[str, Any] = {**options}
@@ -223,6 +225,7 @@ def score_samplings(
     """
     from cranfield.collection.shards import random_shards
 
+    check_keywords(score_samplings, options)
     check_whole("samplings", samplings, 1, MOST_SAMPLINGS)
     check_several("grades", options.get("grades"))
     partitions = [random_shards(shards, seed, k) for k in range(int(samplings))]
@@ -252,8 +255,8 @@ def _by_shard(
         runs, qrels, shardings, measures=measures, compat=compat, **options
     )
     whole = score(judged, measures, compat=compat)
-    by_shard = (score(one, measures, compat=compat) for one in sharded)
-    return tuple(replace(one, on_all=whole) for one in by_shard)
+    by_shard = (score(part, measures, compat=compat) for part in sharded)
+    return tuple(replace(part, on_all=whole) for part in by_shard)
 
 
 @with_options(OfSessions)
@@ -305,6 +308,7 @@ def evaluate_sessions(
     >>> [round(float(scores.values[0, 0]), 4) for scores in ev.values()]
     [0.5435, 0.5, 0.4962]
     """
+    check_keywords(evaluate_sessions, policies)
     parsed = parse_measures(measures)
     read = read_sessions(sessions, clicks=clicks, topics=topics)
     lists = concatenated(read, depth=depth, duplicates=duplicates, until_click=until_click)

@@ -1,1 +1,1 @@
-"""One ranking made of several: by ranks, by scores, by votes."""
+"""Fusion of several rankings into one by ranks, scores or votes."""

@@ -1,4 +1,4 @@
-"""Runs fused into one."""
+"""Fusion of runs into one run."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def fuse(
     Parameters
     ----------
     runs
-        Whatever :func:`cranfield.read_runs` takes, two runs or more.
+        Anything that :func:`cranfield.read_runs` takes, two runs or more.
     method
         Fusion method, such as `RRF`, `RRF(k=10)`, `CombSUM`, `Borda` or `RBC(p=0.9)`. All are
         listed by :func:`fusion_methods`.
@@ -78,7 +78,7 @@ def fuse(
         Maximum number of documents per topic in the fused run. None means no limit.
     ties
         Order of documents with equal scores in the runs. The names are those of
-        :func:`cranfield.judge`. Ranks are made from scores, whatever the rank column says.
+        :func:`cranfield.judge`. Ranks are computed from scores; rank columns are ignored.
     name
         Name of the fused run; by default the method, such as `RRF(k=10)`.
     jobs, progress
@@ -128,11 +128,11 @@ def fuse(
             f"method must be a fusion method or its text form, got {type(method).__name__}; pass"
             " several runs as a list or dict: cf.fuse({'bm25': run_1, 'dense': run_2})"
         )
-    chosen = FUSIONS.parse(method)
+    fusion = FUSIONS.parse(method)
     if norm is not None:
         check_choice("norm", norm, NORMS)
-        if not chosen.by_score:
-            raise PolicyError(f"norm requires a method that uses scores; {chosen.name} uses ranks")
+        if not fusion.by_score:
+            raise PolicyError(f"norm requires a method that uses scores; {fusion.name} uses ranks")
     for option, value in (("depth", depth), ("limit", limit)):
         if value is not None:
             check_whole(option, value, 1)
@@ -140,15 +140,15 @@ def fuse(
     collection = read_runs(runs)
     if len(collection) < 2:
         raise InputError(f"fusion requires at least 2 runs, got {len(collection)}")
-    _check_weights(weights, chosen)
-    top = partial(top_of, depth=depth, ties=ties, scored=chosen.by_score)
+    _check_weights(weights, fusion)
+    top = partial(top_of, depth=depth, ties=ties, scored=fusion.by_score)
     tops = list(of_each(collection, top, progress, jobs=jobs))
     names = distinct_names([run.name for run in tops], [run.stem for run in tops])
     of_runs = _weights(weights, names)
     topics = all_topics(tops)
     numbered, ids = number_alike(tops, topics)
-    name = name or str(chosen).replace(" ", "")
-    fused = partial(_fused, ids=ids, method=chosen, weights=of_runs, norm=norm or NORM, limit=limit)
+    name = name or str(fusion).replace(" ", "")
+    fused = partial(_fused, ids=ids, method=fusion, weights=of_runs, norm=norm or NORM, limit=limit)
     blocks = (
         (first, [run.of_topics(first, after) for run in numbered], names, topics[first:after])
         for first, after in _bounds(numbered, len(topics))
@@ -164,7 +164,7 @@ def fuse(
         scores=np.concatenate(scores),
         ranks=np.concatenate(ranks),
         origin=Origin(name),
-        described=_described(name, chosen, norm, names, weights is not None, of_runs),
+        described=_described(name, fusion, norm, names, weights is not None, of_runs),
     )
 
 

@@ -19,8 +19,8 @@ CAM is the convex aggregating measure of Lioma, Simonsen and Larsen (2017); MM, 
 multidimensional measure of Palotti, Zuccon and Hanbury (2018), is the harmonic mean, which Lioma
 and others call WHAM.
 
-In the RBP of several aspects, such as understandability, a document is worth what it is worth in
-every aspect at once (Zuccon 2016):
+In the RBP of several aspects, such as understandability, the gain of a document is the product over
+all aspects (Zuccon 2016):
 
 .. math:: (1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)
 
@@ -61,7 +61,7 @@ _NOTE = "not known to be interval: ranks are discounted by depth"
 class _Compatibility(
     Measure, family=_FAMILY, scale_note=_NOTE, beyond_grades="which documents they are"
 ):
-    rel: int = parameter(1, integer(1), REL_DOC + ", and stands in the ideal ranking")
+    rel: int = parameter(1, integer(1), REL_DOC + ", and is in the ideal ranking")
     p: float = parameter(0.95, TRUE_SHARE, "persistence: weight of deeper ranks in the overlap")
     normalised: bool = parameter(
         True, flag, "whether to divide by the overlap of the ideal ranking with itself"
@@ -69,10 +69,14 @@ class _Compatibility(
 
     def _overlap(self, judged: JudgedRuns, sign: int = 1) -> Floats:
         """Compatibility with the ideal of relevant documents; of harmful ones for sign -1."""
-        known, judgments = judged.judged(), judged.judgments
-        rows = judged.relevant(self.rel) if sign == 1 else known.where(-known.grade >= self.rel)
-        chosen = (sign * judgments.grade >= self.rel) & (judgments.grade >= judgments.judged_from)
-        grades, topics = sign * judgments.grade[chosen], judgments.topic[chosen]
+        judged_rows, judgments = judged.judged(), judged.judgments
+        rows = (
+            judged.relevant(self.rel)
+            if sign == 1
+            else judged_rows.where(-judged_rows.grade >= self.rel)
+        )
+        is_ideal = (sign * judgments.grade >= self.rel) & (judgments.grade >= judgments.judged_from)
+        grades, topics = sign * judgments.grade[is_ideal], judgments.topic[is_ideal]
         base = np.bincount(topics, minlength=judgments.topics)[:, None]
         ideal_rank = _better(rows, sign * rows.grade, grades, topics, judgments.topics)
         ideal_rank += _above(rows)
@@ -80,25 +84,25 @@ class _Compatibility(
         if self.cutoff is not None:
             check_ranks(self.cutoff, self)
             depth = np.full_like(depth, self.cutoff)
-        # What a document adds that both rankings have from rank m on: a sum over depths m to D.
+        # A document that both rankings have from rank m on adds a sum over depths m to D.
         depths = np.arange(1, int(depth.max(initial=1)) + 1)
         upto = np.concatenate(([0.0], np.cumsum(self.p ** (depths - 1.0) / depths)))
         end = rows.at(upto[depth])
         met = np.minimum(np.maximum(rows.rank, ideal_rank), depths.size + 1)
-        found = rows.total(np.maximum(end - upto[met - 1], 0.0))
+        overlap = rows.total(np.maximum(end - upto[met - 1], 0.0))
         if not self.normalised:
-            return ratio(found * (1.0 - self.p), 1.0 - self.p**depth)
+            return ratio(overlap * (1.0 - self.p), 1.0 - self.p**depth)
         full = np.minimum(base, depth)
         best = (1.0 - self.p**full) / (1.0 - self.p) + base * (upto[depth] - upto[full])
         # Rounding may leave the best ranking a trace above 1.
-        return np.minimum(ratio(found, best), 1.0)
+        return np.minimum(ratio(overlap, best), 1.0)
 
 
 def _better(rows: Rows, grade: Ints, grades: Ints, topics: Ints, number: int) -> Ints:
     out = np.zeros(grade.size, dtype=np.int64)
-    for one in np.unique(grade):
-        higher = np.bincount(topics[grades > one], minlength=number)
-        same = grade == one
+    for level in np.unique(grade):
+        higher = np.bincount(topics[grades > level], minlength=number)
+        same = grade == level
         out[same] = higher[rows.topic[same]]
     return out
 
@@ -114,11 +118,11 @@ def _above(rows: Rows) -> Ints:
 
 @measure(
     "Compat",
-    summary="Rank-biased overlap of the ranking with the ideal one nearest to it.",
+    summary="Rank-biased overlap of the ranking with the most similar ideal ranking.",
     formula=r"\sum_{i=1}^{D} p^{i-1} \frac{A_i}{i} \,\Big/\,"
     r" \sum_{i=1}^{D} p^{i-1} \frac{\min(i, RB)}{i}",
     source="Clarke, Vtyurina and Smucker (2021)",
-    needs="graded judgments (binary ones do)",
+    needs="graded or binary judgments",
     elsewhere={
         "ir_measures": "Compat(p=...), whose ideal takes unretrieved documents for scored 0",
         "compatibility.py": "Compat@1000",
@@ -140,7 +144,7 @@ class Compatibility(_Compatibility):
     needs="grades below 0 for harmful documents, or judgments of harm as an aspect",
 )
 class CompatibilityDifference(_Compatibility):
-    """Help less harm.
+    """Compatibility with helpful documents minus compatibility with harmful ones.
 
     Harmful documents are those of grade -rel and below, the lowest grade the most harmful; or, with
     `harm='name'`, those of grade rel and above in the judgments on that aspect, the highest grade
@@ -158,12 +162,12 @@ class CompatibilityDifference(_Compatibility):
 
 
 RELEVANCE = "relevance"
-"""The name by which weights speak of the judgments themselves."""
+"""Name of the judgments of relevance in weights."""
 
 NO_ASPECT = "{} needs judgments on another aspect, got none; pass them as aspects={{'harm': ...}}"
 
 _ASPECTS = "several aspects"
-_NEEDS = "judgments on other aspects besides those of relevance"
+_NEEDS = "judgments on relevance and on other aspects"
 
 
 class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
@@ -193,10 +197,10 @@ class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
             if not judged.annotations.aspects:
                 raise MeasureError(NO_ASPECT.format(self))
             weights = shares(dict.fromkeys((RELEVANCE, *judged.annotations.aspects), 1))
-        named = tuple(one for one, number in weights.given if number)
-        views = [judged if one == RELEVANCE else judged.aspect(one, str(self)) for one in named]
-        scores = np.array([self.inner.score(one) for one in views])
-        return self.mean(scores, np.array(weights.of(named))[:, None, None])
+        names = tuple(name for name, number in weights.given if number)
+        views = [judged if name == RELEVANCE else judged.aspect(name, str(self)) for name in names]
+        scores = np.array([self.inner.score(view) for view in views])
+        return self.mean(scores, np.array(weights.of(names))[:, None, None])
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
         """Mean of scores [aspect, topic, system] with weights [aspect, 1, 1]."""
@@ -239,7 +243,7 @@ class MultidimensionalMeasure(OverAspects):
         return np.where(some, ratio(np.ones(some.shape), ratio(weights, scores).sum(axis=0)), 0.0)
 
 
-_NEEDS_OF_RBP = "judgments on the aspect besides those of relevance"
+_NEEDS_OF_RBP = "judgments on relevance and on the aspect"
 _ASPECTS_DOC = "aspects required besides relevance, separated by commas"
 _SOURCE = "Zuccon (2016)"
 
@@ -251,16 +255,16 @@ def first_ranks(rows: Rows) -> Ints:
     """
     if not isinstance(rows.source, tuple):
         return rows.rank
-    whole, chosen = rows.source
+    whole, selection = rows.source
     ranks = first_ranks(whole)
-    return ranks if chosen is None else ranks[chosen]
+    return ranks if selection is None else ranks[selection]
 
 
 def matched(rows: Rows, other: Rows) -> Ints:
     """Find the row of the same document in the same runs judged on another aspect; -1 for none."""
     # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
-    at, there = places_in(*(one.cell << 32 | first_ranks(one) for one in (other, rows)))
-    return np.where(there, at, -1)
+    at, is_found = places_in(*(table.cell << 32 | first_ranks(table) for table in (other, rows)))
+    return np.where(is_found, at, -1)
 
 
 class _AspectRBP(
@@ -297,16 +301,16 @@ class _AspectRBP(
         return rows.total(worth * (1.0 - self.p) * self.p ** (rows.rank - 1))
 
     def _names(self, judged: JudgedRuns) -> list[str]:
-        given = list(judged.annotations.aspects)
-        if self.aspects is None and not given:
+        available = list(judged.annotations.aspects)
+        if self.aspects is None and not available:
             raise MeasureError(NO_ASPECT.format(self))
-        return given if self.aspects is None else self.aspects.split(",")
+        return available if self.aspects is None else self.aspects.split(",")
 
     def _extent(self, other: JudgedRuns, rows: Rows) -> Floats:
         """Return the degree of an aspect of each document; 0 without a judgment on it."""
-        known = other.judged()
-        at = matched(rows, known)
-        grades = known.grade
+        judged_rows = other.judged()
+        at = matched(rows, judged_rows)
+        grades = judged_rows.grade
         if isinstance(self.aspect_gains.kind, tuple):
             worth = self.aspect_gains.named(grades)
         elif self.aspect_gains.kind == "graded":
@@ -352,10 +356,10 @@ class CredibilityRBP(_AspectRBP):
     summary="RBP in which only documents with all aspects are of use.",
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)",
     source=_SOURCE + ", for any number of aspects",
-    needs="judgments on aspects besides those of relevance",
+    needs="judgments on relevance and on other aspects",
 )
 class AspectRBP(_AspectRBP):
-    """RBP biased by several aspects, all those that judgments are given for unless some are named.
+    """RBP biased by several aspects, all those that judgments are given for by default.
 
     Aspects count as independent of each other, as relevance and understandability do in the
     source.

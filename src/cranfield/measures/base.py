@@ -142,7 +142,9 @@ class Measure(Spec):
     True
     """
 
-    cutoff: int | None = parameter(None, optional(integer(1)), "ranks that count; all if not given")
+    cutoff: int | None = parameter(
+        None, optional(integer(1)), "number of top ranks to evaluate; all ranks by default"
+    )
     judged_only: bool = parameter(
         False, flag, "whether unjudged documents are removed first (condensed list)"
     )

@@ -204,7 +204,7 @@ GAINS = parameter(LINEAR, gain, GAINS_DOC)
 POSITIVE_GAINS = parameter(LINEAR, no_loss, GAINS_DOC)
 
 
-class OfGains(Measure, needs="graded judgments (binary ones do)"):
+class OfGains(Measure, needs="graded or binary judgments"):
     """Measures of the gains of grades."""
 
     gains: Gain = GAINS
@@ -307,7 +307,10 @@ def _scale_end(value: Any) -> int | str:
 SCALE_END = parameter(
     None,
     optional(_scale_end),
-    "highest grade of the scale; by default that of the judgments; 'topic' is that of each topic",
+    (
+        "highest grade of the scale; by default the highest grade of all judgments; 'topic':"
+        " the highest grade of each topic"
+    ),
 )
 
 

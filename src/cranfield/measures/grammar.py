@@ -10,7 +10,7 @@ from warnings import catch_warnings, simplefilter
 
 from cranfield.base.errors import MeasureError, quoted, warn
 from cranfield.base.spec import keywords_of, literal
-from cranfield.base.text import did_you_mean
+from cranfield.base.text import did_you_mean, nearest
 from cranfield.measures.aliases import (
     FAMILIES,
     NICKNAMES,
@@ -246,7 +246,9 @@ def _read(form: str, text: str) -> Measure:
     made = _built(tree, text)
     made.require_complete()
     if len(str(made)) > LONGEST:
-        raise MeasureError(f"the measure {quoted(text)} has too many parts")
+        raise MeasureError(
+            f"the text of the measure is longer than {LONGEST} characters: {quoted(text)}"
+        )
     return made
 
 
@@ -345,7 +347,13 @@ def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
         meant = _in_any_case(at[1].lower())
         if [REGISTRY[one.partition("(")[0]].takes_cutoff() for one in meant] == [True]:
             hint = f"; did you mean {at[1]}@{at[2]}?"
+        elif not hint and (near := [one for one in nearest(at[1], names) if _takes_cutoff(one)]):
+            hint = f"; did you mean {near[0]}@{at[2]}?"
     raise MeasureError(f"unknown measure {quoted(name)}{hint}")
+
+
+def _takes_cutoff(name: str) -> bool:
+    return name in REGISTRY and REGISTRY[name].takes_cutoff()
 
 
 def _is_like(name: str, known: str) -> bool:

@@ -379,7 +379,7 @@ class AlphaDCG(_Over, _AlphaDCG):
 @measure(
     "alpha_nDCG",
     aliases=("α_nDCG",),
-    summary="Alpha-DCG over that of the best ranking of the judged documents.",
+    summary="Alpha-DCG divided by the alpha-DCG of the best ranking of the judged documents.",
     formula=r"\frac{\alpha DCG@k}{\alpha iDCG@k}",
     elsewhere={"ndeval": "alpha-nDCG@k", "ir_measures": "alpha_nDCG@k"},
 )
@@ -409,7 +409,7 @@ class ERRIA(_Over, _ERRIA):
 
 @measure(
     "nERR_IA",
-    summary="ERR-IA over that of the best ranking of the judged documents.",
+    summary="ERR-IA divided by the ERR-IA of the best ranking of the judged documents.",
     formula=r"\frac{ERR\text{-}IA@k}{iERR\text{-}IA@k}",
     source="Clarke and others (2011)",
     elsewhere={"ndeval": "nERR-IA@k", "ir_measures": "nERR_IA@k"},
@@ -444,7 +444,7 @@ class NoveltyRBP(_NRBP):
 
 @measure(
     "nNRBP",
-    summary="NRBP over that of the best ranking of the judged documents.",
+    summary="NRBP divided by the NRBP of the best ranking of the judged documents.",
     formula=r"\frac{NRBP}{iNRBP}",
     elsewhere={"ndeval": "nNRBP", "ir_measures": "nNRBP"},
 )

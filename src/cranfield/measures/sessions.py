@@ -167,7 +167,7 @@ class ClickU(Measure):
         " mapping of grades to gains",
     )
     snippet: float | str = parameter(
-        200.0, _snippet, "characters of a snippet; 'own' takes those of the log"
+        200.0, _snippet, "characters of a snippet; 'own': the lengths in the log"
     )
     length: float | None = parameter(
         None, optional(_LENGTH), "characters of a document without a known length"
@@ -211,7 +211,7 @@ _BASE = number(1, open_low=True)
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """The result lists of sessions, as they stand in the concatenated ranking."""
+    """The result lists of sessions, in the order of the concatenated ranking."""
 
     cell: Ints  # the (system, session) of each list, as one number
     query: Ints  # number of its query, from 1
@@ -241,7 +241,7 @@ class SessionDiscounted(
     OfGains,
     family="sessions",
     inputs=("queries",),
-    needs="sessions of queries; graded judgments (binary ones do)",
+    needs="sessions of queries; graded or binary judgments",
     source="Järvelin and others (2008)",
 ):
     """Base class of sDCG and nsDCG: sums of gains discounted by rank and query."""
@@ -269,7 +269,7 @@ class SessionDiscounted(
         return out
 
     def sum(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
-        """Sum of discounted gains; `once` gives a document that comes again no gain."""
+        """Sum of discounted gains; with `once` repeated documents have no gain."""
         rows = judged.judged()
         worth = self.gains.of(rows.grade)
         if once:
@@ -293,7 +293,7 @@ class SessionDiscounted(
         "variant='jiang'": "Jiang and Allan (2016)",
     },
     range=(0.0, float("inf")),
-    scale_note="not interval: a DCG whose discounts grow with the queries too",
+    scale_note="not interval: DCG with discounts by rank and by query of the session",
     linear=True,
 )
 class SessionDCG(SessionDiscounted):
@@ -325,7 +325,7 @@ class SessionDCG(SessionDiscounted):
 
 @measure(
     "nsDCG",
-    summary="Session DCG over that of an ideal session.",
+    summary="Session DCG divided by the session DCG of an ideal session.",
     formula=r"sDCG \,/\, \sum_r \frac{g^*_r}{\log_b(r + b - 1)}",
     parameter_sources={
         "variant='kanoulas'": "Kanoulas and others (2011)",
@@ -368,9 +368,9 @@ class NormalisedSessionDCG(SessionDiscounted):
             best = ideal(judged, self.gains)
             if self.cutoff is not None:
                 best = best.where(best.rank <= self.cutoff)
-            one = np.ones_like(best.rank)
-            most = best.total(best.gains / self.discount(one, best.rank, best.rank))
-            return ratio(self.sum(judged, once=True), most)
+            first_query = np.ones_like(best.rank)
+            ideal_sum = best.total(best.gains / self.discount(first_query, best.rank, best.rank))
+            return ratio(self.sum(judged, once=True), ideal_sum)
         return ratio(self.sum(judged), self._repeated(judged))
 
     def _repeated(self, judged: JudgedRuns) -> Floats:
@@ -384,11 +384,11 @@ class NormalisedSessionDCG(SessionDiscounted):
         if self.cutoff is not None:
             length = np.clip(self.cutoff - before, 0, length)
         topic = lists.cell % judged.shape[0]
-        known = best.count[:, 0]
-        taken = np.minimum(length, known[topic])
-        each = np.repeat(np.arange(taken.size), taken)
-        within = np.arange(each.size) - np.repeat(np.cumsum(taken) - taken, taken) + 1
-        gains = best.gains[(np.cumsum(known) - known)[topic[each]] + within - 1]
+        n_relevant = best.count[:, 0]
+        lengths = np.minimum(length, n_relevant[topic])
+        each = np.repeat(np.arange(lengths.size), lengths)
+        within = np.arange(each.size) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
+        gains = best.gains[(np.cumsum(n_relevant) - n_relevant)[topic[each]] + within - 1]
         worth = gains / self.discount(lists.query[each], before[each] + within, within)
         return Rows(lists.cell[each], within, within, judged.shape).total(worth)
 

@@ -42,7 +42,7 @@ from cranfield.result import Column, Columns
 
 @dataclass(frozen=True, eq=False)
 class ShownLists:
-    """What each system would show for each topic.
+    """Results that each system would show for each topic.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class ShownLists:
     docs
         Number of the document at each rank, shape (systems, topics, ranks); -1 at the end.
     grade
-        Grade of each document of a topic by its number, 0 where it has none or one below 0.
+        Grade of each document of a topic by its number, 0 without a judgment or below 0.
     """
 
     systems: tuple[str, ...]
@@ -73,7 +73,7 @@ def shown_lists(
         ranked_documents(run, ties, length).with_columns(system=pl.lit(number))
         for number, run in enumerate(several)
     ]
-    known = pl.DataFrame(
+    grades = pl.DataFrame(
         {
             "topic": pl.Series(qrels.topics, dtype=pl.String).gather(qrels.codes),
             "doc": qrels.docs,
@@ -84,7 +84,7 @@ def shown_lists(
     rows = (
         pl.concat(retrieved)
         .join(places, on="topic", how="inner", maintain_order="left")
-        .join(known, on=["topic", "doc"], how="left", maintain_order="left")
+        .join(grades, on=["topic", "doc"], how="left", maintain_order="left")
         .with_columns(code=pl.struct("place", "doc").rank("dense").cast(pl.Int64) - 1)
     )
     system, place, rank, code = (
@@ -105,7 +105,7 @@ Task = tuple[str, int, int]
 
 
 class User(Protocol):
-    """Whoever clicks."""
+    """Model of a user who clicks on results."""
 
     def clicks(self, grades: Any, uniforms: Floats) -> Bools: ...
 
@@ -114,13 +114,13 @@ class User(Protocol):
 class Simulated:
     """Lists, users by name, impressions of each topic and seed of a simulation."""
 
-    shown: ShownLists
+    lists: ShownLists
     users: dict[str, User]
     impressions: int
     seed: int
 
 
-def simulated(given: Simulated, task: Task) -> pl.DataFrame:
+def simulated(simulation: Simulated, task: Task) -> pl.DataFrame:
     """Show a pair of lists of each topic, and count what users did, a row a user.
 
     Of interleaving these are wins, losses and ties; of A/B tests, as often for either list, sums of
@@ -128,55 +128,55 @@ def simulated(given: Simulated, task: Task) -> pl.DataFrame:
     """
     method, first, second = task
     count = _of_two_lists if method == AB else _interleaved
-    topics = [count(given, task, topic) for topic in range(len(given.shown.topics))]
+    topics = [count(simulation, task, topic) for topic in range(len(simulation.lists.topics))]
     columns = {
-        "user": list(given.users),
+        "user": list(simulation.users),
         "method": method,
-        "first": given.shown.systems[first],
-        "second": given.shown.systems[second],
+        "first": simulation.lists.systems[first],
+        "second": simulation.lists.systems[second],
         "counts": np.sum(topics, axis=0).tolist(),
     }
     return pl.DataFrame(columns, schema_overrides={"counts": pl.List(pl.Int64)})
 
 
-def _interleaved(given: Simulated, task: Task, topic: int) -> Ints:
+def _interleaved(simulation: Simulated, task: Task, topic: int) -> Ints:
     """Return wins, losses and ties, shape (users, 3)."""
     method, first, second = task
-    docs = given.shown.docs[[first, second], topic]
-    lists = [one[one >= 0].tolist() for one in docs]
+    docs = simulation.lists.docs[[first, second], topic]
+    lists = [row[row >= 0].tolist() for row in docs]
     if not any(lists):
-        return np.array([[0, 0, given.impressions]] * len(given.users))
-    name = given.shown.topics[topic]
+        return np.array([[0, 0, simulation.impressions]] * len(simulation.users))
+    name = simulation.lists.topics[topic]
     interleaved = interleave(lists, method, docs.shape[1], topic=name)
-    codes, teams = interleaved.draw(given.impressions, given.seed)
+    codes, teams = interleaved.draw(simulation.impressions, simulation.seed)
     numbers = np.append(np.array(interleaved.docs, dtype=np.intp), -1)
     outcomes = np.array(
         [
             interleaved.outcomes(codes, clicked, teams)
-            for clicked in _clicks(given, numbers[codes], (topic, first, second))
+            for clicked in _clicks(simulation, numbers[codes], (topic, first, second))
         ]
     )
     won, lost = (outcomes > TIE).sum(axis=1), (outcomes < -TIE).sum(axis=1)
-    return np.stack([won, lost, given.impressions - won - lost], axis=1)
+    return np.stack([won, lost, simulation.impressions - won - lost], axis=1)
 
 
-def _of_two_lists(given: Simulated, task: Task, topic: int) -> Ints:
+def _of_two_lists(simulation: Simulated, task: Task, topic: int) -> Ints:
     """Return sums of clicks on either list, and of their squares, shape (users, 4)."""
     pages = []
     for side, system in enumerate(task[1:]):
-        docs = np.tile(given.shown.docs[system, topic], (given.impressions, 1))
-        clicked = _clicks(given, docs, (topic, *task[1:], side))
-        pages.append([one.sum(axis=1) for one in clicked])
+        docs = np.tile(simulation.lists.docs[system, topic], (simulation.impressions, 1))
+        clicked = _clicks(simulation, docs, (topic, *task[1:], side))
+        pages.append([page.sum(axis=1) for page in clicked])
     clicks = np.array(pages)
     return np.concatenate([clicks.sum(axis=2), (clicks**2).sum(axis=2)]).T
 
 
-def _clicks(given: Simulated, docs: Any, key: Sequence[int]) -> list[Bools]:
+def _clicks(simulation: Simulated, docs: Any, key: Sequence[int]) -> list[Bools]:
     """Return what each user clicks on lists of documents."""
-    grades, width = given.shown.grades(docs), 2 * docs.shape[1]
+    grades, width = simulation.lists.grades(docs), 2 * docs.shape[1]
     return [
-        user.clicks(grades, uniforms(given.seed, 0, len(docs), width, 1, number, *key))
-        for number, user in enumerate(given.users.values())
+        user.clicks(grades, uniforms(simulation.seed, 0, len(docs), width, 1, number, *key))
+        for number, user in enumerate(simulation.users.values())
     ]
 
 
@@ -216,17 +216,32 @@ class Sensitivity(Study):
                 decimals=0,
             ),
             "times fewer": Column(
-                "Median over pairs of the impressions that an A/B test needs, divided by these.",
+                (
+                    "Median over pairs of the impressions that an A/B test needs, divided by"
+                    " those that interleaving needs."
+                ),
                 decimals=1,
             ),
             "significant": Column(
                 "Number of pairs whose simulated effect has a confidence interval without 0."
             ),
-            "agree": Column("Number of these whose effect has the sign of the measure."),
-            "agreement": Column(
-                "Proportion of these among those with a difference by the measure.", decimals=3
+            "agree": Column(
+                "Number of significant pairs whose effect has the sign of the measure's difference."
             ),
-            "agreement of all": Column("The same proportion of all pairs.", decimals=3),
+            "agreement": Column(
+                (
+                    "`agree` divided by the number of significant pairs that the measure does"
+                    " not tie."
+                ),
+                decimals=3,
+            ),
+            "agreement of all": Column(
+                (
+                    "Proportion of the pairs that the measure does not tie whose effect has"
+                    " the sign of the measure's difference."
+                ),
+                decimals=3,
+            ),
         },
         "interleaving pairs": {
             "user": Column("Simulated user.", key=True),
@@ -239,12 +254,18 @@ class Sensitivity(Study):
                 " difference in clicks per page."
             ),
             "low": Column("Lower bound of the confidence interval of the effect."),
-            "high": Column("Upper bound of that interval."),
+            "high": Column("Upper bound of the interval."),
             "decides": Column("Proportion of impressions that are not ties."),
-            "needed": Column("Impressions needed for the power; null: infinitely many."),
-            "needed low": Column("The same by the bound of the effect that is farther from 0."),
+            "needed": Column(
+                "Impressions needed to detect the effect with the power; null: infinitely many."
+            ),
+            "needed low": Column(
+                "Impressions needed if the effect is the bound of its interval that is"
+                " farther from 0."
+            ),
             "needed high": Column(
-                "The same by the bound that is nearer to 0; null: infinitely many."
+                "Impressions needed if the effect is the bound of its interval that is"
+                " nearer to 0; null: infinitely many."
             ),
         },
     }
@@ -289,8 +310,8 @@ def effects(
         estimate = _two_samples if method == AB else _signs
         estimates.append(estimate(np.array(counts, dtype=float), pages, power, alpha, quantile))
     names = ("effect", "low", "high", "decides", "needed", "needed low", "needed high")
-    found = pl.DataFrame(estimates, dict.fromkeys(names, pl.Float64), orient="row")
-    return _finite(rows.drop("counts").hstack(found))
+    columns = pl.DataFrame(estimates, dict.fromkeys(names, pl.Float64), orient="row")
+    return _finite(rows.drop("counts").hstack(columns))
 
 
 def _finite(frame: pl.DataFrame) -> pl.DataFrame:
@@ -306,10 +327,10 @@ def _signs(
     if not decided:
         return (np.nan,) * 3 + (0.0,) + (np.inf,) * 3
     share = counts[0] / decided
-    low, high = (float(one) - 0.5 for one in wilson(share, decided, quantile))
+    low, high = (float(bound) - 0.5 for bound in wilson(share, decided, quantile))
     needed = (
-        impressions_needed(0.5 + one, decided / pages, power=power, alpha=alpha)
-        for one in _effects_within(share - 0.5, low, high)
+        impressions_needed(0.5 + bound, decided / pages, power=power, alpha=alpha)
+        for bound in _effects_within(share - 0.5, low, high)
     )
     return (share - 0.5, low, high, decided / pages, *needed)
 
@@ -342,9 +363,9 @@ def _effects_within(effect: float, low: float, high: float) -> tuple[float, floa
 def summarised(pairs: pl.DataFrame) -> pl.DataFrame:
     """Summarise the pairs of systems by user and method."""
     ab = pairs.filter(pl.col("method") == AB).select("user", *PAIR, ab="needed")
-    known = pl.col("difference") != 0
+    differs = pl.col("difference") != 0
     apart = (pl.col("low") > 0) | (pl.col("high") < 0)
-    agree = (pl.col("effect").sign() == pl.col("difference").sign()) & known
+    agree = (pl.col("effect").sign() == pl.col("difference").sign()) & differs
     # Infinitely many where null.
     needed, of_ab = pl.col("needed").fill_null(np.inf), pl.col("ab").fill_null(np.inf)
     return _finite(
@@ -357,8 +378,8 @@ def summarised(pairs: pl.DataFrame) -> pl.DataFrame:
             (of_ab / needed).fill_nan(None).median().alias("times fewer"),
             apart.sum().cast(pl.Int64).alias("significant"),
             (agree & apart).sum().cast(pl.Int64).alias("agree"),
-            ((agree & apart).sum() / (apart & known).sum()).alias("agreement"),
-            (agree.sum() / known.sum()).alias("agreement of all"),
+            ((agree & apart).sum() / (apart & differs).sum()).alias("agreement"),
+            (agree.sum() / differs.sum()).alias("agreement of all"),
         )
     )
 
@@ -392,7 +413,7 @@ def interleaving_sensitivity(
     progress: Progress | None = None,
     **policies: Any,
 ) -> Sensitivity:
-    """Simulate users of pairs of systems, and estimate how many impressions tell them apart.
+    """Simulate users of pairs of systems, and estimate the impressions needed to distinguish them.
 
     For each pair of systems, method and user the same number of impressions of each topic is shown.
     The proportions of wins and of ties determine the impressions that the sign test needs; for A/B
@@ -429,18 +450,19 @@ def interleaving_sensitivity(
     alpha
         Significance level of the two-sided tests whose sample sizes are computed.
     rel
-        If given, users know two grades only: whether a document has this grade.
+        If set, users know two grades only: whether a document has at least this grade.
     seed
-        Of all draws. A pair, topic and user have random numbers of their own.
+        Seed of all draws. A pair, topic and user have random numbers of their own.
     compat, policies
-        Of judging, as for :func:`cranfield.judge`.
+        Options of judging, as for :func:`cranfield.judge`.
     jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a method and a pair of systems.
 
     Raises
     ------
     MeasureError, PolicyError, InputError
-        For what does not exist or cannot be read; for users by name who do not know the grades.
+        For unknown measures, methods or users, unreadable input, and named users who do not
+        support the grades.
 
     Notes
     -----
@@ -458,24 +480,24 @@ def interleaving_sensitivity(
     [('TeamDraft', 6.0, 1.0), ('A/B', 4.0, 1.0)]
     """
     call = check_arguments(interleaving_sensitivity, locals(), judge)
-    wanted, *more = parse_measures(measure, compat=compat)
+    offline_measure, *more = parse_measures(measure, compat=compat)
     if more:
         raise PolicyError("expected one measure to compare signs with")
-    chosen = tuple(
-        dict.fromkeys(str(parse_interleaving(one)) for one in split_texts("method", methods))
+    method_names = tuple(
+        dict.fromkeys(str(parse_interleaving(method)) for method in split_texts("method", methods))
     )
-    many, judgments = read_runs(runs), read_qrels(qrels).flat()
-    known = judging_policies(compat, **policies)
-    judged = judge(many, judgments, compat=compat, **policies)
-    offline = score(judged, wanted, compat=compat)[str(wanted)]
+    all_runs, judgments = read_runs(runs), read_qrels(qrels).flat()
+    judging = judging_policies(compat, **policies)
+    judged = judge(all_runs, judgments, compat=compat, **policies)
+    offline = score(judged, offline_measure, compat=compat)[str(offline_measure)]
     graded = judgments
     if rel is not None:
         grades = (judgments.grades >= rel).astype(judgments.grades.dtype)
         graded = replace(judgments, grades=grades)
-    every = _users(users, 1 + max(0, int(graded.grades.max(initial=0))), stop)
-    shown = shown_lists(many, graded, judged.topics, int(length), known.ties)
-    given = Simulated(shown, every, int(impressions), int(seed))
-    couples = list(combinations(range(len(shown.systems)), 2))
+    user_models = _users(users, 1 + max(0, int(graded.grades.max(initial=0))), stop)
+    lists = shown_lists(all_runs, graded, judged.topics, int(length), judging.ties)
+    simulation = Simulated(lists, user_models, int(impressions), int(seed))
+    couples = list(combinations(range(len(lists.systems)), 2))
     if not couples:
         raise PolicyError("interleaving requires at least two systems")
     notes = []
@@ -483,44 +505,44 @@ def interleaving_sensitivity(
         notes.append(f"{counted(int(pairs), 'pair')} drawn of {len(couples):,}")
         drawn = stream(int(seed), 0).permutation(len(couples))[:pairs]
         couples = [couples[k] for k in sorted(drawn.tolist())]
-    names, docs = "\n".join([*shown.systems, "", *shown.topics]), shown.docs.astype(np.int64)
+    names, docs = "\n".join([*lists.systems, "", *lists.topics]), lists.docs.astype(np.int64)
     about = {
         "study": "interleaving",
-        "users": {name: repr(one) for name, one in given.users.items()},
-        "impressions": given.impressions,
+        "users": {name: repr(user) for name, user in simulation.users.items()},
+        "impressions": simulation.impressions,
         "length": int(length),
-        "seed": given.seed,
+        "seed": simulation.seed,
     }
     rows = run_parts(
         simulated,
-        given,
+        simulation,
         # Names depend on method and pair only, so that others can be added.
         {
             f"{part_name(method)}-{first:04d}-{second:04d}": (method, first, second)
-            for method in (*chosen, AB)
+            for method in (*method_names, AB)
             for first, second in couples
         },
-        about={} if folder is None else {**about, "lists": hash_of(names, docs, shown.grade)},
+        about={} if folder is None else {**about, "lists": hash_of(names, docs, lists.grade)},
         jobs=jobs,
         backend=backend,
         folder=folder,
         progress=progress,
     )
-    pages = given.impressions * len(shown.topics)
-    sign = -1.0 if wanted.info.lower_is_better else 1.0
+    pages = simulation.impressions * len(lists.topics)
+    sign = -1.0 if offline_measure.info.lower_is_better else 1.0
     overall = dict(zip(offline.systems, sign * offline.overall(), strict=True))
     first, second = (pl.col(name).replace_strict(overall) for name in PAIR)
     by_pair = effects(rows, pages, float(power), float(alpha)).select(
         *KIND, *PAIR, (first - second).alias("difference"), pl.exclude(*KIND, *PAIR)
     )
     # User by user, with methods in their requested order.
-    by_pair = pl.concat(by_pair.filter(pl.col("user") == name) for name in given.users)
+    by_pair = pl.concat(by_pair.filter(pl.col("user") == name) for name in simulation.users)
     return Sensitivity(
         call,
-        measure=wanted.label,
-        methods=(*chosen, AB),
-        users=tuple(given.users),
-        topics=len(shown.topics),
+        measure=offline_measure.label,
+        methods=(*method_names, AB),
+        users=tuple(simulation.users),
+        topics=len(lists.topics),
         sensitivity=summarised(by_pair),
         pairs=by_pair,
         notes=tuple(notes),
@@ -533,9 +555,9 @@ def _users(
     if isinstance(users, Mapping):
         return dict(users)
     names = split_texts("user", users)
-    least = min(PRESETS["perfect"])
+    min_grades = min(PRESETS["perfect"])
     try:
-        return {name: simulated_user(name, max(grades, least), stop) for name in names}
+        return {name: simulated_user(name, max(grades, min_grades), stop) for name in names}
     except PolicyError as error:
         if any(name not in PRESETS for name in names):
             raise

@@ -1,4 +1,4 @@
-"""Was an experiment reproduced? Measured on runs, or on scores alone."""
+"""Reproduction and replication of experiments, measured on runs or on scores alone."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
 
     with u(d) the position of document d in the union. Source: Breuer et al. (2020), section 3.
 
-    It compares what stands at the same rank, so it depends on how documents are called: one
-    document that is missing shifts all below it, and names in random order then give about 0.
-    :func:`union_tau` does not depend on the names.
+    It compares the documents at the same rank, so it depends on document ids: a missing document
+    shifts all documents below it, which gives about 0 if ids are in random order.
+    :func:`union_tau` does not depend on ids.
 
     Documents of the longer one below the last rank of the other are excluded, as they have no
     counterpart; the result is NaN where fewer than two ranks can be compared.
@@ -116,7 +116,7 @@ def order_agreement(
     """
     check_arguments(order_agreement, locals())
     first, second = read_run(original), read_run(reproduced)
-    both = ranked_documents(first, ties, depth).join(
+    joined = ranked_documents(first, ties, depth).join(
         ranked_documents(second, ties, depth),
         on=["topic", "doc"],
         how="full",
@@ -124,20 +124,24 @@ def order_agreement(
         suffix=" 2",
     )
     # In order of id within a topic, which is the order of the union for the tau of positions.
-    both = both.sort("topic", "doc")
-    topics = both["topic"].rle().struct.unnest()
+    joined = joined.sort("topic", "doc")
+    topics = joined["topic"].rle().struct.unnest()
     ends = np.cumsum(topics["len"].to_numpy()).tolist()
-    every = [both[name].to_numpy().astype(np.float64) for name in ("rank", "rank 2")]
-    docs = both["doc"].to_numpy()
+    both_ranks = [joined[name].to_numpy().astype(np.float64) for name in ("rank", "rank 2")]
+    docs = joined["doc"].to_numpy()
     rows = {}
     for topic, start, end in zip(topics["value"], [0, *ends[:-1]], ends, strict=True):
-        x, y = (ranks[start:end] for ranks in every)
-        has, had = ~np.isnan(x), ~np.isnan(y)
-        alike: tuple[float | None, ...] = (None,) * 3
-        if has.any() and had.any():
-            one, two = (docs[start:end][_order(ranks)].tolist() for ranks in (x, y))
-            alike = _tau_of(x, y), _position_tau_of(x, y), rbo(one, two, p=p).ext
-        rows[topic] = (topic, *alike, *(int(one.sum()) for one in (has, had, has & had)))
+        x, y = (ranks[start:end] for ranks in both_ranks)
+        in_first, in_second = ~np.isnan(x), ~np.isnan(y)
+        coefficients: tuple[float | None, ...] = (None,) * 3
+        if in_first.any() and in_second.any():
+            left, right = (docs[start:end][_order(ranks)].tolist() for ranks in (x, y))
+            coefficients = _tau_of(x, y), _position_tau_of(x, y), rbo(left, right, p=p).ext
+        rows[topic] = (
+            topic,
+            *coefficients,
+            *(int(mask.sum()) for mask in (in_first, in_second, in_first & in_second)),
+        )
     schema = {
         "topic": pl.String,
         **dict.fromkeys(("tau", "KTU", "RBO"), pl.Float64),
@@ -212,13 +216,13 @@ def reproduce(
     ----------
     original, reproduced
         A mapping of `baseline` and `advanced` to runs, or a single run, which is then a baseline.
-        A run is whatever :func:`cranfield.read_run` takes.
+        A run is anything that :func:`cranfield.read_run` takes.
     qrels, measures
-        Whatever :func:`cranfield.read_qrels` takes; measures or their text forms.
+        Anything that :func:`cranfield.read_qrels` takes; measures or their text forms.
     test
         A test of paired scores, such as `t`, `signed-rank` or `randomisation`.
     seed
-        Of tests that need random numbers.
+        Seed of tests that need random numbers.
     p
         Persistence of rank-biased overlap, between 0 and 1.
     policies
@@ -275,28 +279,28 @@ def reproduce(
     roles = same_roles(first, second)
     test = check_test(test, paired=True)
     sides = {"original": first, "reproduced": second}
-    named = {f"{side} {role}": run for side, runs in sides.items() for role, run in runs.items()}
-    found = evaluate(named, qrels, measures, **policies)
-    notes = Notes(found.notes)
+    by_name = {f"{side} {role}": run for side, runs in sides.items() for role, run in runs.items()}
+    evaluation = evaluate(by_name, qrels, measures, **policies)
+    notes = Notes(evaluation.notes)
     # The scores of either side, its systems called by their roles.
-    one, two = (
+    original_scores, other_scores = (
         {
             name: replace(
                 scores.select(systems=[f"{side} {role}" for role in roles]), systems=roles
             )
-            for name, scores in found.items()
+            for name, scores in evaluation.items()
         }
         for side in sides
     )
-    chosen = found.judged.policies
+    judging = evaluation.judged.policies
     systems = {role: (first[role].name, second[role].name) for role in roles}
-    values = measured("reproduction", one, two, roles, test, notes, seed=seed)
-    values |= {"systems": systems, "settings": chosen.describe(), "persistence": float(p)}
+    values = measured("reproduction", original_scores, other_scores, roles, test, notes, seed=seed)
+    values |= {"systems": systems, "settings": judging.describe(), "persistence": float(p)}
     parts = []
     for role in roles:
         part = order_agreement(
-            first[role], second[role], p=p, depth=chosen.depth, ties=chosen.ties
-        ).filter(pl.col("topic").is_in(found.topics))
+            first[role], second[role], p=p, depth=judging.depth, ties=judging.ties
+        ).filter(pl.col("topic").is_in(evaluation.topics))
         alone = int(part["RBO"].null_count())
         if alone:
             notes.add(f"{role}: {counted(alone, 'topic')} with documents in one run only")
@@ -354,26 +358,26 @@ def replicate(
     first, second = _runs(original, "original"), _runs(replicated, "replicated")
     roles = same_roles(first, second)
     test = check_test(test, paired=False)
-    wanted = parse_measures(measures, compat=policies.get("compat"))
-    one = evaluate(first, qrels, wanted, **policies)
-    two = evaluate(second, other_qrels, wanted, **policies)
+    parsed = parse_measures(measures, compat=policies.get("compat"))
+    original_scores = evaluate(first, qrels, parsed, **policies)
+    other_scores = evaluate(second, other_qrels, parsed, **policies)
     notes = Notes(
         f"{side} collection: {note}"
-        for side, found in (("original", one), ("other", two))
-        for note in found.notes
+        for side, evaluation in (("original", original_scores), ("other", other_scores))
+        for note in evaluation.notes
     )
     systems = {role: (first[role].name, second[role].name) for role in roles}
-    values = measured("replication", one, two, roles, test, notes, seed=seed)
-    values |= {"systems": systems, "settings": one.judged.policies.describe()}
+    values = measured("replication", original_scores, other_scores, roles, test, notes, seed=seed)
+    values |= {"systems": systems, "settings": original_scores.judged.policies.describe()}
     return Reproduction({}, **values, notes=notes.lines())
 
 
-def _runs(given: Any, side: str) -> dict[str, Run]:
-    if not isinstance(given, Mapping) or not any(role in given for role in ROLES):
-        return {ROLES[0]: read_run(given)}
-    for role in given:
+def _runs(runs: Any, side: str) -> dict[str, Run]:
+    if not isinstance(runs, Mapping) or not any(role in runs for role in ROLES):
+        return {ROLES[0]: read_run(runs)}
+    for role in runs:
         check_choice(f"role of the {side} runs", role, ROLES)
-    return {role: read_run(given[role]) for role in ROLES if role in given}
+    return {role: read_run(runs[role]) for role in ROLES if role in runs}
 
 
 def reproduce_scores(
@@ -431,7 +435,8 @@ def replicate_scores(
     Parameters
     ----------
     original, replicated
-        As for :func:`reproduce_scores`, with the same errors; topics of one name are not the same.
+        As for :func:`reproduce_scores`, with the same errors. Topics with the same name are
+        different topics.
     test, seed
         As for :func:`cranfield.meta.reproduction.replicate`.
 
@@ -460,37 +465,46 @@ def _of_scores(
     seed: int,
 ) -> Reproduction:
     test = check_test(test, paired=kind == "reproduction")
-    one, two = _by_measure(original, "original"), _by_measure(again, "other")
-    if one.keys() != two.keys():
-        unpaired = next(name for name in [*one, *two] if name not in one or name not in two)
+    original_scores, other_scores = _by_measure(original, "original"), _by_measure(again, "other")
+    if original_scores.keys() != other_scores.keys():
+        unpaired = next(
+            name
+            for name in [*original_scores, *other_scores]
+            if name not in original_scores or name not in other_scores
+        )
         raise PolicyError(f"scores of {quoted(unpaired)} are on one side only")
     roles = same_roles(
-        *({role: 0 for s in side.values() for role in s.systems} for side in (one, two))
+        *(
+            {role: 0 for s in side.values() for role in s.systems}
+            for side in (original_scores, other_scores)
+        )
     )
     notes = Notes()
-    values = measured(kind, one, two, roles, test, notes, bounds=bounds, seed=seed)
+    values = measured(
+        kind, original_scores, other_scores, roles, test, notes, bounds=bounds, seed=seed
+    )
     return Reproduction({}, **values, notes=notes.lines())
 
 
-def _by_measure(given: Any, side: str) -> dict[str, Scores]:
-    """Return scores of systems that are called by their roles, by measure."""
-    if isinstance(given, Mapping) and given and all(isinstance(s, Scores) for s in given.values()):
-        by_measure = dict(given)
-        if set(given) <= set(ROLES):
-            several = next((s for s in given.values() if s.shards or len(s.systems) != 1), None)
+def _by_measure(data: Any, side: str) -> dict[str, Scores]:
+    """Return scores by measure, of systems named by their roles."""
+    if isinstance(data, Mapping) and data and all(isinstance(s, Scores) for s in data.values()):
+        by_measure = dict(data)
+        if set(data) <= set(ROLES):
+            several = next((s for s in data.values() if s.shards or len(s.systems) != 1), None)
             if several is not None:
                 raise CranfieldError(
                     f"expected scores of one system by topic, got {len(several.systems)} systems"
                 )
-            first, *more = dict.fromkeys(scores.measure for scores in given.values())
+            first, *more = dict.fromkeys(scores.measure for scores in data.values())
             if more:
                 raise PolicyError(
                     f"expected scores of one measure for all roles, got"
                     f" {quoted(first)} and {quoted(more[0])}"
                 )
-            by_measure = {first: side_by_side(given)}
+            by_measure = {first: side_by_side(data)}
     else:
-        scores = as_scores(given)
+        scores = as_scores(data)
         by_measure = {scores.measure: scores}
     for scores in by_measure.values():
         for system in scores.systems:

@@ -181,9 +181,9 @@ class Reproduction(Study):
             "measure": Column("Text form of the measure.", key=True),
             "role": Column("`baseline` or `advanced`.", key=True),
             "topics": Column("Number of topics that count."),
-            "other topics": Column("Number of topics of the other run that count."),
+            "other topics": Column("Number of evaluated topics of the other run."),
             "original": Column("Mean of the original scores."),
-            "reproduced": Column("Mean of the other scores."),
+            "reproduced": Column("Mean score of the other run."),
             "RMSE": Column("Root mean square of the differences by topic; null on other topics."),
             "nRMSE": Column(
                 "RMSE divided by the largest that the original scores allow; null without bounds."
@@ -191,7 +191,7 @@ class Reproduction(Study):
             "statistic": Column(
                 "Statistic of the test of no difference, original minus reproduced.", decimals=3
             ),
-            "p": Column("Its p-value, not corrected for many measures.", pvalue=True),
+            "p": Column("p-value of the test, not corrected for several measures.", pvalue=True),
         },
         "order means": {
             "role": Column("`baseline` or `advanced`.", key=True),
@@ -208,7 +208,7 @@ class Reproduction(Study):
         "effects": {
             "measure": Column("Text form of the measure.", key=True),
             "topics": Column("Number of topics that count."),
-            "other topics": Column("Number of topics of the other runs that count."),
+            "other topics": Column("Number of evaluated topics of the other runs."),
             "original effect": Column("Mean improvement over the baseline, original."),
             "reproduced effect": Column("Mean improvement over the baseline, reproduced."),
             "ER": Column("Effect ratio, reproduced by original; 1 is best."),
@@ -216,7 +216,7 @@ class Reproduction(Study):
                 "Lower bound of its 0.95 confidence interval (Fieller, 1954), for mean improvements"
                 " that are about normal."
             ),
-            "ER high": Column("Upper bound of that interval."),
+            "ER high": Column("Upper bound of the interval."),
             "original RI": Column("Relative improvement, original."),
             "reproduced RI": Column("Relative improvement, reproduced."),
             "DRI": Column("Difference of the relative improvements; 0 is best."),

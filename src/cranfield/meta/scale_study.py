@@ -156,8 +156,14 @@ class ScaleStudy(Study):
         "correlation": {
             **_OF_CUTOFF,
             **OF_MEASURE,
-            "overall": Column("Kendall's tau of the two orders of systems by their means."),
-            "by topic": Column("Mean over topics of Kendall's tau of the two orders on a topic."),
+            "overall": Column(
+                "Kendall's tau of the orders of systems by mean scores of the measure and of"
+                " its interval-scaled version."
+            ),
+            "by topic": Column(
+                "Mean over topics of Kendall's tau of the orders of systems by the two"
+                " versions on a topic."
+            ),
             "lowest": Column("Kendall's tau on the topic where it is lowest."),
         },
         "pairs": {
@@ -172,8 +178,13 @@ class ScaleStudy(Study):
             **OF_MEASURE,
             "test": Column("Test and correction.", key=True),
             "Sig": Column("Number of pairs of systems that differ significantly by the measure."),
-            "S2NS": Column("Number of these that do not by the interval-scaled version."),
-            "NS2S": Column("Number of pairs that differ by the interval-scaled version only."),
+            "S2NS": Column(
+                "Number of these pairs that do not differ significantly by the"
+                " interval-scaled version."
+            ),
+            "NS2S": Column(
+                "Number of pairs that differ significantly by the interval-scaled version only."
+            ),
             "changed %": Column("S2NS + NS2S in percent of Sig; it may be above 100.", 2),
             "changed % of all": Column("S2NS + NS2S in percent of all pairs.", 2),
         },
@@ -214,9 +225,10 @@ class ScaleStudy(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{self.systems} systems, {self.topics} topics; ties ranked {self.ties};"
-            " Sig: pairs that differ by the measure; S2NS: no longer by its interval-scaled"
-            " version; NS2S: only by that; changed: both, in percent of Sig and of all pairs"
+            f"{self.systems} systems, {self.topics} topics; ties ranked {self.ties}; Sig:"
+            " pairs that differ significantly by the measure; S2NS: those that do not by"
+            " its interval-scaled version; NS2S: pairs that differ by this version only;"
+            " changed: S2NS + NS2S, in percent of Sig and of all pairs"
         ]
 
 

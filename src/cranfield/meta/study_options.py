@@ -25,14 +25,14 @@ Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
 
 def whole_numbers(
-    name: str, values: Any, most: int | None = None, of: str = "", least: int = 1
+    name: str, values: Any, highest: int | None = None, of: str = "", lowest: int = 1
 ) -> tuple[int, ...]:
     """Return a whole number or several, in order; one that is repeated is refused."""
     numbers = list(values) if isinstance(values, Iterable) else [values]
     if not numbers:
         raise PolicyError(f"expected at least one {name}{of}, got none")
     for number in numbers:
-        check_whole(name, number, least, most)
+        check_whole(f"{name}{of}", number, lowest, highest)
         if numbers.count(number) > 1:
             raise PolicyError(f"{name} {number} is repeated")
     return tuple(map(int, numbers))

@@ -41,7 +41,7 @@ def sealed(part: pl.DataFrame, study: str, name: str) -> bytes:
 
 
 def unsealed(data: bytes, study: str, name: str) -> pl.DataFrame:
-    """Return the part that a file holds; anything but this part, as it was written, is an error."""
+    """Return the part that a file holds; anything else is an error."""
     if _MARK not in data:
         raise InputError("has no checksum, or a damaged one")
     if _with_hash(data) != data:
@@ -50,7 +50,7 @@ def unsealed(data: bytes, study: str, name: str) -> pl.DataFrame:
     if about["study"] != study:
         raise InputError("is of another study")
     if about["part"] != name:
-        raise InputError(f"is part {about['part']} under another name")
+        raise InputError(f"is renamed: it holds part {about['part']}")
     return pl.read_parquet(BytesIO(data))
 
 
@@ -66,7 +66,7 @@ def _with_hash(data: bytes) -> bytes:
 
 
 def hash_of(*parts: Any) -> str:
-    """Return a hash of arrays, texts, and what JSON can hold."""
+    """Return a hash of arrays, texts and JSON values."""
     digest = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray):
@@ -80,10 +80,10 @@ def hash_of(*parts: Any) -> str:
 def fingerprint(*scores: Scores) -> str:
     """Return a hash of the values and the labels of scores."""
     parts: list[Any] = []
-    for one in scores:
+    for table in scores:
         # NaN has many bit patterns, and 0 two.
-        values = np.where(np.isnan(one.values), np.nan, one.values + 0.0)
-        parts += [[one.measure, list(one.topics), list(one.systems), values.shape], values]
+        values = np.where(np.isnan(table.values), np.nan, table.values + 0.0)
+        parts += [[table.measure, list(table.topics), list(table.systems), values.shape], values]
     return hash_of(*parts)
 
 
@@ -92,14 +92,14 @@ def judged_fingerprint(judged: JudgedRuns, *more: Ints) -> str:
     rows, judgments = judged.documents, judged.judgments
     labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
     numbers = (rows.cell, rows.rank, rows.grade, judged.retrieved, judgments.topic, judgments.grade)
-    return hash_of(labels, *(one.astype(np.int64) for one in (*numbers, *more)), judged.scored)
+    return hash_of(labels, *(array.astype(np.int64) for array in (*numbers, *more)), judged.scored)
 
 
 class ResultsFolder:
-    """A folder with a file for each finished part of a study; it is made if it is not there.
+    """A folder with a file for each finished part of a study; it is created if it is missing.
 
-    `about` is what the results depend on, as JSON can hold it: a folder that holds parts of another
-    study is refused, and the message says what differs.
+    `about` has the settings that the results depend on, as JSON values: a folder with parts of
+    another study is refused, and the message states the difference.
     """
 
     def __init__(self, path: str | PathLike[str], about: Mapping[str, Any]) -> None:
@@ -114,31 +114,31 @@ class ResultsFolder:
         note = self.path / "study.json"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            others = sorted(one.name for one in self.path.iterdir() if one.name[0] != ".")
+            others = sorted(file.name for file in self.path.iterdir() if file.name[0] != ".")
             # Another process may have begun, and be further, since nothing was there.
             if not note.exists():
                 if others:
                     raise PolicyError(f"{path} contains {quoted(others[0])}, but no study.json")
                 with whole_file(note, new=True) as out:
                     out.write(json.dumps(expected, indent=1, ensure_ascii=False).encode() + b"\n")
-            there = note.read_bytes()
+            content = note.read_bytes()
         except CranfieldError:
             raise
         except (OSError, ValueError) as error:
             reason = (getattr(error, "strerror", None) or str(error)).lower()
             raise InputError(f"not a results folder: {reason}", source=str(path)) from error
         try:
-            found = json.loads(there.decode())
+            recorded = json.loads(content.decode())
         except (ValueError, RecursionError) as error:
             raise InputError("is not JSON, or is damaged", source=str(note)) from error
-        if found != expected:
-            raise PolicyError(f"{path} contains another study: {_difference(found, expected)}")
+        if recorded != expected:
+            raise PolicyError(f"{path} contains another study: {_difference(recorded, expected)}")
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.parquet"
 
     def read(self, name: str) -> pl.DataFrame | None:
-        """Return a finished part; None when it is not there, or is not what was written.
+        """Return a finished part; None if it is missing, or differs from the written part.
 
         The latter is kept for `say_damage`.
         """
@@ -155,36 +155,38 @@ class ResultsFolder:
         return None
 
     def say_damage(self) -> None:
-        """Say which parts are computed again, and why: in a line, and in the folder's record."""
+        """Warn of parts that are computed again, and record them with reasons in the folder."""
         if not self.damaged:
             return
         others = len(self.damaged) - 1
         more = f", and {others} others that are damaged" if others else ""
         warn(f"{quoted(self.path)}: computed again: {self.damaged[0]}{more}; see {_DAMAGED}")
         with whole_file(self.path / _DAMAGED) as out:
-            out.write("".join(f"{one}; it was computed again\n" for one in self.damaged).encode())
+            out.write(
+                "".join(f"{problem}; it was computed again\n" for problem in self.damaged).encode()
+            )
 
     def write(self, name: str, part: pl.DataFrame) -> None:
         with whole_file(self._file(name)) as out:
             out.write(sealed(part, self.study, name))
 
     def tidy(self) -> None:
-        """Remove what writes left behind that were interrupted before this study began."""
+        """Remove files of writes that were interrupted before this study began."""
         for pattern in (".*.parquet.*", ".study.json.*", f".{_DAMAGED}.*"):
-            for one in self.path.glob(pattern):
+            for file in self.path.glob(pattern):
                 # Others are perhaps being written, by a process that does the same study.
                 with suppress(FileNotFoundError):
-                    if one.stat().st_mtime < self.began:
-                        one.unlink()
+                    if file.stat().st_mtime < self.began:
+                        file.unlink()
 
 
 _DAMAGED = "damaged.txt"
-"""What was computed again when parts were last found damaged."""
+"""File that lists the parts that were damaged and computed again."""
 
 
-def _difference(found: Any, expected: Mapping[str, Any]) -> str:
+def _difference(recorded: Any, expected: Mapping[str, Any]) -> str:
     """Describe the first fact of two studies that differs."""
-    if not isinstance(found, dict):
+    if not isinstance(recorded, dict):
         return "its study.json is not an object"
 
     def text(values: Mapping[str, Any]) -> str:
@@ -194,10 +196,10 @@ def _difference(found: Any, expected: Mapping[str, Any]) -> str:
     missing = object()
     name = next(
         key
-        for key in {**expected, **found}
-        if found.get(key, missing) != expected.get(key, missing)
+        for key in {**expected, **recorded}
+        if recorded.get(key, missing) != expected.get(key, missing)
     )
-    return f"{quoted(name)[1:-1]} was {text(found)}, and is {text(expected)}"
+    return f"{quoted(name)[1:-1]} was {text(recorded)}, and is {text(expected)}"
 
 
 Task = TypeVar("Task")
@@ -205,11 +207,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Progress = Callable[[int, int], None]
 
 BLOCK = 10
-"""Repeats in a part: few enough to be lost without regret, enough to be worth a file."""
+"""Number of repeats in a part."""
 
 
 class Work(TypedDict, total=False):
-    """Where and how the parts of a study are done: what :func:`run_parts` takes, too.
+    """Where and how the parts of a study are computed; options of :func:`run_parts`.
 
     None of it changes a result.
     """
@@ -223,14 +225,14 @@ class Work(TypedDict, total=False):
 def with_work(function: Function) -> Function:
     """Show the options of a study's work in its signature, which collects them as :class:`Work`."""
     own = inspect.signature(function)
-    work = [one for name, one in _PARAMETERS.items() if name in Work.__annotations__]
-    named = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
-    function.__signature__ = own.replace(parameters=[*named, *work])  # type: ignore[attr-defined]
+    work = [param for name, param in _PARAMETERS.items() if name in Work.__annotations__]
+    named_params = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    function.__signature__ = own.replace(parameters=[*named_params, *work])  # type: ignore[attr-defined]
     return function
 
 
 def part_name(text: str) -> str:
-    """Make a name of a part out of any text, with its hash."""
+    """Return a valid name of a part for any text, with its hash."""
     name = re.sub("[^A-Za-z0-9]+", "-", text).strip("-")[:60]
     return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
@@ -254,7 +256,7 @@ def run_parts(
     folder: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
-    """Do the parts of a study, and put their tables one under the other, in order of tasks.
+    """Run the tasks of a study in parallel and concatenate their tables in task order.
 
     Parameters
     ----------
@@ -262,11 +264,11 @@ def run_parts(
         Called with `shared` and a task; returns the table of that part. It is importable, and all
         random numbers it draws come from :func:`stream` with a key of the task.
     shared
-        What all tasks need; it is sent to each worker.
+        Data of all tasks; sent to each worker once.
     tasks
-        By name, which is the name of the part's file; letters, digits and hyphens.
+        Tasks by name, which is the name of the part's file; letters, digits and hyphens.
     about
-        What the tables depend on besides their tasks, as JSON can hold it.
+        Settings that the tables depend on besides their tasks, as JSON values.
     jobs
         Number of workers, 1 or more. It never changes a result.
     backend
@@ -275,7 +277,7 @@ def run_parts(
         `joblib.parallel_config`. Parts of a worker that is killed are done again by others.
     folder
         Results folder: finished parts are written to it at once, and parts that are there already
-        are read instead of computed. A part that is not what was written there is computed again,
+        are read instead of computed. A part that differs from the written one is computed again,
         with a warning, and a line in `damaged.txt`.
     progress
         Called with the number of parts done, and of all parts.

@@ -10,7 +10,14 @@ import polars as pl
 from scipy.special import ndtri
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import InputError, PolicyError, check_choice, check_share, check_whole
+from cranfield.base.errors import (
+    InputError,
+    PolicyError,
+    check_choice,
+    check_number,
+    check_share,
+    check_whole,
+)
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.measures.users.markov import MarkovPrecision
@@ -84,8 +91,7 @@ class ClickMoves(Result):
         InputError
             If there are no dwell times.
         """
-        if not prior > 0 or not np.isfinite(prior):
-            raise PolicyError(f"prior must be a number above 0, got {prior}")
+        check_number("prior", prior, above=0)
         often = self.counts + prior
         if not options.get("loops"):
             np.fill_diagonal(often, 0.0)
@@ -207,9 +213,9 @@ class Persistence(Result):
         "p": Column(
             "Number of times that users continued, divided by the number of times they could."
         ),
-        "error": Column("Standard error, by units; NaN for one unit."),
+        "error": Column("Standard error over units; NaN for one unit."),
         "low": Column("Lower bound of the confidence interval, on the scale of logits."),
-        "high": Column("Upper bound of that interval; NaN if there is none."),
+        "high": Column("Upper bound of the interval; NaN if there is none."),
         "confidence": Column("Confidence level of the interval.", decimals=2),
         "unit": Column("Independent units, such as users."),
         "units": Column("Number of units."),

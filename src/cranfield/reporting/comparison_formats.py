@@ -29,28 +29,28 @@ WIDTH = 31
 """Width of the axis in characters."""
 
 
-def with_bars(one: PairwiseComparison) -> tuple[Table, str]:
+def with_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
     """Add a column of intervals to the table of a comparison; also return its legend.
 
     A comparison without intervals around means keeps its table, and has no legend.
     """
-    table = one.as_table()
-    level = f"{100 * (1 - one.alpha):.4g}%"
-    if one.shows_pairs:
-        middle, low, high = one.difference, *one.interval
+    table = comparison.as_table()
+    level = f"{100 * (1 - comparison.alpha):.4g}%"
+    if comparison.shows_pairs:
+        middle, low, high = comparison.difference, *comparison.interval
         legend = f"bars: the difference with its {level} confidence interval; │ is 0"
     else:
-        limits = one.around(int(one.order[0]))
-        if limits is None:
+        bounds = comparison.around(int(comparison.order[0]))
+        if bounds is None:
             return table, ""
-        middle, low, high = (values[one.order] for values in (one.means, *limits))
+        middle, low, high = (values[comparison.order] for values in (comparison.means, *bounds))
         legend = "bars: systems whose bars do not overlap are significantly different"
-        if one.half_widths is None:
-            of = f"{level} confidence interval of the {one.difference_from} the best"
-            legend = f"bars: {of}, around its {one.mean_of}"
-    ends = span(middle, low, high, zero=one.shows_pairs)
-    drawings = bars(middle, low, high, ends, zero=one.shows_pairs)
-    if one.lower_is_better:
+        if comparison.half_widths is None:
+            about = f"{level} confidence interval of the {comparison.difference_from} the best"
+            legend = f"bars: {about}, around its {comparison.mean_of}"
+    ends = span(middle, low, high, zero=comparison.shows_pairs)
+    drawings = bars(middle, low, high, ends, zero=comparison.shows_pairs)
+    if comparison.lower_is_better:
         legend += "; lower is better"
     if any("◂" in bar or "▸" in bar for bar in drawings):
         legend += "; ◂ and ▸ point beyond the axis"
@@ -74,10 +74,10 @@ def bars(
                       ──────●──────
                                   ▸
     """
-    least, most = ends
+    lowest, highest = ends
 
     def place(value: float) -> int:
-        share = (np.clip(value, least, most) - least) / (most - least)
+        share = (np.clip(value, lowest, highest) - lowest) / (highest - lowest)
         return round(float(share) * (WIDTH - 1))
 
     drawn = []
@@ -85,176 +85,190 @@ def bars(
         letters = [" "] * WIDTH
         if zero:
             letters[place(0.0)] = "│"
-        if least <= at <= most:
-            first, last = (at if np.isnan(one) else one for one in (start, end))
+        if lowest <= at <= highest:
+            first, last = (at if np.isnan(bound) else bound for bound in (start, end))
             for k in range(place(first), place(last) + 1):
                 letters[k] = "┼" if letters[k] == "│" else "─"
             letters[place(at)] = "●"
         elif not np.isnan(at):
-            letters[0 if at < least else -1] = "◂" if at < least else "▸"
+            letters[0 if at < lowest else -1] = "◂" if at < lowest else "▸"
         drawn.append("".join(letters).rstrip())
     return drawn
 
 
 def comparison_text(
-    found: Mapping[str, Meaningfulness], margin: str | None = None, *, anova: bool = False
+    meanings: Mapping[str, Meaningfulness], margin: str | None = None, *, anova: bool = False
 ) -> str:
     """Return the answers first, with their intervals, then methods, notes and meaningfulness."""
     notes: dict[str, list[str]] = {}
     parts = []
-    for name, meaning in found.items():
-        one = meaning.comparison
-        notes[name] = [f"note: {note}" for note in one.notes]
-        notes[name] += [f"meaningfulness: {line}" for line in _meant(meaning)]
-        table, legend = with_bars(one)
-        answer = [lead(one, plain(name) or "these scores"), test_sentence(one), "", grid(table)]
+    for name, meaning in meanings.items():
+        comparison = meaning.comparison
+        notes[name] = [f"note: {note}" for note in comparison.notes]
+        notes[name] += [f"meaningfulness: {line}" for line in _meaning_lines(meaning)]
+        table, legend = with_bars(comparison)
+        answer = [
+            lead(comparison, plain(name) or "these scores"),
+            test_sentence(comparison),
+            "",
+            grid(table),
+        ]
         parts.append("\n".join([*answer, legend] if legend else answer))
     own, common = shared_lines(notes)
-    for name, meaning in found.items():
-        one = meaning.comparison
-        parts.append("\n".join([*one.heading(), *own[name]]))
-        if anova and one.anova is not None:
-            parts.append(str(one.anova))
+    for name, meaning in meanings.items():
+        comparison = meaning.comparison
+        parts.append("\n".join([*comparison.heading(), *own[name]]))
+        if anova and comparison.anova is not None:
+            parts.append(str(comparison.anova))
         if margin is not None:
-            parts.append(str(one.equivalence(margin)))
+            parts.append(str(comparison.equivalence(margin)))
     if common:
         parts.append("\n".join(["All measures:", *common]))
     return "\n\n".join(parts) + "\n"
 
 
-def comparison_csv(found: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
+def comparison_csv(meanings: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
     shared = ("test", "correction", "alternative", "alpha", "lower_is_better")
     tables = []
-    for name, meant in found.items():
-        one = meant.comparison
+    for name, meaning in meanings.items():
+        comparison = meaning.comparison
         tables.append(
-            one.to_polars().select(
+            comparison.to_polars().select(
                 pl.lit(name).alias("measure"),
-                *(pl.lit(getattr(one, field)).alias(field.replace("_", " ")) for field in shared),
+                *(
+                    pl.lit(getattr(comparison, field)).alias(field.replace("_", " "))
+                    for field in shared
+                ),
                 pl.all(),
-                pl.Series("order of means holds on any scale", meant.dominance.holds),
-                *_equivalence(meant, margin),
+                pl.Series("order of means holds on any scale", meaning.dominance.holds),
+                *_equivalence(meaning, margin),
             )
         )
     return pl.concat(tables).write_csv()
 
 
-def _equivalence(found: Meaningfulness, margin: str | None) -> pl.DataFrame:
+def _equivalence(meaning: Meaningfulness, margin: str | None) -> pl.DataFrame:
     """Return the columns that a margin adds to the pairs."""
     if margin is None:
         return pl.DataFrame()
-    table = found.comparison.equivalence(margin).to_polars()
+    table = meaning.comparison.equivalence(margin).to_polars()
     return table.drop("first", "second", "difference", "p difference").rename(
         {name: f"equivalence {name}" for name in ("low", "high", "verdict")}
     )
 
 
-def _meant(found: Meaningfulness) -> list[str]:
+def _meaning_lines(meaning: Meaningfulness) -> list[str]:
     """Return lines on what a comparison means, without the first one if it is among its notes."""
-    is_noted = found.scale is not None and found.scale < found.required_scale
-    return found.lines()[is_noted:]
+    is_noted = meaning.scale is not None and meaning.scale < meaning.required_scale
+    return meaning.lines()[is_noted:]
 
 
 def comparison_tables(
-    found: Mapping[str, Meaningfulness], margin: str | None = None, anova: bool = False
+    meanings: Mapping[str, Meaningfulness], margin: str | None = None, anova: bool = False
 ) -> list[Table]:
     """Return the tables of each measure: ranking or pairs, analysis of variance, equivalence."""
     tables = []
-    for meaning in found.values():
-        one = meaning.comparison
-        table = one.as_table()
-        remarks = [*table.remarks, *(f"meaningfulness: {line}" for line in _meant(meaning))]
+    for meaning in meanings.values():
+        comparison = meaning.comparison
+        table = comparison.as_table()
+        remarks = [*table.remarks, *(f"meaningfulness: {line}" for line in _meaning_lines(meaning))]
         tables.append(replace(table, remarks=remarks))
-        if anova and one.anova is not None:
-            variance = one.anova.as_table()
-            of = f" of {one.measure}" if one.measure else ""
+        if anova and comparison.anova is not None:
+            variance = comparison.anova.as_table()
+            of = f" of {comparison.measure}" if comparison.measure else ""
             title = variance.title.replace("variance", f"variance{of}", 1)
             tables.append(replace(variance, title=title))
         if margin is not None:
-            tables.append(one.equivalence(margin).as_table())
+            tables.append(comparison.equivalence(margin).as_table())
     return tables
 
 
-def marked_table(found: Mapping[str, Meaningfulness], kind: str | None = None) -> Table:
+def marked_table(meanings: Mapping[str, Meaningfulness], kind: str | None = None) -> Table:
     """Return one table of all measures, with marks of significance of a kind of `MARKS`."""
-    comparisons = {name: one.comparison for name, one in found.items()}
+    comparisons = {name: meaning.comparison for name, meaning in meanings.items()}
     first = next(iter(comparisons.values()))
     kind = kind_of(kind, first.baselines, (first.alpha,))
-    scores = {name: one.scores for name, one in comparisons.items()}
+    scores = {name: comparison.scores for name, comparison in comparisons.items()}
     marks = marks_of(comparisons, kind)
     lines = [
-        f"{name}: {line}" if name else line for name, one in found.items() for line in _meant(one)
+        f"{name}: {line}" if name else line
+        for name, meaning in meanings.items()
+        for line in _meaning_lines(meaning)
     ]
     marks = replace(marks, remarks=[*marks.remarks, *lines])
     # As in tables without marks, the best system of the first measure is the first.
     return evaluation_table(scores, marks, sort=next(iter(scores)))
 
 
-def comparison_json(found: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
+def comparison_json(meanings: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
     comparisons = []
-    for one in found.values():
-        table = as_dict(one.comparison)
-        table["meaningfulness"] = {"verdict": one.verdict, "lines": one.lines()}
-        for pair, holds in zip(table["pairs"], one.dominance.holds, strict=True):
+    for meaning in meanings.values():
+        table = as_dict(meaning.comparison)
+        table["meaningfulness"] = {"verdict": meaning.verdict, "lines": meaning.lines()}
+        for pair, holds in zip(table["pairs"], meaning.dominance.holds, strict=True):
             pair["order of means holds on any scale"] = bool(holds)
         if margin is not None:
-            equivalence = one.comparison.equivalence(margin)
+            equivalence = meaning.comparison.equivalence(margin)
             table["equivalence"] = {
                 "margin": equivalence.requested_margin,
                 "confidence level": equivalence.level,
                 "holds for": equivalence.holds_for,
                 "verdicts": equivalence.count(),
             }
-            more = _equivalence(one, margin).to_dicts()
+            more = _equivalence(meaning, margin).to_dicts()
             table["pairs"] = [a | b for a, b in zip(table["pairs"], more, strict=True)]
         comparisons.append(table)
     return json_text({"cranfield": __version__, "comparisons": comparisons})
 
 
-def leaderboards_text(found: Mapping[str, RankSets | JointComparison], format: str) -> str:
+def leaderboards_text(results: Mapping[str, RankSets | JointComparison], format: str) -> str:
     """Return leaderboards or joint comparisons as `text`, `csv` or `json`."""
     if format == "text":
-        return "\n\n".join(map(str, found.values())) + "\n"
-    frames = {name: one.to_polars() for name, one in found.items()}
+        return "\n\n".join(map(str, results.values())) + "\n"
+    frames = {name: result.to_polars() for name, result in results.items()}
     if format == "csv":
-        named = [
+        with_measure = [
             frame
             if "measure" in frame.columns
             else frame.select(pl.lit(name).alias("measure"), pl.all())
             for name, frame in frames.items()
         ]
-        return pl.concat(named, how="diagonal").write_csv()
+        return pl.concat(with_measure, how="diagonal").write_csv()
     shared = ("method", "alpha", "topics", "resamples", "seed", "notes")
     leaderboards = [
         {"measure": name}
-        | {attribute: getattr(one, attribute) for attribute in shared}
+        | {attribute: getattr(result, attribute) for attribute in shared}
         | {"rows": frames[name].to_dicts()}
-        for name, one in found.items()
+        for name, result in results.items()
     ]
     return json_text({"cranfield": __version__, "leaderboards": leaderboards})
 
 
-def as_dict(found: PairwiseComparison) -> dict[str, Any]:
-    table: dict[str, Any] = {name.replace("_", " "): getattr(found, name) for name in ATTRIBUTES}
-    table |= {
-        "title": found.info.title,
-        "correction title": CORRECTIONS[found.correction].title,
-        "significant pairs": found.count(),
-        "pairs compared": len(found),
-        "scale assumed": str(found.scale),
-        "scale declared": None if found.measure_scale is None else str(found.measure_scale),
-        "interval holds for": found.interval_kind,
-        "systems": found.ranking().to_dicts(),
-        "pairs": found.to_polars().to_dicts(),
+def as_dict(comparison: PairwiseComparison) -> dict[str, Any]:
+    table: dict[str, Any] = {
+        name.replace("_", " "): getattr(comparison, name) for name in ATTRIBUTES
     }
-    if found.anova is not None:
-        anova = found.anova
+    table |= {
+        "title": comparison.info.title,
+        "correction title": CORRECTIONS[comparison.correction].title,
+        "significant pairs": comparison.count(),
+        "pairs compared": len(comparison),
+        "scale assumed": str(comparison.scale),
+        "scale declared": None
+        if comparison.measure_scale is None
+        else str(comparison.measure_scale),
+        "interval holds for": comparison.interval_kind,
+        "systems": comparison.ranking().to_dicts(),
+        "pairs": comparison.to_polars().to_dicts(),
+    }
+    if comparison.anova is not None:
+        anova = comparison.anova
         table["anova"] = anova.to_polars().to_dicts()
         table["anova notes"] = [*anova.notes, *anova.heading()[1:]]
         table["sphericity"] = None if anova.sphericity is None else vars(anova.sphericity)
         table["variances"] = dict(anova.components)
-    if found.omnibus is not None:
-        table["omnibus"] = vars(found.omnibus)
+    if comparison.omnibus is not None:
+        table["omnibus"] = vars(comparison.omnibus)
     return table
 
 
@@ -299,7 +313,7 @@ def _values(facts: ScaleFacts) -> list[str]:
     count = f"{image.size:,}" if image.size < 2**62 else many
     lines = [f"image: {count} values, from {gaps.lowest:.6g} to {gaps.highest:.6g}"]
     if image.size <= SHOWN:
-        lines[0] += ": " + ", ".join(f"{one:.4g}" for one in image.values())
+        lines[0] += ": " + ", ".join(f"{value:.4g}" for value in image.values())
     if gaps.equispaced:
         lines.append("gaps: all equal")
     elif gaps.smallest is not None and gaps.largest is not None:
@@ -311,7 +325,7 @@ def _values(facts: ScaleFacts) -> list[str]:
     if image.is_approximate:
         lines.append("too many values for exact ranks: relative ranks are approximated")
     elif not image.exact:
-        lines.append("values are floats; those that are nearly equal count as one")
+        lines.append("values are floats; nearly equal values count as one value")
     return lines
 
 

@@ -30,7 +30,7 @@ FORMATS: dict[str, Callable[[str], str]] = {
     "markdown": text.markdown,
     "latex": text.latex,
 }
-"""How names from elsewhere, and our own words, are made safe."""
+"""Functions that escape text, by format."""
 
 MOST_PLACES = 12
 SURE = 2
@@ -46,7 +46,7 @@ class Maths:
 
 @dataclass(frozen=True)
 class Cited:
-    """Where something comes from, as sources are declared: `Holm (1979); Shaffer (1986)`."""
+    """Sources to cite, as they are declared: `Holm (1979); Shaffer (1986)`."""
 
     source: str
 
@@ -57,7 +57,7 @@ Sentence = Sequence["str | Maths | Cited"]
 def written(sentences: Iterable[Sentence], format: str) -> str:
     """Write sentences as one paragraph."""
     check_choice("format", format, FORMATS)
-    return " ".join("".join(_part(one, format) for one in sentence) for sentence in sentences)
+    return " ".join("".join(_part(part, format) for part in sentence) for sentence in sentences)
 
 
 def _part(part: str | Maths | Cited, format: str) -> str:
@@ -69,7 +69,7 @@ def _part(part: str | Maths | Cited, format: str) -> str:
     if not works:
         return ""
     if format == "latex":
-        return rf" \citep{{{','.join(one.key for one in works)}}}"
+        return rf" \citep{{{','.join(work.key for work in works)}}}"
     return FORMATS[format](f" ({'; '.join(map(_short, works))})")
 
 
@@ -81,8 +81,8 @@ def _short(work: Entry) -> str:
 def _authors(families: Sequence[str]) -> str:
     if len(families) > 3:
         return f"{families[0]} et al."
-    *most, last = families
-    return f"{', '.join(most)} and {last}" if most else last
+    *others, last = families
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def places_for(low: float, high: float, otherwise: int) -> int:
@@ -94,7 +94,7 @@ def places_for(low: float, high: float, otherwise: int) -> int:
 
 
 def rounded(value: float, places: int) -> Maths:
-    """Write a number; what is rounded to nothing has no sign."""
+    """Write a number; a rounded 0 has no sign."""
     text = f"{value:.{places}f}"
     return Maths(text.removeprefix("-") if float(text) == 0 else text)
 
@@ -109,7 +109,7 @@ def between(low: float, high: float, places: int) -> Sentence:
 
 
 def p_of(pvalue: float, alpha: float) -> Maths:
-    """Write a p-value with so many decimals that it stands on its own side of alpha."""
+    """Write a p-value with enough decimals to show whether it is below alpha."""
     if pvalue < 0.001 and alpha >= 0.001:
         return Maths("p < 0.001")
     places = 3
@@ -125,244 +125,271 @@ def p_of(pvalue: float, alpha: float) -> Maths:
 
 
 NOTHING = 1e-9
-"""Of a limit, which is rather 0 and an error of rounding."""
+"""Bounds below this are 0, but for rounding."""
 
 SHOWN_PAIRS = 5
 """Maximum number of pairs whose differences are listed."""
 
 
-def _pair(one: PairwiseComparison, k: int) -> Sentence:
+def _pair(comparison: PairwiseComparison, k: int) -> Sentence:
     """Write a difference with its interval, if it has one, and its p-value."""
-    low, high = (float(ends[k]) for ends in one.interval)
-    places = _places(one, k)
-    difference = rounded(one.difference[k], places)
-    p = p_of(float(one.adjusted_pvalues[k]), one.alpha)
+    low, high = (float(ends[k]) for ends in comparison.interval)
+    places = _places(comparison, k)
+    difference = rounded(comparison.difference[k], places)
+    p = p_of(float(comparison.adjusted_pvalues[k]), comparison.alpha)
     if np.isnan([low, high]).any() or np.isinf([low, high]).all():
         return [difference, " (", p, ")"]
     ends = between(low, high, places)
-    level = f"{100 * (1 - one.alpha):g}% confidence interval"
-    if one.interval_of in (*MEANS, one.difference_name):
+    level = f"{100 * (1 - comparison.alpha):g}% confidence interval"
+    if comparison.interval_of in (*MEANS, comparison.difference_name):
         return [difference, f" ({level} ", *ends, ", ", p, ")"]
     # The interval is not one of the difference before it.
-    of = one.interval_of if len(one) == 1 else one.interval_of.split(" of ")[0]
-    return [difference, " (", p, f", {level} of the {of} ", *ends, ")"]
+    quantity = (
+        comparison.interval_of if len(comparison) == 1 else comparison.interval_of.split(" of ")[0]
+    )
+    return [difference, " (", p, f", {level} of the {quantity} ", *ends, ")"]
 
 
-def _differences(one: PairwiseComparison) -> str:
-    return "log ratios" if one.mean_of == "geometric mean" else "differences"
+def _differences(comparison: PairwiseComparison) -> str:
+    return "log ratios" if comparison.mean_of == "geometric mean" else "differences"
 
 
-def _places(one: PairwiseComparison, k: int) -> int:
-    """Return the decimals of a pair; an interval of one limit counts as if it had both."""
-    low, high = (float(ends[k]) for ends in one.interval)
-    twice = 2 * float(one.difference[k])
+def _places(comparison: PairwiseComparison, k: int) -> int:
+    """Return the decimals of a pair; an interval with one bound counts as symmetric."""
+    low, high = (float(ends[k]) for ends in comparison.interval)
+    twice = 2 * float(comparison.difference[k])
     if np.isfinite(low) != np.isfinite(high):
         low, high = (low, twice - low) if np.isfinite(low) else (twice - high, high)
-    places = places_for(low, high, one.places)
-    # A limit that is not 0 is not shown as 0.
-    least = min((abs(end) for end in (low, high) if NOTHING < abs(end) < np.inf), default=1.0)
-    while places < MOST_PLACES and round(least, places) == 0:
+    places = places_for(low, high, comparison.places)
+    # A bound that is not 0 is not shown as 0.
+    smallest = min((abs(end) for end in (low, high) if NOTHING < abs(end) < np.inf), default=1.0)
+    while places < MOST_PLACES and round(smallest, places) == 0:
         places += 1
     return places
 
 
-def _name(one: PairwiseComparison, k: int) -> tuple[str, str]:
-    return one.systems[one.first[k]], one.systems[one.second[k]]
+def _name(comparison: PairwiseComparison, k: int) -> tuple[str, str]:
+    return comparison.systems[comparison.first[k]], comparison.systems[comparison.second[k]]
 
 
-def _mean(one: PairwiseComparison, system: int, k: int) -> str:
+def _mean(comparison: PairwiseComparison, system: int, k: int) -> str:
     """Write a mean as exactly as the difference of a pair."""
-    return rounded(one.means[system], _places(one, k)).text
+    return rounded(comparison.means[system], _places(comparison, k)).text
 
 
-def result_of(one: PairwiseComparison) -> Iterator[Sentence]:
-    star = one.is_significant()
-    if len(one) == 1:
-        a, b = int(one.first[0]), int(one.second[0])
+def result_of(comparison: PairwiseComparison) -> Iterator[Sentence]:
+    star = comparison.is_significant()
+    if len(comparison) == 1:
+        a, b = int(comparison.first[0]), int(comparison.second[0])
         yield [
-            f"The {one.mean_of} of {one.systems[a]} was {_mean(one, a, 0)},"
-            f" that of {one.systems[b]} {_mean(one, b, 0)}.",
+            f"The {comparison.mean_of} of {comparison.systems[a]} was {_mean(comparison, a, 0)},"
+            f" that of {comparison.systems[b]} {_mean(comparison, b, 0)}.",
         ]
         yield [
-            f"The {one.difference_name}, ",
-            *_pair(one, 0),
+            f"The {comparison.difference_name}, ",
+            *_pair(comparison, 0),
             f", is {'' if star[0] else 'not '}significant.",
         ]
         return
     count = int(star.sum())
-    yield [f"Of {len(one):,} pairs, {count or 'none'} {_verb('differ', count)} significantly."]
+    yield [
+        f"Of {len(comparison):,} pairs, {count or 'none'} {_verb('differ', count)} significantly."
+    ]
     without = ""
-    if number := one.without_interval:
+    if number := comparison.without_interval:
         has = f"{counted(number, 'pair')} {'has' if number == 1 else 'have'}"
-        without = f"; {has} none that agrees with the decision"
-    yield [f"Intervals are of the {one.interval_of}, and hold for {one.interval_kind}{without}."]
-    if one.baselines:
-        yield from _of_baselines(one)
-    elif one.shows_pairs:
-        found = np.flatnonzero(star)
-        if found.size:
-            yield [_largest(f"The {_differences(one)} found", found.size), *_told(one, found), "."]
+        without = f"; {has} no interval, because it would contradict the decision of the test"
+    yield [
+        f"Intervals are of the {comparison.interval_of}, and hold for"
+        f" {comparison.interval_kind}{without}."
+    ]
+    if comparison.baselines:
+        yield from _of_baselines(comparison)
+    elif comparison.shows_pairs:
+        significant = np.flatnonzero(star)
+        if significant.size:
+            yield [
+                _largest(f"The {_differences(comparison)} found", significant.size),
+                *_listed_differences(comparison, significant),
+                ".",
+            ]
     else:
-        yield from _of_best(one)
+        yield from _of_best(comparison)
 
 
 def _verb(verb: str, count: int) -> str:
     return f"{verb}s" if count == 1 else verb
 
 
-def _of_baselines(one: PairwiseComparison) -> Iterator[Sentence]:
+def _of_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
     """Write which systems are better and which are worse than each baseline."""
-    star, sign = one.is_significant(), np.sign(one.difference)
-    good = sign * (-1 if one.lower_is_better else 1)
-    for second in dict.fromkeys(one.second.tolist()):
-        own = one.second == second
-        base = one.systems[second]
-        for word, chosen in (("better", good > 0), ("worse", good < 0)):
-            if one.alternative != "two-sided" and word != one.tested_verdict:
+    star, sign = comparison.is_significant(), np.sign(comparison.difference)
+    good = sign * (-1 if comparison.lower_is_better else 1)
+    for second in dict.fromkeys(comparison.second.tolist()):
+        own = comparison.second == second
+        base = comparison.systems[second]
+        for word, has_sign in (("better", good > 0), ("worse", good < 0)):
+            if comparison.alternative != "two-sided" and word != comparison.tested_verdict:
                 yield [f"Whether a system is {word} than {base} was not tested."]
                 continue
-            found = np.flatnonzero(own & star & chosen)
-            if found.size == 0:
+            significant = np.flatnonzero(own & star & has_sign)
+            if significant.size == 0:
                 yield [f"No system is significantly {word} than {base}."]
                 continue
-            who = f"{counted(found.size, 'system')} {'is' if found.size == 1 else 'are'}"
-            start = f"{who} significantly {word} than {base}, by these {_differences(one)}"
-            yield [_largest(start, found.size), *_told(one, found), "."]
+            who = (
+                f"{counted(significant.size, 'system')} {'is' if significant.size == 1 else 'are'}"
+            )
+            start = f"{who} significantly {word} than {base}, by these {_differences(comparison)}"
+            yield [
+                _largest(start, significant.size),
+                *_listed_differences(comparison, significant),
+                ".",
+            ]
 
 
 def _largest(start: str, count: int) -> str:
-    most = f", the {SHOWN_PAIRS} largest" if count > SHOWN_PAIRS else ""
-    return f"{start}{most}: "
+    selection = f", the {SHOWN_PAIRS} largest" if count > SHOWN_PAIRS else ""
+    return f"{start}{selection}: "
 
 
-def _told(one: PairwiseComparison, found: Indices) -> Iterator[str | Maths | Cited]:
+def _listed_differences(
+    comparison: PairwiseComparison, pairs: Indices
+) -> Iterator[str | Maths | Cited]:
     """Write the largest differences among some pairs."""
-    order = found[np.argsort(-np.abs(one.difference[found]), kind="stable")]
+    order = pairs[np.argsort(-np.abs(comparison.difference[pairs]), kind="stable")]
     for place, k in enumerate(order[:SHOWN_PAIRS].tolist()):
-        first, second = _name(one, k)
+        first, second = _name(comparison, k)
         yield "; " if place else ""
-        yield f"{first} " if one.baselines else f"{first} {one.between_names} {second} "
-        yield from _pair(one, k)
+        yield (
+            f"{first} " if comparison.baselines else f"{first} {comparison.between_names} {second} "
+        )
+        yield from _pair(comparison, k)
 
 
-def _of_best(one: PairwiseComparison) -> Iterator[Sentence]:
+def _of_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
     """Write about the best system, and those not significantly different from it."""
-    best, next_best = (int(k) for k in one.order[:2])
-    top = [name for name in one.top_group if name != one.systems[best]]
-    different = np.nan_to_num(one.matrix(one.is_significant().astype(float)))[best]
+    best, next_best = (int(k) for k in comparison.order[:2])
+    top = [name for name in comparison.top_group if name != comparison.systems[best]]
+    different = np.nan_to_num(comparison.matrix(comparison.is_significant().astype(float)))[best]
     better = int(different.sum())
-    word = "lowest" if one.lower_is_better else "highest"
+    word = "lowest" if comparison.lower_is_better else "highest"
     ends = {best, next_best}
-    pairs = zip(one.first.tolist(), one.second.tolist(), strict=True)
+    pairs = zip(comparison.first.tolist(), comparison.second.tolist(), strict=True)
     k = next(k for k, pair in enumerate(pairs) if {*pair} == ends)
-    differs = f"it differs significantly from {_of_others(better, len(one.systems) - 1)}"
+    differs = f"it differs significantly from {_of_others(better, len(comparison.systems) - 1)}"
     differs += f", and not from {listing(top)}" if top else ""
     if not better:
         differs = "it is not significantly different from any other system"
-    yield [f"{one.systems[best]} has the {word} {one.mean_of}, {_mean(one, best, k)}; {differs}."]
-    a, b = _name(one, k)
     yield [
-        f"Beside the second, {one.systems[next_best]}, the {one.difference_name}"
-        f" ({a} {one.between_names} {b}) is ",
-        *_pair(one, k),
+        f"{comparison.systems[best]} has the {word} {comparison.mean_of},"
+        f" {_mean(comparison, best, k)}; {differs}."
+    ]
+    a, b = _name(comparison, k)
+    yield [
+        f"Beside the second, {comparison.systems[next_best]}, the {comparison.difference_name}"
+        f" ({a} {comparison.between_names} {b}) is ",
+        *_pair(comparison, k),
         ".",
     ]
 
 
 def _of_others(number: int, others: int) -> str:
-    """Name so many of the other systems."""
+    """Name a number of the other systems."""
     if number < others:
         return f"{number} of the {counted(others, 'other system')}"
     few = {1: "the other system", 2: "both other systems"}
     return few.get(others, f"all {others:,} other systems")
 
 
-def effects_of(one: PairwiseComparison) -> Iterator[Sentence]:
-    known = one.effect[np.isfinite(one.effect)]
-    if known.size == 0:
+def effects_of(comparison: PairwiseComparison) -> Iterator[Sentence]:
+    effects = comparison.effect[np.isfinite(comparison.effect)]
+    if effects.size == 0:
         return
-    kind = one.info.effect
-    if known.size == 1:
-        yield [f"The effect size ({kind}) is ", rounded(known[0], 2), "."]
+    kind = comparison.info.effect
+    if effects.size == 1:
+        yield [f"The effect size ({kind}) is ", rounded(effects[0], 2), "."]
         return
-    size = np.abs(known)
+    size = np.abs(effects)
     ends, median = between(size.min(), size.max(), 2), rounded(float(np.median(size)), 2)
     yield [f"Effect sizes ({kind}) are from ", *ends, " in size, with a median of ", median, "."]
 
 
-def equivalence_of(one: PairwiseComparison, margin: float | str) -> Iterator[Sentence]:
-    found = one.equivalence(margin)
-    level = f"{100 * found.level:g}% intervals of the {one.interval_of}, {found.holds_for}"
-    same, worse = int(found.is_equivalent.sum()), int(found.is_non_inferior.sum())
-    asked = f"{margin:g}" if isinstance(margin, (int, float)) else str(margin)
-    first = f"Within a margin of {asked}, by {level}"
-    if len(one) > 1:
-        total = counted(len(one), "pair")
+def equivalence_of(comparison: PairwiseComparison, margin: float | str) -> Iterator[Sentence]:
+    result = comparison.equivalence(margin)
+    level = f"{100 * result.level:g}% intervals of the {comparison.interval_of}, {result.holds_for}"
+    same, worse = int(result.is_equivalent.sum()), int(result.is_non_inferior.sum())
+    margin_text = f"{margin:g}" if isinstance(margin, (int, float)) else str(margin)
+    first = f"Within a margin of {margin_text}, by {level}"
+    if len(comparison) > 1:
+        total = counted(len(comparison), "pair")
         yield [
             f"{first}, {same or 'none'} of {total} {'is' if same == 1 else 'are'} equivalent; the"
             f" first system is shown to be non-inferior to the second in {worse or 'none'}."
         ]
         return
-    low, high = (float(end[0]) for end in found.interval)
+    low, high = (float(end[0]) for end in result.interval)
     yield [
         f"{first} (",
-        *between(low, high, places_for(low, high, one.places)),
+        *between(low, high, places_for(low, high, comparison.places)),
         f"), the two systems are {'' if same else 'not shown to be '}equivalent, and"
-        f" {_name(one, 0)[0]} is {'' if worse else 'not shown to be '}non-inferior.",
+        f" {_name(comparison, 0)[0]} is {'' if worse else 'not shown to be '}non-inferior.",
     ]
 
 
-def jointly(one: JointComparison) -> Iterator[Sentence]:
-    verdicts = one.verdicts
+def jointly(comparison: JointComparison) -> Iterator[Sentence]:
+    verdicts = comparison.verdicts
     better, worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
     some = int(((better + worse) > 0).sum())
-    every = int((np.maximum(better, worse) == len(one.measures)).sum())
+    every = int((np.maximum(better, worse) == len(comparison.measures)).sum())
     opposed = int(((better > 0) & (worse > 0)).sum())
-    pairs = counted(len(one), "pair")
-    verb = "differs" if some == 1 or len(one) == 1 else "differ"
+    pairs = counted(len(comparison), "pair")
+    verb = "differs" if some == 1 or len(comparison) == 1 else "differ"
     yield [
-        f"{counted(len(one.systems), 'system')} were compared by ",
-        *_cited(one.measures),
-        f" on {counted(one.topics, 'topic')} ({pairs}).",
+        f"{counted(len(comparison.systems), 'system')} were compared by ",
+        *_cited(comparison.measures),
+        f" on {counted(comparison.topics, 'topic')} ({pairs}).",
     ]
-    correction = CORRECTIONS[one.correction]
-    own = bool(one.baselines) and bool(correction.baseline_source)
+    correction = CORRECTIONS[comparison.correction]
+    own = bool(comparison.baselines) and bool(correction.baseline_source)
     yield [
-        f"All pairs and measures were tested together by {one.method}",
+        f"All pairs and measures were tested together by {comparison.method}",
         Cited(correction.baseline_source if own else correction.source),
         f", two-sided, which bounds the probability of any false positive among"
-        f" {counted(verdicts.size, 'comparison')} by {one.alpha:g}; it drew"
-        f" {counted(one.resamples, 'random sample')} with seed {one.seed}.",
+        f" {counted(verdicts.size, 'comparison')} by {comparison.alpha:g}; it drew"
+        f" {counted(comparison.resamples, 'random sample')} with seed {comparison.seed}.",
     ]
     yield [
         f"Of {pairs}, {some or 'none'} {verb} significantly by some"
         f" measure, {every or 'none'} by every measure, and {opposed or 'none'} by measures that"
         " contradict each other."
     ]
-    low, high = one.interval
-    names = one.systems
-    level = f"{100 * (1 - one.alpha):g}% interval of all together "
-    for m, measure in enumerate(one.measures):
-        found = np.flatnonzero(verdicts[:, m])
-        if not found.size:
+    low, high = comparison.interval
+    names = comparison.systems
+    level = f"{100 * (1 - comparison.alpha):g}% interval of all together "
+    for m, measure in enumerate(comparison.measures):
+        significant = np.flatnonzero(verdicts[:, m])
+        if not significant.size:
             yield [f"By {measure} no pair differs significantly."]
             continue
-        k = int(found[np.argmax(np.abs(one.difference[found, m]))])
+        k = int(significant[np.argmax(np.abs(comparison.difference[significant, m]))])
         ends = low[k, m], high[k, m]
         places = places_for(*ends, 4)
         interval = [level, *between(*ends, places), ", "] if np.isfinite(ends).all() else []
-        to, what = ("to", "log ratio ") if one.statistics[m] == "geometric-mean" else ("minus", "")
+        to, what = (
+            ("to", "log ratio ") if comparison.statistics[m] == "geometric-mean" else ("minus", "")
+        )
         yield [
-            f"By {measure}, {counted(found.size, 'pair')} {_verb('differ', found.size)}, the most"
-            f" {names[one.first[k]]} {to} {names[one.second[k]]}: {what}",
-            rounded(one.difference[k, m], places),
+            f"By {measure}, {counted(significant.size, 'pair')}"
+            f" {_verb('differ', significant.size)}, the most {names[comparison.first[k]]} {to}"
+            f" {names[comparison.second[k]]}: {what}",
+            rounded(comparison.difference[k, m], places),
             " (",
             *interval,
-            p_of(float(one.pvalues[k, m]), one.alpha),
+            p_of(float(comparison.pvalues[k, m]), comparison.alpha),
             ").",
         ]
     yield ["We assume that topics are a random sample, a dozen at least."]
-    for note in one.notes:
+    for note in comparison.notes:
         yield [f"{capitalised(note)}."]
     yield [f"Computed with cranfield {__version__}."]
 
@@ -381,95 +408,113 @@ BOUNDS = {
     "FDR": "which bounds the expected proportion of false positives among the"
     " significant differences",
 }
-"""What a correction bounds, in words."""
+"""Error rates that corrections bound, in words."""
 
 OF_ITS_OWN = "what the test assumes of each pair"
-"""What corrections assume that add nothing to the test."""
+"""Assumptions of corrections that have none of their own."""
 
 HINT = "% The keys are those of `cranfield cite`, which prints BibTeX: save it as a .bib file."
 
 
-def prose(found: Any, format: str = "text", margin: float | str | None = None) -> str:
+def prose(comparison: Any, format: str = "text", margin: float | str | None = None) -> str:
     """Write a comparison as a paragraph; see :meth:`cranfield.PairwiseComparison.prose`."""
     check_choice("format", format, FORMATS)
-    if isinstance(found, JointComparison):
+    if isinstance(comparison, JointComparison):
         if margin is not None:
             raise PolicyError("margin requires a comparison by one measure")
-        sentences = jointly(found)
+        sentences = jointly(comparison)
     else:
-        sentences = _sentences(found, margin)
+        sentences = _sentences(comparison, margin)
     return written(sentences, format) + (f"\n{HINT}" if format == "latex" else "")
 
 
-def _sentences(one: PairwiseComparison, margin: float | str | None) -> Iterator[Sentence]:
-    yield from _design(one)
-    yield from _test(one)
-    yield from result_of(one)
-    yield from effects_of(one)
+def _sentences(comparison: PairwiseComparison, margin: float | str | None) -> Iterator[Sentence]:
+    yield from _design(comparison)
+    yield from _test(comparison)
+    yield from result_of(comparison)
+    yield from effects_of(comparison)
     if margin is not None:
-        yield from equivalence_of(one, margin)
-    yield from _rests_on(one)
-    for note in one.notes:
+        yield from equivalence_of(comparison, margin)
+    yield from _rests_on(comparison)
+    for note in comparison.notes:
         # Other sentences report these.
         if not (note.startswith("lower scores of") or note.endswith(RESCALING)):
             yield [f"{capitalised(note)}."]
     yield [f"Computed with cranfield {__version__}."]
 
 
-def _design(one: PairwiseComparison) -> Iterator[Sentence]:
-    of = one.measure or "their scores"
-    measure = measure_of(one.measure)
+def _design(comparison: PairwiseComparison) -> Iterator[Sentence]:
+    measure_name = comparison.measure or "their scores"
+    measure = measure_of(comparison.measure)
     source = Cited("" if measure is None else measure.source)
-    systems, pairs = one.systems, counted(len(one), "pair")
+    systems, pairs = comparison.systems, counted(len(comparison), "pair")
     if len(systems) == 2:
-        who = f"{systems[one.first[0]]} was compared with {systems[one.second[0]]}"
+        who = f"{systems[comparison.first[0]]} was compared with {systems[comparison.second[0]]}"
         how = ""
-    elif one.baselines:
-        others = counted(len(systems) - len(one.baselines), "system")
+    elif comparison.baselines:
+        others = counted(len(systems) - len(comparison.baselines), "system")
         who = f"{others} {'was' if others.startswith('1 ') else 'were'} compared with"
-        who += f" {'the baseline' if len(one.baselines) == 1 else 'the baselines'}"
-        who, how = f"{who} {listing(one.baselines)}", f" ({pairs})"
+        who += f" {'the baseline' if len(comparison.baselines) == 1 else 'the baselines'}"
+        who, how = f"{who} {listing(comparison.baselines)}", f" ({pairs})"
     else:
         who, how = f"{counted(len(systems), 'system')} were compared with each other", f" ({pairs})"
-    yield [f"{who} by {of}", source, f" on {counted(one.topics, 'topic')}{how}."]
-    if one.scores.lower_is_better:
-        yield [f"Lower scores of {of} are better."]
-    if told := ", ".join(f"{k} {v}" for k, v in one.scores.settings.items() if _is_word(v)):
-        yield [f"Policies of judging: {told}."]
+    yield [f"{who} by {measure_name}", source, f" on {counted(comparison.topics, 'topic')}{how}."]
+    if comparison.scores.lower_is_better:
+        yield [f"Lower scores of {measure_name} are better."]
+    if policies := ", ".join(
+        f"{k} {v}" for k, v in comparison.scores.settings.items() if _is_word(v)
+    ):
+        yield [f"Policies of judging: {policies}."]
 
 
 def _is_word(value: Any) -> bool:
     return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
-def _test(one: PairwiseComparison) -> Iterator[Sentence]:
-    info, correction = one.info, CORRECTIONS[one.correction]
-    side = "two-sided" if one.alternative == "two-sided" else f"one-sided ({one.alternative})"
+def _test(comparison: PairwiseComparison) -> Iterator[Sentence]:
+    info, correction = comparison.info, CORRECTIONS[comparison.correction]
+    side = (
+        "two-sided"
+        if comparison.alternative == "two-sided"
+        else f"one-sided ({comparison.alternative})"
+    )
     if correction.heading:
-        own = bool(one.baselines)
+        own = bool(comparison.baselines)
         yield [
             f"The test was {heading_of(info, correction, baseline=own)}",
             Cited(correction.baseline_source if own else correction.source),
-            f", {side}, {_bounds(correction.controls, one)}; the critical value was estimated from"
-            f" {counted(one.resamples or 0, 'resample')} of topics with seed {one.seed}.",
+            f", {side}, {_bounds(correction.controls, comparison)}; the critical value was"
+            f" estimated from {counted(comparison.resamples or 0, 'resample')} of topics with seed"
+            f" {comparison.seed}.",
         ]
         return
     start: Sentence = [f"The test was the {_inside(info.title)}", Cited(info.source)]
-    level = f", {side}, at a significance level of {one.alpha:g}"
-    if one.correction == "none":
-        many = "" if len(one) == 1 else f"; p-values are not corrected for {len(one):,} comparisons"
+    level = f", {side}, at a significance level of {comparison.alpha:g}"
+    if comparison.correction == "none":
+        many = (
+            ""
+            if len(comparison) == 1
+            else f"; p-values are not corrected for {len(comparison):,} comparisons"
+        )
         yield [*start, f"{level}{many}."]
     else:
         title, source = correction.title, Cited(correction.source)
-        yield [*start, f"{level}, with {title}", source, f", {_bounds(correction.controls, one)}."]
-    if one.resamples is not None:
-        yield [f"It drew {counted(one.resamples, 'random sample')} with seed {one.seed}."]
-    if one.omnibus is not None:
-        of = one.omnibus
+        yield [
+            *start,
+            f"{level}, with {title}",
+            source,
+            f", {_bounds(correction.controls, comparison)}.",
+        ]
+    if comparison.resamples is not None:
+        yield [
+            f"It drew {counted(comparison.resamples, 'random sample')} with seed {comparison.seed}."
+        ]
+    if comparison.omnibus is not None:
+        of = comparison.omnibus
         yield [
             f"Of all systems together, {of.name} was {of.statistic:.2f} with"
             f" {counted(round(of.df), 'degree')} of freedom (",
-            p_of(of.pvalue, one.alpha),
+            p_of(of.pvalue, comparison.alpha),
             f", {of.effect_name} {of.effect:.3f}).",
         ]
 
@@ -482,51 +527,51 @@ def _inside(title: str) -> str:
     return title[:1].lower() + title[1:] if small else title
 
 
-def _bounds(bounds: str, one: PairwiseComparison) -> str:
-    return f"{BOUNDS[bounds]}, {counted(len(one), 'comparison')}, by {one.alpha:g}"
+def _bounds(bounds: str, comparison: PairwiseComparison) -> str:
+    return f"{BOUNDS[bounds]}, {counted(len(comparison), 'comparison')}, by {comparison.alpha:g}"
 
 
-def _rests_on(one: PairwiseComparison) -> Iterator[Sentence]:
+def _rests_on(comparison: PairwiseComparison) -> Iterator[Sentence]:
     """Write the assumptions, the results of their checks, and what the scale allows."""
-    assumed = CORRECTIONS[one.correction].assumes
-    if assumed == OF_ITS_OWN or one.info.family == "ranks":
-        assumed = one.info.assumes.split(". ")[0].rstrip(".")
+    assumed = CORRECTIONS[comparison.correction].assumes
+    if assumed == OF_ITS_OWN or comparison.info.family == "ranks":
+        assumed = comparison.info.assumes.split(". ")[0].rstrip(".")
         assumed = assumed[:1].lower() + assumed[1:]
     yield [f"We assume that {assumed}."]
-    if one.anova is not None and CORRECTIONS[one.correction].one_variance:
-        violated = check_assumptions(one.anova.residuals, one.anova.fitted).violated
+    if comparison.anova is not None and CORRECTIONS[comparison.correction].one_variance:
+        violated = check_assumptions(comparison.anova.residuals, comparison.anova.fitted).violated
         yield [
             f"Tests of the residuals reject: {', '.join(violated)}."
             if violated
             else "No test of the residuals rejects normal errors of equal variance."
         ]
-    meant, of = meaningfulness(one), one.measure or "the scores"
-    needs = f"The test needs {a_scale(meant.required_scale)}"
-    if meant.scale is None:
-        yield [f"{needs}; the scale of {of} is unknown."]
-    elif meant.verdict == MEANINGFUL:
+    meaning, measure_name = meaningfulness(comparison), comparison.measure or "the scores"
+    needs = f"The test needs {a_scale(meaning.required_scale)}"
+    if meaning.scale is None:
+        yield [f"{needs}; the scale of {measure_name} is unknown."]
+    elif meaning.verdict == MEANINGFUL:
         yield [
-            f"{needs}, and {of} is {'declared ' if meant.declared_by_user else ''}"
-            f"{a_scale(meant.scale)}, so the result does not depend on the spacing of the scale."
+            f"{needs}, and {measure_name} is {'declared ' if meaning.declared_by_user else ''}"
+            f"{a_scale(meaning.scale)}, so the result does not depend on the spacing of the scale."
         ]
     else:
         why = (
-            f"{of} is declared to be {a_scale(meant.scale)}"
-            if meant.scale < meant.required_scale
-            else f"{of} is {a_scale(meant.scale)} for retrieved sets of one size only"
-            if meant.depends_on_size and not meant.depends_on_topic
-            else f"each topic has its own scale for {of}"
+            f"{measure_name} is declared to be {a_scale(meaning.scale)}"
+            if meaning.scale < meaning.required_scale
+            else f"{measure_name} is {a_scale(meaning.scale)} for retrieved sets of one size only"
+            if meaning.depends_on_size and not meaning.depends_on_topic
+            else f"each topic has its own scale for {measure_name}"
         )
         yield [
             f"{needs}, but {why}: the result may depend on the spacing of the scale",
             Cited("Ferrante, Ferro and Fuhr (2021)"),
             ".",
         ]
-        if count := one.count():
-            kept = order_kept(
+        if count := comparison.count():
+            order_sentence = order_kept(
                 count,
-                meant.n_invariant,
+                meaning.n_invariant,
                 "significantly different pair",
                 "significantly different pairs",
             )
-            yield [f"{capitalised(kept)}."]
+            yield [f"{capitalised(order_sentence)}."]

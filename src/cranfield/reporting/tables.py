@@ -165,7 +165,9 @@ def topics_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     first = _checked(scores)
     for name, one in scores.items():
         if one.topics != first.topics:
-            raise CranfieldError(f"{quoted(name)} has other topics than the rest")
+            raise CranfieldError(
+                f"the topics of {quoted(name)} are not those of the other measures"
+            )
     title = f"{counted(len(first.systems), 'system')}, {counted(len(first.topics), 'topic')}"
     made = unit_table(scores, places=places, bold=False)
     return replace(made, title=title, head=["Topic", "System", *scores])
@@ -179,7 +181,9 @@ def _checked(scores: Mapping[str, Scores]) -> Scores:
     for name, one in scores.items():
         one.flat("scores by shard have no table of systems and measures")
         if one.systems != first.systems:
-            raise CranfieldError(f"{quoted(name)} has other systems than the rest")
+            raise CranfieldError(
+                f"the systems of {quoted(name)} are not those of the other measures"
+            )
     return first
 
 

@@ -1,4 +1,4 @@
-"""Scores for the eye, on a terminal or as plain text."""
+"""Tables of scores on a terminal or as plain text."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 def systems_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     """Return a table of the overall values; the best by the first measure first."""
     several = list(scores.values())
-    overall = [one.overall() for one in several]
+    overall = [score.overall() for score in several]
     systems = several[0].systems
     if len(systems) == 1 and len(overall) > 4:
         rows = [[m, shown_value(v[0], places)] for m, v in zip(scores, overall, strict=True)]
         return Table("", ["measure", systems[0]], rows)
-    bold = [best(v, one.lower_is_better) for v, one in zip(overall, several, strict=True)]
+    bold = [best(v, score.lower_is_better) for v, score in zip(overall, several, strict=True)]
     columns = [
         [Cell(shown_value(v, places), bold=bool(top)) for v, top in zip(*column, strict=True)]
         for column in zip(overall, bold, strict=True)
@@ -41,14 +41,14 @@ def unit_table(
     """Return a table of the scores, a row a topic and system, with the overall values last."""
     several = list(scores.values())
     units, systems = several[0].topics, several[0].systems
-    overall = [one.overall() for one in several]
+    overall = [score.overall() for score in several]
 
     def row(topic: str, system: int, values: Sequence[Floats]) -> list[str]:
         return [topic, systems[system], *(shown_value(v[system], places) for v in values)]
 
     every = range(len(systems))
     rows: list[list[str | Cell]] = [
-        [*row(topic, i, [one.values[t] for one in several])]
+        [*row(topic, i, [score.values[t] for score in several])]
         for t, topic in enumerate(units)
         for i in every
     ]
@@ -73,9 +73,9 @@ def shown_value(value: float, places: int) -> str:
 def drawn(table: Table, *, on_terminal: bool) -> str:
     """Draw a table: in the terminal's width and colours, or as wide as it needs to be.
 
-    Most tables are wide enough for their cells; they do without Rich, which takes long to load.
+    Most tables are wide enough for their cells; they are drawn without Rich, which is slow to load.
     """
-    # A file or a pipe has no width, and nothing may be cut off there.
+    # A file or a pipe has no width, so that nothing is cut off.
     widest = 60 + 24 * (1 + len(table.head) - len(table.left))
     head, *rows = [[as_cell(cell).text for cell in row] for row in (table.head, *table.rows)]
     lines = text_table(head, rows, left=table.left, between="   ").splitlines()
@@ -95,18 +95,20 @@ def rich_table(table: Table) -> RichTable:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    made = RichTable(
+    table_of_rich = RichTable(
         box=box.SIMPLE_HEAD, title=table.title or None, title_justify="left", pad_edge=False
     )
     for k, cell in enumerate(map(as_cell, table.head)):
-        made.add_column(Text(plain(cell.text)), justify="left" if k in table.left else "right")
+        table_of_rich.add_column(
+            Text(plain(cell.text)), justify="left" if k in table.left else "right"
+        )
     for place, row in enumerate(table.cells()):
         if place in table.rules:
-            made.add_section()
+            table_of_rich.add_section()
         bold = all(cell.bold for cell in row)
         cells = (Text(plain(cell.text), "bold" if cell.bold and not bold else "") for cell in row)
-        made.add_row(*cells, style="bold" if bold else None)
-    return made
+        table_of_rich.add_row(*cells, style="bold" if bold else None)
+    return table_of_rich
 
 
 def drawn_by_rich(table: RichTable, width: int | None) -> str:

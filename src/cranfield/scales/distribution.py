@@ -542,7 +542,7 @@ def distribution_of_sums(
     """
     sets = [_checked(component) for component in components]
     if not sets or not wanted > 0:
-        raise PolicyError("expected at least one component and a wanted error above 0")
+        raise PolicyError("expected at least one component and an error above 0")
     sets.sort(key=lambda values: float(values[0] - values[-1]))
     rounding = ROUNDING * math.fsum(max(-values[0], values[-1]) for values in sets)
     lowest = math.fsum(values[0] for values in sets)

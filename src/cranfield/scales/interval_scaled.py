@@ -118,9 +118,11 @@ class Interval(Wrapping):
     feasible: bool = parameter(
         False,
         flag,
-        "Whether to rank among the runs that a topic has enough relevant documents for, whatever"
-        " their grades, instead of all: each recall base then has a scale of its own, so that means"
-        " over topics are surrogates for every measure.",
+        (
+            "Whether to rank among the runs that a topic has enough relevant documents for,"
+            " whatever their grades, instead of all: each recall base then has its own scale,"
+            " and a mean over topics is only a surrogate."
+        ),
     )
 
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:

@@ -1,11 +1,12 @@
-"""On which scale is a measure?
+"""Scales of measures: proofs and counterexamples.
 
 Additive measures are decided against the total orders by the differences of neighbours, of which
 there are few kinds. For its own order any measure that rewards swaps and replacements can be
 decided at the bottom of the partial order: below all other runs are the empty one, and those with
 one document at the last ranks.
 
-Where there are too many runs to look at all, by proofs, and by witnesses among few.
+If there are too many runs to enumerate, scales are decided by proofs and by witnesses among few
+runs.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ from cranfield.scales.verdicts import (
 )
 
 BLOCK = 512
-"""Steps that are looked at together."""
+"""Number of steps compared at a time."""
 
 Step = tuple[Run, Run]
 
@@ -132,12 +133,12 @@ def prove_set_based(order: str, form: Form, sign: int) -> Verdict:
 
 
 def _gained(form: Form, rank: int) -> list[tuple[Fraction, Fraction] | None]:
-    """What each grade gains over grade 0 at a rank: its coefficient and base; None for nothing."""
+    """Return the gain of each grade over grade 0 at a rank, as coefficient and base, or None."""
     assert isinstance(form.shape, Additive)
     if not form.below:
         return [None] * (form.shape.grades + 1)
     row, base = form.shape.coefficients[rank], form.shape.bases[rank]
-    return [(one - row[0], base) if one != row[0] else None for one in row]
+    return [(coefficient - row[0], base) if coefficient != row[0] else None for coefficient in row]
 
 
 def bottom_runs(length: int, grades: int) -> Ints:
@@ -162,15 +163,15 @@ def uneven_bottom(values: Values, runs: Ints, sign: int) -> Witness | None:
     worth = np.flatnonzero(place[1 : grades + 1] > place[0])
     if not worth.size:
         return None
-    known, first = np.unique(place[: grades + 1], return_index=True)
+    ranks, first = np.unique(place[: grades + 1], return_index=True)
     bound = 1 + grades + int(worth[0])
-    lowest = [int(at) for at in first[known < place[bound]]] + [bound]
+    lowest = [int(at) for at in first[ranks < place[bound]]] + [bound]
     if len(lowest) < 3:
         return None
-    found = [values.value(int(values.place[at])) for at in lowest]
-    if (chosen := unequal_steps(found)) is None:
+    scores = [values.value(int(values.place[at])) for at in lowest]
+    if (steps := unequal_steps(scores)) is None:
         return None
-    return _witness("gaps", values, runs, [lowest[place] for place in chosen])
+    return _witness("gaps", values, runs, [lowest[place] for place in steps])
 
 
 def unequal_steps(values: Sequence[Any], slack: float = 0.0) -> tuple[int, int, int, int] | None:
@@ -263,11 +264,11 @@ def against(order: str, ranks: NDArray[Any], values: Values, runs: Ints, sign: i
     return Verdict(order, Scale.ORDINAL, True, _gaps(values, runs, uneven))
 
 
-def against_total_orders(asked: RunSet, values: Values, runs: Ints) -> list[Verdict]:
+def against_total_orders(candidates: RunSet, values: Values, runs: Ints) -> list[Verdict]:
     """Judge a measure for the set-based and for the rank-based total order."""
     orders = ((SET_BASED, sbto), (RANK_BASED, rbto))
     return [
-        against(order, ranks(runs, asked.grades), values, runs, asked.sign)
+        against(order, ranks(runs, candidates.grades), values, runs, candidates.sign)
         for order, ranks in orders
     ]
 
@@ -278,67 +279,67 @@ def _gaps(values: Values, runs: Ints, place: int) -> Witness:
     return _witness("gaps", values, runs, pairs)
 
 
-def _witness(kind: str, values: Values, runs: Ints, chosen: Any) -> Witness:
-    found: tuple[Number, ...] = tuple(values.value(int(values.place[i])) for i in chosen)
-    return Witness(kind, tuple(tuple(map(int, runs[i])) for i in chosen), found)
+def _witness(kind: str, values: Values, runs: Ints, places: Any) -> Witness:
+    numbers: tuple[Number, ...] = tuple(values.value(int(values.place[i])) for i in places)
+    return Witness(kind, tuple(tuple(map(int, runs[i])) for i in places), numbers)
 
 
 SEARCHED = 2**10
 """Runs among which a witness is looked for when there are too many to look at all."""
 
 
-def searched_verdicts(asked: RunSet, exact: Form | None) -> list[Verdict]:
-    """Decide what can be decided: for its own order, the set-based and the rank-based one.
+def searched_verdicts(candidates: RunSet, exact: Form | None) -> list[Verdict]:
+    """Return verdicts for the measure's own order, the set-based and the rank-based order.
 
     An additive measure, where any run can be, is decided by the differences of neighbours; against
     others a witness is looked for.
     """
-    own = _own(asked)
-    if asked.stated is not None or exact is None or not isinstance(exact.shape, Additive):
-        return [own, *_witnesses(asked)]
+    own = _own(candidates)
+    if candidates.stated is not None or exact is None or not isinstance(exact.shape, Additive):
+        return [own, *_witnesses(candidates)]
     if not own.decided and (even := evenly_spaced(exact)) is not None:
         scale = Scale.INTERVAL if even else Scale.ORDINAL
         own = Verdict(OWN, scale, True, None, "from its weights and gains")
     return [
         own,
-        prove_set_based(SET_BASED, exact, asked.sign),
-        prove_rank_based(RANK_BASED, exact, asked.sign),
+        prove_set_based(SET_BASED, exact, candidates.sign),
+        prove_rank_based(RANK_BASED, exact, candidates.sign),
     ]
 
 
-def _own(asked: RunSet) -> Verdict:
+def _own(candidates: RunSet) -> Verdict:
     """Look at the ranks that count only, and there at all runs or at the bottom of their order."""
-    measure, length, grades = asked.measure, asked.length, asked.grades
+    measure, length, grades = candidates.measure, candidates.length, candidates.grades
     depth = length if measure.cutoff is None else min(length, measure.cutoff)
-    if asked.can_be_listed(depth):
-        runs = asked.listed(depth)
-        return own_verdict(asked.values(runs), runs)
-    if measure.info.monotone and _rising(asked) and depth > 1 and not asked.graded:
+    if candidates.can_be_listed(depth):
+        runs = candidates.listed(depth)
+        return own_verdict(candidates.values(runs), runs)
+    if measure.info.monotone and _rising(candidates) and depth > 1 and not candidates.graded:
         runs = np.pad(bottom_runs(depth, grades), ((0, 0), (0, length - depth)))
-        witness = uneven_bottom(asked.values(runs), runs, asked.sign)
+        witness = uneven_bottom(candidates.values(runs), runs, candidates.sign)
         if witness is not None:
             return Verdict(OWN, Scale.ORDINAL, True, witness, "its lowest values")
     return Verdict(OWN, Scale.ORDINAL, False, None, _reach(grades))
 
 
-def _witnesses(asked: RunSet) -> list[Verdict]:
+def _witnesses(candidates: RunSet) -> list[Verdict]:
     """Look for witnesses against the total orders among short runs padded with grade 0."""
-    short = min(asked.length, int(np.log(SEARCHED) / np.log(asked.grades + 1) + 1e-9))
-    runs = asked.listed(max(short, 1))
-    verdicts = against_total_orders(asked, asked.values(runs), runs)
-    reach = _reach(asked.grades)
+    short = min(candidates.length, int(np.log(SEARCHED) / np.log(candidates.grades + 1) + 1e-9))
+    runs = candidates.listed(max(short, 1))
+    verdicts = against_total_orders(candidates, candidates.values(runs), runs)
+    reach = _reach(candidates.grades)
     return [
-        one if one.scale is None else Verdict(one.order, None, False, None, reach)
-        for one in verdicts
+        verdict if verdict.scale is None else Verdict(verdict.order, None, False, None, reach)
+        for verdict in verdicts
     ]
 
 
-def _rising(asked: RunSet) -> bool:
+def _rising(candidates: RunSet) -> bool:
     """Whether a better grade is never worse for a measure with gains."""
-    gains = getattr(asked.measure, "gains", None)
+    gains = getattr(candidates.measure, "gains", None)
     if gains is None or gains.kind in {"binary", "graded"}:
         return True
-    exact = form(asked.measure, 2, asked.grades)
+    exact = form(candidates.measure, 2, candidates.grades)
     return exact is not None and exact.shape.rises
 
 
@@ -389,7 +390,7 @@ def scale_of(
     -----
     All runs are looked at while there are up to 2^18 of them. Beyond that additive measures (P, R,
     F, gP, gR, RBP, DCG, nDCG) are decided by the differences of neighbours, other known ones by the
-    bottom of the partial order and by witnesses; what is still open is said to be so.
+    bottom of the partial order and by witnesses; undecided orders are reported as such.
 
     Examples
     --------
@@ -400,17 +401,17 @@ def scale_of(
     its own order: ordinal; not interval: the step from 0 to 1/16, for (0, 0, 0, 0) and
     (0, 0, 0, 1), is 1/16; the step from 1/16 to 1/12, for (0, 0, 0, 1) and (0, 0, 1, 0), is 1/48
     """
-    asked = run_set(measure, length, grades, judgments)
-    about = (asked.measure.label, asked.length, asked.grades, asked.stated)
-    if asked.can_be_listed(asked.length):
-        runs = asked.listed(asked.length)
-        values = asked.values(runs)
-        set_based, rank_based = against_total_orders(asked, values, runs)
+    candidates = run_set(measure, length, grades, judgments)
+    about = (candidates.measure.label, candidates.length, candidates.grades, candidates.stated)
+    if candidates.can_be_listed(candidates.length):
+        runs = candidates.listed(candidates.length)
+        values = candidates.values(runs)
+        set_based, rank_based = against_total_orders(candidates, values, runs)
         own, count, exact = own_verdict(values, runs), len(runs), values.exact
     else:
-        form = asked.form()
-        own, set_based, rank_based = searched_verdicts(asked, form)
-        count, exact = asked.count(), form is not None
+        form = candidates.form()
+        own, set_based, rank_based = searched_verdicts(candidates, form)
+        count, exact = candidates.count(), form is not None
     return ScaleReport(*about, count, own, set_based, rank_based, exact)
 
 
@@ -448,15 +449,15 @@ def about_scale(
     """Find the image and the scale of a measure; of an image beyond reach the reason why."""
     measure = as_measure(measure, length)
     report = scale_of(measure, length, grades, judgments=judgments)
-    found, refused = None, ""
+    measure_image, refused = None, ""
     try:
-        found = image(measure, length, grades, judgments=judgments, at_most=judgments)
-        _ = found.size
+        measure_image = image(measure, length, grades, judgments=judgments, at_most=judgments)
+        _ = measure_image.size
     except CranfieldError as error:
-        found, refused = None, str(error)
+        measure_image, refused = None, str(error)
     return ScaleFacts(
         report,
-        found,
+        measure_image,
         refused,
         depends_on_recall_base(measure),
         beyond_length(measure),
@@ -503,7 +504,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     Values are compared exactly, but for those of measures whose divisor is another irrational
     number on each topic, such as nDCG, whose ideal DCG depends on the recall base. Of such
     quotients of sums of logarithms it is not known when two are equal; they are floats, and those
-    within 2^-40 of the largest count as equal. `exact` tells which it is, and so does the text.
+    within 2^-40 of the largest count as equal. `exact` and the text report which it is.
 
     Source: Ferrante, Ferro and Fuhr (2021), section 3.4. Precision is interval for N up to 2 only,
     recall for K up to 2 only, and F1 for N = K = 1 only. Where that section's summary names S[2, 2]
@@ -540,32 +541,32 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
         whole = completed(as_measure(measure, length), length)
         for base in range(1, largest_base + 1):
             runs = _runs(length, base, counted=counted)
-            found = exact_values(whole, runs, 1, base)
-            exact &= found.exact and found.factor == 1.0
-            places, first = np.unique(found.place, return_index=True)
+            scored = exact_values(whole, runs, 1, base)
+            exact &= scored.exact and scored.factor == 1.0
+            places, first = np.unique(scored.place, return_index=True)
             for place, at in zip(places.tolist(), first.tolist(), strict=True):
                 example = (tuple(map(int, runs[at])), base)
-                values.setdefault(found.value(place), example)
-    divisors = {one.below for one in values if isinstance(one, Irrational)}
+                values.setdefault(scored.value(place), example)
+    divisors = {value.below for value in values if isinstance(value, Irrational)}
     if len(divisors) > 1:
         # Of sums of logarithms over different ideal ones it is not known when they are equal.
         exact = False
         # Of values that are the same float the first example stays.
         values = {float(value): values[value] for value in reversed(values)}
     ordered = sorted(values)
-    slack = 0.0 if exact else TOLERANCE * max(abs(float(one)) for one in ordered)
+    slack = 0.0 if exact else TOLERANCE * max(abs(float(value)) for value in ordered)
     if not exact:
-        apart = [0]
+        distinct = [0]
         for place, value in enumerate(ordered):
-            if value - ordered[apart[-1]] > slack:
-                apart.append(place)
-        ordered = [ordered[place] for place in apart]
+            if value - ordered[distinct[-1]] > slack:
+                distinct.append(place)
+        ordered = [ordered[place] for place in distinct]
     witness = None
     if (steps := unequal_steps(ordered, 4 * slack)) is not None:
-        chosen = [ordered[place] for place in steps]
-        shown = [values[value] for value in chosen]
-        labels = tuple(f"[{sum(run)}, {len(run)}, {base}]" for run, base in shown)
-        witness = Witness("gaps", tuple(run for run, _ in shown), tuple(chosen), labels)
+        witnesses = [ordered[place] for place in steps]
+        examples = [values[value] for value in witnesses]
+        labels = tuple(f"[{sum(run)}, {len(run)}, {base}]" for run, base in examples)
+        witness = Witness("gaps", tuple(run for run, _ in examples), tuple(witnesses), labels)
     scale = Scale.INTERVAL if witness is None else Scale.ORDINAL
     return TopicsReport(str(measure), longest, largest_base, scale, tuple(ordered), witness, exact)
 
@@ -573,7 +574,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
 def _runs(length: int, base: int, *, counted: bool) -> Ints:
     """Runs of a length with at most so many relevant documents, or one of each number of them."""
     if counted:
-        found = np.arange(min(length, base) + 1)
-        return np.asarray((np.arange(length) < found[:, None]).astype(np.int64))
+        numbers = np.arange(min(length, base) + 1)
+        return np.asarray((np.arange(length) < numbers[:, None]).astype(np.int64))
     runs = all_runs(length)
     return np.asarray(runs[runs.sum(axis=1) <= base])

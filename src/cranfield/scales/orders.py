@@ -379,13 +379,14 @@ def difference_axioms(given: Any) -> DifferenceReport:
 
 def _relation(given: Any) -> Bools:
     """Relation of all pairs to all pairs; the pair (a, b) is number a * objects + b."""
-    wrong = "expected a value of each object, a square array of differences, or a relation of"
-    found = as_array(given, f"{wrong} differences as bools in four equal dimensions")
+    wrong = (
+        "expected one value per object, a square matrix of differences, or a boolean array"
+        " with four equal dimensions (whether difference ab is at least difference cd)"
+    )
+    found = as_array(given, f"{wrong}")
     square = found.ndim in {1, 2, 4} and len(set(found.shape)) == 1 and found.size
     if not square or (found.ndim == 4 and found.dtype != bool):
-        raise PolicyError(
-            f"{wrong} differences as bools in four equal dimensions, got shape {found.shape}"
-        )
+        raise PolicyError(f"{wrong}, got shape {found.shape}")
     if not has_numbers(found):
         raise PolicyError("values and differences must be numbers")
     n = len(found)

@@ -26,11 +26,11 @@ class Averages:
     def _over_topics(self, function: Callable[..., Floats]) -> Floats:
         """Apply a function to each system's scores; NaN for a system without any."""
         out = np.full(self.values.shape[1:], np.nan)
-        known = ~np.isnan(self.values).all(axis=0)
-        if known.any():
+        scored = ~np.isnan(self.values).all(axis=0)
+        if scored.any():
             # A sum too large for floats is infinite.
             with np.errstate(over="ignore"):
-                out[known] = function(self.values[:, known], axis=0)
+                out[scored] = function(self.values[:, scored], axis=0)
         return out
 
     def counts(self) -> Ints:

@@ -67,12 +67,12 @@ class Pairs:
     def differences(self) -> Floats:
         """Return first minus second, shape (pairs, topics); differences by rounding are 0."""
         rows = np.ascontiguousarray(self.values.T)
-        found = rows[self.first] - rows[self.second]
-        found[np.abs(found) <= self.rounding[:, None]] = 0.0
-        return found
+        by_pair = rows[self.first] - rows[self.second]
+        by_pair[np.abs(by_pair) <= self.rounding[:, None]] = 0.0
+        return by_pair
 
     def of_systems(self, by_system: Floats) -> Floats:
-        """Return what belongs to the first system minus what belongs to the second."""
+        """Return values of the first system minus those of the second, by pair."""
         return np.asarray(by_system[self.first] - by_system[self.second])
 
     def differences_of(self, means: Floats) -> Floats:
@@ -101,7 +101,7 @@ class Pairs:
     def slices(
         self, numbers_each: int | None = None, limit: int = BLOCK
     ) -> Iterator[tuple[slice, Pairs]]:
-        """Yield parts of `limit` numbers at most, each with where it stands among all pairs.
+        """Yield parts of at most `limit` numbers, each with its slice of all pairs.
 
         A pair takes one number a topic by default.
         """
@@ -170,11 +170,11 @@ def coded(values: Floats) -> Indices:
     flat = values.ravel()
     order = np.argsort(flat, kind="stable")
     ordered = flat[order]
-    known = ~np.isnan(ordered)
-    gap = ROUNDING * np.abs(ordered[known]).max(initial=0.0)
+    is_number = ~np.isnan(ordered)
+    gap = ROUNDING * np.abs(ordered[is_number]).max(initial=0.0)
     codes = np.full(flat.size, -1, dtype=np.intp)
-    steps = np.concatenate([[0], np.cumsum(np.diff(ordered[known]) > gap)])
-    codes[order[known]] = steps[: known.sum()]
+    steps = np.concatenate([[0], np.cumsum(np.diff(ordered[is_number]) > gap)])
+    codes[order[is_number]] = steps[: is_number.sum()]
     return codes.reshape(values.shape)
 
 
@@ -230,14 +230,14 @@ def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
     """Return the p-value of Student's t; df may be infinite, and a t of NaN is 0 / 0."""
     t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
     df = np.broadcast_to(np.asarray(df, dtype=np.float64), t.shape)
-    known, below = np.isinf(df), -away(t, alternative)
+    is_normal, below = np.isinf(df), -away(t, alternative)
     return of_tail(
-        np.where(known, ndtr(below), stdtr(np.where(known, 1.0, df), below)), alternative
+        np.where(is_normal, ndtr(below), stdtr(np.where(is_normal, 1.0, df), below)), alternative
     )
 
 
 def p_of(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:
-    """Return p-values; where nothing differs, and nothing varies, there is no evidence at all."""
+    """Return p-values; 1 if the difference and its error are 0."""
     nothing = (t == 0) & (error == 0)
     return np.asarray(np.where(nothing, 1.0, t_pvalue(t, df, alternative)))
 
@@ -356,7 +356,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Corrected:
-    """Results of a correction; None where those of the test are kept.
+    """Results of a correction; None for results of the test that are unchanged.
 
     Systems whose means, plus and minus `half_widths`, do not overlap are significantly different.
     No difference, however large, can have a p-value below `smallest_pvalue`.

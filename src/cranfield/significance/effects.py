@@ -262,17 +262,17 @@ class EffectSizes(TableResult):
     columns: ClassVar[Columns] = {
         **PAIR,
         "difference": Column(
-            "Mean of the first minus that of the second, in the unit of the scores."
+            "Mean of the first system minus mean of the second, in the unit of the scores."
         ),
         "effect": Column(
-            "Effect size: the difference divided by its standardiser, without its bias where the"
-            " kind has a correction."
+            "Effect size: the difference divided by its standardiser; corrected for bias"
+            " if the kind is, as Hedges' g."
         ),
         "low": Column(
             "Lower bound of the confidence interval of the effect size, for each pair alone; NaN"
             " where nothing varies."
         ),
-        "high": Column("Upper bound of that interval."),
+        "high": Column("Upper bound of the interval."),
     }
 
     kind: str

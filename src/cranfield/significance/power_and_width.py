@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincc, betaincinv, erf, gammaln, poch, stdtrit, xlogy
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, check_choice, check_share
+from cranfield.base.errors import PolicyError, check_choice, check_number, check_share
 from cranfield.significance.registry import ALTERNATIVES
 
 MODELS = ("anova-1", "anova-2")  # models of all systems, by their names as tests
@@ -146,6 +146,7 @@ def power_anova(
     check_choice("model", model, MODELS)
     if systems < 2:
         raise PolicyError(f"a comparison requires at least two systems, got {systems}")
+    check_number("epsilon", epsilon)
     if not 1 / (systems - 1) <= epsilon <= 1:
         raise PolicyError(
             f"epsilon of {systems} systems lies between {1 / (systems - 1):.4g} and 1, not"
@@ -242,5 +243,4 @@ def _checked(topics: ArrayLike, alpha: float, **options: float) -> Floats:
 def check_positive(**options: float) -> None:
     """Refuse options, named in the message, that are not positive numbers."""
     for name, value in options.items():
-        if not (np.isfinite(value) and value > 0):
-            raise PolicyError(f"{name} must be a number above 0, got {value:g}")
+        check_number(name, value, above=0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, numbers, quoted
-from cranfield.base.text import counted
+from cranfield.base.text import counted, some_of
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
 from cranfield.scores.averages import FLOOR
@@ -66,8 +66,8 @@ def as_scores(scores: Any) -> Scores:
         first, *more = of
         if more:
             raise PolicyError(
-                f"this takes the scores of one measure, and there are {', '.join(of)}:"
-                f" read_scores(data, measure={first!r}) takes one"
+                f"expected scores of one measure, got {some_of(of, 5)};"
+                f" read_scores(data, measure={first!r}) selects one"
             )
         return of[first]
     kind = type(scores).__name__
@@ -86,12 +86,11 @@ def _of_mapping(given: Mapping[Any, Any]) -> Scores:
     """Take the only measure of an evaluation, or systems that were evaluated one by one."""
     if len(given) == 1 and isinstance(only := next(iter(given.values())), Scores):
         return only
-    names = ", ".join(map(str, given))
     for name, one in given.items():
         if isinstance(one, Mapping) and len(one) > 1:
             raise PolicyError(
-                f"{quoted(str(name))} holds several measures, where one is wanted: choose it of"
-                f" each, as in {{{str(name)!r}: evaluation['AP'], ...}}"
+                f"expected one measure for {quoted(str(name))}, got {some_of(map(str, one), 5)};"
+                f" select it for each, as in {{{str(name)!r}: evaluation['AP'], ...}}"
             )
     of = {
         name: next(iter(one.values())) if isinstance(one, Mapping) else one
@@ -100,7 +99,7 @@ def _of_mapping(given: Mapping[Any, Any]) -> Scores:
     one_by_one = all(isinstance(one, Scores) and len(one.systems) == 1 for one in of.values())
     if not one_by_one or len({one.measure for one in of.values()}) > 1:
         raise PolicyError(
-            f"this takes the scores of one measure: choose among {names}, as in"
+            f"expected scores of one measure, got {some_of(map(str, given), 5)}; select one, as in"
             f" evaluation[{str(next(iter(given)))!r}]"
         )
     return side_by_side(of)

@@ -57,15 +57,15 @@ def count_reaching(
     slack: float = 0.0,
     relative: float = 0.0,
 ) -> NDArray[np.intp]:
-    """Count the resampled values, shape (pairs, resamples), as extreme as what was observed.
+    """Count the resampled values, shape (pairs, resamples), as extreme as the observed ones.
 
-    They are changed. By `slack`, and by the part `relative` of it, a value may miss what was
-    observed: values that are equal in truth differ by rounding.
+    They are changed. A value may miss the observed one by `slack`, and by the proportion `relative`
+    of it: values that are equal in truth differ by rounding.
     """
     observed = away(observed, alternative)
     # A factor rather than a term: what is infinite stays so.
-    least = observed * (1 - relative * np.sign(observed)) - slack
-    return np.asarray((directed(resampled, alternative) >= least[:, None]).sum(axis=1))
+    threshold = observed * (1 - relative * np.sign(observed)) - slack
+    return np.asarray((directed(resampled, alternative) >= threshold[:, None]).sum(axis=1))
 
 
 def directed(values: Floats, alternative: str) -> Floats:
@@ -82,7 +82,7 @@ def rank_of(tail: Floats | float, number: int) -> NDArray[np.intp]:
 
 
 def monte_carlo(count: NDArray[np.intp], resamples: int) -> Floats:
-    """Return (count + 1) / (B + 1): the observed arrangement is one of those that could be."""
+    """Return (count + 1) / (B + 1): the observed arrangement is one of the possible ones."""
     return np.asarray((count + 1.0) / (resamples + 1.0))
 
 
@@ -191,7 +191,7 @@ def bootstrap_t_interval(
 
     `resampled` takes a block of pairs and returns their t, shape (pairs, resamples). A test by the
     same values rejects at level alpha when at most floor(alpha (B + 1)) - 1 of them are as extreme
-    as what was observed; so bounds use the values of that rank, and are infinite if there are too
+    as the observed value; so bounds use the values of that rank, and are infinite if there are too
     few. They are symmetric around the difference for a two-sided test, which counts absolute
     values; otherwise the same number of values is beyond each bound.
     """
@@ -203,10 +203,10 @@ def bootstrap_t_interval(
         t = resampled(block)
         if options.two_sided:
             np.abs(t, out=t)
-        found = order_statistics(t, np.stack([rank[part] - 1, number - rank[part]], axis=1))
+        quantiles = order_statistics(t, np.stack([rank[part] - 1, number - rank[part]], axis=1))
         enough = rank[part] >= 1
-        high[part][enough] = found[enough, 1]
-        low[part][enough] = -found[enough, 1] if options.two_sided else found[enough, 0]
+        high[part][enough] = quantiles[enough, 1]
+        low[part][enough] = -quantiles[enough, 1] if options.two_sided else quantiles[enough, 0]
     # Wider by the tolerance of ties, so that intervals and p-values agree.
     low = low * (1 - RELATIVE * np.sign(low))
     high = high * (1 + RELATIVE * np.sign(high))

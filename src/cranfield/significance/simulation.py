@@ -26,6 +26,7 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
+    check_number,
     check_whole,
     indices,
     numbers,
@@ -38,16 +39,16 @@ from cranfield.scores.one_measure import place_of
 from cranfield.significance.prepare import as_scores, squarable
 
 CRITERIA = ("aic", "bic", "likelihood")
-"""By what a distribution is chosen: the least AIC or BIC, or the largest likelihood."""
+"""Criteria of choice: the smallest AIC or BIC, or the largest likelihood."""
 
 POINTS = 1025  # points of a table between 0 and 1
 EDGE = 1e-6  # scores of 0 and 1 count as so far inside, where a density may be 0 or infinite there
 
 NARROWEST = 0.05
-"""Least standard deviation of a truncated normal distribution, before it is cut off."""
+"""Smallest standard deviation of a truncated normal distribution, before it is cut off."""
 
 FLATTEST = -4.0
-"""Logarithm of the least shape of a beta-binomial distribution: nearly all scores are 0 or 1."""
+"""Logarithm of the smallest shape of a beta-binomial distribution: nearly all scores are 0 or 1."""
 
 LoglikeOf = Callable[[Floats, Floats], Floats]
 
@@ -65,7 +66,9 @@ class Fitted:
 def continuous(values: Floats) -> tuple[Floats, list[Fitted]]:
     """Fit continuous families; returns the points of their tables, too."""
     points = np.linspace(0.0, 1.0, POINTS)
-    return points, [one(values, points) for one in (_beta, _normal, _normal_kernel, _beta_kernel)]
+    return points, [
+        family(values, points) for family in (_beta, _normal, _normal_kernel, _beta_kernel)
+    ]
 
 
 def discrete(values: Floats, support: Floats) -> list[Fitted]:
@@ -77,22 +80,23 @@ def discrete(values: Floats, support: Floats) -> list[Fitted]:
 
 
 def _climb(
-    loglike: LoglikeOf, first: Floats, second: Floats, least: float = -np.inf
+    loglike: LoglikeOf, first: Floats, second: Floats, lower: float = -np.inf
 ) -> tuple[Floats, Floats]:
-    """Find the two parameters of largest likelihood, `least` or more, for all systems at once.
+    """Find the two parameters of largest likelihood, `lower` or more, for all systems at once.
 
-    From each place the best of its eight neighbours is the next one. Where there is none better,
-    the steps halve, and else they grow.
+    Each step goes to the best of eight neighbours; the steps halve if none is better, and grow
+    otherwise.
     """
     sides = np.array([(0, 0), *((i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)])
     step = np.full(first.shape, 1.0)
     every = np.arange(first.size)
     for _ in range(1500):
         tried = [
-            np.maximum(one + step * sides[:, [k]], least) for k, one in enumerate((first, second))
+            np.maximum(start + step * sides[:, [k]], lower)
+            for k, start in enumerate((first, second))
         ]
         at = np.argmax(loglike(*tried), axis=0)
-        first, second = (one[at, every] for one in tried)
+        first, second = (candidates[at, every] for candidates in tried)
         step = np.where(at == 0, step / 2, np.minimum(1.0, step * 1.5))
         if (step < 1e-7).all():
             break
@@ -120,10 +124,10 @@ def _beta(values: Floats, points: Floats) -> Fitted:
         a, b = _shape(first), _shape(second)
         return np.asarray((a - 1) * logs + (b - 1) * logs_up - betaln(a, b))
 
-    found = _climb(loglike, *_start(values.mean(axis=0), values.var(axis=0)), least=0.0)
-    a, b = (_shape(one)[:, None] for one in found)
+    estimates = _climb(loglike, *_start(values.mean(axis=0), values.var(axis=0)), lower=0.0)
+    a, b = (_shape(logs_of_shape)[:, None] for logs_of_shape in estimates)
     weights = np.exp(xlogy(a - 1, points) + xlog1py(b - 1, -points) - betaln(a, b))
-    return Fitted("beta", len(values) * loglike(*found), np.full(len(a), 2.0), weights)
+    return Fitted("beta", len(values) * loglike(*estimates), np.full(len(a), 2.0), weights)
 
 
 def _normal(values: Floats, points: Floats) -> Fitted:
@@ -146,11 +150,11 @@ def _normal(values: Floats, points: Floats) -> Fitted:
         part = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
         return np.asarray(-away / 2 - np.log(sd) - np.log(2 * np.pi) / 2 - part)
 
-    found = _climb(loglike, mean / spread, np.log(np.maximum(spread - NARROWEST, 0.01)))
-    center, sd = (one[:, None] for one in center_and_sd(*found))
+    estimates = _climb(loglike, mean / spread, np.log(np.maximum(spread - NARROWEST, 0.01)))
+    center, sd = (parameter[:, None] for parameter in center_and_sd(*estimates))
     logs = -(((points - center) / sd) ** 2) / 2
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return Fitted("normal", len(values) * loglike(*found), np.full(len(sd), 2.0), weights)
+    return Fitted("normal", len(values) * loglike(*estimates), np.full(len(sd), 2.0), weights)
 
 
 def _normal_kernel(values: Floats, points: Floats) -> Fitted:
@@ -214,9 +218,9 @@ def _beta_binomial(counts: Floats) -> Fitted:
         return np.asarray((logs(_shape(first), _shape(second)) * counts).sum(axis=-1))
 
     mean, square = (counts @ (k / trials) ** power / counts.sum(axis=1) for power in (1, 2))
-    found = _climb(loglike, *_start(mean, square - mean**2), least=FLATTEST)
-    weights = np.exp(logs(*map(_shape, found)))
-    return Fitted("beta-binomial", loglike(*found), np.full(len(counts), 2.0), weights)
+    estimates = _climb(loglike, *_start(mean, square - mean**2), lower=FLATTEST)
+    weights = np.exp(logs(*map(_shape, estimates)))
+    return Fitted("beta-binomial", loglike(*estimates), np.full(len(counts), 2.0), weights)
 
 
 def _discrete_kernel(counts: Floats) -> Fitted:
@@ -228,7 +232,7 @@ def _discrete_kernel(counts: Floats) -> Fitted:
     size = counts.shape[1]
     away = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
     topics = counts.sum(axis=1, keepdims=True)
-    found: list[tuple[Floats, Floats, Floats, Floats]] = []
+    fits: list[tuple[Floats, Floats, Floats, Floats]] = []
     for h in np.linspace(0.025, 0.975, 39):
         kernel = np.where(away == 0, 1 - h, (1 - h) * h**away / 2)
         kernel /= kernel.sum(axis=1, keepdims=True)
@@ -237,11 +241,11 @@ def _discrete_kernel(counts: Floats) -> Fitted:
         crossed = xlogy(counts, np.maximum(others, 1e-300)).sum(axis=1)
         parameters = (counts * kernel.diagonal() / np.maximum(weights, 1e-300)).sum(axis=1)
         loglike = xlogy(counts, np.maximum(weights, 1e-300)).sum(axis=1)
-        found.append((crossed, loglike, parameters / topics[:, 0], weights))
-    chosen = np.argmax([one[0] for one in found], axis=0)
+        fits.append((crossed, loglike, parameters / topics[:, 0], weights))
+    best = np.argmax([fit[0] for fit in fits], axis=0)
     every = np.arange(len(counts))
     loglike, parameters, weights = (
-        np.stack([one[k] for one in found])[chosen, every] for k in (1, 2, 3)
+        np.stack([fit[k] for fit in fits])[best, every] for k in (1, 2, 3)
     )
     return Fitted("discrete kernel", loglike, parameters, weights)
 
@@ -254,7 +258,7 @@ class Resampled:
     """A population whose topics are the real ones, each as likely.
 
     Spreads, correlations, ties and the shape of distributions stay those of the real scores, and
-    the true means are known: they are the means of what there is.
+    the true means are known: they are the means of the real scores.
 
     Attributes
     ----------
@@ -282,9 +286,10 @@ class Resampled:
     def with_means(self, means: ArrayLike) -> Resampled:
         """Return the population with other true means: each system's scores move by a constant.
 
-        With one mean for all it is a null hypothesis of equal means that keeps what real systems
-        differ in besides. Scores may leave the range of their measure; and two systems that score
-        alike on most topics differ by a constant there, which no measure would give them.
+        With one mean for all it is a null hypothesis of equal means that keeps all other
+        differences of real systems. Scores may leave the range of their measure; and two systems
+        that score alike on most topics differ by a constant there, which no measure would give
+        them.
         """
         moved = numbers(means, "means") - self.means
         return replace(self, values=self.values + moved.reshape(-1, *[1] * (self.values.ndim - 2)))
@@ -375,12 +380,12 @@ class Simulator:
         CranfieldError
             For a mean that the scores of a system cannot have.
         """
-        given = numbers(means, "means")
-        if given.shape not in ((), (1,), self.means.shape):
+        values = numbers(means, "means")
+        if values.shape not in ((), (1,), self.means.shape):
             systems = counted(len(self.systems), "system")
             raise PolicyError(f"means must be one number, or one for each of {systems}")
-        wanted = np.broadcast_to(given, self.means.shape)
-        up = wanted > self.means
+        targets = np.broadcast_to(values, self.means.shape)
+        up = targets > self.means
         # What rises: the distribution function, or its complement from the other end.
         base = np.where(up[:, None], self.below, 1 - self.below)
 
@@ -388,21 +393,21 @@ class Simulator:
             risen = base ** power[:, None]
             return np.where(up[:, None], risen, 1 - risen)
 
-        low, high = np.zeros(len(wanted)), np.full(len(wanted), 14.0)
+        low, high = np.zeros(len(targets)), np.full(len(targets), 14.0)
         for _ in range(60):
             middle = (low + high) / 2
             beyond = _mean_of(self.points, changed(np.exp(middle)), self.steps)
-            too_far = np.where(up, beyond >= wanted, beyond <= wanted)
+            too_far = np.where(up, beyond >= targets, beyond <= targets)
             low, high = np.where(too_far, low, middle), np.where(too_far, middle, high)
         # A power of 1 changes nothing, not even by rounding.
-        stays = wanted == self.means
+        stays = targets == self.means
         below = np.where(stays[:, None], self.below, changed(np.exp(high)))
         reached = _mean_of(self.points, below, self.steps)
-        off = np.flatnonzero(~(np.abs(reached - wanted) <= 1e-9 * np.ptp(self.points)))
+        off = np.flatnonzero(~(np.abs(reached - targets) <= 1e-9 * np.ptp(self.points)))
         if off.size:
             others = f" and {counted(off.size - 1, 'other')}" if off.size > 1 else ""
             name = f"{quoted(self.systems[off[0]])}{others}"
-            raise CranfieldError(f"scores of {name} cannot have the mean {wanted[off[0]]:g}")
+            raise CranfieldError(f"scores of {name} cannot have the mean {targets[off[0]]:g}")
         return replace(self, below=below)
 
     def with_margin_of(self, system: str) -> Simulator:
@@ -413,19 +418,19 @@ class Simulator:
         exchanged: their differences are symmetric, and the Type I errors of tests that need this,
         such as the signed-rank test, do not show. Use the empirical copula to see them.
         """
-        one = self.below[place_of(system, self.systems)]
-        return replace(self, below=np.tile(one, (len(self.systems), 1)))
+        margin = self.below[place_of(system, self.systems)]
+        return replace(self, below=np.tile(margin, (len(self.systems), 1)))
 
     def select(self, systems: Any) -> Simulator:
         """Return the population of some systems, by their indices."""
-        chosen = indices(systems, "systems", len(self.systems))
+        places = indices(systems, "systems", len(self.systems))
         return replace(
             self,
-            systems=tuple(self.systems[k] for k in chosen),
-            families=tuple(self.families[k] for k in chosen),
-            below=self.below[chosen],
-            mixed=self.mixed[:, chosen],
-            ranks=None if self.ranks is None else self.ranks[:, chosen],
+            systems=tuple(self.systems[k] for k in places),
+            families=tuple(self.families[k] for k in places),
+            below=self.below[places],
+            mixed=self.mixed[:, places],
+            ranks=None if self.ranks is None else self.ranks[:, places],
         )
 
     def draw(self, topics: int, seed: int, *key: int) -> Floats:
@@ -543,22 +548,20 @@ def fit_simulator(
     ([0.5, 0.5, 0.5], [0.49, 0.49, 0.49])
     """
     check_choice("criterion", criterion, CRITERIA)
-    if not 0 <= shrinkage <= 1:
-        raise PolicyError(f"shrinkage must be between 0 and 1, got {shrinkage:g}")
+    check_number("shrinkage", shrinkage, 0, 1)
     check_choice("copula", copula, COPULAS)
-    if not df > 0:
-        raise PolicyError(f"df must be above 0, got {df:g}")
-    given = as_scores(scores)
-    if given.shards:
+    check_number("df", df, above=0, most=np.inf)
+    table_of_scores = as_scores(scores)
+    if table_of_scores.shards:
         raise PolicyError("scores by shard cannot be simulated")
-    given, _ = squarable(given).complete("error")
-    values = given.values
+    table_of_scores, _ = squarable(table_of_scores).complete("error")
+    values = table_of_scores.values
     if len(values) < FEWEST:
         some = counted(len(values), "topic")
         raise CranfieldError(f"distributions require at least {FEWEST} topics, got {some}")
     constant = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
     if constant.size:
-        name = quoted(given.systems[constant[0]])
+        name = quoted(table_of_scores.systems[constant[0]])
         raise CranfieldError(
             f"system {name} has the same score for each topic: no distribution to fit"
         )
@@ -573,23 +576,23 @@ def fit_simulator(
     if by_steps:
         points = _filled(seen)
         fitted = discrete(unit, points)
-        below = [np.cumsum(one.weights, axis=1) for one in fitted]
+        below = [np.cumsum(family.weights, axis=1) for family in fitted]
     else:
         points, fitted = continuous(unit)
-        below = [_cumulated(one.weights) for one in fitted]
+        below = [_cumulated(family.weights) for family in fitted]
     price = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
-    chosen = np.argmin([price * one.parameters - 2 * one.loglike for one in fitted], axis=0)
-    every = np.arange(len(chosen))
-    table = np.stack(below)[chosen, every]
+    best = np.argmin([price * family.parameters - 2 * family.loglike for family in fitted], axis=0)
+    every = np.arange(len(best))
+    table = np.stack(below)[best, every]
     # Normal scores of mid-ranks, each system's of length 1.
     normal = ndtri(rankdata(values, axis=0) / (len(values) + 1))
     normal -= normal.mean(axis=0)
     # Ranks of topics, from 0: of tied topics the easier one is above.
     easy = np.broadcast_to(values.mean(axis=1)[:, None], values.shape)
     ranks = np.argsort(np.lexsort((easy, values), axis=0), axis=0)
-    found = Simulator(
-        systems=given.systems,
-        families=tuple(fitted[k].family for k in chosen),
+    simulator = Simulator(
+        systems=table_of_scores.systems,
+        families=tuple(fitted[k].family for k in best),
         points=low + (high - low) * points,
         below=np.minimum(table / table[:, -1:], 1.0),
         steps=by_steps,
@@ -598,15 +601,15 @@ def fit_simulator(
         df=df if copula == "t" else None,
         ranks=ranks if copula == "empirical" else None,
     )
-    return found.with_means(values.mean(axis=0))
+    return simulator.with_means(values.mean(axis=0))
 
 
 def _filled(seen: Floats) -> Floats:
     """Fill up values that are multiples of one, such as those of P@10; leave others unchanged."""
-    least = float(np.diff(seen).min())
-    places = seen / least
-    number = round(1 / least)
-    whole = abs(number * least - 1) < 1e-6 and np.abs(places - places.round()).max() < 1e-6
+    step = float(np.diff(seen).min())
+    places = seen / step
+    number = round(1 / step)
+    whole = abs(number * step - 1) < 1e-6 and np.abs(places - places.round()).max() < 1e-6
     return np.linspace(0.0, 1.0, number + 1) if whole else seen
 
 

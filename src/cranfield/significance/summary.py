@@ -57,7 +57,7 @@ class Summary(TableResult):
         "topics": Column("Number of topics on which the system has a score.", 0),
         "mean": Column("Mean score over these topics."),
         "low": Column("Lower bound of the confidence interval of the mean, by Student's t."),
-        "high": Column("Upper bound of it."),
+        "high": Column("Upper bound of the confidence interval of the mean."),
         "sd": Column("Standard deviation of the scores over topics, with divisor n - 1."),
         "median": Column("Median score."),
         "difference": Column("Mean difference from the baseline, over topics that both have."),

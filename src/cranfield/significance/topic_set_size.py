@@ -15,6 +15,7 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
+    check_number,
     check_several,
     check_share,
     check_whole,
@@ -178,6 +179,7 @@ def topics_needed(
     if design != "anova-2" and epsilon != 1:
         raise PolicyError(f"epsilon requires design 'anova-2', got {design!r}")
     check_share("power", power)
+    check_number("epsilon", epsilon)
 
     shared: dict[str, Any] = {"variance": variance, "alpha": alpha}
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted
+from cranfield.base.errors import CranfieldError, check_choice, check_number, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted
 from cranfield.scores import Scores
@@ -80,7 +80,7 @@ def standardise(
     slope: float = 0.15,
     centre: float = 0.5,
 ) -> Scores:
-    r"""Express each score relative to what reference systems reach on its topic.
+    r"""Express each score relative to the scores of reference systems on its topic.
 
     Topics differ in how hard they are and in how far they spread the systems. Standardised scores
     differ in neither, so that scores on different topics can be put side by side.
@@ -104,7 +104,7 @@ def standardise(
         `empirical`: the proportion of reference scores that are not above the score, between 0 and
         1.
     slope, centre
-        Of the method `linear`; Sakai's are 0.15 and 0.5.
+        Parameters of the method `linear`; Sakai's are 0.15 and 0.5.
 
     Returns
     -------
@@ -134,68 +134,70 @@ def standardise(
     [[0.3939, 0.6061], [0.3939, 0.6061]]
     """
     check_choice("method", method, METHODS)
-    if not (np.isfinite(slope) and slope > 0 and np.isfinite(centre)):
-        raise PolicyError(
-            f"slope must be a number above 0 and centre a number, got {slope:g} and {centre:g}"
-        )
+    check_number("slope", slope, above=0)
+    check_number("centre", centre)
     values = _flat(scores)
-    known = values if reference is None else _aligned(scores, reference)
-    least = 1 if method == "empirical" else 2
-    counts = (~np.isnan(known)).sum(axis=1)
-    few = np.flatnonzero((counts < least) & ~np.isnan(scores.values).all(axis=1))
+    reference_values = values if reference is None else _aligned(scores, reference)
+    min_scores = 1 if method == "empirical" else 2
+    counts = (~np.isnan(reference_values)).sum(axis=1)
+    few = np.flatnonzero((counts < min_scores) & ~np.isnan(scores.values).all(axis=1))
     if few.size:
         raise CranfieldError(
             f"topic {quoted(scores.topics[few[0]])} has"
             f" {counted(int(counts[few[0]]), 'reference score')};"
-            f" this method requires at least {least}"
+            f" this method requires at least {min_scores}"
         )
-    largest = np.nanmax(np.abs(known), axis=1, initial=0.0)
-    high = np.nanmax(known, axis=1, initial=-np.inf)
-    low = np.nanmin(known, axis=1, initial=np.inf)
+    largest = np.nanmax(np.abs(reference_values), axis=1, initial=0.0)
+    high = np.nanmax(reference_values, axis=1, initial=-np.inf)
+    low = np.nanmin(reference_values, axis=1, initial=np.inf)
     constant = high - low <= ROUNDING * largest
-    systems = known.shape[1]
+    systems = reference_values.shape[1]
     details: dict[str, Any] = {
         "method": method,
         "reference systems": systems,
         "constant topics": [scores.topics[t] for t in np.flatnonzero(constant)],
     }
-    # Shares of systems are the same whatever increasing function of a topic's scores is taken, and
-    # z, with what is made of it, whatever positive affine one.
+    # Proportions of systems are invariant under increasing functions of a topic's scores, z and
+    # its transformations under positive affine ones.
     by_rank = method == "empirical"
     scale = Scale.INTERVAL if by_rank else _at_most(Scale.INTERVAL, scores)
-    made = _empirical(values, known) if by_rank else _z(values, known, constant)
+    transformed = (
+        _empirical(values, reference_values) if by_rank else _z(values, reference_values, constant)
+    )
     if method == "normal":
-        made = ndtr(made)
+        transformed = ndtr(transformed)
     elif method == "linear":
-        line = slope * made + centre
-        made = np.clip(line, 0.0, 1.0)
-        cut = int((made != line).sum() - np.isnan(line).sum())
+        line = slope * transformed + centre
+        transformed = np.clip(line, 0.0, 1.0)
+        cut = int((transformed != line).sum() - np.isnan(line).sum())
         details |= {"slope": slope, "centre": centre, "cut": cut}
-    return _transformed(scores, made, "standardised", scale, {"standardisation": details}, method)
+    return _transformed(
+        scores, transformed, "standardised", scale, {"standardisation": details}, method
+    )
 
 
-def _z(values: Floats, known: Floats, constant: Any) -> Floats:
+def _z(values: Floats, reference_values: Floats, constant: Any) -> Floats:
     """Standardise by mean and sample standard deviation; 0 on constant topics."""
-    counts = (~np.isnan(known)).sum(axis=1, keepdims=True)
+    counts = (~np.isnan(reference_values)).sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        means = np.nansum(known, axis=1, keepdims=True) / counts
-        squares = np.nansum((known - means) ** 2, axis=1, keepdims=True)
+        means = np.nansum(reference_values, axis=1, keepdims=True) / counts
+        squares = np.nansum((reference_values - means) ** 2, axis=1, keepdims=True)
         z = (values - means) / np.sqrt(squares / (counts - 1))
     # Times 0, so that NaN stays NaN.
     return np.asarray(np.where(constant[:, None], values * 0.0, z))
 
 
-def _empirical(values: Floats, known: Floats) -> Floats:
+def _empirical(values: Floats, reference_values: Floats) -> Floats:
     """Return the proportion of reference scores that are at most as high, within rounding."""
-    made = np.full_like(values, np.nan)
-    for row, (of_topic, others) in enumerate(zip(values, known, strict=True)):
+    proportions = np.full_like(values, np.nan)
+    for row, (of_topic, others) in enumerate(zip(values, reference_values, strict=True)):
         ordered = np.sort(others[~np.isnan(others)])
         some = ~np.isnan(of_topic)
         if some.any():
             slack = ROUNDING * np.abs(ordered).max()
             below = np.searchsorted(ordered, of_topic[some] + slack, side="right")
-            made[row, some] = below / ordered.size
-    return made
+            proportions[row, some] = below / ordered.size
+    return proportions
 
 
 def _aligned(scores: Scores, reference: Scores) -> Floats:
@@ -218,7 +220,7 @@ def _flat(scores: Scores) -> Floats:
 
 
 def _at_most(scale: Scale, scores: Scores) -> Scale | None:
-    """The scale of what is made of scores; where sizes of sets decide on steps, no interval one."""
+    """Return the scale of transformed scores; not interval if steps depend on sizes of sets."""
     if scores.scale is None:
         return None
     apart = getattr(scores.definition, "needs_one_size", False)

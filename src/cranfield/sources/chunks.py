@@ -1,4 +1,4 @@
-"""Where bytes come from, read as chunks of whole lines, and which line each row of a table is."""
+"""Sources of bytes, read as chunks of whole lines, and the line of each row of a table."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from cranfield.sources.archives import (
 )
 
 CHUNK = 4 << 20
-"""Bytes parsed at a time in a thread: so many that starting to does not count."""
+"""Bytes parsed at a time in a thread; enough to make the start-up time negligible."""
 
 TOGETHER = 4
 """Chunks read at a time where only one thread reads."""
@@ -56,7 +56,7 @@ FORMAT_OF_SUFFIX = {
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
 
 _RATIO = 10
-"""Times that the content of an archive is larger, about."""
+"""Approximate ratio of the content of an archive to its size."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Source:
     """One file to read: a path, a URL that fsspec knows, or standard input for `-`.
 
     A relative path starts from `folder`; by default the working directory. `encoding` is that of
-    text. `held` is the content, where it is in memory already. `label` is what messages call the
-    file, where its path says nothing.
+    text. `held` is the content, where it is in memory already. `label` is the name of the
+    file in messages, by default its path.
     """
 
     path: str
@@ -102,12 +102,12 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """The suffix that tells the format, lower case, archive suffixes removed."""
+        """Suffix of the format, lower case, archive suffixes removed."""
         return "" if self.path == "-" else self._plain().suffix.lower()
 
     @property
     def size(self) -> int:
-        """Bytes of the content, about; 0 where that is not known."""
+        """Approximate number of bytes of the content; 0 if unknown."""
         try:
             elsewhere = is_url(self.path)
             path = Path(self.folder, self.path)
@@ -119,7 +119,7 @@ class Source:
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Open for reading, decompressed; what goes wrong comes out as an InputError."""
+        """Open for reading, decompressed; errors are raised as InputError."""
         if self.held is not None:
             yield BytesIO(self.held)
             return
@@ -168,11 +168,11 @@ class Source:
 
     def read(self) -> bytes:
         """Return the content as a whole; text in UTF-8."""
-        most = limit("CRANFIELD_MAX_BLANK")
+        max_bytes = limit("CRANFIELD_MAX_BLANK")
         with self.open() as stream:
-            content = stream.read(most)
+            content = stream.read(max_bytes)
             check_beginning(content)
-            if len(content) == most:
+            if len(content) == max_bytes:
                 lines = self.suffix in {".csv", ".tsv", ".jsonl", ".ndjson"}
                 content = _with_lines(content, stream) if lines else content + stream.read()
         return content if is_utf8(self.encoding) else self.as_utf8(content.removeprefix(BOM_UTF8))
@@ -216,14 +216,14 @@ class Source:
         with self.open() as stream:
             first, longest = True, limit("CRANFIELD_MAX_LINE")
             while data := stream.read(size or CHUNK):
-                rest = b"" if data.endswith(b"\n") else stream.readline(longest)
-                if len(rest) == longest and not rest.endswith(b"\n"):
+                end_of_line = b"" if data.endswith(b"\n") else stream.readline(longest)
+                if len(end_of_line) == longest and not end_of_line.endswith(b"\n"):
                     if self.suffix != ".json":
                         check_line(len(data) + longest, longest)
                     # JSON may well be one line.
-                    check_beginning(data + rest)
-                    rest += stream.readline()
-                chunk = data + rest if rest else data
+                    check_beginning(data + end_of_line)
+                    end_of_line += stream.readline()
+                chunk = data + end_of_line if end_of_line else data
                 if first:
                     if chunk.startswith((b"\xff\xfe", b"\xfe\xff")):
                         reason = "is UTF-16 text; save it as UTF-8"
@@ -251,11 +251,11 @@ def _with_lines(head: bytes, stream: IO[bytes]) -> bytes:
 
 
 def check_fruitless(size: int, name: str) -> None:
-    """Refuse a file with so many bytes in a row that are blank or comments, beyond the limit."""
-    most = limit("CRANFIELD_MAX_BLANK")
-    if size > most:
-        said = f"has more than {most:,} bytes of blank lines and comments in a row"
-        raise InputError(str(beyond(said, "CRANFIELD_MAX_BLANK")), source=name)
+    """Refuse a file with more bytes of blanks and comments in a row than the limit."""
+    max_bytes = limit("CRANFIELD_MAX_BLANK")
+    if size > max_bytes:
+        reason = f"has more than {max_bytes:,} bytes of blank lines and comments in a row"
+        raise InputError(str(beyond(reason, "CRANFIELD_MAX_BLANK")), source=name)
 
 
 def is_utf8(encoding: str) -> bool:
@@ -313,7 +313,7 @@ class LineMap:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a table came from, for messages about its rows."""
+    """Source of a table, for messages about its rows."""
 
     name: str
     lines: LineMap | None = None
@@ -323,5 +323,5 @@ class Origin:
         return InputError(reason, source=self.name, line=self.line(row), topic=topic, doc=doc)
 
     def line(self, row: int) -> int | None:
-        """Line of the row, or None where lines mean nothing (a dict, a data frame)."""
+        """Line of the row, or None for sources without lines (a dict, a data frame)."""
         return None if self.lines is None else self.lines.line(row)

@@ -1,4 +1,4 @@
-"""Any source as named columns, read as its schema says."""
+"""Any source as named columns, read by its schema."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Columns:
     def tell_unused(
         self, schema: Schema, used: Collection[int], called: Collection[str] = ()
     ) -> None:
-        """Warn of columns that nothing reads; refuse those that change what rows mean.
+        """Warn of columns that nothing reads; refuse those that change the meaning of rows.
 
         So is a second column of grades refused, unless the user named the first one (`called`).
 
@@ -105,10 +105,10 @@ class Columns:
                     f" columns={{'grade': ...}}",
                     source=self.source,
                 )
-            both = pl.DataFrame({"read": _texts(self.cells(place)), "of": _texts(self.cells(k))})
-            read, other = both["read"].n_unique(), both["of"].n_unique()
+            pairs = pl.DataFrame({"read": _texts(self.cells(place)), "of": _texts(self.cells(k))})
+            read, other = pairs["read"].n_unique(), pairs["of"].n_unique()
             text = other == read or schema.describes(self.names[k])
-            if other > 1 and not (text and both.n_unique() == read):
+            if other > 1 and not (text and pairs.n_unique() == read):
                 noted.append(k)
         if noted := sorted(noted) + unused[_LOOKED_AT:]:
             listed = some_of((quoted(self.names[k]) for k in noted), 12)
@@ -116,12 +116,12 @@ class Columns:
 
     def _other_grades(self, column: int, read: int) -> bool:
         """Return True if a column holds grades that are not those of the column that is read."""
-        texts, known = _texts(self.cells(column)), _texts(self.cells(read))
+        texts, grades = _texts(self.cells(column)), _texts(self.cells(read))
         values = texts.filter(texts != "").unique()
         return (
             len(values) > 0
             and values.cast(pl.Float64, strict=False).is_not_null().all()
-            and (texts != known).any()
+            and (texts != grades).any()
             and spelt(self.names[column]) != "score"
         )
 
@@ -153,7 +153,7 @@ _SETTLED = {
     "event": "keep the rows of clicks, and remove the column",
     "judge": "give a table for each judge",
 }
-"""What makes a table readable that has a decisive column."""
+"""Advice on tables with a decisive column."""
 
 
 def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
@@ -162,7 +162,7 @@ def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
         return values <= {"1", "1.0"} or values == {""}
     if len(values) < 2:
         return True
-    # Codes are those of requests: whether 0 or 1 is success, numbers do not say.
+    # Codes are those of requests: numbers do not show whether 0 or 1 is success.
     codes = name.endswith(("status", "state")) and values <= {"0", "1"}
     return kind == "status" and (codes or {value.casefold() for value in values} <= SUCCESS)
 
@@ -201,8 +201,8 @@ def is_frame(data: Any) -> bool:
 def _with_index(data: Any) -> Any:
     """Return a pandas frame with its index as columns, if all levels have names."""
     levels = list(getattr(getattr(data, "index", None), "names", None) or ())
-    named = levels and all(isinstance(level, str) for level in levels)
-    return data.reset_index() if named and not {*levels} & {*data.columns} else data
+    all_named = levels and all(isinstance(level, str) for level in levels)
+    return data.reset_index() if all_named and not {*levels} & {*data.columns} else data
 
 
 def columns_of_frame(data: Any, source: str) -> Columns:
@@ -341,10 +341,10 @@ def _nested(
     data: Any, schema: Schema, source: str, lines: Sequence[int] | None = None
 ) -> Columns | None:
     """Take JSON whose records hold lists, where the schema reads it; None for other JSON."""
-    found = None if schema.nested is None else schema.nested(data, source)
-    if found is None:
+    nested = None if schema.nested is None else schema.nested(data, source)
+    if nested is None:
         return None
-    columns, rows = found
+    columns, rows = nested
     return Columns.of(columns, source, None if lines is None else [lines[row] for row in rows])
 
 
@@ -391,10 +391,10 @@ def csv_frame(raw: bytes, source: str, separator: str) -> pl.DataFrame:
 
 def _refuse_repeated(names: Iterable[Any], source: str) -> None:
     """Refuse a name that two columns have."""
-    named = [str(name) for name in names if name]
-    for name in named:
+    nonempty_names = [str(name) for name in names if name]
+    for name in nonempty_names:
         # Equal numbers mean that the header is missing, which the check of columns reports.
-        if named.count(name) > 1 and not is_number(name):
+        if nonempty_names.count(name) > 1 and not is_number(name):
             raise InputError(f"has two columns {quoted(name)}", source=source)
 
 
@@ -457,7 +457,7 @@ def parquet_frame(raw: bytes, source: str) -> pl.DataFrame:
         ]
     with _saying_limits(source):
         # Rows that share a text are far longer when they are put down one by one.
-        check_size(sum(int(one.cast(pl.Int64).sum()) for one in lengths), len(raw))
+        check_size(sum(int(length.cast(pl.Int64).sum()) for length in lengths), len(raw))
     return frame
 
 
@@ -487,7 +487,7 @@ def _saying_limits(source: str) -> Iterator[None]:
 
 @contextmanager
 def reading_parquet(source: str) -> Iterator[None]:
-    """Turn what goes wrong with a Parquet file that was checked into an InputError of one line."""
+    """Turn errors of reading a checked Parquet file into an InputError of one line."""
     with refusing("is not readable Parquet", source), quiet_panics():
         yield
 
@@ -498,7 +498,7 @@ def refusing(
     source: str,
     errors: Any = (pl.exceptions.PolarsError, pl.exceptions.PanicException),
 ) -> Iterator[None]:
-    """Turn what a library raises into an InputError of one line."""
+    """Turn errors of a library into an InputError of one line."""
     try:
         yield
     except CranfieldError:
@@ -509,8 +509,8 @@ def refusing(
             # Its message is meant for the authors of the reader.
             reason = "its content is inconsistent"
         # It may show the text of cells, of any length.
-        shown = plain(reason[:201])
-        cut = f"{shown[:200]}…" if len(shown) > 200 else shown
+        message = plain(reason[:201])
+        cut = f"{message[:200]}…" if len(message) > 200 else message
         raise InputError(f"{what}: {cut}", source=source) from None
 
 
@@ -602,7 +602,7 @@ def pairs_of(
 
 @dataclass(frozen=True)
 class Table:
-    """All columns of a schema, null where not there; `names` are there, `lines` may be known."""
+    """All columns of a schema, null if missing; `names` of present columns, `lines` if known."""
 
     frame: pl.DataFrame
     source: str
@@ -651,7 +651,7 @@ def wrong_row(
 
 
 def read_table(data: Any, schema: Schema) -> Table:
-    """Read a table of some kind from a file, a data frame, rows, or what a mapping says."""
+    """Read a table of some kind from a file, a data frame, rows or a mapping."""
     return read_columns(data, schema).table(schema)
 
 
@@ -687,28 +687,28 @@ def fitted(
 
     empty: whether there may be no rows.
     """
-    made = {}
+    series_by_name = {}
     for column in schema.columns:
         if column.name in cells:
-            given = cells[column.name]
-            made[column.name], bad = column.kind.column(column.name, given)
+            column_cells = cells[column.name]
+            series_by_name[column.name], bad = column.kind.column(column.name, column_cells)
             if bad is not None:
                 topic = cells.get("topic") if schema.numbered and column.name != "topic" else None
                 raise wrong_row(
                     bad,
-                    column.kind.reason(column.called or column.name, _cell(given, bad)),
+                    column.kind.reason(column.called or column.name, _cell(column_cells, bad)),
                     source,
                     lines,
                     None if topic is None else str(topic[bad]),
                 )
-            _warn_of_written_gaps(made[column.name], column.called or column.name, source)
-    height = max((len(series) for series in made.values()), default=0)
+            _warn_of_written_gaps(series_by_name[column.name], column.called or column.name, source)
+    height = max((len(series) for series in series_by_name.values()), default=0)
     if not height and not empty:
         raise schema.empty(source)
     missing = {
         column.name: pl.Series([None], dtype=column.kind.dtype).new_from_index(0, height)
         for column in schema.columns
-        if column.name not in made
+        if column.name not in series_by_name
     }
-    frame = pl.DataFrame(made | missing).select(column.name for column in schema.columns)
-    return Table(frame, source, tuple(made), lines)
+    frame = pl.DataFrame(series_by_name | missing).select(column.name for column in schema.columns)
+    return Table(frame, source, tuple(series_by_name), lines)

@@ -117,17 +117,21 @@ def check_parquet(data: memoryview) -> None:
     groups = [_struct(group) for group in _list(footer, 4)]
     rows = [_count(group, 3, "rows") for group in groups]
     if sum(rows) != _count(footer, 3, "rows"):
-        raise DamagedParquetError("it declares another number of rows than its parts have")
+        raise DamagedParquetError(
+            "the number of rows in its footer is not the sum of its row groups"
+        )
     check_size(_WIDTH * sum(rows) * len(leaves), len(data))
     total = compressed = 0
     for group, height in zip(groups, rows, strict=True):
         columns = _list(group, 1)
         if len(columns) != len(leaves):
-            raise DamagedParquetError("a part of it has other columns than its schema")
+            raise DamagedParquetError("a row group has other columns than the schema")
         for column, flat in zip(columns, leaves, strict=True):
             chunk = _chunk(_struct(column), end)
             if flat and chunk.values != height:
-                raise DamagedParquetError("a column has another number of values than of rows")
+                raise DamagedParquetError(
+                    "the number of values of a column is not the number of rows"
+                )
             compressed += chunk.end - chunk.start
             if compressed > len(data):
                 # The same pages again and again would take forever.
@@ -271,7 +275,7 @@ class _Thrift:
 
     def _byte(self, place: int) -> int:
         if place >= self._end:
-            raise DamagedParquetError("its footer or a page's head ends too early")
+            raise DamagedParquetError("its footer or a page header is truncated")
         return self._data[place]
 
     def _unsigned(self, place: int) -> tuple[int, int]:
@@ -284,7 +288,9 @@ class _Thrift:
                 return found, place
             shift += 7
             if shift > 63:
-                raise DamagedParquetError("a number in its footer or a page's head has no end")
+                raise DamagedParquetError(
+                    "an integer in its footer or in a page header is longer than 64 bits"
+                )
 
     def _signed(self, place: int) -> tuple[int, int]:
         found, place = self._unsigned(place)
@@ -292,7 +298,7 @@ class _Thrift:
 
     def _piece(self, place: int, size: int) -> tuple[memoryview, int]:
         if place + size > self._end:
-            raise DamagedParquetError("its footer or a page's head ends too early")
+            raise DamagedParquetError("its footer or a page header is truncated")
         return self._data[place : place + size], place + size
 
     def _value(self, kind: int, place: int, depth: int) -> tuple[Any, int]:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cranfield.base.errors import InputError, PolicyError, quoted
-from cranfield.base.text import some_of
+from cranfield.base.text import did_you_mean, some_of
 from cranfield.sources.values import Cells, Kind, is_number
 
 _GRADE = "grade label relevance rel judgment judgement rating esci_label"
@@ -405,10 +405,13 @@ class Schema:
         return noted, others, decisive
 
     def _lacks(self, column: Column, names: Sequence[object]) -> str:
-        usual = some_of(dict.fromkeys((column.name, *column.names)), 10)
+        known = dict.fromkeys((column.name, *column.names))
+        usual = f" (usual names: {some_of(known, 10)})" if len(known) > 1 else ""
         have = ", ".join(quoted(name) for name in names[:12]) or "none"
         hint = self._of_head(names) or self.hint.format(name=column.name)
-        return f"has no {column.name} column (usual names: {usual}); columns: {have}{hint}"
+        if not usual:
+            hint = did_you_mean(column.name, map(str, names), shown=quoted) + hint
+        return f"has no {column.name} column{usual}; columns: {have}{hint}"
 
     def _headless(self, names: Sequence[object]) -> str:
         """Describe a table without column names, with names that may be expected."""

@@ -88,7 +88,7 @@ def check_systems(table: Table) -> None:
     """Refuse a row without a system where others have one."""
     unnamed = table.frame["system"].is_null()
     if not unnamed.all():
-        table.refuse(unnamed, lambda _: "has no system, but others have")
+        table.refuse(unnamed, lambda _: "has no system, but other rows have one")
 
 
 TOPIC = Column("topic", LABEL)
@@ -306,8 +306,8 @@ def _check_whole_topics(nuggets: Nuggets, source: str) -> None:
         if bad.size:
             raise InputError(
                 (
-                    f"nugget {quoted(nuggets.ids[bad[0]])} has no {what}, but others of its topic"
-                    " have"
+                    f"nugget {quoted(nuggets.ids[bad[0]])} has no {what}, but other"
+                    " nuggets of its topic have one"
                 ),
                 source=source,
                 topic=nuggets.topics[nuggets.topic[bad[0]]],

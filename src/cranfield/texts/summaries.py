@@ -1,4 +1,4 @@
-"""Summaries beside their reference summaries, as words."""
+"""Summaries and their reference summaries, as words."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class JudgedSummaries(Scorable):
     topics, systems
         Labels.
     texts
-        The text of each answer by (topic, system) index; those that are missing are not there.
+        The text of each answer by (topic, system) index; without missing ones.
     references
         For each topic its reference texts.
     settings
@@ -150,8 +150,8 @@ class JudgedSummaries(Scorable):
         """Score each text against each reference of its topic; the best or the mean of them."""
         out = np.zeros((len(self.topics), len(self.systems)))
         for (topic, system), text in self.texts.items():
-            found = [score(text, one) for one in self.references[topic]]
-            out[topic, system] = sum(found) / len(found) if average else max(found)
+            scores = [score(text, reference) for reference in self.references[topic]]
+            out[topic, system] = sum(scores) / len(scores) if average else max(scores)
         return out
 
     def __repr__(self) -> str:
@@ -166,7 +166,7 @@ def judge_summaries(
     tokeniser: str | Tokeniser | None = None,
     name: str | None = None,
 ) -> JudgedSummaries:
-    r"""Put texts beside the reference texts of their topics.
+    r"""Pair texts with the reference texts of their topics.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def judge_summaries(
         For a second text of a system for a topic, for a value that is not text, and for a text with
         letters or digits in which no word is found.
     PolicyError
-        For a tokeniser that there is not.
+        For an unknown tokeniser.
 
     Warns
     -----
@@ -240,25 +240,27 @@ def judge_summaries(
         )
 
     systems: dict[str, int] = {}
-    found: dict[tuple[int, int], Sentences] = {}
+    sentences: dict[tuple[int, int], Sentences] = {}
     others: dict[str, None] = {}
     check_name_used(name, not all(system for _, _, system in rows))
-    for topic, text, given in rows:
-        system = given or name or stem_of(texts)
+    for topic, text, named_system in rows:
+        system = named_system or name or stem_of(texts)
         s = systems.setdefault(system, len(systems))
         if topic not in topics:
             others[topic] = None
-        elif (topics[topic], s) in found:
+        elif (topics[topic], s) in sentences:
             raise InputError(f"a second text of {quoted(system)}", source="summaries", topic=topic)
         else:
-            found[topics[topic], s] = numbered(text, topic)
+            sentences[topics[topic], s] = numbered(text, topic)
     if others:
         warn(
             f"texts of {counted(len(others), 'topic')} without references are skipped"
             f" ({some_of(map(quoted, others), 3)})",
             stacklevel=2,
         )
-    numbers = tuple(tuple(numbered(text, topic) for text in one) for topic, one in gold.items())
+    numbers = tuple(
+        tuple(numbered(text, topic) for text in several) for topic, several in gold.items()
+    )
     if wordless:
         texts_are = f"{counted(len(wordless), 'text')} without letters and digits"
         warn(f"{texts_are} counted as empty (topic {some_of(wordless, 3)})", stacklevel=3)
@@ -269,11 +271,11 @@ def judge_summaries(
             f" {counted(len(ignored), 'topic')} (topic {quoted(topic)}: {quoted(letter)}){_ADVICE}",
             stacklevel=3,
         )
-    warn_missing(found, tuple(gold), tuple(systems))
+    warn_missing(sentences, tuple(gold), tuple(systems))
     return JudgedSummaries(
         topics=tuple(gold),
         systems=tuple(systems),
-        texts=found,
+        texts=sentences,
         references=numbers,
         settings={"tokeniser": tokeniser if isinstance(tokeniser, str) else "own function"},
     )
@@ -292,20 +294,20 @@ def _default(texts: Iterable[tuple[str, str]]) -> str:
     return "alphanumeric"
 
 
-def tokeniser_of(given: str | Tokeniser) -> Tokeniser:
-    if callable(given):
-        return given
-    if given not in TOKENISERS:
-        known = ", ".join(TOKENISERS)
+def tokeniser_of(tokeniser: str | Tokeniser) -> Tokeniser:
+    if callable(tokeniser):
+        return tokeniser
+    if tokeniser not in TOKENISERS:
+        names = ", ".join(TOKENISERS)
         raise PolicyError(
-            f"unknown tokeniser {quoted(given)}; expected a function or one of: {known}"
+            f"unknown tokeniser {quoted(tokeniser)}; expected a function or one of: {names}"
         )
-    return TOKENISERS[given]
+    return TOKENISERS[tokeniser]
 
 
 def _cut(cut: Tokeniser, line: str) -> list[str]:
     words: Any = cut(line)
-    if not isinstance(words, (list, tuple)) or not all(isinstance(one, str) for one in words):
+    if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
         raise PolicyError("the tokeniser must return a list of words")
     return list(words)
 

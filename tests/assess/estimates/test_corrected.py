@@ -162,6 +162,18 @@ def test_strata_and_their_sizes() -> None:
     assert one.means.standard_error[1] == pytest.approx(np.sqrt(variance) / 2)
 
 
+def test_topics_that_people_judged_in_part_have_a_note() -> None:
+    people = COVID.qrels.restricted(COVID.qrels.codes < 20)
+    whole = ppi_scores(COVID.runs[:2], people, noisy(), "nDCG@10")
+    assert whole.notes == ()
+    some = people.restricted(np.arange(len(people)) % 4 == 0)
+    [note] = ppi_scores(COVID.runs[:2], some, noisy(), "nDCG@10").notes
+    gaps = f"{len(people) - len(some):,} of {len(people):,} documents"
+    assert note.startswith(f"people did not judge {gaps} that the judge labelled in their topics")
+    options: dict[str, Any] = {"unjudged": "condensed"}
+    assert ppi_scores(COVID.runs[:2], some, noisy(), "nDCG@10", **options).notes == ()
+
+
 @pytest.mark.parametrize("columns", [None, ["stratum"], ["inclusion"]])
 def test_samples_of_pools(columns: list[str] | None) -> None:
     """A sample of a pool goes in as it is; documents that the judge labelled are the pool."""
@@ -385,7 +397,7 @@ def test_no_sum_over_documents(measure: str) -> None:
             {"unit": "document"},
             "requires two sampled documents",
         ),
-        ({}, {"scale": (0, 2)}, "grade 3 is off the scale 0 to 2"),
+        ({}, {"scale": (0, 2)}, "grade 3 is outside the scale 0 to 2"),
         (
             {"human": {"t": HUMAN["t"]}, "judge": {"t": JUDGE["t"]}},
             {"unit": "document"},
@@ -506,7 +518,7 @@ def test_scale_of_people_and_judge() -> None:
     assert found.means.estimate[0] == pytest.approx(1 / 8)
     cut = ppi_scores(runs, people, judge, "ERR@5", lambda_=0, cut=True)
     assert cut.means.estimate[0] == pytest.approx(1 / 2)
-    with pytest.raises(InputError, match="grade 3 is off the scale 0 to 2"):
+    with pytest.raises(InputError, match="grade 3 is outside the scale 0 to 2"):
         ppi_scores(runs, people, judge, "ERR@5", scale=(0, 2))
 
 

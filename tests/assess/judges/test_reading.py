@@ -116,8 +116,8 @@ def test_an_answer_that_was_asked_for_again_is_one_label() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "wrong"),
     [
-        ("x.txt", "q1 0 a 5\n", "x.txt:1: grade 5 is off the scale 0 to 3"),
-        ("x.txt", "q1 0 a 1\n\nq1 0 b -1\n", "x.txt:3: grade -1 is off the scale 0 to 3"),
+        ("x.txt", "q1 0 a 5\n", "x.txt:1: grade 5 is outside the scale 0 to 3"),
+        ("x.txt", "q1 0 a 1\n\nq1 0 b -1\n", "x.txt:3: grade -1 is outside the scale 0 to 3"),
         ("x.txt", "q1 0 a 1.5\n", "x.txt:1: grade '1.5' is not an integer"),
         ("x.txt", "q1 0 a NaN\n", "x.txt:1: grade 'NaN' is not an integer"),
         ("x.txt", "q1 0 a 1\nq1 0 a 2\n", "x.txt:2: document judged twice"),
@@ -133,7 +133,7 @@ def test_an_answer_that_was_asked_for_again_is_one_label() -> None:
         ("x.jsonl", as_json_lines([record("q1", "a", 0, 0)]), "none of 1 answer has a grade"),
         ("x.jsonl", '{"qid": "q1"}\n', "x.jsonl: has no doc column"),
         ("x.jsonl", "{", "x.jsonl:1: "),
-        ("x.csv", "topic,doc,grade\nq1,a,1\nq1,b,7\n", "x.csv:3: grade 7 is off the scale"),
+        ("x.csv", "topic,doc,grade\nq1,a,1\nq1,b,7\n", "x.csv:3: grade 7 is outside the scale"),
     ],
 )
 def test_what_is_refused_names_file_and_line(
@@ -153,7 +153,7 @@ def test_grades_off_the_scale_are_cut_when_asked_for() -> None:
     found = cf.assess.compare_judges(PEOPLE, judge, cut=True)
     assert found.to_polars()["cut"].to_list() == [2]
     assert found.to_polars()["agreement"].to_list() == [1.0]
-    assert found.notes[0] == "llm: 2 grades off the scale 0 to 3 cut"
+    assert found.notes[0] == "llm: 2 grades outside the scale 0 to 3 set to its nearest grade"
     wider = cf.assess.compare_judges(PEOPLE, {"llm": {"q1": {"b": 10}}}, scale="0..10")
     assert wider.scale == tuple(range(11))
     assert wider.statistics[1] == "kappa 0|1"
@@ -161,7 +161,7 @@ def test_grades_off_the_scale_are_cut_when_asked_for() -> None:
 
 def test_grades_of_people_are_held_to_a_declared_scale() -> None:
     judge = {"llm": {"q1": {"a": 1, "b": 1}}}
-    with pytest.raises(cf.InputError, match="grade 3 is off the scale 0 to 1 that was declared"):
+    with pytest.raises(cf.InputError, match="grade 3 is outside the scale 0 to 1 that"):
         cf.assess.compare_judges(PEOPLE, judge, scale=(0, 1))
     assert cf.assess.compare_judges(PEOPLE, judge, scale=(0, 1), cut=True).scale == (0, 1)
 

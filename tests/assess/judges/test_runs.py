@@ -197,7 +197,9 @@ def test_families_in_any_form(campaign: Campaign, form: str, tmp_path: Path) -> 
 def test_a_judge_without_a_family_is_reported(campaign: Campaign) -> None:
     runs, people, label_sets = campaign
     found = cf.assess.self_preference(runs, people, label_sets, {"noisy": "s0"}, "AP")
-    assert found.notes == ("no systems of the family, or no others, for: kind",)
+    assert found.notes == (
+        "no bias for judges without a system of their family, or without a system of another: kind",
+    )
     assert np.isnan(found.bias).tolist() == [False, True]
     for families in ({}, {"noisy": list(runs), "kind": list(runs)}):
         with pytest.raises(cf.PolicyError, match="with systems of its family and other systems"):

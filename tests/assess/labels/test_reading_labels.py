@@ -129,7 +129,7 @@ def test_missing_grades(tmp_path: Path) -> None:
         ("q,b,w,0.5", r"x.csv:3: grade '0.5' is not an integer"),
         ("q,b,w,relevant", r"x.csv:3: grade 'relevant' is not an integer"),
         ("q,b,w,inf", r"x.csv:3: grade 'inf' is not an integer"),
-        ("q,b,w,9", r"x.csv:3: grade 9 is off the scale \(0, 1\)"),
+        ("q,b,w,9", r"x.csv:3: grade 9 is outside the scale \(0, 1\)"),
         ("q,b,,1", r"x.csv:3: has no worker"),
         ("q,b,  ,1", r"x.csv:3: has no worker"),
         (",b,w,1", r"x.csv:3: has no topic"),

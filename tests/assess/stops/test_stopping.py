@@ -58,7 +58,12 @@ HISTORIES = st.tuples(
 def test_every_number_of_judgments(history: tuple[list[int], int], recall: str) -> None:
     labels, rest = history
     total = len(labels) + rest
-    names = [f"RecallTest(recall={recall})", "Knee(least=3)", "Line(more=20)", "Budget(bend=2)"]
+    names = [
+        f"RecallTest(recall={recall})",
+        "Knee(min_judgments=3)",
+        "Line(more=20)",
+        "Budget(bend=2)",
+    ]
     asked = stopping(labels, names, total=total)
     assert asked.after.tolist() == list(range(1, len(labels) + 1))
     for s in asked.after.tolist():
@@ -101,7 +106,9 @@ def test_targets() -> None:
 
 
 def test_two_at_once_and_in_words() -> None:
-    asked = stopping(LABELS, ["RecallTest(recall=0.8)", "knee(least=10)"], total=60, every=25)
+    asked = stopping(
+        LABELS, ["RecallTest(recall=0.8)", "knee(min_judgments=10)"], total=60, every=25
+    )
     assert asked.after.tolist() == [25, 50]
     first, second = asked.verdicts()
     assert (first.judged, first.relevant, first.stop) == (50, 5, True)
@@ -133,8 +140,10 @@ def test_topics_of_a_pool() -> None:
     pool = cf.assess.pool(runs, 30)
     judged = [("1", f"d{i}", int(i in {9, 20})) for i in (20, 9, 3, 1, 2)]
     judged += [("1", "other", 1), ("9", "x", 1)]
-    said = cf.assess.stopping_by_topic(pool, judged, ["Knee(least=1)", "Line(each=1, more=3)"])
-    alone = stopping([1, 1, 0, 0, 0], ["Knee(least=1)", "Line(each=1, more=3)"], total=30)
+    said = cf.assess.stopping_by_topic(
+        pool, judged, ["Knee(min_judgments=1)", "Line(each=1, more=3)"]
+    )
+    alone = stopping([1, 1, 0, 0, 0], ["Knee(min_judgments=1)", "Line(each=1, more=3)"], total=30)
     assert list(said) == ["1", "2"]
     assert said["1"].to_polars().equals(alone.to_polars())
     assert said["1"].first()["Line(each=1, more=3)"] == 5
@@ -145,11 +154,13 @@ def test_topics_of_a_pool() -> None:
 
 def test_first_by_the_text_that_was_given() -> None:
     asked = stopping(
-        [1, 0, 1] + 9 * [0], ["knee(least = 5)", "2399", cf.assess.parse_rule("Knee")], total=12
+        [1, 0, 1] + 9 * [0],
+        ["knee(min_judgments = 5)", "2399", cf.assess.parse_rule("Knee")],
+        total=12,
     )
     first = asked.first()
-    assert first["knee(least = 5)"] == first["Knee(least=5)"]
+    assert first["knee(min_judgments = 5)"] == first["Knee(min_judgments=5)"]
     assert first["2399"] is None and first["Line"] is None
-    assert list(first) == ["Knee(least=5)", "Line", "Knee"]
+    assert list(first) == ["Knee(min_judgments=5)", "Line", "Knee"]
     with pytest.raises(KeyError):
         first["Budget"]

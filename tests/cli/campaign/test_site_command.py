@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 def test_from_a_campaign_or_from_releases(folder: Path, tmp_path: Path) -> None:
     site, again = tmp_path / "public", tmp_path / "again"
     out, _ = cranfield(tmp_path, "campaign", "release", "site", "news", "-o", "public")
-    assert out.startswith("public: 7 pages, 0.")
+    assert out.startswith("public: 8 pages, 0.")
     assert out.endswith("open public/index.html\n")
     # The registry is not looked into: there is none.
     assert not (folder / "campaign.sqlite").exists()

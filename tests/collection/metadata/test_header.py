@@ -176,7 +176,7 @@ def test_metadata_of_other_places_become_a_header(tmp_path: Path) -> None:
     (tmp_path / "b.run").write_bytes(gzip.decompress((tmp_path / "b.run.gz").read_bytes()))
     assert header_at_the_beginning(tmp_path / "b.run").decode() == text
     (tmp_path / "ir-metadata.yml").write_text("a: |\n ir_metadata.end\nb: c\n")
-    with pytest.raises(cf.InputError, match="has a line 'ir_metadata.end'"):
+    with pytest.raises(cf.InputError, match="contain the line 'ir_metadata.end'"):
         cf.write_run(cf.read_run(tmp_path / "a.run"), tmp_path / "c.run", metadata=True)
     assert not (tmp_path / "c.run").exists()
     (tmp_path / "n.txt").write_bytes(b"<SYSDESC>BM25: more</SYSDESC>\n" + LINES)

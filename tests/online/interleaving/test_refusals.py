@@ -73,9 +73,9 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         *[
             (partial(online.impressions_needed, *numbers, **options), words)
             for numbers, options, words in (
-                ((1.1,), {}, "between 0 and 1"),
+                ((1.1,), {}, "from 0 to 1"),
                 ((0.6, 0.0), {}, "0"),
-                ((np.nan,), {}, "between 0 and 1"),
+                ((np.nan,), {}, "from 0 to 1"),
                 ((0.6,), {"power": 1}, "power"),
                 ((0.6,), {"alpha": 0}, "alpha"),
             )

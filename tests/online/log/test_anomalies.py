@@ -82,9 +82,9 @@ def test_users_clocks_and_documents() -> None:
 
 def test_words_for_an_unknown_user() -> None:
     pages = {"page": [1, 2, 3, 4], "query": ["a"] * 4, "user": ["NA", "u", "anonymous", "NA"]}
-    with pytest.warns(match="pages of the user 'NA', 'anonymous'"):
+    with pytest.warns(match="pages of users called 'NA', 'anonymous'"):
         log = cf.online.read_log(pages, {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]})
-    assert log.anomalies["pages of the user 'NA', 'anonymous'"] == 3
+    assert log.anomalies["pages of users called 'NA', 'anonymous'"] == 3
 
 
 def test_robots_are_left_out() -> None:

@@ -411,7 +411,7 @@ def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
     yield "predicted", right, {"estimator": "DR"}, "DR requires a column expected"
     yield "estimator", right, {"estimator": "DRR"}, "unknown estimator 'DRR'; expected one of:"
     yield "depends", right, {"depends": "all"}, "unknown depends 'all'; expected one of:"
-    yield "clip", right, {"clip": 0}, "clip must be a weight above 0"
+    yield "clip", right, {"clip": 0}, "clip must be a number above 0"
     yield "candidates", right, {"estimator": "PI"}, "PI requires candidates"
     uneven = right | {"propensity": [0.3, 0.7], "anywhere": [0.5, 0.5]}
     yield "few", uneven, {"estimator": "PI", "candidates": 2}, "not 1 / candidates"

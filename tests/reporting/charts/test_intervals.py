@@ -56,6 +56,31 @@ def test_a_baseline_is_the_reference() -> None:
     assert told["s1"] != "not compared"
 
 
+def test_systems_without_an_interval_are_counted() -> None:
+    scores = {
+        "low": [0.31, 0.12, 0.58, 0.44, 0.27, 0.65],
+        "middle": [0.39, 0.10, 0.66, 0.47, 0.41, 0.70],
+        "high": [0.42, 0.16, 0.71, 0.45, 0.46, 0.70],
+    }
+    found = cf.compare(cf.read_scores(scores, measure="AP"), test="t", baseline="low")
+    number = found.without_interval
+    spec = spec_of(intervals_chart(found))
+    assert number == 1
+    assert "1 system without a line" in " ".join(spec["title"]["subtitle"])
+    # The reference has no interval of its own: a line marks its mean.
+    assert spec["layer"][0]["mark"]["type"] == "rule"
+    other = spec_of(intervals_chart(found, reference="middle"))
+    assert "2 systems without" not in " ".join(other["title"]["subtitle"])
+
+
+def test_the_axis_begins_at_the_data() -> None:
+    scale = spec_of(intervals_chart(cf.compare(random_scores(8))))["layer"][1]["encoding"]["x"]
+    rows = rows_with(intervals_chart(cf.compare(random_scores(8))), "verdict", "mean")
+    ends = [min(row["low"] for row in rows), max(row["high"] for row in rows)]
+    assert scale["scale"]["domain"] == pytest.approx(ends)
+    assert scale["scale"]["nice"] is False
+
+
 def test_ranks() -> None:
     chart = intervals_chart(cf.compare(random_scores(4), test="friedman"))
     spec = spec_of(chart)

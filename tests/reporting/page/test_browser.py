@@ -232,6 +232,25 @@ CONTRAST = """() => {
 }"""
 
 
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 800)])
+def test_an_experiment_opens_with_its_lifts(
+    browser: Any, tmp_path: Path, width: int, height: int
+) -> None:
+    log = cf.online.simulated_log()
+    found = cf.online.analyse_experiment(log, ["CTR", "ClickRR", "Abandonment"])
+    viewport = {"width": width, "height": height}
+    one = opened(browser, cf.report(found, tmp_path / "experiment.html"), viewport=viewport)
+    assert one.page.evaluate("document.scrollingElement.scrollWidth") == width
+    chart = one.page.locator("#answer .intervals").bounding_box()
+    assert chart["y"] + chart["height"] <= height
+    shown = one.page.locator("#answer .values text").all_text_contents()
+    assert shown == [minus(f"{100 * lift:+.1f}%") for lift in found.lift.ravel()]
+    if width == 1280:
+        for box in one.page.locator(".box").all():
+            assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+    one.page.close()
+
+
 def test_without_scripts(browser: Any, report: Path, evaluation: cf.Evaluation) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

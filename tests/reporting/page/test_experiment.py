@@ -60,6 +60,12 @@ def test_the_page_says_what_the_report_says(tmp_path: Path) -> None:
     assert "Effects at each level" in said
     assert "<b>x</b>" in said
     assert page.html.count("<b>") == 0
+    # The first screen has one sentence on the sample ratio, and a chart with all lifts.
+    opening = said[: said.index("Sample ratio", said.index("for 0.5 : 0.5"))]
+    assert "expected proportion" not in opening
+    assert "\\n" not in said
+    for lift in found.lift.ravel():
+        assert f"{100 * lift:+.1f}%" in opening
 
 
 def test_no_verdict_while_the_sample_ratio_fails(tmp_path: Path) -> None:
@@ -71,12 +77,29 @@ def test_no_verdict_while_the_sample_ratio_fails(tmp_path: Path) -> None:
     assert "SAMPLE RATIO MISMATCH: control 100 : treatment 100 for 0.9 : 0.1" in said
     assert said.index("SAMPLE RATIO MISMATCH") < said.index("Metrics by variant")
     assert "better" not in said
-    assert 'class="limits" aria-hidden' in page.html
-    assert "<circle" not in page.html
+    assert "<svg" not in page.html
     chart = charts.experiment_chart(found)
     assert "SAMPLE RATIO MISMATCH" in str(spec_of(chart)["title"])
     [row] = rows_with(chart, "metric", "lift")
     assert (row["verdict"], row["low"], row["p"]) == ("no verdict", None, None)
+
+
+@pytest.mark.parametrize(
+    ("correction", "words_of_intervals"),
+    [("holm", "unadjusted: each holds for its row alone"), ("bonferroni", "simultaneous.")],
+)
+def test_the_page_says_what_intervals_hold_for(
+    tmp_path: Path, correction: str, words_of_intervals: str
+) -> None:
+    said = words(read(experiment(metrics=("m", "n"), correction=correction), tmp_path))
+    assert f"Confidence intervals: {words_of_intervals}" in said
+
+
+def test_worse_lifts_have_another_colour(tmp_path: Path) -> None:
+    html = read(experiment(lift=-0.5), tmp_path).html
+    assert '<g class="worse"' in html
+    assert '<g class="top"' not in html
+    assert '<g class="top"' in read(experiment(), tmp_path).html
 
 
 def test_nothing_found_is_said(tmp_path: Path) -> None:

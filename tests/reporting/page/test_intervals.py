@@ -53,6 +53,17 @@ def test_an_outlier_does_not_squeeze_the_axis() -> None:
     assert min(marks) > 0.5
 
 
+def test_the_best_is_never_beyond_the_axis() -> None:
+    random = np.random.default_rng(1)
+    values = 0.2 + 0.01 * random.random((20, 9))
+    values[:, 0] += 0.1
+    values[:, 1] += 0.099
+    figure = str(answer_figure(collect(scores(values), title="x", scales=False).parts[0]))
+    assert figure.count("<circle") == 9
+    assert 'class="beyond"' not in figure
+    assert "The best has none." in figure
+
+
 def test_two_systems_are_shown_by_their_difference(tmp_path: Path) -> None:
     covid = cf.bundled.trec_covid()
     ev = cf.evaluate([covid.runs[0], covid.runs[30]], covid.qrels, ["nDCG@20", "RR", "NumRelRet"])

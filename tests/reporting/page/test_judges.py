@@ -23,7 +23,7 @@ def test_results_of_all_kinds_with_any_names(tmp_path: Path) -> None:
     ]
     page = cf.report(cf.evaluate(RUNS, PEOPLE, "P@1"), tmp_path / "r.html", judges=found)
     text = page.read_text()
-    assert '<h2 id="h-judges">Judges beside people</h2>' in text
+    assert '<h2 id="h-judges">Judges and people</h2>' in text
     assert "Self-preference bias: P@1" in text
     assert "<img src=x" not in text
     assert "&lt;img src=x onerror=alert(1)&gt;" in text

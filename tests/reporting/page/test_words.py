@@ -114,8 +114,8 @@ def test_scales(tmp_path: Path) -> None:
     assert found is not None
     assert (found.before, found.after) == (before.sum(), after.sum())
     assert (found.lost, found.won) == ((before & ~after).sum(), (~before & after).sum())
-    assert parts["RR@5"].found == "ordinal"
-    assert parts["P@5"].found == "interval"
+    assert parts["RR@5"].computed == "ordinal"
+    assert parts["P@5"].computed == "interval"
     assert parts["P@5"].scaled is not None
     assert parts["P@5"].scaled.tau == 1.0
     assert "up to cutoff 20" in parts["AP@100"].reason

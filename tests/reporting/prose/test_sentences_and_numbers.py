@@ -561,7 +561,7 @@ def test_pairs_without_an_interval_are_counted(baseline: str | None) -> None:
     one = cf.compare(cf.read_scores(scores, measure="AP"), test="t", baseline=baseline)
     low, high = one.bounds_at(0.05)
     number = int((((low > 0) | (high < 0)) != (one.adjusted_pvalues <= 0.05)).sum())
-    said = f"; {number} pair {'has' if number == 1 else 'have'} none that agrees with the decision."
+    said = f"; {number} pair has no interval, because it would contradict the decision of the test."
     assert (said in one.prose()) == (number == 1)
     assert number == int(np.isnan(one.interval[0]).sum())
 

@@ -394,7 +394,8 @@ def remarks(
     notes = []
     if undefined := int(np.isnan(value).sum()):
         notes.append(
-            f"{counted(undefined, 'value')} not defined: no unit with two labels, or too few grades"
+            f"{counted(undefined, 'value')} not defined: no unit has two labels, or there"
+            " are too few different grades"
         )
     if interval == "none":
         return tuple(notes)
@@ -405,8 +406,8 @@ def remarks(
         notes.append(f"confidence intervals over fewer than {FEW} topics are approximate")
     if without := int((np.isnan(low) & ~np.isnan(value) & (topics > 1)[:, None]).sum()):
         notes.append(
-            f"no interval can be computed for {counted(without, 'value')}: topics do not differ, or"
-            " the value is undefined without one of them"
+            f"no interval can be computed for {counted(without, 'value')}: all topics"
+            " agree equally, or the value is undefined if a topic is excluded (jackknife)"
         )
     if interval == "bootstrap" and (lost := int(np.isnan(replicates).any(axis=(1, 2)).sum())):
         notes.append(f"{counted(lost, 'resample')} excluded: a value was not defined")

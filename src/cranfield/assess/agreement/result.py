@@ -79,11 +79,13 @@ class Agreement(Result):
         "first": Column("First assessor of a pair.", key=True),
         "second": Column("Second assessor of a pair.", key=True),
         "measure": Column("Measure of agreement.", key=True),
-        "value": Column("Its value, or a difference of two values; null where not defined."),
+        "value": Column(
+            "Value of the coefficient, or the difference of two values; null where not defined."
+        ),
         "low": Column("Lower bound of the confidence interval over topics; null without one."),
-        "high": Column("Upper bound of that interval."),
+        "high": Column("Upper bound of the interval."),
         "units": Column("Number of units, such as judged pairs, with two labels or more."),
-        "topics": Column("Number of topics with such units."),
+        "topics": Column("Number of topics with units of two labels or more."),
     }
 
     measures: tuple[str, ...]
@@ -394,6 +396,8 @@ def agreement_of(
     check_share("confidence", confidence)
     check_whole("resamples", resamples, 1)
     check_whole("seed", seed, 0)
+    if rel is not None:
+        check_whole("rel", rel, 0)
     ratings = labelled(annotations, topics=topics, grades=grades, names=names, axis=axis)
     if len(ratings.assessors) < 2:
         raise CranfieldError("expected at least two assessors, got one")

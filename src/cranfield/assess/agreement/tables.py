@@ -102,7 +102,7 @@ def on_scale(ratings: Floats, grades: Any = None) -> tuple[Floats, Ints]:
         raise CranfieldError("grades of a scale must be finite numbers")
     off = used[~np.isin(used, scale)]
     if off.size:
-        raise CranfieldError(f"grade {off[0]:g} is off the scale {scale[0]:g} to {scale[-1]:g}")
+        raise CranfieldError(f"grade {off[0]:g} is outside the scale {scale[0]:g} to {scale[-1]:g}")
     codes = np.full(ratings.shape, -1, dtype=np.int64)
     codes[known] = np.searchsorted(scale, ratings[known])
     return scale, codes
@@ -223,7 +223,9 @@ def labelled(
             )
         if named and axis != 0:
             if names is not None:
-                raise PolicyError("names applies to arrays, got a data frame with names")
+                raise PolicyError(
+                    "names can be set for arrays only: the data frame has column names"
+                )
             doubtful = [
                 name
                 for name in columns

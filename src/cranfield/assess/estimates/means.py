@@ -1,4 +1,4 @@
-"""Means with confidence intervals, from few human labels beside many labels of a judge.
+"""Means with confidence intervals, from few human labels and many labels of a judge.
 
 Prediction-powered estimates: of a random sample of items, or of a random part of each stratum.
 """
@@ -14,7 +14,14 @@ import polars as pl
 from scipy.special import stdtrit
 
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import PolicyError, check_share, check_whole, numbers, quoted
+from cranfield.base.errors import (
+    PolicyError,
+    check_number,
+    check_share,
+    check_whole,
+    numbers,
+    quoted,
+)
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.judged.rows import places, ratio
@@ -27,13 +34,13 @@ HIGHEST = 100
 """Highest whole number that counts as a grade."""
 
 FEW = 8
-"""Errors of the judge, or equal parts of a variance, below which its estimate is too rough."""
+"""Minimum number of errors of the judge, or of equal parts of a variance, for its estimate."""
 
 FOLDS = 5
 """Parts of the human labels; lambda of one is learned from the others."""
 
 _LARGEST = 1e100
-"""Labels whose squares can still be summed."""
+"""Largest absolute label whose square can be summed."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +55,9 @@ class Fit:
     def __post_init__(self) -> None:
         check_share("alpha", self.alpha)
         check_whole("folds", self.folds, 1)
-        if self.lambda_ is not None and not 0 <= float(numbers(self.lambda_, "lambda_")) <= 1:
-            raise PolicyError(f"lambda_ must be a number from 0 to 1, got {self.lambda_:g}")
+        check_whole("seed", self.seed, 0)
+        if self.lambda_ is not None:
+            check_number("lambda_", self.lambda_, 0, 1)
 
     def n_folds(self, size: int) -> int:
         """Return the number of folds that are not empty with `size` things."""
@@ -78,15 +86,17 @@ class PPIMeans(Result):
     columns: ClassVar[Columns] = {
         "estimate": Column("Estimated mean."),
         "standard_error": Column(
-            "Its standard error; uninformative, 0, if the labels do not vary."
+            "Standard error of the estimate; 0, and without information, if the labels do not vary."
         ),
         "low": Column(
             "Lower confidence bound; of a proportion, or NaN, if the labels do not vary."
         ),
-        "high": Column("Upper bound of that interval."),
+        "high": Column("Upper bound of the interval."),
         "lambda": Column("Weight of the judge, from 0 (humans only) to 1; the mean over folds."),
         "human": Column("Number of human labels."),
-        "freedom": Column("Degrees of freedom of the t quantile; infinite for the normal one.", 1),
+        "freedom": Column(
+            "Degrees of freedom of the t quantile; infinite for the normal quantile.", 1
+        ),
     }
 
     estimate: Floats
@@ -110,8 +120,8 @@ class PPIMeans(Result):
         """Return one line: the number of means, or the mean with its interval."""
         if self.estimate.ndim:
             return [f"{self.estimate.size} means of {self.items:,} items"]
-        known = f"[{self.low:.4f}, {self.high:.4f}]"
-        interval = "without interval: all values equal" if np.isnan(self.low) else known
+        bounds = f"[{self.low:.4f}, {self.high:.4f}]"
+        interval = "without interval: all values equal" if np.isnan(self.low) else bounds
         return [
             f"{self.estimate:.4f} {interval},"
             f" {self.human} human labels of {self.items:,}, lambda {self.lambda_:.2f}"
@@ -134,7 +144,7 @@ class Proportions:
     high: the highest grade of each mean; NaN where labels are not grades.
     mean: the judge's mean, which the estimate has lambda times.
     variance: that of the mean residual of human labels, by their number.
-    rest: the part of the judge's labels of other items in the variance.
+    judge_variance: the part of the judge's labels of other items in the variance.
     rate: one over the effective number of human labels.
     freedom: degrees of freedom of the quantile; infinite for independent labels.
 
@@ -148,7 +158,7 @@ class Proportions:
     high: Floats
     mean: Floats
     variance: Floats
-    rest: Floats
+    judge_variance: Floats
     rate: Floats
     freedom: Floats
 
@@ -158,7 +168,9 @@ class Proportions:
         apart = lambda_ * self.mean + self.high * (1 - lambda_) / 2 - estimate
         centre = estimate + added * apart
         of_added = self.high**2 * (1 + lambda_**2) / 4 + (1 - added) * apart**2
-        variance = (1 - added) ** 2 * self.variance + (added / z) ** 2 * of_added + self.rest
+        variance = (
+            (1 - added) ** 2 * self.variance + (added / z) ** 2 * of_added + self.judge_variance
+        )
         half = z * np.sqrt(variance)
         return np.maximum(centre - half, 0.0), np.minimum(centre + half, self.high)
 
@@ -356,21 +368,21 @@ def estimate_means(
     y, f, single = check_labels(human, judge)
     units = np.arange(y.shape[1]) if clusters is None else cluster_codes(clusters, y.shape[1])
     means = fit_means(y, f, units, fit)
-    count, rest = means.count, y.shape[1] - means.count
+    count, n_others = means.count, y.shape[1] - means.count
     # The two parts of the linearised estimate: of each human label, and of each other item.
     other = np.isnan(y)
     own = np.zeros(y.shape)
     own[means.row, means.item] = (means.residual - means.mean[means.row]) / count[means.row]
     labels = np.where(other, 0.0, y)
     alone = np.where(other, 0.0, y - (labels.sum(axis=1) / count)[:, None]) / count[:, None]
-    mean = ratio(np.where(other, f, 0.0).sum(axis=1), rest)
-    far = np.where(other, f - mean[:, None], 0.0) * ratio(means.lambda_, rest)[:, None]
+    mean = ratio(np.where(other, f, 0.0).sum(axis=1), n_others)
+    far = np.where(other, f - mean[:, None], 0.0) * ratio(means.lambda_, n_others)[:, None]
     nothing = np.zeros(y.shape)
     variance, of_rest, of_people = (
         _sum_variance(first, second, ~other, units)
         for first, second in ((own, far), (nothing, far), (alone, nothing))
     )
-    # Equal residuals say nothing on how much they vary, whatever the judge's part is.
+    # Equal residuals have no information on their variance.
     scale = np.abs(np.where(other, f, y)).max(axis=1)
     constant = np.abs(own).max(axis=1) * count <= SAME * scale
     freedom = (means.units - 1).astype(np.float64)
@@ -449,7 +461,7 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     shuffled = stream(fit.seed).permutation(size)[units]
     labelled, unit_of = np.unique(row * size + shuffled[item], return_inverse=True)
     n_units = np.bincount(labelled // size, minlength=rows)
-    rest = items - count
+    n_others = items - count
     far_row, far_item = np.nonzero(np.isnan(y))
     far = np.unique(far_row * size + units[far_item]) // size
     # Labels of the judge for one single unit have no variance.
@@ -461,16 +473,16 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
         covariance, _ = moments_outside(label, guess, row, fold, folds, (rows,))
         spread = ratio((near**2).sum(axis=1), np.full(rows, max(items - 1, 1)))
         with np.errstate(over="ignore"):
-            learned = ratio(covariance[row, fold] * rest[row], (items * spread)[row])
+            learned = ratio(covariance[row, fold] * n_others[row], (items * spread)[row])
         weight = np.where(usable, np.clip(learned, 0.0, 1.0), 0.0)
     else:
         weight = np.where(usable, fit.lambda_, 0.0)
     residual = label - weight * guess
     mean = ratio(summed(residual, row, (rows,)), count)
     lam = ratio(summed(weight, row, (rows,)), count)
-    known = summed(guess, row, (rows,))
+    labelled_sums = summed(guess, row, (rows,))
     # All guesses add up to 0, so those of the other items add up to minus the known ones.
-    estimate = mean - lam * ratio(known, rest)
+    estimate = mean - lam * ratio(labelled_sums, n_others)
     return FittedMeans(row, item, residual, count, n_units, mean, lam, estimate)
 
 
@@ -584,7 +596,7 @@ def stratified_mean(
     parts, alone = variances(label - weight * guess), variances(label)
     labels = count.sum(axis=1)
     used = ratio(summed(weight, row, (rows,)), labels)
-    variance, rest = parts.sum(axis=1), np.zeros(rows)
+    variance, no_judge_variance = parts.sum(axis=1), np.zeros(rows)
     # The rate of a simple sample that would vary as much, were all strata alike.
     rate = scale.sum(axis=1)
     return with_intervals(
@@ -599,7 +611,12 @@ def stratified_mean(
             few_errors(y, f, labels, used), alone.sum(axis=1), satterthwaite(alone, count)
         ),
         proportions=Proportions(
-            highest_grade(y, f), f.mean(axis=1), variance, rest, rate, np.full(rows, np.inf)
+            highest_grade(y, f),
+            f.mean(axis=1),
+            variance,
+            no_judge_variance,
+            rate,
+            np.full(rows, np.inf),
         ),
         complete=labels == y.shape[1],
         single=single,
@@ -643,9 +660,9 @@ def cluster_codes(clusters: Any, items: int) -> Ints:
     return np.unique(names.astype(str), return_inverse=True)[1].astype(np.int64)
 
 
-def check_counts(counts: Ints, least: int) -> None:
-    if counts.min(initial=least) < least:
-        hint = " (2 if lambda_ is set)" if least > 2 else ""
+def check_counts(counts: Ints, min_labels: int) -> None:
+    if counts.min(initial=min_labels) < min_labels:
+        hint = " (2 if lambda_ is set)" if min_labels > 2 else ""
         raise PolicyError(
-            f"expected at least {least} independent human labels{hint}, got {counts.min()}"
+            f"expected at least {min_labels} independent human labels{hint}, got {counts.min()}"
         )

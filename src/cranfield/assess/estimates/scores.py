@@ -20,6 +20,7 @@ from cranfield.assess.estimates.means import FOLDS, Fit, PPIMeans, estimate_mean
 from cranfield.assess.judges.reading import Panel, panel_of, read_judges, with_highest_grade
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_whole
+from cranfield.base.kinds import check_keywords
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import read_runs
@@ -194,6 +195,9 @@ def _columns(means: PPIMeans) -> pl.DataFrame:
 UNITS = ("topic", "document")
 """Sampling units: whole topics, or documents of every topic."""
 
+MOST_GAPS = 0.2
+"""Proportion of documents labelled by the judge, but not by people, above which there is a note."""
+
 
 def ppi_scores(
     runs: Any,
@@ -259,8 +263,8 @@ def ppi_scores(
         the topics are a sample too, and their spread includes both errors.
     scale, cut
         The lowest and highest grade, such as `(0, 3)`, by default from 0 to the highest grade of
-        people and judge; and whether a grade off the scale is replaced by the nearer end instead of
-        refused. With `cut`, the default scale is that of people.
+        people and judge; and whether a grade outside the scale is replaced by the nearest one
+        instead of refused. With `cut`, the default scale is that of people.
     options
         As for :func:`cranfield.judge`.
 
@@ -292,6 +296,7 @@ def ppi_scores(
     >>> estimate.to_polars().select("system", "low", "high", "by judge").row(0)
     ('UPrrf93-wt-r5', 0.821..., 0.955..., 0.925...)
     """
+    check_keywords(ppi_scores, options, judge_runs)
     check_choice("unit", unit, UNITS)
     fit = Fit(lambda_, folds, seed, alpha)
     if unit == "document":
@@ -309,6 +314,8 @@ def ppi_scores(
         data, topics, by_judge = _by_topic(runs, panel, chosen, fit, options)
         values = data.values()
         notes = panel.notes
+        if options.get("unjudged") != "condensed":
+            notes += _of_gaps(panel)
     else:
         check_sum(chosen)
         data, by_judge, notes = _by_document(runs, panel, chosen, fit, fixed_topics, options)
@@ -368,6 +375,21 @@ def _by_topic(
 
 def _judged(qrels: Qrels) -> set[str]:
     return {qrels.topics[code] for code in np.unique(qrels.codes)}
+
+
+def _of_gaps(panel: Panel) -> tuple[str, ...]:
+    """Note topics that people judged much less completely than the judge."""
+    [judge] = panel.judges
+    people = panel.human.to_polars().select("topic", "doc")
+    labels = judge.labels.to_polars().select("topic", "doc").join(people, "topic", how="semi")
+    gaps = len(labels.join(people, ["topic", "doc"], how="anti"))
+    if gaps <= MOST_GAPS * len(labels):
+        return ()
+    return (
+        f"people did not judge {gaps:,} of {len(labels):,} documents that the judge labelled in"
+        " their topics, which count as not relevant; if they are not, estimates are too low: for a"
+        " random sample of documents use unit='document' (--ppi document)",
+    )
 
 
 def _by_document(

@@ -66,12 +66,15 @@ LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
 COUNTS = {
     "labels": Column("Number of labels of the judge."),
-    "pairs": Column("Number of them for documents that people judged too."),
+    "pairs": Column("Number of the judge's labels for documents that people judged, too."),
     "missing": Column("Number of documents that people judged and the judge did not."),
-    "extra": Column("Number of labels of other documents of topics that people judged."),
+    "extra": Column(
+        "Number of the judge's labels for documents that people did not judge, of topics that"
+        " they judged."
+    ),
     "unknown": Column("Number of labels of topics that people did not judge."),
     "unparsed": Column("Number of answers without a grade."),
-    "cut": Column("Number of grades off the scale that were replaced by its nearer end."),
+    "cut": Column("Number of grades outside the scale, replaced by its nearest grade."),
 }
 """Counts of each judge."""
 
@@ -154,9 +157,9 @@ class JudgeComparison(Result):
         "intervals": {
             "judge": Column("Judge.", key=True),
             "statistic": Column("Statistic, a column of the table `agreement`.", key=True),
-            "estimate": Column("Its value; null where it is not defined.", 3),
+            "estimate": Column("Value of the coefficient; null where it is not defined.", 3),
             "low": Column("Lower bound of its confidence interval over topics, or null.", 3),
-            "high": Column("Upper bound of that interval.", 3),
+            "high": Column("Upper bound of the interval.", 3),
         },
         "calibration": {
             "judge": Column("Judge.", key=True),
@@ -165,7 +168,7 @@ class JudgeComparison(Result):
             "pairs": Column("Number of pairs with these two grades."),
             "share": Column("Proportion of pairs with this label; null for an unused label.", 3),
             "low": Column("Lower bound of its Wilson interval, by the design effect of topics.", 3),
-            "high": Column("Upper bound of that interval.", 3),
+            "high": Column("Upper bound of the interval.", 3),
         },
     }
 
@@ -314,8 +317,8 @@ def compare_judges(
     Raises
     ------
     InputError
-        With file, line and grade, for a grade off the scale; for unreadable input, and for a judge
-        without any label of a pair that people judged.
+        With file, line and grade, for a grade outside the scale; for unreadable input; and for a
+        judge without any label of a pair that people judged.
     PolicyError
         For an unknown option, or a scale of more than 101 grades.
 

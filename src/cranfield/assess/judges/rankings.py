@@ -14,9 +14,10 @@ from cranfield.assess.agreement.coefficients import jackknife
 from cranfield.assess.judges.reading import Panel, combinations, panel_of, with_highest_grade
 from cranfield.base.arrays import Floats, Ints, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, check_share
+from cranfield.base.kinds import check_keywords
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.judging import judge
+from cranfield.collection.judged.judging import judge as judge_runs
 from cranfield.collection.run import Run
 from cranfield.correlation import kendall_tau, rbo_of_scores, tau_ap
 from cranfield.evaluation.evaluation import score
@@ -75,7 +76,7 @@ def score_by_judges(
     if options.get("max_grade") is not None:
         raise PolicyError("expected the highest grade of judges by scale=..., got max_grade=...")
     labels = {one.name: one.labels for one in panel.judges}
-    judged = judge(runs, panel.human, **{**options, "aspects": labels})
+    judged = judge_runs(runs, panel.human, **{**options, "aspects": labels})
 
     def scored(aspect: JudgedRuns) -> Floats:
         tables = []
@@ -149,15 +150,17 @@ class JudgeRankings(Result):
             ),
             "tau": Column("Kendall's tau-b of the rankings by the judge and by people.", 3),
             "tau low": Column("Lower bound of its jackknife t interval over topics, or null.", 3),
-            "tau high": Column("Upper bound of that interval.", 3),
+            "tau high": Column("Upper bound of the interval.", 3),
             "tau AP": Column("Tau AP of the two rankings; that by people is the reference.", 3),
             "tau AP low": Column("Lower bound of its t interval, as for tau.", 3),
-            "tau AP high": Column("Upper bound of that interval.", 3),
+            "tau AP high": Column("Upper bound of the interval.", 3),
             "RBO": Column("Rank-biased overlap of the two rankings, extrapolated.", 3),
             "tau by topic": Column("Mean over topics of their tau, where defined.", 3),
             "flips": Column("Number of pairs of systems in opposite orders."),
             "largest change": Column("Largest change of rank; above 0 if higher by the judge."),
-            "of system": Column("System with that difference; the first one by name."),
+            "of system": Column(
+                "System with the largest difference; the first by name if several have it."
+            ),
         },
         "systems": {
             "measure": Column("Measure.", key=True),
@@ -281,6 +284,7 @@ def judge_rankings(
     >>> rankings.to_polars().select("judge", "tau", "flips", "largest change", "of system").rows()
     [('llm', -1.0, 1, -1, 'a')]
     """
+    check_keywords(judge_rankings, options, judge_runs)
     check_share("p", p)
     check_share("confidence", confidence)
     scored = score_by_judges(

@@ -52,7 +52,7 @@ class Judge:
     unparsed
         Number of answers without a grade: `result_status` is 0, or there is no `judgment`.
     cut
-        Number of grades off the scale that were replaced by its nearer end.
+        Number of grades outside the scale, which were replaced by its nearest grade.
     """
 
     name: str
@@ -92,7 +92,7 @@ def read_judges(
     Returns
     -------
     tuple of Judge
-        In the order given; those of a folder by name. The stem of a file is the judge's name.
+        In the order of `data`; those of a folder by name. The stem of a file is the judge's name.
 
     Raises
     ------
@@ -285,7 +285,7 @@ class Panel:
     human: the judgments of people, with grades below 0 for judged and not relevant.
     judges: their labels.
     scale: the possible grades.
-    notes: on grades that were replaced.
+    notes: notes on replaced grades.
     """
 
     human: Qrels
@@ -302,7 +302,7 @@ def sampled_only(people: Qrels) -> Qrels:
 def panel_of(
     human: Any, judges: Any, scale: Any = None, cut: bool = False, *, scale_of_judges: bool = False
 ) -> Panel:
-    """Read people and judges, and refuse grades off the scale, or cut them.
+    """Read people and judges, and refuse grades outside the scale, or replace them.
 
     The default scale ends at the highest human grade; with `scale_of_judges`, and unless grades are
     cut, at the highest grade of people and judges.
@@ -313,22 +313,29 @@ def panel_of(
     highest = [people.max_grade, 0]
     if scale_of_judges and not cut:
         highest += [judge.labels.max_grade for judge in machines]
-    known = Scale(0, max(highest)) if declared is None else declared
-    if len(known) > GRADES:
-        raise PolicyError(f"the scale {known} has {len(known):,} grades; at most {GRADES} fit")
+    panel_scale = Scale(0, max(highest)) if declared is None else declared
+    if len(panel_scale) > GRADES:
+        raise PolicyError(
+            f"the scale {panel_scale} has {len(panel_scale):,} grades; at most {GRADES} fit"
+        )
     whose = "of the human judgments" if declared is None else "that was declared"
-    of_people = _on_scale(Judge("people", people), known, cut, whose, below=True)
-    of_judges = tuple(_on_scale(judge, known, cut, whose) for judge in machines)
+    of_people = _on_scale(Judge("people", people), panel_scale, cut, whose, below=True)
+    of_judges = tuple(_on_scale(judge, panel_scale, cut, whose) for judge in machines)
     below = int((sampled_only(people).grades < 0).sum())
-    notes = [f"{counted(below, 'human grade')} below 0: counted as {known.low}"] if below else []
+    notes = (
+        [f"{counted(below, 'human grade')} below 0: counted as {panel_scale.low}"] if below else []
+    )
     for judge in (of_people, *of_judges):
         if judge.cut:
-            notes.append(f"{judge.name}: {counted(judge.cut, 'grade')} off the scale {known} cut")
-    return Panel(of_people.labels, of_judges, known, tuple(notes))
+            notes.append(
+                f"{judge.name}: {counted(judge.cut, 'grade')} outside the scale {panel_scale}"
+                " set to its nearest grade"
+            )
+    return Panel(of_people.labels, of_judges, panel_scale, tuple(notes))
 
 
 def _on_scale(judge: Judge, scale: Scale, cut: bool, whose: str, below: bool = False) -> Judge:
-    """Refuse, or cut, grades off the scale; with `below`, grades below 0 are allowed."""
+    """Refuse, or cut, grades outside the scale; `below` allows grades below 0."""
     labels = judge.labels
     off = (labels.grades < scale.low) | (labels.grades > scale.high)
     if below:
@@ -339,8 +346,10 @@ def _on_scale(judge: Judge, scale: Scale, cut: bool, whose: str, below: bool = F
         row = int(off.argmax())
         topic = labels.topics[int(labels.codes[row])]
         raise labels.origin.wrong(
-            f"grade {labels.grades[row]} is off the scale {scale} {whose}; cut=True replaces it by"
-            " the nearest one, scale='...' sets another scale",
+            (
+                f"grade {labels.grades[row]} is outside the scale {scale} {whose}; cut=True"
+                " replaces it by the nearest one, scale='...' sets another scale"
+            ),
             row,
             topic,
             labels.docs[row],
@@ -374,7 +383,7 @@ def matched(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:
             f"{quoted(judge.name)} has no label for any pair that people judged",
             source=labels.origin.name,
         )
-    known = int((people.codes_of(labels.topics)[labels.codes] >= 0).sum())
+    in_topics = int((people.codes_of(labels.topics)[labels.codes] >= 0).sum())
     topics, size, low = len(people.topics), len(panel.scale), panel.scale.low
     # Grades below 0, which only people have here, count as the lowest one.
     first = np.maximum(people.grades[human_rows], low).astype(np.int64) - low
@@ -385,8 +394,8 @@ def matched(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:
         "labels": len(labels),
         "pairs": pairs,
         "missing": len(people) - pairs,
-        "extra": known - pairs,
-        "unknown": len(labels) - known,
+        "extra": in_topics - pairs,
+        "unknown": len(labels) - in_topics,
         "unparsed": judge.unparsed,
         "cut": judge.cut,
     }

@@ -14,7 +14,9 @@ from cranfield.assess.judges.rankings import ranks_of, score_by_judges
 from cranfield.assess.judges.reading import combinations
 from cranfield.base.arrays import Bools, to_order
 from cranfield.base.errors import PolicyError, check_share, quoted
+from cranfield.base.kinds import check_keywords
 from cranfield.base.text import counted, some_of
+from cranfield.collection.judged.judging import judge as judge_runs
 from cranfield.result import Column, Columns, TableResult, readable
 from cranfield.sources import schemas
 from cranfield.sources.columns import read_table
@@ -86,20 +88,28 @@ class SelfPreference(TableResult):
         "judge": Column("Judge.", key=True),
         "family": Column("Number of systems of the judge's family, without the judge itself."),
         "topics": Column("Number of topics on which the judge has labels and all systems scores."),
-        "shift of family": Column("Mean score by the judge minus that by people, of its family."),
-        "shift of others": Column("The same for all other systems."),
+        "shift of family": Column(
+            "Mean score by the judge minus mean score by people, of the systems of its family."
+        ),
+        "shift of others": Column(
+            "Mean score by the judge minus mean score by people, of all other systems."
+        ),
         "bias": Column(
             "Difference of the shifts; above 0 if the judge favours its family; null without one."
         ),
-        "low": Column("Lower bound of its t interval over topics; null if all topics are equal."),
-        "high": Column("Upper bound of that interval."),
-        "low together": Column("Lower bound of its simultaneous interval (Bonferroni) for judges."),
-        "high together": Column("Upper bound of that interval."),
+        "low": Column(
+            "Lower bound of the t interval of the bias over topics; null if all topics are equal."
+        ),
+        "high": Column("Upper bound of the interval."),
+        "low together": Column(
+            "Lower bound of the interval of the bias, simultaneous for all judges (Bonferroni)."
+        ),
+        "high together": Column("Upper bound of the interval."),
         "p": Column(
             "p-value of the two-sided t-test that the bias is 0, uncorrected.", pvalue=True
         ),
         "own rank by people": Column("Rank by people of the judge's own system; null without one."),
-        "own rank by itself": Column("Rank of that system by the judge itself."),
+        "own rank by itself": Column("Rank of the judge's own system by the judge."),
     }
 
     measures: tuple[str, ...]
@@ -198,6 +208,7 @@ def self_preference(
     >>> bias.to_polars().select("judge", "family", "bias").rows()
     [('llm', 1, 1.0)]
     """
+    check_keywords(self_preference, options, judge_runs)
     check_share("confidence", confidence)
     scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
     names = tuple(judge.name for judge in scored.panel.judges)
@@ -210,7 +221,10 @@ def self_preference(
     notes = [*scored.panel.notes]
     if not known.all():
         without = some_of((names[k] for k in np.flatnonzero(~known)), 5)
-        notes.append(f"no systems of the family, or no others, for: {without}")
+        notes.append(
+            "no bias for judges without a system of their family, or without a system of"
+            f" another: {without}"
+        )
     shape = scored.judges.shape[:2]
     topics, by_people, by_judge = np.zeros((3, *shape), dtype=np.int64)
     of_family, of_others, error = np.full((3, *shape), np.nan)

@@ -23,6 +23,7 @@ from cranfield.base.errors import (
     numbers,
     quoted,
 )
+from cranfield.base.kinds import check_keywords
 from cranfield.base.streams import stream_of
 from cranfield.base.text import counted
 from cranfield.collection.judged.judging import judge
@@ -185,6 +186,7 @@ def aware(
     >>> aware({"q": {"a": 2, "b": 1}}, labels, "RR").values.tolist()
     [[0.75]]
     """
+    check_keywords(aware, options, judge)
     measures = parse_measures(measure, compat=options.get("compat"))
     if len(measures) != 1:
         raise PolicyError(f"AWARE expects one measure, got {len(measures)}")

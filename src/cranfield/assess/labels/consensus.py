@@ -69,7 +69,7 @@ class Consensus(Result):
     notes
         Counts of gold grades and the like, a sentence each.
     evidence, parts
-        What the choice rests on: the sum, and the part of each label; for :meth:`workers`.
+        Evidence for each grade: the sum, and the part of each label; for :meth:`workers`.
     """
 
     name: ClassVar[str] = "judgments"
@@ -114,8 +114,8 @@ class Consensus(Result):
         """
         if not self.objective.size:
             return float("nan")
-        most = self.evidence.max(axis=1)
-        return float((most + np.log(np.exp(self.evidence - most[:, None]).sum(axis=1))).sum())
+        largest = self.evidence.max(axis=1)
+        return float((largest + np.log(np.exp(self.evidence - largest[:, None]).sum(axis=1))).sum())
 
     @cached_property
     def tied(self) -> Bools:
@@ -176,14 +176,14 @@ class Consensus(Result):
         grade = np.where(np.abs(grade - halves) < _NEAR, halves, grade)
         return self._judgments(np.ones(grade.size, dtype=bool), ROUNDINGS[rounding](grade))
 
-    def _judgments(self, kept: Bools, grades: Any) -> Qrels:
-        if not kept.any():
+    def _judgments(self, selected: Bools, grades: Any) -> Qrels:
+        if not selected.any():
             raise CranfieldError("no pair has a judgment: all pairs are tied, and ties are dropped")
         return Qrels(
             self.labels.topics,
-            self.labels.topic_of[kept].astype(np.int32),
-            self.labels.docs.filter(pl.Series(kept)),
-            np.asarray(grades)[kept].astype(np.int32),
+            self.labels.topic_of[selected].astype(np.int32),
+            self.labels.docs.filter(pl.Series(selected)),
+            np.asarray(grades)[selected].astype(np.int32),
             origin=Origin(f"{self.method} of {self.labels.origin.name}"),
         )
 
@@ -245,9 +245,11 @@ class Consensus(Result):
 
     def _frame(self) -> pl.DataFrame:
         grades = self.labels.grades
-        chosen = pl.Series(grades[self.level]).set(pl.Series(self.level < 0), None)
+        aggregated = pl.Series(grades[self.level]).set(pl.Series(self.level < 0), None)
         chances = {f"p({grade})": self.posterior[:, k] for k, grade in enumerate(grades)}
-        return self.labels.pairs.with_columns(grade=chosen, **chances, tied=pl.Series(self.tied))
+        return self.labels.pairs.with_columns(
+            grade=aggregated, **chances, tied=pl.Series(self.tied)
+        )
 
 
 class Tally:
@@ -363,8 +365,8 @@ def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
     """
     agreement = majority(labels, tie=tie, seed=seed).workers()["agreement"]
     # A worker whose pairs all tied and were dropped counts like the mean of the others.
-    known = agreement.fill_null(strategy="mean").fill_null(1.0)
-    return _weighted(labels, known.to_numpy(), "wawa", tie, seed, {})
+    weights = agreement.fill_null(strategy="mean").fill_null(1.0)
+    return _weighted(labels, weights.to_numpy(), "wawa", tie, seed, {})
 
 
 def _weighted(

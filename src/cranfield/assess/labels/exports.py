@@ -75,7 +75,7 @@ def _task(task: Any, row: int, source: str) -> Mapping[Any, Any]:
     return task
 
 
-def _named(record: Mapping[Any, Any], column: Column) -> bool:
+def _has_column(record: Mapping[Any, Any], column: Column) -> bool:
     """Return True if a record has a column under one of its usual names."""
     return bool(column.named_in([*record]))
 
@@ -102,9 +102,9 @@ def _label_studio(
     where = f"task {quoted(task.get('id', row + 1))}"
     if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
         raise InputError(f"{where}: expected data and annotations", source=source)
-    known = _plain(task["data"])
-    if not _named(known, DOC):
-        known["doc"] = task.get("id")
+    columns = _plain(task["data"])
+    if not _has_column(columns, DOC):
+        columns["doc"] = task.get("id")
     for annotation in task["annotations"]:
         if annotation.get("was_cancelled"):
             skipped.append(row)
@@ -121,7 +121,7 @@ def _label_studio(
             if question in answers:
                 raise InputError(f"{where}: {quoted(question)} is answered twice", source=source)
             answers[question] = _only(value[kind], where, source)
-        yield _Label(row, {**known, WORKER: worker}, answers)
+        yield _Label(row, {**columns, WORKER: worker}, answers)
 
 
 def _kili(task: Mapping[Any, Any], row: int, source: str, skipped: list[int]) -> Iterator[_Label]:
@@ -129,7 +129,7 @@ def _kili(task: Mapping[Any, Any], row: int, source: str, skipped: list[int]) ->
     where = f"asset {quoted(task.get('externalId'))}"
     inside = task.get("jsonMetadata")
     known = _plain(inside if isinstance(inside, Mapping) else {})
-    if not _named(known, DOC):
+    if not _has_column(known, DOC):
         known["doc"] = task.get("externalId")
     for label in task.get("labels") or ():
         if label.get("isLatestLabelForUser") is False:
@@ -156,12 +156,12 @@ def _prodigy(
         return
     where = f"task {row + 1}"
     inside = task.get("meta")
-    known = {**_plain(inside if isinstance(inside, Mapping) else {}), **_plain(task)}
-    of_tool = {name for name in known if name.startswith("_")} | {"answer", "label"}
+    columns = {**_plain(inside if isinstance(inside, Mapping) else {}), **_plain(task)}
+    of_tool = {name for name in columns if name.startswith("_")} | {"answer", "label"}
     worker = task.get("_annotator_id") or task.get("_session_id")
-    known = {name: value for name, value in known.items() if name not in of_tool}
-    if not _named(known, DOC):
-        known["doc"] = task.get("_input_hash")
+    columns = {name: value for name, value in columns.items() if name not in of_tool}
+    if not _has_column(columns, DOC):
+        columns["doc"] = task.get("_input_hash")
     if "accept" in task:
         if task.get("answer") != "accept":
             skipped.append(row)
@@ -169,7 +169,7 @@ def _prodigy(
         grade = _only(task["accept"], where, source)
     else:
         grade = int(task.get("answer") == "accept")
-    yield _Label(row, {**known, WORKER: worker}, {"grade": grade})
+    yield _Label(row, {**columns, WORKER: worker}, {"grade": grade})
 
 
 def _doccano(
@@ -177,9 +177,9 @@ def _doccano(
 ) -> Iterator[_Label]:
     """Yield the label of a document of doccano, whose export is a file for each annotator."""
     meta = task.get("meta")
-    known = {**_plain(meta if isinstance(meta, Mapping) else {}), **_plain(task)}
-    known = {name: value for name, value in known.items() if spelt(name) != "label"}
-    if not _named(known, DOC):
-        known["doc"] = known.pop("id", None)
+    columns = {**_plain(meta if isinstance(meta, Mapping) else {}), **_plain(task)}
+    columns = {name: value for name, value in columns.items() if spelt(name) != "label"}
+    if not _has_column(columns, DOC):
+        columns["doc"] = columns.pop("id", None)
     where = f"document {quoted(task.get('id', row + 1))}"
-    yield _Label(row, known, {"grade": _only(task.get("label"), where, source)})
+    yield _Label(row, columns, {"grade": _only(task.get("label"), where, source)})

@@ -185,8 +185,8 @@ def read_labels(
     Raises
     ------
     InputError
-        With file, line and reason: a grade that is not an integer or off the scale, a repeated or
-        missing label by the policy `error`, a line with too few or too many fields.
+        With file, line and reason: a grade that is not an integer or outside the scale, a repeated
+        or missing label by the policy `error`, a line with too few or too many fields.
     PolicyError
         For an unknown policy, or columns that do not fit.
 
@@ -393,7 +393,7 @@ def _cleaned(
         listed = ", ".join(map(str, scale[:8])) + (", …" if scale.size > 8 else "")
         table.refuse(
             ~table.frame["grade"].is_in(scale.tolist()),
-            lambda row: f"grade {row['grade']} is off the scale ({listed})",
+            lambda row: f"grade {row['grade']} is outside the scale ({listed})",
         )
     cell = ["topic", "doc", "worker"]
     again = ~table.frame.select(pl.struct(cell).is_first_distinct()).to_series()
@@ -500,7 +500,7 @@ def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
         topic, doc = labels.pairs.row(int(rows[off[0]]))
         scale = ", ".join(map(str, labels.grades[:8].tolist()))
         raise InputError(
-            f"gold grade {grades[off[0]]} is off the scale of the labels ({scale})",
+            f"gold grade {grades[off[0]]} is outside the scale of the labels ({scale})",
             source=qrels.origin.name,
             topic=topic,
             doc=doc,

@@ -132,7 +132,7 @@ class Labels(Result):
 
     @cached_property
     def repeats(self) -> int:
-        """Number of labels of a worker that labelled the pair before."""
+        """Number of labels of a pair by a worker who had labelled it before."""
         return len(self) - np.unique(self.cell).size
 
     @cached_property
@@ -178,7 +178,7 @@ class Labels(Result):
         Raises
         ------
         InputError
-            If expected at least one label, got none.
+            If no label is kept.
         PolicyError
             For an array of another shape or type.
 

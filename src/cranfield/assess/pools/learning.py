@@ -179,8 +179,8 @@ class Losses(Weighing):
     def weights(self) -> Floats:
         # Only ratios of weights matter: the largest is 1, of the runs with documents left.
         loss = np.where(self.left.reshape(self._loss.shape) > 0, self._loss, np.inf)
-        least = loss.min(axis=1, keepdims=True, initial=_LARGEST)
-        return np.asarray(np.exp(self._log * (loss - least)).ravel())
+        smallest = loss.min(axis=1, keepdims=True, initial=_LARGEST)
+        return np.asarray(np.exp(self._log * (loss - smallest)).ravel())
 
     def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
         half = np.where(relevant, -0.5, 0.5)
@@ -208,8 +208,8 @@ class PlainLosses(Asking):
                 losses[listed, system] = by_rank[: listed.size]
 
     def choose(self, groups: Indices) -> Indices:
-        least = self._lost.min(axis=1, keepdims=True, initial=_LARGEST)
-        weights = self._beta ** (self._lost - least)
+        smallest = self._lost.min(axis=1, keepdims=True, initial=_LARGEST)
+        weights = self._beta ** (self._lost - smallest)
         weights /= weights.sum(axis=1, keepdims=True)
         docs = np.empty(groups.size, dtype=np.intp)
         for k, topic in enumerate(groups.tolist()):
@@ -278,11 +278,11 @@ class Queues(Asking):
         for doc, good in zip(docs.tolist(), relevant.tolist(), strict=True):
             self._learn(doc, good)
 
-    def whole(self, relevant: Bools, known: Bools, batch: int) -> Indices:
+    def whole(self, relevant: Bools, judged: Bools, batch: int) -> Indices:
         if batch > 1:
-            return super().whole(relevant, known, batch)
+            return super().whole(relevant, judged, batch)
         out = []
-        good, answered = relevant.tolist(), known.tolist()
+        good, answered = relevant.tolist(), judged.tolist()
         for group in np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts)).tolist():
             doc = self._choose(group)
             out.append(doc)
@@ -418,15 +418,15 @@ class RunsAsked(Asking):
     def _first_free(self, cells: Indices) -> Indices:
         """Return the first unchosen document of each ranking; there is one."""
         docs = np.empty(cells.size, dtype=np.intp)
-        left = np.arange(cells.size)
-        while left.size:
-            window = self._ranked[self._next[cells[left]][:, None] + np.arange(_WINDOW)]
+        open_cells = np.arange(cells.size)
+        while open_cells.size:
+            window = self._ranked[self._next[cells[open_cells]][:, None] + np.arange(_WINDOW)]
             free = self._free[window]
-            place, rows = free.argmax(axis=1), np.arange(left.size)
+            place, rows = free.argmax(axis=1), np.arange(open_cells.size)
             hit = free[rows, place]
-            docs[left] = window[rows, place]
-            self._next[cells[left]] += np.where(hit, place, _WINDOW)
-            left = left[~hit]
+            docs[open_cells] = window[rows, place]
+            self._next[cells[open_cells]] += np.where(hit, place, _WINDOW)
+            open_cells = open_cells[~hit]
         return docs
 
     def _holders(self, docs: Indices) -> tuple[Ints, Ints]:
@@ -457,9 +457,11 @@ class EpsilonGreedy(Bandit):
     aliases = ("epsilon", "greedy")
     source = "Auer, Cesa-Bianchi and Fischer 2002; Losada, Parapar and Barreiro 2016"
     draws = True
-    c: float = parameter(0.01, number(0), "how long to explore")
-    d: float = parameter(0.1, number(0, 1, open_low=True), "how different runs are")
-    ties: str = parameter("name", choice("name", "random"), "which of equal runs is played")
+    c: float = parameter(0.01, number(0), "constant of the length of exploration; 0 is none")
+    d: float = parameter(
+        0.1, number(0, 1, open_low=True), "assumed gap between the best run and the others, above 0"
+    )
+    ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:
         # Divided twice: the square of a small d is 0.
@@ -481,7 +483,7 @@ class UcbTuned(Bandit):
     name = "UCB1-tuned"
     aliases = ("UCB1", "UCB")
     source = "Auer, Cesa-Bianchi and Fischer 2002; Losada, Parapar and Barreiro 2016"
-    ties: str = parameter("name", choice("name", "random"), "which of equal runs is played")
+    ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:
         judged, mean = state.judged[topics], state.mean(topics)
@@ -522,7 +524,7 @@ class MaxMean(Bandit):
     aliases = ("MM", "max-mean")
     source = "Losada, Parapar and Barreiro 2016, 2017"
     rate: float = parameter(1.0, number(0, 1), "weight of earlier judgments")
-    ties: str = parameter("name", choice("name", "random"), "which of equal runs is played")
+    ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:
         return (1 + state.relevant[topics]) / (2 + state.judged[topics])

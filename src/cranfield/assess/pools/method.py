@@ -26,7 +26,7 @@ from cranfield.fusion import methods as fusion
 
 
 class Asking:
-    """State of a method that learns: a group of documents per topic, or one for a single queue."""
+    """State of a method that learns: a group of documents per topic, or a single group."""
 
     def __init__(self, pool: Pool, starts: Ints | None = None) -> None:
         self.pool = pool
@@ -41,7 +41,7 @@ class Asking:
         """Update the state by the relevance of chosen documents, one per group."""
         raise NotImplementedError
 
-    def whole(self, relevant: Bools, known: Bools, batch: int) -> Indices:
+    def whole(self, relevant: Bools, judged_docs: Bools, batch: int) -> Indices:
         """Choose all documents, and learn the known ones after every batch of each group."""
         sizes = np.diff(self.starts)
         longest_first = np.argsort(-sizes, kind="stable")
@@ -54,8 +54,8 @@ class Asking:
             out[self.starts[groups] + step] = docs
             pending.append(docs)
             if len(pending) == batch:
-                for chosen in pending:
-                    judged = chosen[known[chosen]]
+                for docs_of_step in pending:
+                    judged = docs_of_step[judged_docs[docs_of_step]]
                     self.learn(judged, relevant[judged])
                 pending = []
         return out
@@ -112,7 +112,7 @@ def best_first(pool: Pool, values: NDArray[Any]) -> Indices:
 
 
 class Depth(Method):
-    """By best rank in any run: the pool of depth 1, what depth 2 adds, and so on."""
+    """By best rank in any run: the pool of depth 1, then the documents that depth 2 adds."""
 
     name = "depth"
     aliases = ("depth-k", "top-k")

@@ -39,7 +39,7 @@ NEGATIVE = ("judged", "unjudged")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pool(Result, Rankings):
-    """Documents to judge, by topic, and which run has which; made by :func:`cranfield.assess.pool`.
+    """Documents to judge, by topic, and their rankings; made by :func:`cranfield.assess.pool`.
 
     It depends neither on the order of runs nor on that of their lines (except by the policies for
     ties that say so).
@@ -51,7 +51,7 @@ class Pool(Result, Rankings):
     systems
         Names of the systems, in order of their bytes.
     depth
-        Ranks of each ranking that count.
+        Number of top ranks of each ranking in the pool.
     docs
         Document ids, a polars string column; within a topic in order of their bytes. Other arrays
         of documents are in this order, or hold indices into it.
@@ -108,13 +108,13 @@ class Pool(Result, Rankings):
             For an unknown system, and without any name.
         """
         check_several("names", names)
-        chosen = [str(name) for name in names]
-        for name in chosen:
+        systems = [str(name) for name in names]
+        for name in systems:
             if name not in self.systems:
                 raise PolicyError(f"unknown system {quoted(name)} in contributors")
-        if not chosen:
+        if not systems:
             raise PolicyError("contributors must name at least one run")
-        stays = np.array([name in chosen for name in self.systems])
+        stays = np.array([name in systems for name in self.systems])
         return self._of(stays[self.system], stays, self.depth)
 
     def _of(self, rows: Bools, stays: Bools, depth: int) -> Pool:
@@ -227,7 +227,9 @@ class Unjudged(Result):
             "system": Column("System.", key=True),
             "pooled": Column("Number of its documents in the pool."),
             "unjudged": Column("Number of them without a judgment."),
-            "alone": Column("Number of these that no other system has in the pool."),
+            "alone": Column(
+                "Number of the system's documents that no other system has in the pool."
+            ),
         },
     }
 
@@ -302,7 +304,7 @@ def pool(
         In any form that :func:`cranfield.read_runs` reads. Runs are read one at a time, and only
         their first ranks are kept. Or a pool, which is cut.
     depth
-        Ranks of each ranking that count, from 1.
+        Number of top ranks of each ranking to pool, from 1.
     ties
         Order of documents with equal scores, as for :func:`cranfield.judge`. Ranks are made from
         scores, not by the rank column.

@@ -129,7 +129,7 @@ def check_with_metadata(
 
     faults = Faults(task, all_faults=all_faults)
     rows, count, error = read_lines(chunks(), faults, task.format)
-    # A file that is cut short lacks nothing, and an empty one is not said to.
+    # Missing topics are not reported for truncated or empty files.
     whole = error is None and rows.height > 0
     own_tag = _check_tag(rows, task, tag, team, faults)
     metadata = check_metadata(replace(place, tag=own_tag), task, own_tag, faults)
@@ -194,27 +194,27 @@ def _check_tag(
 def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, whole: bool) -> int:
     """Check topics and their numbers of documents, and return how many topics there are.
 
-    Nothing is missing from a file that was cut short.
+    Missing topics and documents are not reported for truncated files.
     """
-    expected, most = topic_ids(task), task.max_per_topic
+    expected, max_documents = topic_ids(task), task.max_per_topic
     lines = pl.col("line").filter(~pl.col("broken"))
     topics = rows.filter(pl.col("topic").is_not_null()).group_by("topic", maintain_order=True)
     counts = topics.agg(
         pl.len().alias("documents"),
         lines.len().alias("lines"),
         lines.first().alias("first"),
-        pl.col("line").get(most or 0, null_on_oob=True).alias("excess"),
+        pl.col("line").get(max_documents or 0, null_on_oob=True).alias("excess"),
     )
-    known = set(expected or ())
+    task_topics = set(expected or ())
     for topic, documents, n_lines, first, excess in counts.iter_rows():
-        if expected is not None and topic not in known and n_lines:
-            message = f"topic {quoted(topic)} is not one of the task's {len(known):,} topics"
+        if expected is not None and topic not in task_topics and n_lines:
+            message = f"topic {quoted(topic)} is not one of the task's {len(task_topics):,} topics"
             faults.add("topic-unknown", message, first, topic, count=n_lines)
         has = f"topic {quoted(topic)} has {counted(documents, 'document')}"
-        if most is not None and documents > most:
-            faults.add("too-many", f"{has}; the maximum is {most:,}", excess, topic)
-        elif most is not None and documents < most and whole:
-            faults.add("too-few", f"{has}, fewer than {most:,}", None, topic)
+        if max_documents is not None and documents > max_documents:
+            faults.add("too-many", f"{has}; the maximum is {max_documents:,}", excess, topic)
+        elif max_documents is not None and documents < max_documents and whole:
+            faults.add("too-few", f"{has}, fewer than {max_documents:,}", None, topic)
     present = set(counts["topic"])
     missing = [topic for topic in expected or () if topic not in present]
     if missing and whole:

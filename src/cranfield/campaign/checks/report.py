@@ -103,8 +103,10 @@ class CheckReport(Result):
         ),
         "topic": Column("Topic that the fault concerns; null for faults of no topic."),
         "doc": Column("Document that the fault concerns; null for faults of no document."),
-        "count": Column("Number of faults of the kind that the row stands for."),
-        "message": Column("What is wrong, without the place; safe to show."),
+        "count": Column(
+            "Number of faults of this kind that the row stands for, such as several missing topics."
+        ),
+        "message": Column("Description of the fault without file and line; safe to display."),
     }
 
     source: str

@@ -1,4 +1,4 @@
-"""Folders that prove themselves: BagIt 1.0 (RFC 8493), written and validated."""
+"""Bags: folders with checksums of all files, by BagIt 1.0 (RFC 8493)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _OXUM = re.compile(r"^Payload-Oxum:[ \t]*(\d+)\.(\d+)[ \t]*$", re.MULTILINE | re
 def write_bag(folder: Path, about: Mapping[str, str]) -> str:
     """Make a folder that has nothing but `data/` a bag; return the SHA-256 of its tag manifest.
 
-    `about` has labels and values of `bag-info.txt`, in order; the payload's size is added. There is
-    no time but those given, so that the same payload gives the same bytes.
+    `about` has labels and values of `bag-info.txt`, in order; the payload's size is added. No other
+    times are written, so that the same payload gives the same bytes.
     """
     payload = {name: folder / name for name in _files(folder)}
     size = sum(path.stat().st_size for path in payload.values())
     described = {**about, "Payload-Oxum": f"{size}.{len(payload)}"}
-    # One line a value: what would begin another label is part of the text.
+    # One line per value, so that no text begins another label.
     lines = (f"{label}: {' '.join(value.split())}\n" for label, value in described.items())
     _write(folder / "bagit.txt", DECLARATION)
     _write(folder / "bag-info.txt", "".join(lines))
@@ -40,8 +40,8 @@ def write_bag(folder: Path, about: Mapping[str, str]) -> str:
 def validate(folder: Path) -> list[str]:
     """Return the problems of a bag, one line per file in order; empty for a valid bag.
 
-    Every file counts: each that is listed must be there with its SHA-256, and none may be there
-    that is not listed, tag files too.
+    All files are checked, tag files too: listed files must exist with their SHA-256, and others
+    must not exist.
     """
     problems: dict[str, str] = {}
     listed: dict[str, str] = {}
@@ -63,7 +63,7 @@ def validate(folder: Path) -> list[str]:
         elif file.is_symlink() or not file.is_file():
             problems[path] = "is not a regular file"
         elif file_sha256(file) != listed[path]:
-            problems[path] = "its SHA-256 is not that of the manifest"
+            problems[path] = "its SHA-256 differs from the manifest"
     _check_declaration(folder, there, problems)
     if not problems:
         _check_size(folder, there, problems)
@@ -76,26 +76,27 @@ def _check_declaration(folder: Path, there: set[str], problems: dict[str, str]) 
     elif "bagit.txt" not in problems:
         text = (folder / "bagit.txt").read_bytes().replace(b"\r\n", b"\n")
         if text != DECLARATION.encode():
-            problems["bagit.txt"] = "is not that of BagIt 1.0 in UTF-8"
+            problems["bagit.txt"] = "is not the declaration of BagIt 1.0 in UTF-8"
 
 
 def _check_size(folder: Path, there: set[str], problems: dict[str, str]) -> None:
-    """Compare the payload with what was there when the bag was made, where that is said."""
+    """Compare the payload with the size declared in `bag-info.txt`, if any."""
     if "bag-info.txt" not in there:
         return
-    found = _OXUM.search((folder / "bag-info.txt").read_text("utf-8", errors="replace"))
+    declared = _OXUM.search((folder / "bag-info.txt").read_text("utf-8", errors="replace"))
     payload = [folder / path for path in there if PurePosixPath(path).parts[0] == PAYLOAD]
     size = sum(path.stat().st_size for path in payload)
-    if found and (int(found[1]), int(found[2])) != (size, len(payload)):
+    if declared and (int(declared[1]), int(declared[2])) != (size, len(payload)):
         problems["bag-info.txt"] = (
-            f"Payload-Oxum is {found[1]}.{found[2]}, but the payload has {size}.{len(payload)}"
+            f"Payload-Oxum is {declared[1]}.{declared[2]}, but the payload has"
+            f" {size}.{len(payload)}"
         )
 
 
 def _files(folder: Path) -> Iterator[str]:
     """Yield all files below a folder, links among them, by their path in it, in order."""
-    found = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
-    yield from sorted(path.relative_to(folder).as_posix() for path in found)
+    files = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    yield from sorted(path.relative_to(folder).as_posix() for path in files)
 
 
 def _manifest(files: Mapping[str, Path]) -> str:
@@ -120,12 +121,12 @@ def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[s
         problems[manifest.name] = f"cannot be read: {type(error).__name__}"
         return
     for number, line in enumerate(lines, 1):
-        found = _LINE.fullmatch(line)
-        path = "" if found is None else _decoded(found[2].removeprefix("./"))
-        if found is None or not _inside(path):
+        entry = _LINE.fullmatch(line)
+        path = "" if entry is None else _decoded(entry[2].removeprefix("./"))
+        if entry is None or not _inside(path):
             problems[manifest.name] = f"line {number} is not a SHA-256 and a path inside the bag"
         else:
-            yield path, found[1].lower()
+            yield path, entry[1].lower()
 
 
 def _decoded(name: str) -> str:

@@ -47,7 +47,7 @@ class Release:
     path
         Its folder, a bag.
     manifest
-        SHA-256 of the bag's tag manifest, which covers every byte of it: what to publish.
+        SHA-256 of the bag's tag manifest, which covers every byte of the bag; to be published.
     runs, teams, hidden
         How many runs it shows, of how many teams, and how many of these are not named.
     excluded
@@ -65,14 +65,14 @@ class Release:
     excluded: tuple[str, ...] = ()
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """Size of the release in words."""
         size = f"{counted(self.runs, 'run')} of {counted(self.teams, 'team')}"
         hidden = f", {self.hidden} not named" if self.hidden else ""
         return f"{size}{hidden}, judgments {self.judgments}"
 
     def __repr__(self) -> str:
-        return f"Release({self.id}: {self.said})"
+        return f"Release({self.id}: {self.summary})"
 
 
 def release(
@@ -114,7 +114,7 @@ def release(
     Raises
     ------
     PolicyError
-        For judgments that are not there, or a date that is none.
+        For an unknown version of the judgments, or an invalid date.
     CranfieldError
         If nothing can be released, or the campaign changed meanwhile.
     """
@@ -209,10 +209,13 @@ def _payload(
     public = {run.id: public_part(run) for run in runs if run.metadata and run.team not in hidden}
     metadata = {id: text for id, (text, _) in public.items() if text}
     dropped = sorted({key for _, keys in public.values() for key in keys})
-    shown = disclosed(runs, hidden, rules, _secret(opened, seed), metadata)
-    if seed and not any(one.hidden for one in shown):
+    disclosed_runs = disclosed(runs, hidden, rules, _secret(opened, seed), metadata)
+    if seed and not any(run.hidden for run in disclosed_runs):
         raise PolicyError(f"seed requires a team that is not named, got {seed}")
-    excluded = [*NOT_SHOWN, *([NOT_SHOWN_OF_HIDDEN] if any(one.hidden for one in shown) else [])]
+    excluded = [
+        *NOT_SHOWN,
+        *([NOT_SHOWN_OF_HIDDEN] if any(run.hidden for run in disclosed_runs) else []),
+    ]
     excluded += [f"of the metadata of runs: {', '.join(dropped)}"] if dropped else []
     if unreadable := len(arrived) - len(runs):
         excluded.append(f"{counted(unreadable, 'run')} that cannot be read")
@@ -221,7 +224,7 @@ def _payload(
         opened=opened,
         task=rules,
         arrived=arrived,
-        runs=shown,
+        runs=disclosed_runs,
         teams={team.id: team.name for team in teams if team.id not in hidden},
         judgments=version,
         evaluation=evaluation,
@@ -244,9 +247,9 @@ def _secret(opened: OpenedCampaign, seed: int) -> str:
     return f"{first}\n{seed}"
 
 
-def _next_id(task: str, taken: list[str]) -> str:
+def _next_id(task: str, ids: list[str]) -> str:
     numbers = [
-        int(one[len(task) + 1 :]) for one in taken if re.fullmatch(rf"{re.escape(task)}-\d+", one)
+        int(id_[len(task) + 1 :]) for id_ in ids if re.fullmatch(rf"{re.escape(task)}-\d+", id_)
     ]
     return f"{task}-{max(numbers, default=0) + 1}"
 
@@ -278,7 +281,7 @@ def _sync(folder: Path) -> None:
                 os.fsync(handle)
             finally:
                 os.close(handle)
-    for path in (*(one for one in folder.rglob("*") if one.is_dir()), folder):
+    for path in (*(entry for entry in folder.rglob("*") if entry.is_dir()), folder):
         sync_folder(path)
 
 
@@ -296,20 +299,20 @@ def retract(opened: OpenedCampaign, release: str, reason: str) -> None:
     release
         Its id, such as `adhoc-1`.
     reason
-        Why; everybody can read it.
+        Reason, which is public.
 
     Raises
     ------
     PolicyError
-        For a release that is not there or is retracted already, or when no reason is given.
+        For an unknown or retracted release, or an empty reason.
     """
     if not reason.strip():
         raise PolicyError("reason must not be empty")
     with opened.registry.change("retract", release, {"reason": reason}) as tx:
         releases = {record.id: record for record in tx.releases()}
         if release not in releases:
-            known = ", ".join(releases) or "none"
-            raise PolicyError(f"unknown release {quoted(release)}; expected one of: {known}")
+            names = ", ".join(releases) or "none"
+            raise PolicyError(f"unknown release {quoted(release)}; expected one of: {names}")
         if releases[release].state == RETRACTED:
             raise PolicyError(f"{release} is already retracted")
         note = {"release": release, "retracted": utc_text(opened.clock()), "reason": reason}

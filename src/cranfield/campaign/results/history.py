@@ -255,7 +255,7 @@ _ENTRIES: result.Columns = {
     "team": result.Column("Team of the entry; empty or null where the source names none."),
     "score": result.Column("Score by the measure."),
     "own": result.Column("Whether it is the organisers' own entry."),
-    "record": result.Column("Whether the entry beats all earlier ones."),
+    "record": result.Column("Whether the entry is better than all earlier entries."),
     "source": result.Column("Folder or file that the entry comes from."),
     "collection": result.Column(
         "Collection: of a campaign or release its name, task and version of the judgments, of a"

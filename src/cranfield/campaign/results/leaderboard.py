@@ -69,9 +69,15 @@ class _Same:
     scores: Scores
 
     def _key(self) -> tuple[object, ...]:
-        one = self.scores
-        kind = (one.measure, one.aggregate, one.lower_is_better, one.scale, one.settings)
-        return (*kind, one.topics, one.systems, one.values.tobytes())
+        scores = self.scores
+        kind = (
+            scores.measure,
+            scores.aggregate,
+            scores.lower_is_better,
+            scores.scale,
+            scores.settings,
+        )
+        return (*kind, scores.topics, scores.systems, scores.values.tobytes())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Same) and self._key() == other._key()
@@ -119,33 +125,36 @@ def separation(
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.result import RESCALING
 
-    found = compared_if_possible(scores, alpha, max_runs)
-    if isinstance(found, str):
-        return found
-    letters = found.groups()
-    frame = pl.DataFrame({"tag": found.systems, "groups": [letters[one] for one in found.systems]})
+    comparison = compared_if_possible(scores, alpha, max_runs)
+    if isinstance(comparison, str):
+        return comparison
+    letters = comparison.groups()
+    frame = pl.DataFrame(
+        {"tag": comparison.systems, "groups": [letters[system] for system in comparison.systems]}
+    )
     notes = [
         "groups: two runs share a letter exactly when they are not significantly different"
-        f" ({found.method}, alpha {alpha:g})"
+        f" ({comparison.method}, alpha {alpha:g})"
     ]
     # The first run of the leaderboard: of equal ones the first by its tag.
-    settled = without_noise(found.means) * (1 if scores.lower_is_better else -1)
-    first = min(range(len(settled)), key=lambda k: (settled[k], found.systems[k]))
-    interval = found.around(first)
+    settled = without_noise(comparison.means) * (1 if scores.lower_is_better else -1)
+    first = min(range(len(settled)), key=lambda k: (settled[k], comparison.systems[k]))
+    interval = comparison.around(first)
     if interval is not None:
         low, high = (pl.Series(ends).fill_nan(None) for ends in interval)
         frame = frame.with_columns(low=low, high=high)
         notes.append(
             "low, high: simultaneous confidence intervals around means; runs whose intervals do not"
             " overlap are significantly different"
-            if found.half_widths is not None
-            else f"low, high: simultaneous confidence interval of the {found.difference_from} the"
-            f" first run, shifted by the {found.mean_of} of the first run; a run whose interval"
-            f" excludes this {found.mean_of} is significantly different from the first run"
+            if comparison.half_widths is not None
+            else f"low, high: simultaneous confidence interval of the"
+            f" {comparison.difference_from} the first run, shifted by the {comparison.mean_of} of"
+            " the first run; a run whose interval"
+            f" excludes this {comparison.mean_of} is significantly different from the first run"
         )
     # The verdict says what the scale of the measure allows.
-    notes += [note for note in found.notes if not note.endswith(RESCALING)]
-    return Separation(frame, found.method, meaningfulness(found).first_line, tuple(notes))
+    notes += [note for note in comparison.notes if not note.endswith(RESCALING)]
+    return Separation(frame, comparison.method, meaningfulness(comparison).first_line, tuple(notes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,7 +192,7 @@ class Leaderboard(TableResult):
             " say, around the mean of the first run for the difference from it; null where runs"
             " were not compared or the test has no intervals."
         ),
-        "high": Column("Upper bound of that interval; null where the lower one is."),
+        "high": Column("Upper bound of the interval; null where the lower bound is null."),
         "unjudged@10": Column(
             "Proportion of the first ten documents of all topics that have no judgment, from 0 to"
             " 1."
@@ -216,14 +225,14 @@ class Leaderboard(TableResult):
         max_runs
             Maximum number of rows; by default all.
         """
-        shown = self.rows.with_columns(pl.col("groups").map_elements(shortened, pl.String))
-        empty = [one for one in ("type", "groups", "low", "high") if _is_empty(shown[one])]
-        if not shown["late"].any():
+        rows = self.rows.with_columns(pl.col("groups").map_elements(shortened, pl.String))
+        empty = [name for name in ("type", "groups", "low", "high") if _is_empty(rows[name])]
+        if not rows["late"].any():
             empty.append("late")
         title = f"Leaderboard of {self.task}" if self.task else "Leaderboard"
-        table = from_frame(shown.drop(empty)[:max_runs], f"{title}: {counted(shown.height, 'run')}")
-        cut = max_runs is not None and shown.height > max_runs
-        cuts = [f"the first {max_runs:,} of {shown.height:,} runs are shown"] if cut else []
+        table = from_frame(rows.drop(empty)[:max_runs], f"{title}: {counted(rows.height, 'run')}")
+        cut = max_runs is not None and rows.height > max_runs
+        cuts = [f"the first {max_runs:,} of {rows.height:,} runs are shown"] if cut else []
         return [replace(table, remarks=[*self.remarks, *cuts])]
 
     def __repr__(self) -> str:
@@ -231,7 +240,7 @@ class Leaderboard(TableResult):
 
 
 def _is_empty(column: pl.Series) -> bool:
-    return not any(one not in (None, "") for one in column)
+    return not any(cell not in (None, "") for cell in column)
 
 
 def leaderboard(
@@ -260,12 +269,12 @@ def leaderboard(
         Ranks are by overall values, and equal values share a rank; the groups are those of
         :func:`cranfield.compare` with its default test.
     """
-    found = separation(evaluation[str(evaluation.measures[0])], alpha, max_runs)
-    return _leaderboard(evaluation, submissions, found)
+    groups = separation(evaluation[str(evaluation.measures[0])], alpha, max_runs)
+    return _leaderboard(evaluation, submissions, groups)
 
 
 def _leaderboard(
-    evaluation: Evaluation, submissions: Sequence[Submission], found: Separation | str
+    evaluation: Evaluation, submissions: Sequence[Submission], groups: Separation | str
 ) -> Leaderboard:
     """Join scores and groups with the submissions."""
     # Columns are named by the text forms of measures, not by aliases.
@@ -290,18 +299,18 @@ def _leaderboard(
     notes = []
     if 0 < len(unpooled) < frame.height:
         notes.append(f"not pooled: {some_of(unpooled, 10)}")
-    if isinstance(found, str):
-        notes.append(f"runs are not compared: {found}")
+    if isinstance(groups, str):
+        notes.append(f"runs are not compared: {groups}")
     else:
-        notes = [*found.notes, *notes]
-        frame = frame.join(found.frame, on="tag", how="left", maintain_order="left")
+        notes = [*groups.notes, *notes]
+        frame = frame.join(groups.frame, on="tag", how="left", maintain_order="left")
     for name, kind in {"groups": pl.String, "low": pl.Float64, "high": pl.Float64}.items():
         if name not in frame.columns:
             frame = frame.with_columns(pl.lit(None, kind).alias(name))
     frame = frame.select(
         "rank", "tag", "team", "type", "late", *names, "groups", "low", "high", "unjudged@10"
     )
-    separated = None if isinstance(found, str) else found
+    separated = None if isinstance(groups, str) else groups
     return Leaderboard(frame, tuple(names), separated, tuple(notes))
 
 
@@ -326,9 +335,9 @@ def task_leaderboard(
     scoring = Scoring(opened, task, measures, judgments)
     evaluation = scoring.evaluation()
     refused = not_compared(len(evaluation.systems), max_runs)
-    found = refused or _kept_separation(scoring, alpha)
-    made = _leaderboard(evaluation, scoring.submissions, found)
-    return replace(made, task=scoring.rules.title or scoring.rules.name)
+    groups = refused or _kept_separation(scoring, alpha)
+    ranked = _leaderboard(evaluation, scoring.submissions, groups)
+    return replace(ranked, task=scoring.rules.title or scoring.rules.name)
 
 
 def _kept_separation(scoring: Scoring, alpha: float) -> Separation | str:
@@ -336,11 +345,15 @@ def _kept_separation(scoring: Scoring, alpha: float) -> Separation | str:
     first = scoring.measures[0]
 
     def make() -> tuple[pl.DataFrame, dict[str, str]]:
-        found = separation(scoring.only(first).evaluation()[str(first)], alpha)
-        if isinstance(found, str):
-            raise _NotComparedError(found)
-        words = {"method": found.method, "verdict": found.verdict, "notes": "\n".join(found.notes)}
-        return found.frame, words
+        result = separation(scoring.only(first).evaluation()[str(first)], alpha)
+        if isinstance(result, str):
+            raise _NotComparedError(result)
+        words = {
+            "method": result.method,
+            "verdict": result.verdict,
+            "notes": "\n".join(result.notes),
+        }
+        return result.frame, words
 
     basis = digest("groups", scoring.basis(together=True), str(first), alpha)
     try:
@@ -363,17 +376,19 @@ def feedback(opened: OpenedCampaign, task: str, tags: Collection[str]) -> dict[s
     """
     places = PLACES.get(opened.rules.task(task).feedback)
     registry = opened.registry
-    released = any(one.task == task for one in registry.releases())
+    released = any(record.task == task for record in registry.releases())
     if places is None or released or not tags or not registry.judgments(task):
         return {}
     scoring = Scoring(opened, task)
     means = scoring.evaluation().by_system()
-    names = [str(one) for one in scoring.measures]
+    names = [str(measure) for measure in scoring.measures]
     version = f"judgments {scoring.judgments.version}"
-    told = {}
+    texts = {}
     for run, *values in means.iter_rows():
         if run in tags:
             scores = zip(names, values, strict=True)
-            known = [f"{name} {value:.{places}f}" for name, value in scores if value is not None]
-            told[run] = ", ".join([*known, version])
-    return told
+            shown_scores = [
+                f"{name} {value:.{places}f}" for name, value in scores if value is not None
+            ]
+            texts[run] = ", ".join([*shown_scores, version])
+    return texts

@@ -85,7 +85,7 @@ def keep_table(
     record = ScoreFile(key, task, version, path, sha, {"basis": basis, **facts})
     details = {"judgments": version, **({"runs": int(facts["runs"])} if "runs" in facts else {})}
     with opened.registry.change("score", task, details) as change:
-        old = {one.key: one for one in change.score_files(task)}.get(key)
+        old = {file.key: file for file in change.score_files(task)}.get(key)
         (change.update if old else change.insert)(record)
     if old and old.path != path:
         (opened.folder / old.path).unlink(missing_ok=True)
@@ -98,11 +98,11 @@ def kept_frame(
     make: Callable[[], tuple[pl.DataFrame, dict[str, str]]],
 ) -> tuple[pl.DataFrame, dict[str, str]]:
     """Return a table and facts about it, which are kept once they were computed."""
-    kept = kept_table(opened, judgments.task, basis)
-    if kept is None:
-        kept = make()
-        keep_table(opened, judgments, basis, *kept)
-    return kept
+    stored = kept_table(opened, judgments.task, basis)
+    if stored is None:
+        stored = make()
+        keep_table(opened, judgments, basis, *stored)
+    return stored
 
 
 FORM = "scores 3"
@@ -119,7 +119,7 @@ def table_of(evaluation: Evaluation, objects: Mapping[str, str]) -> pl.DataFrame
     """Return an evaluation in the form of files of scores; `objects` are SHA-256 by system."""
     shas = pl.Series([objects[system] for system in evaluation.systems], dtype=pl.String)
     topics = pl.Series(evaluation.topics, dtype=pl.String)
-    covered = {one.system: json.dumps(asdict(one)) for one in evaluation.coverage.systems}
+    covered = {system.system: json.dumps(asdict(system)) for system in evaluation.coverage.systems}
     whole = pl.DataFrame(
         {
             "object": shas,
@@ -139,9 +139,9 @@ def table_of(evaluation: Evaluation, objects: Mapping[str, str]) -> pl.DataFrame
 
 
 def put_together(table: pl.DataFrame) -> pl.DataFrame:
-    """Return one row for each run and topic, with the first value that is known of each column.
+    """Return one row for each run and topic, with the first value of each column that is not null.
 
-    What was scored twice has equal values.
+    Values that were computed twice are equal.
     """
     if table.select("object", "topic").is_unique().all():
         return table
@@ -151,7 +151,7 @@ def put_together(table: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class KeptRuns(Scorable):
-    """Runs that were scored before: what an evaluation says of them, without their rankings."""
+    """Runs that were scored before: their scores and coverage, without their rankings."""
 
     topics: tuple[str, ...]
     systems: tuple[str, ...]
@@ -167,7 +167,7 @@ class KeptRuns(Scorable):
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
         """Return the scores by each measure."""
-        return [self.values[str(one)] for one in measures]
+        return [self.values[str(measure)] for measure in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
         """Return the policies, and the scale of grades."""
@@ -175,7 +175,7 @@ class KeptRuns(Scorable):
 
 
 class Scoring:
-    """One task, one version of its judgments, some measures: what is scored, and how.
+    """Scoring of the runs of a task by a version of its judgments and some measures.
 
     Parameters
     ----------
@@ -193,20 +193,20 @@ class Scoring:
         check_several("measures", measures)
         self.opened = opened
         self.rules: TaskRules = opened.rules.task(task)
-        chosen: dict[str, Any] = dict(self.rules.judging)
-        self.compat: str | None = chosen.pop("compat", None)
-        self.policies = policies(self.compat, **chosen)
+        options: dict[str, Any] = dict(self.rules.judging)
+        self.compat: str | None = options.pop("compat", None)
+        self.policies = policies(self.compat, **options)
         self.measures = parse_measures(measures or self.rules.measures, compat=self.compat)
         self.judgments: Judgments = version_of(opened, self.rules.name, judgments)
         accepted = opened.registry.submissions(self.rules.name)
-        self.submissions = tuple(sorted(accepted, key=lambda one: one.tag))
+        self.submissions = tuple(sorted(accepted, key=lambda run: run.tag))
         if not self.submissions:
             raise CranfieldError(f"task {quoted(self.rules.name)} has no accepted run")
 
     @property
     def objects(self) -> dict[str, str]:
         """SHA-256 of each run's bytes, by tag, in order of tag."""
-        return {one.tag: one.object for one in self.submissions}
+        return {run.tag: run.object for run in self.submissions}
 
     def only(self, measure: Measure) -> Scoring:
         """Return the same of one measure."""
@@ -228,38 +228,38 @@ class Scoring:
         )
 
     def table(self) -> pl.DataFrame:
-        """Score what was not scored before; return all that is kept of the runs, as files have it.
+        """Score runs that were not scored before; return the stored table of all runs.
 
         Unreadable runs are removed from the submissions.
         """
         before = len(self.submissions)
-        kept = pl.concat([self._kept(together) for together in (False, True)], how="diagonal")
+        stored = pl.concat([self._kept(together) for together in (False, True)], how="diagonal")
         if len(self.submissions) < before:
             # Measures of several runs together depend on which runs there are.
             return self.table()
-        return put_together(kept.filter(pl.col("object").is_in(list(self.objects.values()))))
+        return put_together(stored.filter(pl.col("object").is_in(list(self.objects.values()))))
 
     def _kept(self, together: bool) -> pl.DataFrame:
-        """Return what is kept by the measures that look at runs together, or at each alone."""
-        measures = [one for one in self.measures if one.info.others == together]
-        names = [str(one) for one in measures]
+        """Return the stored scores of measures that look at all runs together, or at each alone."""
+        measures = [measure for measure in self.measures if measure.info.others == together]
+        names = [str(measure) for measure in measures]
         table = pl.DataFrame(schema={**KEPT, **dict.fromkeys(names, pl.Float64)})
         if not measures:
             return table
         basis = self.basis(together)
-        if kept := kept_table(self.opened, self.rules.name, basis):
-            table = pl.concat([table, kept[0]], how="diagonal")
+        if stored := kept_table(self.opened, self.rules.name, basis):
+            table = pl.concat([table, stored[0]], how="diagonal")
         objects = pl.DataFrame({"object": list(dict.fromkeys(self.objects.values()))})
         whole = table.filter(pl.col("topic").is_null())
-        known = objects.join(whole, on="object", how="left").select("object", *names)
-        lacking = known.filter(pl.any_horizontal(pl.col(names).is_null()))["object"].to_list()
+        scored_runs = objects.join(whole, on="object", how="left").select("object", *names)
+        lacking = scored_runs.filter(pl.any_horizontal(pl.col(names).is_null()))["object"].to_list()
         if lacking:
             evaluation = self._evaluated(
-                [one for one in self.submissions if one.object in lacking],
-                [one for one in measures if known[str(one)].has_nulls()],
+                [run for run in self.submissions if run.object in lacking],
+                [measure for measure in measures if scored_runs[str(measure)].has_nulls()],
             )
             unreadable = self.opened.unreadable
-            self.submissions = tuple(one for one in self.submissions if one.id not in unreadable)
+            self.submissions = tuple(run for run in self.submissions if run.id not in unreadable)
             if not self.submissions:
                 raise none_readable(self.opened, self.rules.name)
             if evaluation is not None:
@@ -282,20 +282,22 @@ class Scoring:
             )
 
         try:
-            found = judged(runs)
+            judged_runs = judged(runs)
         except InputError:
             if len(runs) == len(self.objects):
                 raise
             # A run without a judged topic cannot be judged alone, but among others.
-            found = judged(self.submissions)
+            judged_runs = judged(self.submissions)
         # Scores are kept by text form, whatever name of the measure was requested.
-        wanted = [one() for one in measures]
-        return None if found is None else score(found, wanted, compat=self.compat)
+        plain_measures = [measure() for measure in measures]
+        return (
+            None if judged_runs is None else score(judged_runs, plain_measures, compat=self.compat)
+        )
 
     def evaluation(self) -> Evaluation:
         """Return the scores by topic."""
         table = self.table()
-        names = [str(one) for one in self.measures]
+        names = [str(measure) for measure in self.measures]
         # Topics of other runs alone, where each run has its own, have no score here.
         scored = pl.any_horizontal(pl.col(names).is_not_nan())
         cells = table.filter(pl.col("topic").is_not_null() & scored)
@@ -323,13 +325,13 @@ class Scoring:
         return score(runs, self.measures, compat=self.compat)
 
     def _covered(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
-        """Return what the judgments cover of each run."""
+        """Return the coverage of each run by the judgments."""
         whole = table.filter(pl.col("topic").is_null())
-        kept = dict(zip(whole["object"], map(json.loads, whole["coverage"]), strict=True))
+        stored = dict(zip(whole["object"], map(json.loads, whole["coverage"]), strict=True))
         covered = []
         for tag, sha in self.objects.items():
-            missing, extra = tuple(kept[sha]["missing"]), tuple(kept[sha]["extra"])
-            about = {**kept[sha], "system": tag, "missing": missing, "extra": extra}
+            missing, extra = tuple(stored[sha]["missing"]), tuple(stored[sha]["extra"])
+            about = {**stored[sha], "system": tag, "missing": missing, "extra": extra}
             covered.append(SystemCoverage(**about))
         return tuple(covered)
 
@@ -341,7 +343,7 @@ def scored(
     measures: Sequence[str | Measure] | None = None,
     judgments: str | None = None,
 ) -> Evaluation:
-    """Score the accepted runs of a task; what was scored before is read, not scored again.
+    """Score the accepted runs of a task; stored scores are read, not computed again.
 
     Parameters
     ----------

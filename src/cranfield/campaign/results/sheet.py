@@ -102,9 +102,9 @@ class Sheet:
     average_precision, r_precision
         Means over topics.
     measures
-        The task's measures: means over topics, or what else the measure sums up to.
+        The task's measures: means over topics, or another aggregate of the measure.
     unjudged
-        Share of documents without a judgment in the top ranks, by depth.
+        Proportion of documents without a judgment in the top ranks, by depth.
     category
         The runs it is compared with; None where these are too few to be shown.
     by_topic
@@ -150,12 +150,12 @@ class Sheet:
     metadata: str = ""
 
     def to_json(self) -> str:
-        """Return it as JSON, from which :meth:`from_json` makes an equal one."""
+        """Return the sheet as JSON, which :meth:`from_json` reads."""
         return json_text({"form": FORM, **asdict(self)})
 
     @classmethod
     def from_json(cls, text: str, source: str = "the sheet") -> Sheet:
-        """Read what :meth:`to_json` wrote; `source` is what messages call it.
+        """Read the JSON of :meth:`to_json`; `source` is its name in messages.
 
         Raises
         ------
@@ -180,7 +180,7 @@ class Sheet:
             )
 
     def to_text(self) -> str:
-        """Return it as text, in the manner of TREC's sheets."""
+        """Return the sheet as text, in the format of TREC's sheets."""
         counts = {
             "Retrieved": f"{self.retrieved:,}",
             "Relevant": f"{self.relevant:,}",
@@ -234,7 +234,7 @@ def facts(sheet: Sheet) -> list[tuple[str, str]]:
         if sheet.pooled:
             pooled = f"its first {counted(sheet.depth, 'document')} for each topic were judged"
     # A list, as a question may be called like anything else.
-    known = [
+    rows = [
         ("Campaign", sheet.campaign_title or sheet.campaign),
         ("Task", f"{sheet.task} ({sheet.task_title})" if sheet.task_title else sheet.task),
         ("Judgments", f"version {sheet.judgments}" if sheet.judgments else ""),
@@ -248,7 +248,7 @@ def facts(sheet: Sheet) -> list[tuple[str, str]]:
         ("SHA-256", sheet.sha256),
         ("Description", sheet.description),
     ]
-    return [(name, value) for name, value in known if value]
+    return [(name, value) for name, value in rows if value]
 
 
 def team_of(sheet: Sheet) -> str:
@@ -272,9 +272,9 @@ def compared(sheet: Sheet) -> str:
     return f"best, median and worst of the {runs} of {sheet.category}"
 
 
-def difference(one: TopicScores) -> float | None:
+def difference(scores: TopicScores) -> float | None:
     """Return the run's score minus the median of the category."""
-    return None if one.score is None or one.median is None else one.score - one.median
+    return None if scores.score is None or scores.median is None else scores.score - scores.median
 
 
 def topic_head(sheet: Sheet) -> list[str]:
@@ -298,28 +298,30 @@ def topic_rows(sheet: Sheet) -> list[list[str]]:
 
 
 def comparison_sentences(sheet: Sheet) -> list[str]:
-    """Describe which runs differ significantly from the run, and what that means."""
-    one = sheet.comparison
-    if one.not_compared:
-        return [f"Runs are not compared: {one.not_compared}."]
-    lines = [f"{_separation_sentence(sheet)} ({one.method})."]
-    if one.groups:
+    """Describe which runs differ significantly from the run, and whether this is meaningful."""
+    comparison = sheet.comparison
+    if comparison.not_compared:
+        return [f"Runs are not compared: {comparison.not_compared}."]
+    lines = [f"{_separation_sentence(sheet)} ({comparison.method})."]
+    if comparison.groups:
         lines.append(
-            f"Groups: {one.groups}. Runs that share a letter are not significantly different."
+            f"Groups: {comparison.groups}. Runs that share a letter are not significantly"
+            " different."
         )
-    return [*lines, *one.verdict]
+    return [*lines, *comparison.verdict]
 
 
 def _separation_sentence(sheet: Sheet) -> str:
-    one, by = sheet.comparison, f"by {sheet.measure}"
-    if one.runs == 2:
-        verdict = "better" if one.better else "worse" if one.worse else "different"
-        negation = "" if one.better or one.worse else "not "
+    comparison, by = sheet.comparison, f"by {sheet.measure}"
+    if comparison.runs == 2:
+        verdict = "better" if comparison.better else "worse" if comparison.worse else "different"
+        negation = "" if comparison.better or comparison.worse else "not "
         return f"The other run is {negation}significantly {verdict} {by}"
-    verb = "is" if one.better == 1 else "are"
+    verb = "is" if comparison.better == 1 else "are"
     return (
-        f"Of the {one.runs - 1:,} other runs, {one.better:,} {verb} significantly better {by},"
-        f" {one.worse:,} significantly worse, and {one.not_separated:,} not significantly different"
+        f"Of the {comparison.runs - 1:,} other runs, {comparison.better:,} {verb} significantly"
+        f" better {by}, {comparison.worse:,} significantly worse, and"
+        f" {comparison.not_separated:,} not significantly different"
     )
 
 

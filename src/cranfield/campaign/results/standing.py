@@ -96,14 +96,14 @@ class Standing(Result):
         "against": Column("The run that it is compared with: best, median or baseline.", key=True),
         "tag": Column("Tag of that run."),
         "mean": Column("Mean score of that run."),
-        "difference": Column("Mean of the run minus that of the other one."),
+        "difference": Column("Mean score of the run minus mean score of the other run."),
         "low": Column("Lower bound of the simultaneous confidence interval of the difference."),
-        "high": Column("Upper bound of that interval."),
+        "high": Column("Upper bound of the interval."),
         "raw p": Column("p-value without correction for several comparisons."),
         "p": Column("p-value, corrected for the comparisons of this run."),
         "significant": Column("Whether the two are significantly different."),
         "standardised": Column(
-            "Mean standardised score of the other run; null for less than ten reference runs."
+            "Mean standardised score of the other run; null for fewer than ten reference runs."
         ),
     }
 
@@ -183,8 +183,8 @@ class Standing(Result):
 
 def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
     """Estimate how much unpooled runs lose, by leaving out each pooled team."""
-    pooled = intact_runs(scoring.opened, [one for one in scoring.submissions if one.pooled])
-    teams = {one.tag: one.team for one in pooled}
+    pooled = intact_runs(scoring.opened, [run for run in scoring.submissions if run.pooled])
+    teams = {run.tag: run.team for run in pooled}
     if len(set(teams.values())) < 2:
         return None
     measure, depth = scoring.measures[0], (scoring.rules.pool or PoolRules()).depth
@@ -192,7 +192,7 @@ def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
     policies = {name: own[name] for name in ("ties", "topics", "negative")}
 
     def make() -> tuple[pl.DataFrame, dict[str, str]]:
-        left = leave_one_out(
+        study = leave_one_out(
             runs_of(scoring.opened, scoring.rules, pooled),
             qrels_of(scoring.opened, scoring.rules, scoring.judgments),
             measure,
@@ -201,10 +201,10 @@ def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
             lists="raw",
             **policies,
         )
-        wanted = ("mean drop", "largest drop", "largest rank change")
-        return left.summary.select(pl.col(one).cast(pl.Float64) for one in wanted), {}
+        columns = ("mean drop", "largest drop", "largest rank change")
+        return study.summary.select(pl.col(name).cast(pl.Float64) for name in columns), {}
 
-    objects = sorted((one.tag, one.team, one.object) for one in pooled)
+    objects = sorted((run.tag, run.team, run.object) for run in pooled)
     basis = digest("left out", scoring.basis(), str(measure), depth, objects)
     frame, _ = kept_frame(scoring.opened, scoring.judgments, basis, make)
     return {"runs": float(len(pooled)), **frame.row(0, named=True)}
@@ -214,7 +214,7 @@ CHOSEN = (
     "the p-values do not account for the selection of the best and the median run by these same"
     " scores"
 )
-"""What a reader should know of comparisons with runs that were chosen by their scores."""
+"""Note on comparisons with runs that were chosen by their scores."""
 
 LEAST_REFERENCE = 10
 """Reference runs without which scores are not standardised.
@@ -274,29 +274,31 @@ def standing(
         If no run can be compared with, or the file is not a run.
     """
     scoring = Scoring(opened, task, None if measure is None else [measure], judgments)
-    wanted = scoring.measures[0]
-    if wanted.info.others:
-        raise PolicyError(f"{wanted} depends on other runs, so no single run can be compared by it")
-    scoring = scoring.only(wanted)
-    asked = [fspath(one) for one in (run, baseline) if one is not None]
-    given = [_read(scoring, one) for one in asked]
-    names = [one.name for one in given]
+    first_measure = scoring.measures[0]
+    if first_measure.info.others:
+        raise PolicyError(
+            f"{first_measure} depends on other runs, so no single run can be compared by it"
+        )
+    scoring = scoring.only(first_measure)
+    paths = [fspath(path) for path in (run, baseline) if path is not None]
+    new_runs = [_read(scoring, path) for path in paths]
+    names = [new_run.name for new_run in new_runs]
     if len(set(names)) < len(names):
         raise PolicyError(
             f"the run and its baseline must have different names, got {quoted(names[0])} twice"
         )
     qrels = qrels_of(opened, scoring.rules, scoring.judgments)
-    evaluation = score(judge(given, qrels, **scoring.policies.describe()), scoring.measures)
+    evaluation = score(judge(new_runs, qrels, **scoring.policies.describe()), scoring.measures)
     # From now on, runs that cannot be read are no longer among the submissions.
     [every] = scoring.evaluation().values()
     lost = lost_unpooled(scoring) if pooling else None
     tags, of_type = _reference_tags(scoring, kind)
-    known = {run.tag for run in scoring.submissions}
-    files = [one.name for one, text in zip(given, asked, strict=True) if Path(text).is_file()]
+    campaign_tags = {run.tag for run in scoring.submissions}
+    files = [new.name for new, path in zip(new_runs, paths, strict=True) if Path(path).is_file()]
     notes = []
-    if taken := [name for name in files if name in known]:
-        tags = [tag for tag in tags if tag not in taken]
-        own = ", ".join(map(quoted, taken))
+    if shadowed := [name for name in files if name in campaign_tags]:
+        tags = [tag for tag in tags if tag not in shadowed]
+        own = ", ".join(map(quoted, shadowed))
         notes.append(f"the campaign's own {own} is excluded: a given file has the same name")
     if not set(tags) - {names[0]}:
         raise CranfieldError(f"task {quoted(scoring.rules.name)} has no run to compare with")
@@ -351,8 +353,8 @@ def _with_new_runs(others: Scores, new: Scores) -> tuple[Scores, tuple[str, ...]
     values = np.full((len(rows), len(new.systems)), np.nan)
     values[rows >= 0] = new.values[rows[rows >= 0]]
     systems = (*others.systems, *new.systems)
-    both = replace(others, values=np.hstack([others.values, values]), systems=systems)
-    return both.complete("zero")
+    joined = replace(others, values=np.hstack([others.values, values]), systems=systems)
+    return joined.complete("zero")
 
 
 def _standing(
@@ -380,8 +382,8 @@ def _standing(
     z: dict[str, float | None] = dict.fromkeys(scores.systems)
     few = [f"not standardised: {LEAST_REFERENCE} reference runs are required, got {len(others)}"]
     if len(others) >= LEAST_REFERENCE:
-        few, made = [], standardise(scores, reference)
-        z |= dict(zip(made.systems, made.mean().tolist(), strict=True))
+        few, scaled = [], standardise(scores, reference)
+        z |= dict(zip(scaled.systems, scaled.mean().tolist(), strict=True))
     pairs = compared.to_polars().with_columns(tag=pl.col("second"))
     frame = (
         pl.DataFrame({"against": list(against), "tag": list(against.values())})

@@ -68,21 +68,21 @@ def add_judgments(
     Returns
     -------
     Judgments
-        The record. The same bytes under the same version are what is there already.
+        The record; that of the existing version for the same bytes.
 
     Raises
     ------
     InputError
-        For what cannot be read, judgments of no topic of the task, and ids with blanks unless the
+        For an unreadable file, judgments of no topic of the task, and ids with blanks unless the
         rules accept them.
     PolicyError
-        For a version that is there with other bytes, or whose name no file could have.
+        For an existing version with other bytes, or a name that is not a valid file name.
 
     Warns
     -----
     CranfieldWarning
         For topics that are not the task's, which do not count, for topics of the task without
-        judgments, and for bytes that are there already.
+        judgments, and for bytes that are stored already.
     """
     rules = opened.rules.task(task)
     if not safe_name(version):
@@ -90,32 +90,33 @@ def add_judgments(
     path = Path(fspath(qrels))
     if (suffix := Source(str(path)).suffix) in FORMAT_OF_SUFFIX:
         reason = (
-            f"judgments of a campaign must be lines of text, got {suffix}; write_qrels writes them"
+            f"judgments of a campaign must be lines of text, got {suffix}; to convert tables of"
+            " assessors: cranfield labels ann=ann.tsv bob=bob.tsv --qrels FILE"
         )
         raise InputError(reason, source=str(path))
     read = read_qrels(path)
     if severity_of("id-blank", rules) == "error":
         _refuse_blanks(read)
-    for said in _beside_the_task(read, rules, str(path)):
-        warn(said, stacklevel=2)
-    known = opened.registry.judgments(rules.name)
+    for topic_note in _topic_notes(read, rules, str(path)):
+        warn(topic_note, stacklevel=2)
+    records_of_task = opened.registry.judgments(rules.name)
     sha256 = file_sha256(path)
-    same = next((one for one in known if one.object == sha256), None)
-    if same is not None:
-        said = f"version {quoted(same.version)} has the same bytes"
-        if same.version == version:
-            said += "; nothing was added"
-        warn(said, stacklevel=2)
-    if any(one.version == version for one in known):
-        if same is None or same.version != version:
+    duplicate = next((record for record in records_of_task if record.object == sha256), None)
+    if duplicate is not None:
+        message = f"version {quoted(duplicate.version)} has the same bytes"
+        if duplicate.version == version:
+            message += "; nothing was added"
+        warn(message, stacklevel=2)
+    if any(record.version == version for record in records_of_task):
+        if duplicate is None or duplicate.version != version:
             raise _changed(version)
-        return same
+        return duplicate
     sha256, _ = records.put(opened.folder, path)
     record = Judgments(rules.name, version, sha256, len(read), utc_text(opened.clock()), note)
     about = {"version": version, "rows": len(read)}
     with opened.registry.change("judgments", rules.name, about) as change:
         # Somebody else may have added the version in the meantime.
-        now = {one.version: one for one in change.judgments(rules.name)}
+        now = {record.version for record in change.judgments(rules.name)}
         if version in now:
             raise _changed(version)
         change.insert(record)
@@ -139,7 +140,7 @@ def _changed(version: str) -> PolicyError:
     )
 
 
-def _beside_the_task(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
+def _topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
     """Warn of topics that only the judgments or only the task have."""
     topics = topic_ids(rules)
     if topics is None:
@@ -149,33 +150,33 @@ def _beside_the_task(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
     if len(lacking) == len(topics):
         reason = f"the judgments have no topic of task {quoted(rules.name)}"
         raise InputError(reason, source=source, topic=qrels.topics[0])
-    said = []
+    notes = []
     if foreign:
-        names, one = some_of(map(quoted, foreign), 5), len(foreign) == 1
-        does = "is not in the task and is" if one else "are not in the task and are"
-        said.append(f"{counted(len(foreign), 'topic')} of the judgments {does} ignored: {names}")
+        names, is_single = some_of(map(quoted, foreign), 5), len(foreign) == 1
+        does = "is not in the task and is" if is_single else "are not in the task and are"
+        notes.append(f"{counted(len(foreign), 'topic')} of the judgments {does} ignored: {names}")
     if lacking:
         names, has = some_of(map(quoted, lacking), 5), "has" if len(lacking) == 1 else "have"
-        said.append(f"{counted(len(lacking), 'topic')} of the task {has} no judgments: {names}")
-    return said
+        notes.append(f"{counted(len(lacking), 'topic')} of the task {has} no judgments: {names}")
+    return notes
 
 
 def version_of(opened: OpenedCampaign, task: str, version: str | None = None) -> Judgments:
-    """Return a version of a task's judgments, the newest one where none is named."""
-    known = opened.registry.judgments(task)
-    if not known:
+    """Return a version of a task's judgments, by default the newest one."""
+    records_of_task = opened.registry.judgments(task)
+    if not records_of_task:
         raise CranfieldError(
             f"task {quoted(task)} has no judgments (add them with `cranfield campaign judgments`)"
         )
     if version is None:
-        return known[-1]
-    found = next((one for one in known if one.version == version), None)
-    if found is None:
-        names = ", ".join(quoted(one.version) for one in known)
+        return records_of_task[-1]
+    named_record = next((record for record in records_of_task if record.version == version), None)
+    if named_record is None:
+        names = ", ".join(quoted(record.version) for record in records_of_task)
         raise PolicyError(
             f"unknown version {quoted(version)} of the judgments; expected one of: {names}"
         )
-    return found
+    return named_record
 
 
 def qrels_of(opened: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qrels:
@@ -197,8 +198,8 @@ Made = TypeVar("Made")
 def runs_of(opened: OpenedCampaign, rules: TaskRules, submissions: Iterable[Submission]) -> Runs:
     """Return the runs of submissions, by tag; their bytes are not compared with their hashes."""
     files = {
-        one.tag: Source(str(records.path(opened.folder, one.object)), label=_label(one))
-        for one in submissions
+        run.tag: Source(str(records.path(opened.folder, run.object)), label=_label(run))
+        for run in submissions
     }
     return read_runs(files, format=rules.format)
 
@@ -281,22 +282,22 @@ def _readable(
 def pooled_runs(
     opened: OpenedCampaign, task: str | None = None, without: Sequence[str] = ()
 ) -> tuple[Submission, ...]:
-    """Return the runs that the rules choose: accepted, not late, of the priorities named.
+    """Return the runs that the rules choose: accepted, not late, of the priorities in the rules.
 
-    `without` has tags of runs among these that are kept out of the pool; others are refused.
+    `without` has tags of such runs to exclude from the pool; other tags are refused.
     """
     rules = opened.rules.task(task)
     priorities = (rules.pool or PoolRules()).priorities
     accepted = opened.registry.submissions(rules.name)
-    in_time = [one for one in accepted if not one.late]
-    chosen = [one for one in in_time if not priorities or one.priority in priorities]
-    if not chosen:
+    in_time = [run for run in accepted if not run.late]
+    to_pool = [run for run in in_time if not priorities or run.priority in priorities]
+    if not to_pool:
         of = f" of priority {', '.join(map(str, priorities))}" if priorities else ""
         raise CranfieldError(
             f"task {quoted(rules.name)} has no run to pool:"
             f" {counted(len(accepted), 'accepted run')}, {len(in_time)} in time, none{of}"
         )
-    tags = [one.tag for one in chosen]
+    tags = [run.tag for run in to_pool]
     for tag in without:
         if tag not in tags:
             raise PolicyError(
@@ -304,8 +305,8 @@ def pooled_runs(
                 f" {some_of(tags, 12)}"
             )
     if set(tags) <= set(without):
-        raise PolicyError("without must leave at least one run in the pool, got all of them")
-    return tuple(one for one in chosen if one.tag not in without)
+        raise PolicyError("without must leave at least one run in the pool, got every run of it")
+    return tuple(run for run in to_pool if run.tag not in without)
 
 
 def pool(
@@ -328,13 +329,13 @@ def pool(
     depth
         Number of top documents to pool from each ranking; by default that of the rules, or 100.
     ties
-        Order of documents with equal scores: TREC's, by document id, falling. Ranks are made from
-        scores, whatever the rank column says; `rank` goes by that column.
+        Order of documents with equal scores: TREC's, by document id, falling. Ranks are computed
+        from scores and the rank column is ignored, unless `ties` is `rank`.
     without
         Tags of runs to exclude from the pool; with `mark`, they are recorded.
     mark
-        Record these runs as pooled. Those that were pooled before stay marked: what was judged of
-        them is judged.
+        Record these runs as pooled. Runs that were pooled before stay marked, as their documents
+        are judged.
 
     Returns
     -------
@@ -350,27 +351,27 @@ def pool(
     """
     check_several("without", without)
     rules = opened.rules.task(task)
-    chosen = pooled_runs(opened, rules.name, without)
+    submissions = pooled_runs(opened, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
-    made = from_runs(opened, rules, chosen, lambda runs: pooled(runs, depth, ties=ties))
-    if made is None:
+    new_pool = from_runs(opened, rules, submissions, lambda runs: pooled(runs, depth, ties=ties))
+    if new_pool is None:
         raise none_readable(opened, rules.name)
-    _warn_of_blanks(opened, rules, chosen, made)
+    _warn_of_blanks(opened, rules, submissions, new_pool)
     if mark:
-        read = [one for one in chosen if one.id not in opened.unreadable]
+        read = [run for run in submissions if run.id not in opened.unreadable]
         _mark(opened, read, rules.name, depth, without)
-    return made
+    return new_pool
 
 
 def _warn_of_blanks(
-    opened: OpenedCampaign, rules: TaskRules, chosen: Sequence[Submission], made: Pool
+    opened: OpenedCampaign, rules: TaskRules, submissions: Sequence[Submission], new_pool: Pool
 ) -> None:
     """Warn of each run that puts an id with a blank into a pool, which no line of text can hold."""
     blank = f"[{BLANKS}]"
-    has_blank = made.docs.str.contains(blank).any() or any(
-        re.search(blank, topic) for topic in made.topics
+    has_blank = new_pool.docs.str.contains(blank).any() or any(
+        re.search(blank, topic) for topic in new_pool.topics
     )
-    for submission in chosen if has_blank else ():
+    for submission in submissions if has_blank else ():
         if submission.id in opened.unreadable:
             continue
         with collected_warnings():
@@ -388,20 +389,20 @@ def _warn_of_blanks(
 
 def _mark(
     opened: OpenedCampaign,
-    chosen: Sequence[Submission],
+    submissions: Sequence[Submission],
     task: str,
     depth: int,
     without: Sequence[str],
 ) -> None:
-    new = [one for one in chosen if not one.pooled]
+    new = [run for run in submissions if not run.pooled]
     if not new and not without:
         return
-    details = {"depth": depth, "runs": [one.tag for one in new], "without": [*without]}
+    details = {"depth": depth, "runs": [run.tag for run in new], "without": [*without]}
     with opened.registry.change("pool", task, details) as change:
-        there = {one.id: one for one in change.submissions(task, None)}
-        for one in new:
+        current = {run.id: run for run in change.submissions(task, None)}
+        for run in new:
             # The current state of the run: somebody may have withdrawn it while the pool was made.
-            now = there[one.id]
+            now = current[run.id]
             if now.state != "accepted":
-                raise PolicyError(f"run {quoted(one.tag)} was withdrawn while the pool was made")
+                raise PolicyError(f"run {quoted(run.tag)} was withdrawn while the pool was made")
             change.update(replace(now, pooled=True))

@@ -43,8 +43,8 @@ class TopicStatistics(TableResult):
         "topic": Column("Topic, in the order of the scores.", key=True),
         "best": Column("Best score of a run of the group: the lowest where lower is better."),
         "median": Column(
-            "Median score; of an even number of runs the better of the two middle scores, or their"
-            " mean, as `even_median` says."
+            "Median score; with an even number of runs the better of the two middle"
+            " scores, or their mean, by `even_median`."
         ),
         "worst": Column("Worst score of a run of the group."),
         "n": Column("Number of runs in the group."),

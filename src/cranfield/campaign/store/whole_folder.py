@@ -76,7 +76,7 @@ class Verification(Result):
     columns: ClassVar[Columns] = {
         "kind": Column("problem, left over (by an interrupted command), note, or repaired."),
         "file": Column("Path in the campaign's folder.", key=True),
-        "reason": Column("What is wrong with the file, or was done with it."),
+        "reason": Column("Problem with the file, or the repair made."),
     }
 
     findings: tuple[Finding, ...]

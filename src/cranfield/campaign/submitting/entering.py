@@ -100,7 +100,7 @@ def _unprintable(name: str, text: str) -> str:
 
 
 LONGEST_TAG = 300
-"""Characters that are kept of the tag of a run that is refused."""
+"""Maximum number of characters recorded of the tag of a refused run."""
 
 BLOCK = 1 << 20
 
@@ -136,7 +136,7 @@ def checked_copy(
 ) -> Iterator[CheckedCopy]:
     """Copy a run into a private folder, which is removed in the end, and check the copy."""
     source = Source(fspath(run))
-    # A kill leaves the folder behind; under this name it is known for what it is.
+    # If the process is killed, the folder stays; its name shows its purpose.
     with TemporaryDirectory(prefix=".campaign.", dir=opened.folder) as folder:
         copy = Path(folder) / "run"
         sha256, size = _copied(source, copy, task.max_bytes)
@@ -156,13 +156,13 @@ def checked_copy(
         yield CheckedCopy(task, declared, copy, size, sha256, arrived, report, metadata)
 
 
-def _copied(source: Source, copy: Path, most: int) -> tuple[str, int]:
+def _copied(source: Source, copy: Path, max_bytes: int) -> tuple[str, int]:
     """Copy a file, up to the block in which it is too large; return its hash and its size."""
     digest, size = hashlib.sha256(), 0
     with source.open_raw() as raw, copy.open("xb") as out:
         while block := raw.read(BLOCK):
             size += len(block)
-            if size > most:
+            if size > max_bytes:
                 break
             digest.update(block)
             try:
@@ -273,7 +273,7 @@ def _fault(task: TaskRules, code: str, message: str) -> Fault:
 
 
 def _declaration_problems(task: TaskRules, declared: Declaration) -> Iterator[str]:
-    """Yield what the rules forbid of the type, the priority, the answers and the description."""
+    """Yield violations of the rules by the type, the priority, the answers and the description."""
     if task.types and declared.type not in task.types:
         problem = f"unknown type {quoted(declared.type)}" if declared.type else "type is missing"
         yield f"{problem}; expected one of: {', '.join(task.types)}"
@@ -285,8 +285,8 @@ def _declaration_problems(task: TaskRules, declared: Declaration) -> Iterator[st
         yield f"priority must be an integer from 1 to {last}, got {value}"
     for name in declared.answers:
         if name not in task.questions:
-            known = ", ".join(task.questions)
-            expected = f"expected one of: {known}" if known else "the task has no questions"
+            questions = ", ".join(task.questions)
+            expected = f"expected one of: {questions}" if questions else "the task has no questions"
             yield f"unknown question {quoted(name)}; {expected}"
     for name, question in task.questions.items():
         answer = declared.answers.get(name, "")
@@ -311,8 +311,8 @@ def _limit_faults(
     replaced or withdrawn do not count for the team. The last second belongs to the task.
     """
     if task.opens is not None and received < task.opens:
-        left = lasting(task.opens - received)
-        yield _fault(task, "not-open", f"the task opens at {shown(task.opens)}, in {left}")
+        remaining = lasting(task.opens - received)
+        yield _fault(task, "not-open", f"the task opens at {shown(task.opens)}, in {remaining}")
     if new.late and task.closes is not None:
         message = f"the task closed at {shown(task.closes)}, {lasting(received - task.closes)} ago"
         if task.late == "mark":
@@ -347,7 +347,7 @@ def _tag_faults(
 def _ranking_faults(
     registry: Reading, task: TaskRules, new: Submission, replaced: Submission | None
 ) -> Iterator[Fault]:
-    """Report runs with the same ranking: to a team its own ones, to the organisers all."""
+    """Report runs with the same ranking: to a team its own runs, to the organisers all."""
     runs = registry.submissions(task.name, ranking=new.ranking) if new.ranking else ()
     for run in runs:
         message = f"the same ranking as {quoted(run.tag)}"

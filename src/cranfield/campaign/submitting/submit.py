@@ -33,7 +33,7 @@ class SubmissionOutcome:
     Attributes
     ----------
     submission
-        As it stands in the registry: accepted, or refused.
+        The record in the registry: accepted or refused.
     report
         All faults, also those of limits and times; nothing of other teams.
     again
@@ -69,7 +69,7 @@ class SubmissionOutcome:
 
 
 class UnchangedError(Exception):
-    """Ends a transaction that is to change nothing."""
+    """Raised to end a transaction without a change."""
 
 
 def submit(
@@ -77,8 +77,8 @@ def submit(
 ) -> SubmissionOutcome:
     """Submit a run.
 
-    The bytes are read once, into a private file, and checked there. One transaction decides what
-    depends on others: the tag, limits, times. If it accepts the run, the file takes its place
+    The bytes are read once, into a private file, and checked there. One transaction checks
+    the tag, limits and times. If it accepts the run, the file takes its place
     among the objects before the run is entered, so that a run that is there has its bytes. When
     this returns, the run is on the disk.
 
@@ -89,15 +89,15 @@ def submit(
     run
         A file, compressed or not; `-` is standard input.
     task
-        Its name; where there is only one, it needs none.
+        Name of the task; optional if there is only one.
     declared
-        What the team declares.
+        Declaration of the team.
 
     Raises
     ------
     PolicyError
-        For a task or a team that is not there, a time that lies in the future, and a run to
-        replace that the team does not have. Nothing is kept of that.
+        For an unknown task or team, a time in the future, and a run to replace that the team
+        does not have. Nothing is recorded.
     InputError
         For a file that cannot be read.
     """
@@ -112,7 +112,7 @@ def check_here(
 ) -> CheckReport:
     """Check a run as :func:`submit` would, without submitting it.
 
-    What depends on the team is checked where a team is given, and only then.
+    Rules on teams are checked only if a team is set.
     """
     rules = opened.rules.task(task)
     declaration = Declaration(**declared)
@@ -124,7 +124,7 @@ def check_here(
 
 
 def _public_report(copy: CheckedCopy, decision: Decision) -> CheckReport:
-    """Return the faults that the team may see, which tell nothing of others."""
+    """Return the faults that the team may see, without those on other teams."""
     faults = tuple(fault for fault in decision.faults if fault.severity != PRIVATE)
     return replace(copy.report, faults=faults)
 
@@ -174,9 +174,9 @@ def withdraw(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
     opened
         The campaign.
     tag
-        Of an accepted run.
+        Tag of an accepted run.
     reason
-        Why, for the log.
+        Reason, recorded in the log.
 
     Raises
     ------
@@ -200,16 +200,16 @@ def withdraw(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
 def purge(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
     """Remove the bytes of a run that was withdrawn, replaced or refused.
 
-    Its row stays, with the hash. Bytes that another run or judgments are, too, stay.
+    Its row stays, with the hash. Bytes that another run or judgments have, too, stay.
 
     Parameters
     ----------
     opened
         The campaign.
     tag
-        Of a run; of several the newest one that still has its bytes.
+        Tag of the run; of several runs with it the newest that still has its bytes.
     reason
-        Why, for the log.
+        Reason, recorded in the log.
 
     Raises
     ------

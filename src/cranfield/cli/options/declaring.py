@@ -25,42 +25,42 @@ def check_conditions(ctx: click.Context) -> None:
     Each of its conditions is sufficient: `"--sample --judged"` where both are given,
     `"--format=latex,html"` where one of these is the value, `"!--judged"` where that is not given.
     """
-    named: dict[str, click.Parameter] = {}
-    for one in ctx.command.params:
-        named |= dict.fromkeys([*one.opts, one.human_readable_name.strip("[].")], one)
-    for one in ctx.command.params:
-        # Options are shared by commands that have not all of what they may go with.
+    by_name: dict[str, click.Parameter] = {}
+    for param in ctx.command.params:
+        by_name |= dict.fromkeys([*param.opts, param.human_readable_name.strip("[].")], param)
+    for param in ctx.command.params:
+        # Not every command that shares an option has all options of its conditions.
         ways = [
             way
-            for way in getattr(one, "goes_with", ())
-            if all(part.removeprefix("!").partition("=")[0] in named for part in way.split())
+            for way in getattr(param, "goes_with", ())
+            if all(part.removeprefix("!").partition("=")[0] in by_name for part in way.split())
         ]
-        if not ways or not is_given(one.name or "", ctx):
+        if not ways or not is_given(param.name or "", ctx):
             continue
-        if not any(all(_holds(part, named, ctx) for part in way.split()) for way in ways):
-            option = shown_name(one)
+        if not any(all(_holds(part, by_name, ctx) for part in way.split()) for way in ways):
+            option = shown_name(param)
             for way in ways:
-                wanted = [part for part in way.split() if part[0] != "!"]
-                if all(_holds(part, named, ctx) for part in wanted):
-                    there = [part for part in way.split() if not _holds(part, named, ctx)]
-                    without = _without(" ".join(there))
+                required = [part for part in way.split() if part[0] != "!"]
+                if all(_holds(part, by_name, ctx) for part in required):
+                    present = [part for part in way.split() if not _holds(part, by_name, ctx)]
+                    without = _without(" ".join(present))
                     raise PolicyError(f"{option} cannot be combined with {without}")
-            raise PolicyError(f"{option} requires {' or '.join(map(_said, ways))}")
+            raise PolicyError(f"{option} requires {' or '.join(map(_condition_text, ways))}")
 
 
-def _holds(part: str, named: Mapping[str, click.Parameter], ctx: click.Context) -> bool:
+def _holds(part: str, by_name: Mapping[str, click.Parameter], ctx: click.Context) -> bool:
     option, _, values = part.removeprefix("!").partition("=")
-    name = named[option].name or ""
+    name = by_name[option].name or ""
     value = ctx.params[name]
-    given = is_given(name, ctx) and value not in (None, (), False)
-    there = str(value) in values.split(",") if values else given
-    return there != part.startswith("!")
+    has_value = is_given(name, ctx) and value not in (None, (), False)
+    is_met = str(value) in values.split(",") if values else has_value
+    return is_met != part.startswith("!")
 
 
-def _said(way: str) -> str:
-    wanted = [part for part in way.split() if part[0] != "!"]
-    said = " and ".join(part.replace("=", " ").replace(",", ", ") for part in wanted)
-    return said + (f" without {_without(way)}" if _without(way) else "")
+def _condition_text(way: str) -> str:
+    required = [part for part in way.split() if part[0] != "!"]
+    words = " and ".join(part.replace("=", " ").replace(",", ", ") for part in required)
+    return words + (f" without {_without(way)}" if _without(way) else "")
 
 
 def _without(way: str) -> str:
@@ -69,40 +69,40 @@ def _without(way: str) -> str:
 
 
 def going_with(goes_with: Sequence[str], names: Collection[str]) -> Callable[[Any], Any]:
-    """Make a decorator that says what options that commands share go with in one of them."""
+    """Make a decorator that sets the conditions of shared options in a command."""
 
     def add(command: Any) -> Any:
-        for one in command.__click_params__:
-            if one.name in names:
-                one.goes_with = tuple(goes_with)
+        for param in command.__click_params__:
+            if param.name in names:
+                param.goes_with = tuple(goes_with)
         return command
 
     return add
 
 
 def with_help(**texts: str) -> Callable[[Any], Any]:
-    """Make a decorator that rewrites the help of shared options that mean something else in one."""
+    """Make a decorator that rewrites the help of shared options in a command."""
 
     def add(command: Any) -> Any:
-        for one in command.__click_params__:
-            one.help = texts.get(one.name, one.help)
+        for param in command.__click_params__:
+            param.help = texts.get(param.name, param.help)
         return command
 
     return add
 
 
 def tell_without_effect(names: Iterable[str], why: str) -> None:
-    """Warn of options that were given, where only the result tells that they changed nothing."""
-    for one in click.get_current_context().command.params:
-        if one.name in {*names} and is_given(one.name):
-            warn(f"{shown_name(one)} has no effect: {why}")
+    """Warn of options that turned out to have no effect on the result."""
+    for param in click.get_current_context().command.params:
+        if param.name in {*names} and is_given(param.name):
+            warn(f"{shown_name(param)} has no effect: {why}")
 
 
 def refuse_given(names: Iterable[str], why: str) -> None:
-    """Refuse options that were given, where only what was read tells that they have no effect."""
-    for one in click.get_current_context().command.params:
-        if one.name in {*names} and is_given(one.name):
-            raise PolicyError(f"{shown_name(one)} {why}")
+    """Refuse options that turned out to have no effect on the input."""
+    for param in click.get_current_context().command.params:
+        if param.name in {*names} and is_given(param.name):
+            raise PolicyError(f"{shown_name(param)} {why}")
 
 
 def on_command_line(name: str, ctx: click.Context | None = None) -> bool:
@@ -111,15 +111,15 @@ def on_command_line(name: str, ctx: click.Context | None = None) -> bool:
 
 
 def is_given(name: str, ctx: click.Context | None = None) -> bool:
-    """Tell whether an option has a value from the command line or from a file of settings."""
+    """Return True if an option has a value from the command line or from a file of settings."""
     source = (ctx or click.get_current_context()).get_parameter_source(name)
     return source is not None and source.name in {"COMMANDLINE", "DEFAULT_MAP"}
 
 
-def shown_name(one: click.Parameter) -> str:
-    """Return what an option is called in messages: a flag, or a key of a file of settings."""
-    flag = max(one.opts, key=len)
-    return f"setting {flag.removeprefix('--')}" if getattr(one, "in_file", False) else flag
+def shown_name(param: click.Parameter) -> str:
+    """Return the name of an option in messages: a flag, or a key of a file of settings."""
+    flag = max(param.opts, key=len)
+    return f"setting {flag.removeprefix('--')}" if getattr(param, "in_file", False) else flag
 
 
 BY_SUFFIX = {
@@ -133,32 +133,36 @@ BY_SUFFIX = {
     ".html": "html",
     ".htm": "html",
     ".bib": "bibtex",
+    **{
+        f".{name}": name
+        for name in ["docx", "ods", "pdf", "png", "svg", "xls", "xlsx", "xml", "yaml", "yml"]
+    },
 }
-"""Formats that suffixes say, in any command that writes them."""
+"""Formats that suffixes say, in any command that writes them; it refuses the others."""
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def choose_format(ctx: click.Context) -> None:
-    """Let the suffix of an output that is `formatted` say its format, if `--format` does not."""
-    options = {name: one for one in ctx.command.params for name in one.opts}
+    """Set the format of a `formatted` output by its suffix, unless `--format` is set."""
+    options = {name: param for param in ctx.command.params for name in param.opts}
     form, output = options.get("--format"), options.get("--output")
     if form is None or not getattr(output, "formatted", False) or output is None:
         return
     path = ctx.params[output.name or ""]
-    said = "" if path is None else _said_by(path)
-    if not said or on_command_line(form.name or "", ctx):
+    suffix_format = "" if path is None else _format_of_suffix(path)
+    if not suffix_format or on_command_line(form.name or "", ctx):
         return
     assert isinstance(form.type, click.Choice)
-    if said not in form.type.choices:
+    if suffix_format not in form.type.choices:
         raise PolicyError(
-            f"{said}, the suffix of --output {quoted(path)}, is not a format of this command;"
-            f" choose with --format one of: {', '.join(form.type.choices)}"
+            f"{suffix_format}, the suffix of --output {quoted(path)}, is not a format of this"
+            f" command; choose with --format one of: {', '.join(form.type.choices)}"
         )
-    ctx.params[form.name or ""] = said
+    ctx.params[form.name or ""] = suffix_format
 
 
-def _said_by(path: str) -> str:
+def _format_of_suffix(path: str) -> str:
     name = PurePath(path)
     if name.suffix.lower() in COMPRESSED:
         name = name.with_suffix("")
@@ -206,7 +210,7 @@ OF_OUTPUT = ("--format", "--output", "--table")
 MOST_SHOWN = 12
 """Options that `--help` shows; a command with more says which are first."""
 
-_SHORTER = {"INTEGER RANGE": "N", "INTEGER": "N", "FLOAT RANGE": "X", "FLOAT": "X"}
+_SHORTER = {"INTEGER": "N", "NUMBER": "X", "FLOAT": "X"}
 
 _ALL = "cranfield.help-all"
 
@@ -252,7 +256,7 @@ class Option(click.Option):
         self.goes_with = (goes_with,) if isinstance(goes_with, str) else tuple(goes_with)
 
     def make_metavar(self, ctx: click.Context) -> str:
-        return _SHORTER.get(made := super().make_metavar(ctx), made)
+        return _SHORTER.get(metavar := super().make_metavar(ctx), metavar)
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         if not self.in_file:
@@ -285,8 +289,8 @@ def with_options(options: Iterable[Callable[[Any], Any]]) -> Callable[[Any], Any
     listed = list(options)
 
     def add(command: Any) -> Any:
-        for one in reversed(listed):
-            command = one(command)
+        for decorator in reversed(listed):
+            command = decorator(command)
         return command
 
     return add
@@ -308,8 +312,20 @@ def in_group(
     return tuple(map(placed, options))
 
 
+class IntegerRange(click.IntRange):
+    """Integers within bounds."""
+
+    name = "integer"
+
+
+class NumberRange(click.FloatRange):
+    """Numbers within bounds."""
+
+    name = "number"
+
+
 class FileRead(click.ParamType):  # type: ignore[type-arg]
-    """A file that is read, as `FILE` or as `NAME=FILE`: outputs do not go over it."""
+    """A file that is read, as `FILE` or as `NAME=FILE`: outputs must not overwrite it."""
 
     name = "file"
 
@@ -320,7 +336,7 @@ class FileRead(click.ParamType):  # type: ignore[type-arg]
 
 
 class Named(click.ParamType):  # type: ignore[type-arg]
-    """Text that names something: shells complete the names that there are, others are taken."""
+    """Text that names something: shells complete known names; others are accepted."""
 
     name = "text"
 
@@ -330,11 +346,11 @@ class Named(click.ParamType):  # type: ignore[type-arg]
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        # Several stand behind each other, with commas.
+        # Several names are separated by commas.
         before, comma, begun = incomplete.rpartition(",")
         start = begun.casefold()
-        found = [name for name in self.names() if name.casefold().startswith(start)]
-        return [CompletionItem(f"{before}{comma}{name}") for name in found]
+        matching = [name for name in self.names() if name.casefold().startswith(start)]
+        return [CompletionItem(f"{before}{comma}{name}") for name in matching]
 
 
 class FileWritten(FileRead):
@@ -363,26 +379,26 @@ class Command(click.Command):
     def options(self, ctx: click.Context, *, every: bool) -> list[Option]:
         """Return the options that help shows: every one of them, or those that are first."""
         listed = [
-            one
-            for one in self.params
-            if isinstance(one, Option) and one.get_help_record(ctx) is not None
+            opt
+            for opt in self.params
+            if isinstance(opt, Option) and opt.get_help_record(ctx) is not None
         ]
-        flags = [one for one in listed if not one.in_file]
+        flags = [opt for opt in listed if not opt.in_file]
         if every:
             return listed
         if len(flags) <= MOST_SHOWN:
             return flags
-        return [one for one in flags if not {*self.first}.isdisjoint(one.opts)]
+        return [opt for opt in flags if not {*self.first}.isdisjoint(opt.opts)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        shown = self.options(ctx, every=_ALL in ctx.meta)
+        visible = self.options(ctx, every=_ALL in ctx.meta)
         groups: dict[str, list[tuple[str, str] | None]] = {}
-        for one in sorted(shown, key=lambda one: one.in_file):
-            group = "Settings (keys of the --settings file)" if one.in_file else one.group
-            groups.setdefault(group, []).append(one.get_help_record(ctx))
+        for opt in sorted(visible, key=lambda opt: opt.in_file):
+            group = "Settings (keys of the --settings file)" if opt.in_file else opt.group
+            groups.setdefault(group, []).append(opt.get_help_record(ctx))
         own = self.get_help_option(ctx)
         groups["Help"] = [] if own is None else [own.get_help_record(ctx)]
-        if hidden := len(self.options(ctx, every=True)) - len(shown):
+        if hidden := len(self.options(ctx, every=True)) - len(visible):
             groups["Help"].append(("--help-all", f"Also show the other {hidden} options."))
         for group, records in groups.items():
             with formatter.section(group or "Options"):
@@ -391,30 +407,30 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
             try:
-                values, _, given = self.make_parser(ctx).parse_args(args=[*args])
+                values, _, order = self.make_parser(ctx).parse_args(args=[*args])
             except click.NoSuchOption as error:
                 ctx.fail(told(error, self))
-            for one in self.params:
-                if _takes_one(one) and given.count(one) > 1:
-                    ctx.fail(f"{max(one.opts, key=len)} must be given only once")
+            for param in self.params:
+                if _takes_one(param) and order.count(param) > 1:
+                    ctx.fail(f"{max(param.opts, key=len)} must be given only once")
             if isinstance(path := values.get("settings"), str):
                 ctx.default_map = read_settings(path, self, ctx)
                 ctx.meta["settings"] = path
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        in_settings = (one for one in self.params if getattr(one, "in_file", False))
-        in_file = {name for one in in_settings for name in one.opts}
-        found = super().shell_complete(ctx, incomplete)
-        return [one for one in found if one.value not in in_file]
+        in_settings = (item for item in self.params if getattr(item, "in_file", False))
+        in_file = {name for item in in_settings for name in item.opts}
+        completions = super().shell_complete(ctx, incomplete)
+        return [item for item in completions if item.value not in in_file]
 
     def invoke(self, ctx: click.Context) -> Any:
-        files = [one for one in self.params if isinstance(one.type, FileRead)]
-        read = [path for one in files if not _is_written(one) for path in _paths(ctx, one)]
+        files = [param for param in self.params if isinstance(param.type, FileRead)]
+        read = [path for param in files if not _is_written(param) for path in _paths(ctx, param)]
         if read.count("-") > 1:
             ctx.fail("standard input (-) can be only one of the files")
-        for one in filter(_is_written, files):
-            keep_inputs(_paths(ctx, one), read, max(one.opts, key=len))
+        for param in filter(_is_written, files):
+            keep_inputs(_paths(ctx, param), read, max(param.opts, key=len))
         try:
             choose_format(ctx)
             check_conditions(ctx)
@@ -429,12 +445,12 @@ def settings(names: str, flags: str = "") -> Callable[[Any], Any]:
     The file is YAML; its keys are the names of the options, without dashes before them. Those in
     `flags` stay.
     """
-    chosen = {f"--{name}" for name in names.split() if name not in flags.split()}
+    keys = {f"--{name}" for name in names.split() if name not in flags.split()}
 
     def add(command: Any) -> Any:
-        for one in command.__click_params__:
-            if not chosen.isdisjoint(one.opts):
-                one.in_file = True
+        for param in command.__click_params__:
+            if not keys.isdisjoint(param.opts):
+                param.in_file = True
         _SETTINGS(command)
         # Parameters are listed from the last to the first: this one comes at the end.
         command.__click_params__.insert(0, command.__click_params__.pop())
@@ -514,8 +530,8 @@ def keep_inputs(
             raise PolicyError(f"{option} {quoted(output)} would overwrite an input file")
 
 
-def _files(given: str) -> Iterator[str | Path]:
-    for path in (given, given.partition("=")[2]):
+def _files(argument: str) -> Iterator[str | Path]:
+    for path in (argument, argument.partition("=")[2]):
         if not path:
             continue
         if asks(Path.is_dir, path):
@@ -568,21 +584,22 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        # What begins like an option is taken out of the arguments.
-        called = args[0]
+        # Arguments that begin like an option are removed.
+        command_name = args[0]
         try:
             return super().resolve_command(ctx, args)
-        except click.UsageError as error:
+        except click.NoSuchOption:
+            raise
+        except click.UsageError:
             names = self.list_commands(ctx)
             groups = {name: self.get_command(ctx, name) for name in names}
             near = [
-                f"{name} {called}"
+                f"{name} {command_name}"
                 for name, group in groups.items()
-                if isinstance(group, click.Group) and called in group.list_commands(ctx)
-            ] or nearest(called, names, 1)
-            if not near or near[0] in error.message:
-                raise
-            ctx.fail(f"unknown command '{called}'; did you mean {' or '.join(near)}?")
+                if isinstance(group, click.Group) and command_name in group.list_commands(ctx)
+            ] or nearest(command_name, names, 1)
+            hint = f"did you mean {' or '.join(near)}?" if near else "expected one of: "
+            ctx.fail(f"unknown command '{command_name}'; {hint}{'' if near else ', '.join(names)}")
 
 
 def group(**declared: Any) -> Callable[[Any], CommandGroup]:

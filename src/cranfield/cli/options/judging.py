@@ -15,6 +15,7 @@ import click
 from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
 from cranfield.cli.options.declaring import (
     READ,
+    IntegerRange,
     Named,
     in_group,
     option,
@@ -335,7 +336,7 @@ OF_RANKINGS = tuple(field.name for field in fields(Policies))
 
 rel_option = option(
     "--rel",
-    type=click.IntRange(0),
+    type=IntegerRange(0),
     help="Lowest relevant grade, for measures that do not set it themselves.",
 )
 

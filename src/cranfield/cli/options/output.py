@@ -1,4 +1,4 @@
-"""What commands write, and how far they have come."""
+"""Output of commands, and their progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ import click
 from cranfield.base.errors import PolicyError
 from cranfield.base.files import whole_file
 from cranfield.base.text import plain
-from cranfield.cli.options.declaring import WRITTEN, in_group, option, with_options
+from cranfield.cli.options.declaring import (
+    WRITTEN,
+    IntegerRange,
+    in_group,
+    option,
+    with_options,
+)
 from cranfield.cli.options.signatures import options_of
 from cranfield.result import WRITERS, ResultSet, check_table
 
@@ -31,30 +37,30 @@ SHOW_PROGRESS_FROM = 4
 """Runs that are worth a bar."""
 
 SILENT = 2.0
-"""Seconds after which a command says that it works."""
+"""Seconds after which a command shows that it works."""
 
 _BARS: list[str] = []
-"""The bars that are shown, which say that, too."""
+"""Progress bars on display, which also show that the command works."""
 
 
 @contextmanager
 def saying_that_it_works() -> Iterator[None]:
-    """Tell on a terminal how long it takes, where no bar does; it is gone in the end."""
+    """Show the elapsed time on a terminal without a progress bar; it is erased at the end."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     start, ended = time.monotonic(), Event()
 
     def say() -> None:
-        wait, said = SILENT, ""
+        wait, line = SILENT, ""
         while not ended.wait(wait):
             wait = 1.0
             if not _BARS:
-                said = f"working, {time.monotonic() - start:.0f} s"
-                sys.stderr.write(f"{said}\r")
+                line = f"working, {time.monotonic() - start:.0f} s"
+                sys.stderr.write(f"{line}\r")
                 sys.stderr.flush()
-        if said:
-            sys.stderr.write(" " * len(said) + "\r")
+        if line:
+            sys.stderr.write(" " * len(line) + "\r")
             sys.stderr.flush()
 
     # An interpreter that ends does not wait for it.
@@ -123,13 +129,13 @@ def progress_of(runs: Sequence[Any]) -> AbstractContextManager[Progress | None]:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 MARKUP = ("latex", "markdown", "html")
-"""What tables for papers and pages can be written in."""
+"""Formats of tables for papers and pages."""
 
 FORMATS = ("table", "csv", "json", *MARKUP, "parquet")
-"""What scores can be written in, wherever they come from."""
+"""Formats of scores."""
 
 ROUNDED = ("table", "ir_measures", *MARKUP)
-"""Those of them that have so many places; others have all digits, or as many as trec_eval."""
+"""Formats with a fixed number of decimals; others have all digits, or as many as trec_eval."""
 
 output_option = option(
     "--output",
@@ -144,7 +150,7 @@ output_option = option(
 
 @dataclass(frozen=True)
 class ResultOutput:
-    """How results are written: in which format, all or one table of them, to which file."""
+    """Format, table and file of results."""
 
     format: str
     table: str | None
@@ -156,7 +162,7 @@ class ResultOutput:
             check_table(self.table, tables)
 
     def write(self, results: ResultSet, also: Callable[[], object] | None = None) -> None:
-        """Write results; what `also` writes is there only if they can be written too."""
+        """Write results; `also` writes other files, which are kept only if this succeeds."""
         write_results(results, self.format, self.table, self.output, also)
 
 
@@ -168,7 +174,7 @@ def result_options(
     A command that writes something else by --output has an option of its own for that.
     """
     names = ", ".join(tables)
-    one = (
+    help_text = (
         f"Write this table only: {names}."
         if names
         else "Write this table only; all: write every table."
@@ -181,7 +187,7 @@ def result_options(
             show_default=True,
             help="Output format.",
         ),
-        option("--table", metavar="NAME", help=one),
+        option("--table", metavar="NAME", help=help_text),
         *(() if output is None else (output,)),
     )
     return gathered(ResultOutput, "written", in_group("Output", declared))
@@ -197,9 +203,11 @@ def gathered(
 
     def add(command: Command) -> Command:
         @functools.wraps(command)
-        def collected(*arguments: Any, **rest: Any) -> Any:
-            own = {one.name: rest.pop(one.name) for one in fields(kind) if one.name in rest}
-            return command(*arguments, **{name: kind(**own)}, **rest)
+        def collected(*arguments: Any, **others: Any) -> Any:
+            own = {
+                field.name: others.pop(field.name) for field in fields(kind) if field.name in others
+            }
+            return command(*arguments, **{name: kind(**own)}, **others)
 
         added: Command = with_options(options)(collected)
         return added
@@ -209,7 +217,7 @@ def gathered(
 
 @dataclass(frozen=True)
 class Printing:
-    """How tables for papers are written.
+    """Options of tables for papers.
 
     Attributes
     ----------
@@ -252,7 +260,7 @@ table_options = gathered(
 
 @dataclass(frozen=True)
 class Output:
-    """How scores are written: each topic or not, in which format, to which file.
+    """Format, file and detail of scores.
 
     Attributes
     ----------
@@ -274,7 +282,7 @@ class Output:
     order: Literal["means", "given"] | None = None
 
     def check(self) -> None:
-        """Refuse what cannot be written, before anything is read."""
+        """Refuse invalid options before any file is read."""
         if self.form == "parquet" and self.output in {None, "-"}:
             raise PolicyError("--format parquet requires --output FILE")
         if self.form == "prototext" and self.by_topic:
@@ -297,11 +305,11 @@ class Output:
             from cranfield.reporting.tables import evaluation_table, topics_table
 
             if self.by_topic:
-                made = topics_table(scores, places=self.places)
+                markup_table = topics_table(scores, places=self.places)
             else:
                 first = None if self.order == "given" else next(iter(scores))
-                made = evaluation_table(scores, sort=first, places=self.places)
-            return printing.text([made], self.form)
+                markup_table = evaluation_table(scores, sort=first, places=self.places)
+            return printing.text([markup_table], self.form)
         if self.form == "table":
             from cranfield.reporting.terminal import drawn, systems_table, unit_table
 
@@ -320,7 +328,7 @@ class Output:
 def output_options(
     unit: str = "topic", formats: Sequence[str] = FORMATS
 ) -> Callable[[Command], Command]:
-    """Make the options that say how scores are written; `unit` is what there is a score of."""
+    """Make the options of the output of scores; `unit` is what has a score, such as a topic."""
     rounded = ",".join(form for form in formats if form in ROUNDED)
     markup = ",".join(MARKUP)
     options = (
@@ -344,7 +352,7 @@ def output_options(
             f"{__name__}.Output",
             "places order",
             group="Output",
-            places={"type": click.IntRange(0, 17), "goes_with": f"--format={rounded}"},
+            places={"type": IntegerRange(0, 17), "goes_with": f"--format={rounded}"},
             order={"goes_with": f"--format={markup} !--by-{unit}"},
         ),
     )
@@ -354,7 +362,7 @@ def output_options(
 def write(text: str, output: str | None, also: Callable[[], object] | None = None) -> None:
     """Write to standard output, for `-` too, or atomically to a file, compressed by its suffix.
 
-    What `also` writes is there only if this can be written too.
+    Files that `also` writes are kept only if this succeeds.
     """
     if output in {None, "-"}:
         if also is not None:
@@ -371,14 +379,14 @@ def write(text: str, output: str | None, also: Callable[[], object] | None = Non
 
 
 def write_results(
-    found: ResultSet,
+    results: ResultSet,
     format: str,
     table: str | None,
     output: str | None,
     also: Callable[[], object] | None = None,
 ) -> None:
-    """Write what a study has to say; notes, for which CSV has no place, to standard error."""
-    write(found.write(format, table), output, also)
+    """Write the results of a study; with CSV, notes go to standard error."""
+    write(results.write(format, table), output, also)
     if format == "csv":
-        notes = [plain(line) for line in found.heading if line.startswith("note: ")]
+        notes = [plain(line) for line in results.heading if line.startswith("note: ")]
         sys.stderr.writelines(f"{note}\n" for note in notes)

@@ -52,7 +52,7 @@ scale_option = option(
 
 @dataclass(frozen=True)
 class ScoreInput:
-    """What a command takes scores from: runs and judgments, or files."""
+    """Source of the scores of a command: runs and judgments, or files."""
 
     qrels: str | None
     runs: tuple[str, ...] | Runs
@@ -77,8 +77,10 @@ class ScoreInput:
 
         if self.score_files:
             scores = self._read(judging, every)
-            unclear = [] if noted else [one for one in scores.values() if not one.has_direction]
-            for note in (note for one in unclear for note in one.direction_notes()):
+            unclear = (
+                [] if noted else [table for table in scores.values() if not table.has_direction]
+            )
+            for note in (note for table in unclear for note in table.direction_notes()):
                 warn(note)
         elif self.qrels is None or not self.runs:
             raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
@@ -88,7 +90,7 @@ class ScoreInput:
             return scores
         if isinstance(scores, Evaluation):
             return scores.with_scale(scale)
-        return {name: one.with_scale(scale) for name, one in scores.items()}
+        return {name: table.with_scale(scale) for name, table in scores.items()}
 
     def _read(self, judging: Mapping[str, Any], every: bool) -> Mapping[str, Scores]:
         from cranfield.evaluation.scorefiles.reading import (
@@ -103,13 +105,13 @@ class ScoreInput:
         refuse_given(of_runs, "cannot be combined with --scores, which are already computed")
         files = self.score_files[0] if len(self.score_files) == 1 else self.score_files
         if on_command_line("asked"):
-            found = read_scores_by_measure(files, self.asked)
+            by_measure = read_scores_by_measure(files, self.asked)
         elif every:
-            found = read_scores_by_measure(files)
+            by_measure = read_scores_by_measure(files)
         else:
-            one = read_scores(files)
-            found = {one.measure: one}
-        return with_directions(found, judging["lower"])
+            table = read_scores(files)
+            by_measure = {table.measure: table}
+        return with_directions(by_measure, judging["lower"])
 
 
 def score_input(measures: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -162,7 +164,7 @@ _OPTIONS = in_group(
 
 @dataclass(frozen=True)
 class Comparing:
-    """How systems are to be compared: options of :func:`cranfield.compare`, as they were given."""
+    """Options of :func:`cranfield.compare`, as on the command line."""
 
     baseline: tuple[str, ...]
     test: str | None
@@ -180,8 +182,8 @@ class Comparing:
         """Return what :func:`cranfield.compare` takes, before any file is read."""
         test = find_test(self.test).info.name if self.test is not None else None
         correction = CORRECTIONS.find(self.correction) if self.correction is not None else None
-        named = {"baseline": self.baseline or None, "test": test, "correction": correction}
-        return asdict(self) | named
+        parsed = {"baseline": self.baseline or None, "test": test, "correction": correction}
+        return asdict(self) | parsed
 
 
 comparing_options = gathered(Comparing, "comparing", _OPTIONS)

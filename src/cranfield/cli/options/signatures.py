@@ -20,7 +20,13 @@ import click
 import cranfield
 from cranfield.base import kinds
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.cli.options.declaring import option, shown_name, with_options
+from cranfield.cli.options.declaring import (
+    IntegerRange,
+    NumberRange,
+    option,
+    shown_name,
+    with_options,
+)
 
 ROOT = Path(cranfield.__file__).parent
 _LINES = re.MULTILINE | re.DOTALL
@@ -302,9 +308,9 @@ def _typed(hint: Any) -> dict[str, Any]:
     """Return how click reads a value of an annotated type."""
     kind = kinds.kind_of(hint)
     if isinstance(kind, kinds.Whole):
-        return {"type": click.IntRange(kind.least)}
+        return {"type": IntegerRange(kind.least)}
     if isinstance(kind, kinds.Share):
-        return {"type": click.FloatRange(0, 1, min_open=True, max_open=True)}
+        return {"type": NumberRange(0, 1, min_open=True, max_open=True)}
     if isinstance(kind, kinds.Flag):
         return {"type": bool}
     if isinstance(kind, kinds.OneOf):

@@ -42,11 +42,11 @@ _BLOCK = 1 << 16
 """Bytes looked at together: as many as the processor's cache holds."""
 
 _ODD = (BOM_UTF8, b"x\x01", b"x^")
-"""What the CSV reader takes for no part of an id: the mark of a file, and archives of zlib."""
+"""Bytes that the CSV reader does not read as part of an id: byte order marks, and zlib archives."""
 
 
 def separator_of(chunk: bytes) -> str | None:
-    """Return the one separator of regular text; None for text that is to be made regular."""
+    """Return the one separator of regular text; None for irregular text."""
     head = chunk[: chunk.find(b"\n") + 1] or chunk
     separator = b"\t" if b"\t" in head else b" "
     if any(bytes((blank,)) in chunk for blank in _BLANK_BYTES if blank != separator[0]):
@@ -72,11 +72,11 @@ def all_by_tabs(text: bytes, width: int) -> bool:
     if data.size and data[-1] != ord("\n"):
         ends = np.append(ends, data.size)
     widths = np.diff(np.searchsorted(np.flatnonzero(data == ord("\t")), ends), prepend=0) + 1
-    odd = (b"\t\t", b"\t \t", b"\n\t", b"\t\n", b"\r", b"#")
-    return bool((widths == width).all()) and not any(part in text for part in odd)
+    irregular = (b"\t\t", b"\t \t", b"\n\t", b"\t\n", b"\r", b"#")
+    return bool((widths == width).all()) and not any(part in text for part in irregular)
 
 
-def _made_regular(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
+def _regular(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
     """Put one space between fields, drop empty lines and comments; with the lines (None: all)."""
     text = (_COMMENT.sub(b"", chunk) if b"#" in chunk else chunk).translate(_TO_SPACES)
     while b"  " in text:
@@ -115,7 +115,7 @@ def read_chunk(
     expected = len(layout.columns)
     frame = None
     if _is_plain(chunk, separator, layout):
-        text, numbers = (chunk, None) if separator else _made_regular(chunk)
+        text, numbers = (chunk, None) if separator else _regular(chunk)
         frame = None if text.startswith(_ODD) else _read_csv(text, layout, separator or " ")
         separators = 0 if frame is None else (expected - 1) * frame.height
         # The CSV reader sees further columns only where it reads all; line by line they are counted
@@ -138,7 +138,7 @@ def read_chunk(
 
 
 def _is_plain(chunk: bytes, separator: str | None, layout: Layout) -> bool:
-    """Return True if the fields of lines are what is between blanks, whatever the blanks are."""
+    """Return True if the fields of lines are separated by any blanks."""
     if layout.separator == ";":
         return False
     # Further columns, which are ignored, may be lines behind carriage returns. Counting is far
@@ -242,8 +242,8 @@ def read_lines(
         _check_width(fields, layout, wrong)
         if len(fields) > len(layout.columns) and b"\r" in line.strip():
             raise wrong(
-                f"a carriage return within a line of {len(fields)} columns: all lines of a file"
-                " end with LF or CR LF, or all with CR"
+                f"a carriage return within a line of {len(fields)} columns; convert the"
+                " ends of lines to LF"
             )
         if width not in {0, len(fields)}:
             raise _ragged(width, len(fields), source, number)

@@ -200,7 +200,7 @@ def _name_of(column: Column, record: Mapping[Any, Any], where: str, source: str)
     places = column.named_in(names)
     if len(places) > 1:
         two = " and ".join(quoted(names[k]) for k in places[:2])
-        reason = f"{where} has two names of the {column.name}: {two}; remove one"
+        reason = f"{where} has two keys for the {column.name}: {two}; remove one"
         raise InputError(reason, source=source)
     return names[places[0]] if places else None
 

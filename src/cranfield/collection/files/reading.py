@@ -470,7 +470,7 @@ class _Rows:
     def about_repeats(self, error: InputError, iterations: Sequence[str] = ()) -> InputError:
         """Add to the error of a document twice in a topic which column differs between the two."""
         tags = self.tags
-        apart = None if self.table is None else self.table.telling_apart()
+        apart = None if self.table is None else self.table.distinguishing_column()
         if self.table is None and len(tags) > 1:
             apart = "tag", tags, "tells them apart"
         advice = f"; {_FIRST}"
@@ -545,8 +545,8 @@ def _read(
         names.refuse(source.name, "text without names of columns")
     if grades is not None and ungraded == "drop":
         raise PolicyError(
-            "ungraded='drop' cannot be combined with grades in text without names of columns: every"
-            " line has a value there"
+            "ungraded='drop' cannot be combined with grades= in a text file without a"
+            " header: every line of it has a grade"
         )
     lines = LineMap()
     origin = Origin(source.name, lines)
@@ -682,8 +682,10 @@ def _scores_or_ranks(
     if not rises or (falls and (not few_shared or (lowest.min() > most and not dense))):
         return values, None
     raise InputError(
-        "the third column may be ranks or scores (whole numbers that neither count from 1 nor"
-        " fall in each topic): numbers='ranks' or numbers='scores' says which",
+        (
+            "the third column may be ranks or scores (whole numbers that neither count from 1"
+            " nor fall in each topic): set numbers='ranks' or numbers='scores'"
+        ),
         source=source,
     )
 

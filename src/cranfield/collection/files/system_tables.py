@@ -45,13 +45,13 @@ _LIKE_SYSTEMS = (
     "variant method engine approach retriever ranker reranker algorithm technique pipeline"
     " configuration config setting"
 )
-"""Names of columns that may be those of systems, though not usual enough to be taken so."""
+"""Names of columns that may have systems, but are not read as such."""
 
 _LOOKED_AT = 100
-"""Columns of which it is found out whether they tell systems apart: the first ones."""
+"""Number of columns that are checked for names of systems: the first ones."""
 
 _FEW = 1000
-"""Values that a column which tells systems apart has, at the most."""
+"""Maximum number of values of a column of systems."""
 
 
 def is_like_system(name: object) -> bool:
@@ -62,7 +62,7 @@ def is_like_system(name: object) -> bool:
 class SystemTable:
     """Rows of a table as topics, documents, and scores or grades; perhaps those of one system.
 
-    others: the columns that nothing is read from, by name, each taken on request.
+    others: the unread columns by name, each loaded on request.
     stem, path: name of the table, and of the file that it is.
     rows: which rows of the whole table these are; None for all.
     has_subtopics: whether a column is called subtopic, and not iteration.
@@ -108,20 +108,21 @@ class SystemTable:
                 stacklevel=5,
             )
 
-    def telling_apart(self) -> tuple[str, list[str], str] | None:
-        """Find the column of fewest values without repeats in any, or one called like systems."""
-        apart: tuple[str, list[str]] | None = None
-        named: tuple[str, list[str]] | None = None
+    def distinguishing_column(self) -> tuple[str, list[str], str] | None:
+        """Find the column with the fewest values that distinguishes repeated documents, or a column
+        with a name for systems."""
+        distinguishing: tuple[str, list[str]] | None = None
+        system_like: tuple[str, list[str]] | None = None
         for name, column, values in self._few_valued():
-            if apart is None or len(values) < len(apart[1]):
-                if named is None and is_like_system(name):
-                    named = name, values
+            if distinguishing is None or len(values) < len(distinguishing[1]):
+                if system_like is None and is_like_system(name):
+                    system_like = name, values
                 rows = self.table.frame.select("topic", "doc").with_columns(of=column)
                 if not rows.is_duplicated().any():
-                    apart = name, values
-        if apart is not None:
-            return *apart, "tells them apart"
-        return None if named is None else (*named, "may name the system")
+                    distinguishing = name, values
+        if distinguishing is not None:
+            return *distinguishing, "tells them apart"
+        return None if system_like is None else (*system_like, "may name the system")
 
 
 def _text(cells: Cells) -> pl.Series:
@@ -150,8 +151,8 @@ def read_system_table(
     if isinstance(data, SystemTable):
         return data
     stem, path = "run", None
-    of = kind if grades is None else "valued"
-    schema = replace(schema_for(of, (), {}), numbered=numbered)
+    schema_kind = kind if grades is None else "valued"
+    schema = replace(schema_for(schema_kind, (), {}), numbered=numbered)
     if isinstance(data, str) and data.startswith("irds:"):
         columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
     elif isinstance(data, (str, PathLike)):
@@ -162,11 +163,11 @@ def read_system_table(
     names = called.of(columns.names)
     if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
         names["tag"] = system
-    schema = replace(schema_for(of, columns.names, names), numbered=numbered)
+    schema = replace(schema_for(schema_kind, columns.names, names), numbered=numbered)
     ids_only = kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS
     if ids_only and grades is None:
         tell_pairs(columns.source)
-        without = tuple(one for one in schema.columns if one.name != "grade")
+        without = tuple(column for column in schema.columns if column.name != "grade")
         places = _places(columns, replace(schema, columns=without), names, kind)
     else:
         places = _places(columns, schema, names, kind)
@@ -188,8 +189,8 @@ def read_system_table(
         "subtopic" in places and str(columns.names[places["subtopic"]]).lower().startswith("sub")
     )
     table, empty = _filled(cells, schema, columns)
-    made = SystemTable(table, others, stem, path, has_subtopics=of_subtopics, empty=empty)
-    return made if kind == "run" else _graded(made, ungraded, grades)
+    result = SystemTable(table, others, stem, path, has_subtopics=of_subtopics, empty=empty)
+    return result if kind == "run" else _graded(result, ungraded, grades)
 
 
 def _filled(
@@ -203,7 +204,9 @@ def _filled(
         of_topics = Schema("run", (TOPIC,))
         empty = (*fitted({"topic": topics}, of_topics, columns.source).frame["topic"],)
         if not full:
-            frame = pl.DataFrame(schema={one.name: one.kind.dtype for one in schema.columns})
+            frame = pl.DataFrame(
+                schema={column.name: column.kind.dtype for column in schema.columns}
+            )
             return Table(frame, columns.source, ()), empty
         cells = {name: [column[k] for k in full] for name, column in cells.items()}
         lines = None if lines is None else [lines[k] for k in full]
@@ -217,19 +220,19 @@ def _filled(
     return table, empty
 
 
-def _graded(made: SystemTable, ungraded: str, grades: GradeMap | None) -> SystemTable:
+def _graded(judgments: SystemTable, ungraded: str, grades: GradeMap | None) -> SystemTable:
     """Map grades; refuse rows of judgments without a grade, or drop them, and report how many."""
-    table = graded(made.table, grades)
-    made = replace(made, table=table)
+    table = graded(judgments.table, grades)
+    judgments = replace(judgments, table=table)
     empty = table.frame["grade"].is_null()
     if not empty.any():
-        return made
+        return judgments
     if ungraded == "error":
         row = int(empty.arg_true()[0])
         reason = "has no grade; ungraded='drop' treats the document as unjudged"
         raise table.wrong(row, reason, table.frame["topic"][row])
     tell_ungraded(table.source, int(empty.sum()), len(empty))
-    return made._rows((~empty).arg_true().to_numpy())
+    return judgments._rows((~empty).arg_true().to_numpy())
 
 
 def _places(
@@ -272,7 +275,7 @@ def _names_of(cells: Cells) -> Cells:
 
 
 def _system_column(columns: Columns) -> str | None:
-    """Choose among several columns with usual names of systems: the one that tells some apart."""
+    """Choose among several columns with usual names of systems the one with several values."""
     usual = [*map(spelt, SYSTEM.names)]
     places = [k for k, name in enumerate(columns.names) if spelt(name) in usual]
     places.sort(key=lambda k: usual.index(spelt(columns.names[k])))
@@ -284,8 +287,8 @@ def _system_column(columns: Columns) -> str | None:
         return str(columns.names[places[0]])
     first, *more = several
     for k in more:
-        both = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()
-        if not both == values[first].n_unique() == values[k].n_unique():
+        n_pairs = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()
+        if not n_pairs == values[first].n_unique() == values[k].n_unique():
             names = [str(columns.names[k]) for k in several]
             raise InputError(
                 f"has {len(names)} columns that may name the system"

@@ -12,7 +12,14 @@ from typing import IO, Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted, warn
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    check_choice,
+    check_whole,
+    quoted,
+    warn,
+)
 from cranfield.base.files import whole_file
 from cranfield.base.text import counted
 from cranfield.collection.files.layouts import QRELS, QRELS_FORMATS
@@ -32,10 +39,10 @@ WRITERS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
     "jsonl": lambda frame, out: frame.write_ndjson(out),
     "parquet": lambda frame, out: frame.write_parquet(out),
 }
-"""Formats with named columns, which hold any."""
+"""Formats with named columns, which can hold all columns."""
 
 _BLOCK = 1 << 20
-"""Rows that are made lines at a time, so that the text is never there as a whole."""
+"""Rows converted to lines at a time, so that the whole text is never in memory."""
 
 _LINES = {"trec": QRELS, **QRELS_FORMATS}
 
@@ -53,18 +60,18 @@ def write_run(
     Parameters
     ----------
     run
-        A run, or what :func:`read_run` takes.
+        A run, or anything that :func:`read_run` takes.
     path
         File to write (`.gz`, `.bz2`, `.xz`, `.zst` are compressed), or `-` for standard output.
     limit
-        Documents a topic to write at the most; None for all.
+        Maximum number of documents written per topic; None for all.
     metadata
-        Whether to write the run's metadata, where it has any, as a header of comments; what was
-        read from such a header is written byte for byte.
+        Whether to write the run's metadata, if it has any, as a header of comments; a header that
+        was read is written byte for byte.
     format
-        One of `trec`, `csv`, `tsv`, `json`, `jsonl`, `parquet`. By default what the suffix says,
-        and TREC text for other files. The others have the columns topic, doc, score, rank and
-        system.
+        One of `trec`, `csv`, `tsv`, `json`, `jsonl`, `parquet`. By default the format of the
+        suffix, and TREC text for other files. Other formats have the columns topic, doc, score,
+        rank and system.
 
     Raises
     ------
@@ -87,6 +94,8 @@ def write_run(
     form = format
     if form == "auto":
         form = FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "trec")
+    if limit is not None:
+        check_whole("limit", limit, 1)
     if metadata and form != "trec":
         raise PolicyError(f"metadata require the format trec, got {form}")
     run = run if isinstance(run, Run) else read_run(run)
@@ -98,8 +107,8 @@ def write_run(
     if empty := len(run.topics) - int(np.unique(run.codes).size):
         warn(f"{counted(empty, 'topic')} without documents not written: no format holds any")
     if form != "trec":
-        named = frame.select("topic", "doc", "score", "rank", system=pl.lit(run.name))
-        write_table(named, path, form)
+        table_with_names = frame.select("topic", "doc", "score", "rank", system=pl.lit(run.name))
+        write_table(table_with_names, path, form)
         return
     # Scores are written so that they read back as the same 64 bits.
     q0, tag = pl.lit("Q0").alias("q0"), pl.lit(run.name).alias("tag")
@@ -113,13 +122,14 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
     Parameters
     ----------
     qrels
-        Judgments, or what :func:`read_qrels` takes.
+        Judgments, or anything that :func:`read_qrels` takes.
     path
         File to write (`.gz`, `.bz2`, `.xz`, `.zst` are compressed), or `-` for standard output.
     format
-        One of `trec`, `prels`, `xqrels`, `csv`, `tsv`, `json`, `jsonl`, `parquet`. By default what
-        the suffix says; of other files the one of lines that holds all columns: `xqrels` with
-        `stratum`, `prels` with `inclusion`, else `trec`. These two are read back by that name only.
+        One of `trec`, `prels`, `xqrels`, `csv`, `tsv`, `json`, `jsonl`, `parquet`. By default the
+        format of the suffix; for other files the format of lines that has all columns: `xqrels`
+        with `stratum`, `prels` with `inclusion`, else `trec`. These two are read back by that name
+        only.
 
     Raises
     ------
@@ -151,9 +161,9 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
         )
     if lacks := [name for name in layout.read if name not in (*frame.columns, "subtopic")]:
         raise CranfieldError(f"{form} requires a column {quoted(lacks[0])} of the judgments")
-    # What judgments know nothing of: the iteration, or how the sample was drawn.
-    known = {name: name if name in frame.columns else pl.lit("0") for name in layout.columns}
-    write_lines(frame.select(**known), path)
+    # Columns that judgments lack: the iteration, or the sampling.
+    columns = {name: name if name in frame.columns else pl.lit("0") for name in layout.columns}
+    write_lines(frame.select(**columns), path)
 
 
 def _lines_for(columns: Sequence[str]) -> str:
@@ -201,7 +211,7 @@ def _written(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     yield text
     data = text.getvalue() if packer is None else packer(text.getvalue())
     if fspath(path) == "-":
-        # What was printed before stays before; a notebook's output takes text only.
+        # Earlier output comes first; a notebook's output accepts text only.
         sys.stdout.flush()
         bytes_out = getattr(sys.stdout, "buffer", None)
         if bytes_out is None:

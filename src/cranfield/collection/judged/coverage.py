@@ -11,8 +11,8 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import quoted, warn
-from cranfield.base.text import counted, html, some_of
-from cranfield.tabular import frame_html
+from cranfield.base.text import counted, html, plain, some_of
+from cranfield.tabular import frame_html, from_frame
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,14 @@ class Coverage:
         ]
         return pl.DataFrame(rows)
 
+    def __repr__(self) -> str:
+        skipped = f", {len(self.skipped)} skipped" if self.skipped else ""
+        return f"Coverage({counted(len(self.systems), 'system')}{skipped})"
+
+    def __str__(self) -> str:
+        table = from_frame(self.to_polars(), "Coverage of the judgments").to_text()
+        return "\n".join([table, *(f"note: {plain(note)}" for note in self.notes)])
+
     def _repr_html_(self) -> str:
         table = frame_html(self.to_polars(), "Coverage of the judgments")
         return table + "".join(f"<p>{html(note)}</p>\n" for note in self.notes)
@@ -131,7 +139,7 @@ class Coverage:
             share = worst.unjudged_10 / worst.retrieved_10
             notes.append(
                 f"{_of(unjudged, self.systems)} more than 20% unjudged documents in the top 10"
-                f" ({_most(worst, self.systems)}{share:.0%})"
+                f" ({_most(worst, self.systems)}{share:.1%})"
             )
         for count_of, what in (
             (attrgetter("excluded"), "excluded"),

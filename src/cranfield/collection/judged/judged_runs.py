@@ -238,6 +238,7 @@ class JudgedRuns(Scorable):
 
     def binary(self, rel: int = 1) -> JudgedRuns:
         """Return the same runs with grade 1 in place of all from `rel` on, and 0 below."""
+        check_whole("rel", rel, 0)
         low = self.judgments.judged_from
 
         def flat(grades: Ints) -> Ints:

@@ -283,7 +283,7 @@ def judge(
         Of other backends, the number of workers: by default that of processors; a cluster has its
         own.
     backend
-        Joblib backend that judges the runs: `threading` (default), `serial`, or workers that read
+        Joblib backend of the workers: `threading` (default), `serial`, or workers that read
         the files themselves and return judged rows: `loky` (processes), `dask`, `ray`, or any other
         backend of joblib; a surrounding `joblib.parallel_config` is used, too. `dask` takes the
         current client, the scheduler at `DASK_SCHEDULER_ADDRESS`, or a cluster of this machine. The

@@ -19,7 +19,7 @@ from cranfield.collection.run import Run
 Key = NDArray[np.floating[Any]]
 
 _BY_ROW = {"input", "rank"}
-"""The policies that leave tied documents in the order of the input."""
+"""Policies that keep tied documents in the order of the input."""
 
 _WASTE = 4
 """Sorting in a padded matrix pays while it has at most this many times the cells needed."""
@@ -33,8 +33,8 @@ class Order:
     ties: the policy for ties.
     counts: documents of each topic; shape (topics,).
     tied: how many documents share their score with another of the same topic.
-    contradictions: how many neighbours among the scores of a topic have a document each whose rank
-        numbers say the opposite.
+    contradictions: number of neighbouring scores of a topic whose documents have ranks in the
+        opposite order.
     """
 
     run: Run
@@ -49,7 +49,7 @@ class Order:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Where each topic begins in the order; shape (topics,)."""
+        """Start of each topic in the order; shape (topics,)."""
         return np.cumsum(self.counts) - self.counts
 
     @cached_property
@@ -60,9 +60,9 @@ class Order:
         else:
             rows = self._unsettled.copy()
         # The first of each group stands for it.
-        asked = np.flatnonzero(self._equal & ~np.roll(self._equal, 1))
-        if asked.size:
-            places, by_policy = self._settled(*self._groups(asked))
+        group_starts = np.flatnonzero(self._equal & ~np.roll(self._equal, 1))
+        if group_starts.size:
+            places, by_policy = self._settled(*self._groups(group_starts))
             rows[places] = rows[places][by_policy]
         return rows
 
@@ -141,7 +141,7 @@ def order_of(run: Run, ties: str) -> Order:
 
 
 def _key(run: Run, ties: str) -> Key:
-    """Return what decides the order, higher first: the scores, or what stands for them."""
+    """Return the sort key, higher first: the scores, or their substitute."""
     if ties == "rank":
         if run.ranks is None:
             raise InputError("has no rank column to order by", source=run.origin.name)

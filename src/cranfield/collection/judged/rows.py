@@ -89,32 +89,32 @@ class Rows:
     def judgment(self) -> Ints:
         """Judgment of each row, as an index into the judgments' arrays; looked up on access."""
         if self.source is None:
-            raise CranfieldError("these judged runs do not say which judgment a row comes from")
+            raise CranfieldError("these judged runs do not record which judgment a row comes from")
         if not isinstance(self.source, tuple):
             return self.source
-        rows, chosen = self.source
-        return rows.judgment if chosen is None else rows.judgment[chosen]
+        rows, selection = self.source
+        return rows.judgment if selection is None else rows.judgment[selection]
 
     @cached_property
     def sizes(self) -> Ints:
         """Rows of each cell, in order of cell; shape (topics * systems,)."""
-        return _kept(np.bincount(self.cell, minlength=self.shape[0] * self.shape[1]))
+        return _read_only(np.bincount(self.cell, minlength=self.shape[0] * self.shape[1]))
 
     @cached_property
     def starts(self) -> Ints:
         """First row of each cell, in order of cell; shape (topics * systems,)."""
-        return _kept(np.cumsum(self.sizes) - self.sizes)
+        return _read_only(np.cumsum(self.sizes) - self.sizes)
 
     @cached_property
     def seen(self) -> Ints:
         """Number of rows of the same cell up to each row, that row included."""
         before = np.repeat(self.starts - 1, self.sizes)
-        return _kept(np.arange(self.cell.size) - before)
+        return _read_only(np.arange(self.cell.size) - before)
 
     @cached_property
     def topic(self) -> Ints:
         """Topic of each row, as an index."""
-        return _kept(np.asarray(self.cell % self.shape[0]))
+        return _read_only(np.asarray(self.cell % self.shape[0]))
 
     @property
     def count(self) -> Ints:
@@ -125,8 +125,10 @@ class Rows:
     def cumulated(self) -> Floats:
         """Cumulated gain: the sum of the gains of the same cell up to each row, included."""
         if self.gains.size != self.cell.size:
-            raise CranfieldError("these rows have grades, and no gains yet: a measure gives them")
-        return _kept(self.running(self.gains))
+            raise CranfieldError(
+                "these rows have grades but no gains, which a measure computes from them"
+            )
+        return _read_only(self.running(self.gains))
 
     def total(self, values: NDArray[Any]) -> Floats:
         """Sum values over each cell's rows, in order of rank; shape (topics, systems)."""
@@ -142,9 +144,9 @@ class Rows:
                 return self._since_start(np.cumsum(values), values)
             return scan(values, self.seen, np.add)
 
-    def counted(self, chosen: NDArray[np.bool_]) -> Ints:
-        """Count the chosen rows of the same cell up to each row, that row included."""
-        return self._since_start(np.cumsum(chosen, dtype=np.int64), chosen)
+    def counted(self, selected: NDArray[np.bool_]) -> Ints:
+        """Count the selected rows of the same cell up to each row, that row included."""
+        return self._since_start(np.cumsum(selected, dtype=np.int64), selected)
 
     def _since_start(self, total: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
         """Subtract from running totals of the whole table the total before each row's cell."""
@@ -205,9 +207,9 @@ class Rows:
             best[some] = np.maximum(np.maximum.reduceat(values, self.starts[some]), 0.0)
         return self._table(best)
 
-    def where(self, chosen: NDArray[np.bool_]) -> Rows:
-        """Return the chosen rows."""
-        rows = np.flatnonzero(chosen)
+    def where(self, selected: NDArray[np.bool_]) -> Rows:
+        """Return the selected rows."""
+        rows = np.flatnonzero(selected)
         if rows.size == self.cell.size:
             return self
         gains = self.gains[rows] if self.gains.size else self.gains
@@ -229,7 +231,7 @@ class Rows:
         return flat.reshape(self.shape[1], self.shape[0]).T
 
 
-def _kept(array: _Array) -> _Array:
+def _read_only(array: _Array) -> _Array:
     """Return the array as read-only, since it is cached."""
     array.flags.writeable = False
     return array
@@ -242,20 +244,20 @@ NO_TIES: Ints = np.zeros((5, 0), dtype=np.int64)
 def condensed_ties(ties: Ints, judged: Rows) -> Ints:
     """Return the ties at the ranks of condensed lists, which hold judged documents only."""
     cell, rank, grade, first, _ = ties
-    at, kept = places_in(judged.cell << 32 | judged.rank, cell << 32 | rank)
-    ranks = judged.seen[at[kept]]
-    groups = (cell << 32 | first)[kept]
+    at, is_judged = places_in(judged.cell << 32 | judged.rank, cell << 32 | rank)
+    ranks = judged.seen[at[is_judged]]
+    groups = (cell << 32 | first)[is_judged]
     _, begin, size = np.unique(groups, return_index=True, return_counts=True)
     firsts = np.minimum.reduceat(ranks, begin) if ranks.size else ranks
     return np.stack(
-        [cell[kept], ranks, grade[kept], np.repeat(firsts, size), np.repeat(size, size)]
+        [cell[is_judged], ranks, grade[is_judged], np.repeat(firsts, size), np.repeat(size, size)]
     )
 
 
-def places_in(keys: Ints, wanted: Ints) -> tuple[Ints, Bools]:
-    """Return the position of each wanted key in sorted keys, and whether it occurs there."""
-    at = np.searchsorted(keys, wanted)
-    return at, np.append(keys, -1)[at] == wanted
+def places_in(keys: Ints, sought: Ints) -> tuple[Ints, Bools]:
+    """Return the position of each sought key in sorted keys, and whether it occurs there."""
+    at = np.searchsorted(keys, sought)
+    return at, np.append(keys, -1)[at] == sought
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,10 +294,10 @@ class Judgments:
         key = ("count", max(low, self.judged_from), high)
         counts: Ints | None = self.cached.get(key)
         if counts is None:
-            chosen = self.grade >= max(low, self.judged_from)
+            counted = self.grade >= max(low, self.judged_from)
             if high is not None:
-                chosen &= self.grade < high
-            counts = _kept(np.bincount(self.topic[chosen], minlength=self.topics)[:, None])
+                counted &= self.grade < high
+            counts = _read_only(np.bincount(self.topic[counted], minlength=self.topics)[:, None])
             self.cached[key] = counts
         return counts
 
@@ -324,7 +326,7 @@ class Groups:
         A row for each retrieved document and each of its groups, judged or not: `grade` is the
         group, as an index into `names`, and `gains` the weight of the document in it.
     judgment, group, weight
-        The same for the judged documents: index of the judgment, of the group, and the weight.
+        Index of the judgment, index of the group, and weight, for the judged documents.
     """
 
     names: tuple[str, ...]

@@ -479,12 +479,12 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def _is_empty(value: Any) -> bool:
     return all(
-        one is None or (isinstance(one, str) and not one.strip()) for _, one in leaves(value)
+        leaf is None or (isinstance(leaf, str) and not leaf.strip()) for _, leaf in leaves(value)
     )
 
 
 def _holds(value: Any, placeholder: str) -> bool:
-    return any(isinstance(one, str) and placeholder in one for _, one in leaves(value))
+    return any(isinstance(leaf, str) and placeholder in leaf for _, leaf in leaves(value))
 
 
 def primad(one: Metadata, other: Metadata) -> str:

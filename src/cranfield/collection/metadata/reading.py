@@ -33,7 +33,7 @@ _SYSDESC_END = re.compile(rb"([^\n]*?)</SYSDESC>[ \t\r]*(?:\n|\Z)", re.IGNORECAS
 
 
 class HeaderError(InputError):
-    """A header that cannot be told from the run."""
+    """Raised if the end of a header cannot be determined."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Header:
 
 
 def header_of(chunk: bytes, source: str) -> Header | None:
-    """Find the header in the first whole lines of a run, 1 MiB at the least; None without one."""
+    """Return the header in the first lines of a run (at least 1 MiB); None without a header."""
     if start := _START.match(chunk, 0, _HEAD):
         return _of_marks(chunk, source, start)
     if start := _SYSDESC.match(chunk, 0, _HEAD):
@@ -92,8 +92,10 @@ def _of_marks(chunk: bytes, source: str, start: re.Match[bytes]) -> Header:
     if commented:
         if bare := _BARE.search(text):
             raise HeaderError(
-                f"the header that begins in line {line} goes on without '#' before it is ended by"
-                " ir_metadata.end",
+                (
+                    f"the header that begins in line {line} has lines without '#' before its"
+                    " end, '# ir_metadata.end'"
+                ),
                 source=source,
                 line=line + 1 + text.count(b"\n", 0, bare.start()),
             )
@@ -152,7 +154,7 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
 
 @dataclass(frozen=True)
 class MetadataPlace:
-    """Where a run's metadata are, which are read on request: its header, or a file.
+    """Place of a run's metadata, its header or a file, which is read on request.
 
     path, tag: of the run; a file `ir-metadata.yml` beside several runs is that of the run it names.
     file: the file that was named.
@@ -183,7 +185,7 @@ class MetadataPlace:
 
 
 def header_lines(place: MetadataPlace | None) -> bytes:
-    """Return metadata as the header of a run; what was read from one of comments as it was."""
+    """Return metadata as the header of a run; a header of comments is unchanged."""
     if place is None:
         return b""
     if place.file is None and place.header is not None and place.header.commented:
@@ -195,7 +197,13 @@ def header_lines(place: MetadataPlace | None) -> bytes:
     text = "".join(f"# {line}\n" for line in ("ir_metadata.start", *lines, "ir_metadata.end"))
     header = header_of(text.encode(), metadata.source)
     if header is None or len(header.raw) < len(text.encode()):
-        raise InputError("has a line 'ir_metadata.end'", source=metadata.source)
+        raise InputError(
+            (
+                "the metadata contain the line 'ir_metadata.end', which would end their header in"
+                " a run"
+            ),
+            source=metadata.source,
+        )
     return header.raw
 
 

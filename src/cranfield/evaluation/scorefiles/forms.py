@@ -48,7 +48,7 @@ from cranfield.sources.text import json_lines, lines_of, parsed_json
 from cranfield.sources.values import LABEL, is_number
 
 RUNID = "runid"
-"""What trec_eval prints as the measure of the line that names the run."""
+"""Measure in the line of trec_eval that names the run."""
 
 
 Row = tuple[list[str], int]
@@ -78,20 +78,20 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
     else the file does.
     """
     rows = [(cells_of(line), number) for number, line in lines_of(text)]
-    wanted = 4 if len(rows[0][0]) == 4 else 3
+    n_cells = 4 if len(rows[0][0]) == 4 else 3
     for cells, line in rows:
-        if len(cells) != wanted:
+        if len(cells) != n_cells:
             raise InputError(
-                f"expected {wanted} columns (measure, topic and value, as trec_eval"
+                f"expected {n_cells} columns (measure, topic and value, as trec_eval"
                 f" -q or ir_measures --by_query print them), got {len(cells)}",
                 line=line,
             )
-    if wanted == 4:
+    if n_cells == 4:
         kind, topic = 2, 1
-        named = [(row, row[0][0]) for row in rows]
+        with_systems = [(row, row[0][0]) for row in rows]
     else:
         kind, topic = _order(rows, source.requested)
-        named = _with_systems(rows, kind, topic, source.stem)
+        with_systems = _with_systems(rows, kind, topic, source.stem)
     return part_of(
         Entry(
             label_in(cells[kind], "measure", line),
@@ -101,7 +101,7 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
             cells[-1],
             line,
         )
-        for (cells, line), system in named
+        for (cells, line), system in with_systems
     )
 
 
@@ -135,7 +135,7 @@ def _with_systems(rows: Sequence[Row], kind: int, topic: int, stem: str) -> list
         system = runs[0] if runs else stem
         return [(row, system) for row in rows if row[0][topic] != AGGREGATE]
     step = 1 if rows[0][0][kind] == RUNID else -1
-    named: list[tuple[Row, str]] = []
+    with_systems: list[tuple[Row, str]] = []
     sizes = [0]
     for row in rows[::step]:
         cells, _ = row
@@ -143,22 +143,22 @@ def _with_systems(rows: Sequence[Row], kind: int, topic: int, stem: str) -> list
             run = cells[2]
             sizes.append(0)
         elif cells[topic] != AGGREGATE:
-            named.append((row, run if len(sizes) > 1 else stem))
+            with_systems.append((row, run if len(sizes) > 1 else stem))
             sizes[-1] += 1
     # The first size is of lines without a run.
-    if named and (sizes[0] or not all(sizes[1:])):
+    if with_systems and (sizes[0] or not all(sizes[1:])):
         raise InputError(
             "the run of each line is ambiguous; pass one file for each run, or a"
             " table (cranfield evaluate --by-topic --format csv)"
         )
-    return named[::step]
+    return with_systems[::step]
 
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """A table, and where it is from.
+    """A table and its source.
 
-    decimal: what stands before the decimals of a number that is text.
+    decimal: the decimal separator of numbers that are text.
     """
 
     source: ScoreSource
@@ -193,7 +193,7 @@ class ScoreTable:
 
 
 def from_table(table: ScoreTable) -> ScorePart:
-    """Find out whether a table is wide or long, and take its scores.
+    """Read the scores of a wide or long table.
 
     Columns of other names are ignored in a long table, and are systems or measures in a wide one,
     except columns of text. Raises an `InputError` where the head leaves open which column is which.
@@ -216,7 +216,7 @@ def from_table(table: ScoreTable) -> ScorePart:
     if "topic" not in place and topics is not None:
         others = others[1:]
     numbers = [name for k in others if is_number(name := table.names[k])]
-    if any(not one.strip("+-").isdigit() for one in numbers) or (numbers and "system" in place):
+    if any(not name.strip("+-").isdigit() for name in numbers) or (numbers and "system" in place):
         raise InputError(
             "expected names of columns in the first line, got numbers"
             f" ({some_of(numbers, 3)}); add a header line, and put topics in rows"
@@ -243,15 +243,15 @@ def from_table(table: ScoreTable) -> ScorePart:
 
 
 def _with_names(table: ScoreTable, others: list[int], *, topic_is_first: bool) -> list[int]:
-    """Leave out numbers of rows and what is empty; any other column needs a name."""
-    kept = []
+    """Skip columns of row numbers and empty columns; other columns need a name."""
+    named_columns = []
     for k in others:
         cells = table.column(k)
         if not NO_NAME.fullmatch(spelt(table.names[k])) or (topic_is_first and k == 0):
-            kept.append(k)
+            named_columns.append(k)
         elif not all(map(no_score, cells)) and not _all_different(cells):
             raise InputError(f"column {k + 1} has no name")
-    return kept
+    return named_columns
 
 
 def _all_different(cells: Sequence[Any]) -> bool:
@@ -277,13 +277,13 @@ _NUMBER_LIKE = re.compile(r"[-+−]?[.,]?\d|[-+−]?inf", re.IGNORECASE)
 
 
 def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) -> list[str] | None:
-    """Return the topic of each row; None where there are none, and rows are to be numbered."""
+    """Return the topic of each row; None if there are none and rows are numbered."""
     if "topic" in place:
         return table.labels(place["topic"], "topic")
-    named = [role for role in ("system", "measure", "shard") if role in place]
-    if named and not (others and others[0] == 0 and not table.names[0]):
+    other_roles = [role for role in ("system", "measure", "shard") if role in place]
+    if other_roles and not (others and others[0] == 0 and not table.names[0]):
         raise InputError(
-            f"has a column of {named[0]}s, {quoted(table.names[place[named[0]]])},"
+            f"has a column of {other_roles[0]}s, {quoted(table.names[place[other_roles[0]]])},"
             " but no column of topics; scores by topic are required, as in write_csv"
             " of Scores or in cranfield evaluate --by-topic"
         )
@@ -308,11 +308,11 @@ def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) 
                 " transpose the table, or name its first column topic"
             )
         return topics
-    given = [cell for cell in cells if not no_score(cell)]
-    numbers = sum(numeric(cell) or decimal_comma(cell) for cell in given)
-    if given and not numbers:
+    filled_cells = [cell for cell in cells if not no_score(cell)]
+    numbers = sum(numeric(cell) or decimal_comma(cell) for cell in filled_cells)
+    if filled_cells and not numbers:
         return table.labels(0, "topic")
-    if numbers < len(given):
+    if numbers < len(filled_cells):
         raise InputError(
             f"the first column, {quoted(name)}, has numbers and text; rename it to"
             " topic if it has the topics"
@@ -370,9 +370,9 @@ def _entries(
     if not columns or (long and "measure" in place and len(columns) > 1):
         raise InputError("has no column of scores")
     names = [table.names[k] for k in columns]
-    named = [name for name in table.names if name]
-    if len(set(named)) < len(named):
-        twice = next(name for name in named if named.count(name) > 1)
+    nonempty_names = [name for name in table.names if name]
+    if len(set(nonempty_names)) < len(nonempty_names):
+        twice = next(name for name in nonempty_names if nonempty_names.count(name) > 1)
         raise InputError(f"duplicate column {quoted(twice)}")
     # A column a measure is one run's table.
     by_measure = False
@@ -429,7 +429,7 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     if _is_our_json(data):
         lower = data.get("lower is better")
         names = lower if isinstance(lower, list) else []
-        topics = {name: one.get("topics", {}) for name, one in data["systems"].items()}
+        topics = {name: system.get("topics", {}) for name, system in data["systems"].items()}
         return part_of(_from_systems(topics), {str(name): True for name in names})
     if any(SCORES.column_of(name) == "topic" for name in data):
         listed = columns_of_mapping(SCORES.kind)(data, source.name)
@@ -437,7 +437,7 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
             raise InputError("has no rows")
         return from_table(ScoreTable(source, Columns.of(listed, source.name)))
     systems = _by_system(data, source)
-    inner = _keys(one for one in systems.values() if isinstance(one, Mapping))
+    inner = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
     turned = inner and all(map(_TOPIC.fullmatch, map(str, systems)))
     if turned and not any(map(_TOPIC.fullmatch, inner)):
         outer, within = (some_of(map(quoted, names), 3) for names in (systems, inner))
@@ -457,14 +457,14 @@ def _is_our_json(data: Mapping[Any, Any]) -> bool:
     return (
         "measures" in data
         and isinstance(systems, Mapping)
-        and all(isinstance(one, Mapping) and "overall" in one for one in systems.values())
+        and all(isinstance(system, Mapping) and "overall" in system for system in systems.values())
     )
 
 
 def _by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any]:
     """Bring mappings in which measures are elsewhere into {system: {topic: {measure: score}}}."""
-    inner = [one for one in data.values() if isinstance(one, Mapping)]
-    cells = [cell for one in inner for cell in one.values() if isinstance(cell, Mapping)]
+    inner = [value for value in data.values() if isinstance(value, Mapping)]
+    cells = [cell for values in inner for cell in values.values() if isinstance(cell, Mapping)]
     requested, what = source.requested, "" if cells else "keys"
     if are_measures(_keys(cells), requested):
         return data
@@ -485,7 +485,7 @@ def _by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any
 
 
 def _keys(level: Iterable[Mapping[Any, Any]]) -> list[str]:
-    return list(dict.fromkeys(str(key) for one in level for key in one))
+    return list(dict.fromkeys(str(key) for mapping in level for key in mapping))
 
 
 def _transposed(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any, Any]]:
@@ -504,15 +504,19 @@ def _transposed(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any,
 
 def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
     """Take {topic: score}, {topic: {measure: score}} or a list of scores of each system."""
-    for name, given in data.items():
+    for name, scores_of_system in data.items():
         system = label_in(name, "system")
-        if isinstance(given, Mapping) or (hasattr(given, "items") and hasattr(given, "index")):
-            topics = dict(given.items())  # a mapping, or a series of pandas
-        elif isinstance(given, Iterable) and not isinstance(given, (Scores, str, bytes)):
-            topics = dict(enumerate(given, 1))
+        if isinstance(scores_of_system, Mapping) or (
+            hasattr(scores_of_system, "items") and hasattr(scores_of_system, "index")
+        ):
+            topics = dict(scores_of_system.items())  # a mapping, or a series of pandas
+        elif isinstance(scores_of_system, Iterable) and not isinstance(
+            scores_of_system, (Scores, str, bytes)
+        ):
+            topics = dict(enumerate(scores_of_system, 1))
         else:
             raise InputError(
-                f"system {quoted(system)} has {_shown(given)} instead of {{topic:"
+                f"system {quoted(system)} has {_shown(scores_of_system)} instead of {{topic:"
                 " score} or a list of scores"
             )
         by_measure = any(isinstance(value, Mapping) for value in topics.values())
@@ -530,14 +534,14 @@ def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
                     yield Entry(label_in(measure, "measure"), topic, system, None, cell)
 
 
-def _shown(given: Any) -> str:
-    return "null" if given is None else f"{quoted(given, 20)} ({type(given).__name__})"
+def _shown(value: Any) -> str:
+    return "null" if value is None else f"{quoted(value, 20)} ({type(value).__name__})"
 
 
 def from_frame(data: Any, source: ScoreSource) -> ScoreTable:
     """Take the columns of a data frame; lines are counted from its first row.
 
-    The index of a pandas frame is a column too, where it says more than the number of the row.
+    The index of a pandas frame is a column too, unless it has only row numbers.
     """
     columns = columns_of_frame(data, source.name)
     if any(isinstance(name, tuple) for name in columns.names):
@@ -574,23 +578,23 @@ def from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
 
 def _index_columns(metadata: str) -> list[str]:
     try:
-        found = json.loads(metadata)["index_columns"]
-        return [name for name in found if isinstance(name, str)]
+        names = json.loads(metadata)["index_columns"]
+        return [name for name in names if isinstance(name, str)]
     except (ValueError, KeyError, TypeError, RecursionError):
         return []
 
 
 def _with_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]) -> ScoreTable:
-    """Put what the index of a pandas frame says in front of the columns."""
-    known = [None if level is None else SCORES.column_of(level) for level in levels]
-    if len(levels) > 1 and None in known:
-        unknown = levels[known.index(None)]
+    """Put the index of a pandas frame in front of the columns."""
+    roles_of_levels = [None if level is None else SCORES.column_of(level) for level in levels]
+    if len(levels) > 1 and None in roles_of_levels:
+        unknown = levels[roles_of_levels.index(None)]
         raise InputError(
             f"unknown index level {quoted(unknown)}; expected topic, system, measure or shard"
         )
     names: list[object] = [*levels]
     # A level without a useful name is taken for the topics, unless it only numbers the rows.
-    if known == [None]:
+    if roles_of_levels == [None]:
         has_topics = any(SCORES.column_of(name) == "topic" for name in table.names)
         if has_topics or (levels == [None] and labels[0] == list(range(len(labels[0])))):
             return table

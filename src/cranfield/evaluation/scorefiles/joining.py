@@ -24,7 +24,7 @@ from cranfield.sources.schemas import SUMMARIES, spelt
 Label = TypeVar("Label", str, "str | None")
 
 AGGREGATE = "all"
-"""The topic under which trec_eval and ir_measures print what they sum up over topics."""
+"""Topic of the overall values of trec_eval and ir_measures."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ScoreSource:
 
     name: name to show in messages.
     stem: the system, where nothing names it.
-    requested: the measures that the caller names, which tell names of measures from others.
+    requested: the measures that the caller names, which identify names of measures.
     """
 
     name: str = "scores"
@@ -77,20 +77,22 @@ class ScorePart:
 def part_of(
     entries: Iterable[Entry], directions: Mapping[str | None, bool] | None = None
 ) -> ScorePart:
-    """Keep the scores by topic; the row `all` and others that sum them up are none of them."""
+    """Return the scores by topic, without the row `all` and other summaries."""
     every = list(entries)
     topics = {entry.topic for entry in every}
     summaries = {topic for topic in topics - {AGGREGATE} if spelt(topic) in SUMMARIES}
     if summaries and summaries != topics:
         listed = some_of(map(quoted, sorted(summaries)), 5)
         warn(f"rows of summaries over topics are skipped: {listed}")
-    by_topic = [one for one in every if one.topic != AGGREGATE and one.topic not in summaries]
+    by_topic = [
+        entry for entry in every if entry.topic != AGGREGATE and entry.topic not in summaries
+    ]
     if not by_topic:
         raise InputError(
             "has no scores by topic; trec_eval prints them with -q, ir_measures with --by_query,"
             " cranfield evaluate with --by-topic"
         )
-    if all(no_score(one.cell) for one in by_topic):
+    if all(no_score(entry.cell) for entry in by_topic):
         raise InputError("has no scores: all cells are empty")
     return ScorePart(by_topic, directions or {})
 
@@ -127,7 +129,7 @@ def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
         tuple(topics),
         tuple(systems),
         shards=tuple(map(str, shards)) if by_shard else (),
-        # What a measure that we know declares.
+        # Declarations of known measures.
         definition=measure_of(name) if name else None,
     )
     scores = replace(scores, measure=name or "")
@@ -150,7 +152,7 @@ def _kind(part: ScorePart, measure: str | None) -> str | None:
 def _check_alike(
     parts: Sequence[ScorePart], kinds: Sequence[str | None], measure: str | None
 ) -> None:
-    """Refuse to join different measures, shards with what has none, and a system twice."""
+    """Refuse to join different measures, shards with scores without shards, and a system twice."""
     first, kind_of_first = parts[0], kinds[0]
     for part, kind in zip(parts[1:], kinds[1:], strict=True):
         if part.by_shard != first.by_shard:

@@ -154,7 +154,7 @@ def group_index(groups: Groups, name: str | None, measure: str) -> int:
     source="Biega, Gummadi and Weikum (2018), for one ranking",
     range=(0.0, 2.0),
     lower_is_better=True,
-    needs="graded judgments (binary ones do); groups of documents for by='group'",
+    needs="graded or binary judgments; groups of documents for by='group'",
     scale_note="not known to be interval",
     beyond_grades="which documents they are",
 )
@@ -273,8 +273,11 @@ class AttentionWeightedRankFairness(Exposing):
     target: str | Shares = parameter(
         "relevant",
         _target,
-        "what should be: the groups of the 'relevant' or of all 'judged' documents"
-        " of the topic, 'equal' proportions, or a mapping of groups to proportions",
+        (
+            "target distribution: that of groups among the 'relevant' or all 'judged'"
+            " documents of the topic, 'equal' proportions, or a mapping of groups to"
+            " proportions"
+        ),
     )
     population: Shares | None = parameter(
         None, optional(shares), "proportions of groups that are averaged with the target"

@@ -55,7 +55,7 @@ _INFINITY = float("inf")
 
 class _ExpectedExposure(
     Exposing,
-    needs="graded judgments (binary ones do); groups of documents for by='group'",
+    needs="graded or binary judgments; groups of documents for by='group'",
     scale_note="not known to be interval",
     range=(0.0, _INFINITY),
     beyond_grades="which documents they are",
@@ -73,9 +73,11 @@ class _ExpectedExposure(
     corpus: str = parameter(
         "judged",
         choice("judged", "open"),
-        "how the remaining exposure is distributed: over the documents judged not"
-        " relevant ('judged', as in the authors' program), or over so many documents"
-        " that none gets any ('open')",
+        (
+            "how the ideal distributes the remaining exposure: 'judged', equally over the"
+            " documents judged not relevant (as in the authors' program); 'open', over"
+            " infinitely many documents, so that the share of each is 0"
+        ),
     )
 
     def _products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
@@ -276,8 +278,10 @@ class _Demographic(_Ratio):
     size: str = parameter(
         "judged",
         choice("judged", "none"),
-        "what the exposure of a group is divided by: its documents in the judgments of the topic"
-        " ('judged'), or nothing ('none'), as in Raj and Ekstrand (2022)",
+        (
+            "divisor of the exposure of a group: its number of judged documents of the topic"
+            " ('judged'), or 1 ('none'), as in Raj and Ekstrand (2022)"
+        ),
     )
 
     def _units(self, judged: JudgedRuns, groups: Groups) -> Floats:

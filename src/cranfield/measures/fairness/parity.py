@@ -1,7 +1,7 @@
 r"""Measures of parity in the order of a ranking: of pairs, or of its tops.
 
-With :math:`P(A \succ B)` the share of the pairs of retrieved documents of A and of B in which that
-of A stands above (Kuhlman and others 2019; by relevance: Beutel and others 2019),
+With :math:`P(A \succ B)` the proportion of the pairs of retrieved documents of A and of B in which
+that of A stands above (Kuhlman and others 2019; by relevance: Beutel and others 2019),
 
 .. math:: | P(G \succ \bar G) - P(\bar G \succ G) |, \qquad
     | P(G_{rel} \succ \bar G_{non}) - P(\bar G_{rel} \succ G_{non}) |
@@ -13,8 +13,8 @@ with those of the whole ranking, S of N (Yang and Stoyanovich 2017):
 
 `rRD` compares the ratios :math:`x_i / (i - x_i)` and :math:`S / (N - S)` instead, where one of a
 numerator or a denominator 0 counts as 0, and `rKL` takes the Kullback-Leibler divergence of the
-shares. Z is the highest value that N and S allow, so that 0 is fair and 1 as unfair as can be. It
-is computed exactly; the authors' program estimates it from rankings that it draws.
+proportions. Z is the highest value that N and S allow, so that 0 is fair and 1 as unfair as can be.
+It is computed exactly; the authors' program estimates it from rankings that it draws.
 
 The whole ranking counts for N and S, also with a cutoff, which only ends the cut points.
 """
@@ -40,8 +40,8 @@ from cranfield.measures.ranked.precision import OfRelevance
 @measure(
     "PairParity",
     summary=(
-        "Difference of the probabilities that a document of either side is ranked"
-        " above one of the other."
+        "Probability that a document of one group is ranked above a document of the"
+        " other, minus the reverse probability."
     ),
     formula=r"| P(G \succ \bar G) - P(\bar G \succ G) |",
     source="Kuhlman, VanValkenburg and Rundensteiner (2019), rank parity;"
@@ -60,8 +60,8 @@ class PairwiseParity(OfRelevance):
     whether relevant documents of both sides are ranked right equally often. It is 0 where a side
     has no such pairs.
 
-    The program of Kuhlman and others (`fare`, `rank_parity`) gives the two shares of which this is
-    the difference, and 1 and 0 where there is one side only.
+    The program of Kuhlman and others (`fare`, `rank_parity`) gives the two proportions of which
+    this is the difference, and 1 and 0 where there is one side only.
     """
 
     protected: str | None = parameter(None, optional(name), "protected group; required")
@@ -71,15 +71,18 @@ class PairwiseParity(OfRelevance):
 
     def values(self, judged: JudgedRuns) -> Floats:
         groups = judged.groups(str(self))
-        known = groups.rows.where(groups.rows.gains > 0)
-        chosen = known.grade == group_index(groups, self.protected, str(self))
-        inside, outside = _sides(_keys(known), chosen)
+        members = groups.rows.where(groups.rows.gains > 0)
+        is_protected = members.grade == group_index(groups, self.protected, str(self))
+        inside, outside = _sides(_keys(members), is_protected)
         shape = judged.shape
         if self.pairs == "all":
             above, number = _above(inside, outside, shape)
             return np.abs(ratio(2 * above - number, number))
         rows = judged.judged()
-        good, bad = (_keys(rows.where((rows.grade >= self.rel) == one)) for one in (True, False))
+        good, bad = (
+            _keys(rows.where((rows.grade >= self.rel) == is_relevant))
+            for is_relevant in (True, False)
+        )
         shares, defined = [], np.ones(shape, dtype=bool)
         for side, other in ((inside, outside), (outside, inside)):
             above, number = _above(_among(side, good), _among(other, bad), shape)
@@ -93,17 +96,17 @@ def _keys(rows: Rows) -> Ints:
     return rows.cell << 32 | rows.rank
 
 
-def _sides(keys: Ints, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Documents that have a row which is chosen, and all others; keys are in order."""
+def _sides(keys: Ints, is_protected: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Return the documents with a protected row, and all others; keys are in order."""
     first = np.flatnonzero(np.diff(keys, prepend=-1))
     if not first.size:
         return keys, keys
-    protected = np.logical_or.reduceat(chosen, first)
+    protected = np.logical_or.reduceat(is_protected, first)
     return keys[first[protected]], keys[first[~protected]]
 
 
 def _among(keys: Ints, others: Ints) -> Ints:
-    """Those of the keys that the others have too; both are in order."""
+    """Return the keys that the others have, too; both are in order."""
     return keys[places_in(others, keys)[1]]
 
 
@@ -124,8 +127,8 @@ def _above(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, F
 def protected_rows(judged: JudgedRuns, protected: str | None, measure: str) -> Rows:
     """Return the retrieved documents of a group, whatever their weight in it."""
     groups = judged.groups(measure)
-    chosen = groups.rows.grade == group_index(groups, protected, measure)
-    return groups.rows.where(chosen & (groups.rows.gains > 0))
+    is_member = groups.rows.grade == group_index(groups, protected, measure)
+    return groups.rows.where(is_member & (groups.rows.gains > 0))
 
 
 class _Prefixes(
@@ -137,7 +140,7 @@ class _Prefixes(
     scale_note="not known to be interval",
     lower_is_better=True,
 ):
-    """What the measures share."""
+    """Base of the measures of prefixes."""
 
     protected: str | None = parameter(None, optional(name), "protected group; required")
     step: int = parameter(10, integer(2, 10**6), "ranks from one cut point to the next")
@@ -220,8 +223,8 @@ class NormalisedDiscountedRatio(_Prefixes):
 @measure(
     "rKL",
     summary=(
-        "Divergence of the proportion of a protected group in prefixes from that in"
-        " the whole ranking."
+        "Divergence of the proportion of a protected group in prefixes from its"
+        " proportion in the whole ranking."
     ),
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i}"
     r" D_{KL}\left( \tfrac{x_i}{i} \,\middle\|\, \tfrac{S}{N} \right)",
@@ -274,7 +277,7 @@ class RankedGroupFairness(Measure):
     p: float = parameter(0.5, TRUE_SHARE, "lowest proportion that the group should have")
     alpha: float = parameter(0.1, TRUE_SHARE, "probability of rejecting a fair ranking")
     adjusted: bool = parameter(
-        True, flag, "whether alpha holds for all prefixes together, instead of for each"
+        True, flag, "whether alpha is the error rate of all prefixes together, instead of each"
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -323,8 +326,8 @@ def _rejected(needed: Floats, share: float) -> float:
     """Return the probability that a ranking drawn with this proportion fails a prefix."""
     chances = np.zeros(needed.size + 1)
     chances[0] = 1.0
-    for least in needed:
+    for minimum in needed:
         chances[1:] = chances[1:] * (1.0 - share) + chances[:-1] * share
         chances[0] *= 1.0 - share
-        chances[:least] = 0.0
+        chances[:minimum] = 0.0
     return float(1.0 - chances.sum())

@@ -81,8 +81,10 @@ def _needed(recall: float, base: Ints, rounding: str) -> Ints:
 _ROUNDING = parameter(
     "up",
     choice("up", "trec_eval-9", "trec_eval-10"),
-    "how a level of recall becomes a number of documents: 'up' is the definition, the others"
-    " round as those programs do",
+    (
+        "how a level of recall becomes a number of documents: 'up' is the definition; the"
+        " others round as the program of that name"
+    ),
 )
 
 
@@ -177,7 +179,7 @@ class InferredAveragePrecision(OfRelevance):
 
 
 _FAMILY = "average precision"
-_NEEDS = "graded judgments (binary ones do)"
+_NEEDS = "graded or binary judgments"
 _GRADED_NOTE = "not interval: with one grade it is average precision"
 _DENOMINATOR = parameter(
     "min",
@@ -253,7 +255,10 @@ class GradedAveragePrecision(Measure):
 @measure(
     "gAP",
     aliases=("GeneralisedAP",),
-    summary="Mean gain so far at each relevant document, over that of the ideal ranking.",
+    summary=(
+        "Mean over relevant documents of the cumulated gain there, divided by the cumulated"
+        " gain of the ideal ranking."
+    ),
     formula=r"\frac{\sum_{r \in \mathcal{R}} cg(r) / r}{\sum_{r=1}^{\min(k, RB)} cg^*(r) / r}",
     source="Kishida (2005)",
     family=_FAMILY,

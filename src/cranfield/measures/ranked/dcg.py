@@ -62,8 +62,10 @@ class Discounted(OfGains):
     range=(0.0, float("inf")),
     family="cumulated gain",
     scale=Scale.ORDINAL,
-    scale_note="not interval but for special bases and cutoffs, such as base 10 up to rank 10"
-    " (Ferrante et al. 2019)",
+    scale_note=(
+        "not interval, except for special bases and cutoffs such as base 10 up to rank 10"
+        " (Ferrante et al. 2019)"
+    ),
     elsewhere={"ranx": "dcg@k", "trec_eval": "dcg (version 10)"},
     monotone=True,
     linear=True,
@@ -79,7 +81,7 @@ class DCG(Discounted):
 @measure(
     "nDCG",
     aliases=("NDCG", "MSnDCG"),
-    summary="DCG over that of the ideal ranking of all judged documents.",
+    summary="DCG divided by the DCG of the ideal ranking of all judged documents.",
     formula=r"\frac{DCG@k}{iDCG@k}, \quad d(r) = \log_2(r + 1)",
     source="Järvelin and Kekäläinen (2002)",
     parameter_sources={
@@ -157,7 +159,7 @@ class nDCGAtRelevant(OfGains):
     r" \text{ of the levels of gain, and at the end of the list}",
     source="trec_eval, measure Rndcg",
     family="cumulated gain",
-    needs="graded judgments (binary ones do)",
+    needs="graded or binary judgments",
     elsewhere={"trec_eval": "Rndcg"},
     beyond_length="all judgments of the topic",
 )
@@ -210,7 +212,10 @@ class NormalisedGain(OfGains):
 
 @measure(
     "binG",
-    summary="G with binary gains: each relevant document by the non-relevant ones above it.",
+    summary=(
+        "G with binary gains: sum over relevant documents, discounted by the number of"
+        " non-relevant documents above."
+    ),
     formula=r"\frac{1}{RB} \sum_{r \in \mathcal{R}} \frac{1}{\log_2(2 + n_r)}",
     source="trec_eval, measure binG",
     family="cumulated gain",

@@ -102,7 +102,7 @@ class GeometricBinaryPreference(_Bpref):
     source="De Beer and Moens (2006)",
     parameter_sources={"form='relative2'": "Sakai (2007a)"},
     family="incomplete judgments",
-    needs="graded judgments (binary ones do)",
+    needs="graded or binary judgments",
     scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"NTCIREVAL": "rpref_N, rpref_relative, rpref_relative2 (option -j)"},
     beyond_grades="which documents are judged",
@@ -124,8 +124,11 @@ class GradedPreference(Measure):
     form: str = parameter(
         "relative2",
         choice("relative2", "relative", "N"),
-        "divisor of the number of misplaced documents: 'relative2' the rank,"
-        " 'relative' those above, 'N' all that could be misplaced",
+        (
+            "divisor of the number of misplaced documents: 'relative2', the rank; 'relative',"
+            " the number of documents above; 'N', the number of documents that could be"
+            " misplaced"
+        ),
     )
     gains: Gain = POSITIVE_GAINS
     max_grade: int | None = MAX_GRADE

@@ -39,7 +39,7 @@ _NOTE = "not interval: the steps between ranks are unequal"
 
 
 class _Blended(
-    OfRelevance, family="blended ratio", needs="graded judgments (binary ones do)", scale_note=_NOTE
+    OfRelevance, family="blended ratio", needs="graded or binary judgments", scale_note=_NOTE
 ):
     """Base class of measures of the blended ratio."""
 
@@ -50,11 +50,11 @@ class _Blended(
 
     @property
     def needs_ideal(self) -> bool:
-        """True but where it is precision."""
+        """True unless the ratio is precision (beta = 0)."""
         return self.beta > 0
 
     def blended(self, seen: Any, gain: Any, rank: Any, ideal_gain: Any) -> Any:
-        """Blended ratio at a rank, with so many relevant documents so far, of so much gain."""
+        """Return the ratio at a rank, from the relevant documents up to it and their gain."""
         return (seen + self.beta * gain) / (rank + self.beta * ideal_gain)
 
     def _hits(self, judged: JudgedRuns) -> Rows:
@@ -66,8 +66,8 @@ class _Blended(
     def _ratios(self, judged: JudgedRuns, hits: Rows) -> Floats:
         def compute() -> Floats:
             best = self._ideal(judged)
-            most, _ = upto(best, best.cumulated, hits.topic, hits.rank)
-            out: Floats = self.blended(hits.seen, hits.cumulated, hits.rank, most)
+            ideal_gain, _ = upto(best, best.cumulated, hits.topic, hits.rank)
+            out: Floats = self.blended(hits.seen, hits.cumulated, hits.rank, ideal_gain)
             return out
 
         return judged.view(("blended", self.rel, self.beta, self.gains), compute)
@@ -129,8 +129,10 @@ class RMeasure(_Blended):
         base = judged.recall_base(self.rel)
         inside = hits.where(hits.rank <= hits.at(base))
         # At most RB documents have a gain, so the ideal ranking has all of it at rank RB.
-        found, most = inside.total(inside.gains), best.total(best.gains)
-        return np.where(base > 0, self.blended(inside.count, found, np.maximum(base, 1), most), 0.0)
+        gain, ideal_gain = inside.total(inside.gains), best.total(best.gains)
+        return np.where(
+            base > 0, self.blended(inside.count, gain, np.maximum(base, 1), ideal_gain), 0.0
+        )
 
 
 @measure(
@@ -184,7 +186,10 @@ class PPlusMeasure(_Blended):
 
 @measure(
     "NCU",
-    summary="Expected utility of users who stop at relevant documents, not all equally often.",
+    summary=(
+        "Expected utility of users who stop at relevant documents, with unequal stopping"
+        " probabilities."
+    ),
     formula=r"\sum_{r \in \mathcal{R}} p(r) \, BR(r), \quad p(r) = \frac{g_r}{\sum g^*}"
     r" \text{ or } \frac{\gamma^{C(r) - 1}}{\sum_{j=1}^{RB} \gamma^{j-1}}",
     source="Sakai and Robertson (2008)",
@@ -218,11 +223,11 @@ class NormalisedCumulativeUtility(_Blended):
 
     @property
     def needs_ideal(self) -> bool:
-        """True but where utility is precision."""
+        """True unless utility is precision."""
         return self.utility != "P" and super().needs_ideal
 
     def chance(self, seen: Any) -> Any:
-        """How often users stop at the relevant document with this number, over the first."""
+        """Return the weight of stopping at the n-th relevant document, relative to the first."""
         return self.gamma ** (seen - 1)
 
     def values(self, judged: JudgedRuns) -> Floats:

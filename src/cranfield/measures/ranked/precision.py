@@ -133,7 +133,7 @@ class GeneralisedPrecision(_SumOfGains):
 @measure(
     "gR",
     aliases=("GeneralisedRecall",),
-    summary="Graded recall: gain of the top k, over that of all judged documents.",
+    summary="Graded recall: gain of the top k, divided by the gain of all judged documents.",
     formula=r"gR@k = \frac{\sum_{r=1}^{k} g_r}{\sum_{d} g_d}",
     expectation="documents",
 )
@@ -149,7 +149,9 @@ class GeneralisedRecall(_SumOfGains):
 @measure(
     "NCG",
     aliases=("nCG",),
-    summary="Normalised cumulated gain: gain of the top k, over that of the ideal top k.",
+    summary=(
+        "Normalised cumulated gain: gain of the top k, divided by the gain of the ideal top k."
+    ),
     formula=r"\frac{\sum_{r=1}^{k} g_r}{\sum_{r=1}^{k} g^*_r}",
     source="Järvelin and Kekäläinen (2002)",
     expectation="documents",
@@ -188,7 +190,7 @@ class RelativePrecision(_AtCutoff):
     source="trec_eval, measure success",
     at_wanted="required",
     scale=Scale.INTERVAL,
-    scale_note="it has two values, and one step",
+    scale_note="it has only two values, so that all its steps are equal",
     elsewhere={"trec_eval": "success_k", "ir_measures": "Success@k", "ranx": "hit_rate@k"},
     monotone=True,
     counts=True,
@@ -210,7 +212,7 @@ class Success(OfRelevance):
     source="van Rijsbergen (1979), recall",
     at_wanted="required",
     scale=Scale.INTERVAL,
-    scale_note="it has two values, and one step",
+    scale_note="it has only two values, so that all its steps are equal",
     monotone=True,
     counts=True,
     family="precision and recall",
@@ -333,7 +335,7 @@ _betas = gain_check(
     source="Eguchi and others (2003)",
     range=(0.0, float("inf")),
     family="precision and recall",
-    needs="graded judgments (binary ones do)",
+    needs="graded or binary judgments",
     scale_note="not interval: the steps between ranks are unequal",
 )
 class WeightedReciprocalRank(OfRelevance):

@@ -208,7 +208,7 @@ _COUNT = {
 
 @measure(
     "NumQ",
-    summary="Number of topics that count.",
+    summary="Number of evaluated topics (1 for each topic).",
     formula="1",
     at_wanted="none",
     elsewhere={"trec_eval": "num_q", "ir_measures": "NumQ"},

@@ -143,7 +143,9 @@ class ALCERecall(_Alce):
 
 @measure(
     "ALCEPrecision",
-    summary="Proportion of the citations that are of use to a sentence that is supported.",
+    summary=(
+        "Proportion of the citations that are needed to support a sentence, or support it alone."
+    ),
     formula=r"\frac{1}{|C|} \sum_{j \in S} \sum_{c \in C_j} [C_j \models j] \,"
     r" \left(1 - [c \not\models j] \, [C_j \setminus \{c\} \models j]\right)",
     elsewhere={"ALCE": "citation_prec"},
@@ -230,7 +232,7 @@ class WRecall(NuggetMeasure):
 
 @measure(
     "NuggetPrecision",
-    summary="Proportion of the answer's text that its nuggets may use.",
+    summary="Proportion of the answer's length within the allowance of its nuggets.",
     formula=r"1 - \frac{\max(0, l - \mathit{allow})}{l}, \quad"
     r" \mathit{allow} = \mathit{allowance} \cdot |V|",
     source="Voorhees (2003)",
@@ -281,7 +283,7 @@ class _Score(OfTexts, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURCE):
     """
 
     reads = JudgedAnswers
-    strict: bool = parameter(False, flag, "whether partial support counts as none")
+    strict: bool = parameter(False, flag, "whether partial support counts as no support")
 
     def _mean(self, judged: JudgedAnswers, weights: Floats) -> Floats:
         """Mean support of a topic's nuggets by weight; 0 where no nugget has any."""
@@ -342,8 +344,8 @@ class WeightedScore(_Score):
         return self._mean(judged, vital + self.okay * (1.0 - vital))
 
 
-_S_NEEDS = "weights and vital string lengths of nuggets, positions in answers"
-_T_NEEDS = "vital string lengths of nuggets, lengths of answers"
+_S_NEEDS = "nuggets with weights and lengths of vital strings; positions of matches in answers"
+_T_NEEDS = "nuggets with lengths of vital strings; lengths of answers"
 _S = (
     r"\frac{\sum_{v \in V} w(v) \max(0, L - \mathit{pos}(v))}"
     r"{\sum_{v \in V^*} w(v) \max(0, L - \mathit{pos}^*(v))}"
@@ -392,7 +394,7 @@ class _OneClick(NuggetMeasure, family="one click access", needs=_S_NEEDS):
 
 @measure(
     "SMeasure",
-    summary="Weighted nugget recall of a reader whose patience runs out along the text.",
+    summary="Weighted nugget recall, discounted by the position of the nugget in the text.",
     formula=_S,
     source="Sakai, Kato and Song (2011)",
     range=(0.0, float("inf")),

@@ -71,8 +71,10 @@ class ExpectedBrowsingUtility(Chain, Utility):
     leaves: Chances | None = parameter(
         None,
         optional(chances),
-        "probability that a user leaves after a click, by the grade of what was"
-        " clicked on; 0 for a grade that is not named",
+        (
+            "probability that a user leaves after a click, by the grade of the clicked"
+            " document; 0 for a grade that is not listed"
+        ),
     )
     gamma: float = parameter(
         1.0, _SHARE, "probability that a user who does not click goes on to the next rank"
@@ -92,8 +94,8 @@ class _DCM(Chain, source=SOURCE + "; Guo, Liu and Wang (2009)"):
         None,
         optional(by_rank),
         (
-            "probability that a user goes on after a click, by rank; that of the last"
-            " one named holds below"
+            "probability that a user goes on after a click, by rank; ranks below the last"
+            " one listed have its probability"
         ),
     )
     wanted = (("continues", "{1: 0.6, 2: 0.5}"),)
@@ -273,8 +275,10 @@ class BrowsingUtility(Utility):
     examined_after: Browsing | None = parameter(
         None,
         optional(browsing),
-        "probability that a rank is examined, by rank and by the rank of the last"
-        " click above, 0 for none; each of them is named",
+        (
+            "probability that a rank is examined, by rank and by the rank of the last click"
+            " above, 0 for no click; all combinations must be listed"
+        ),
     )
     wanted = (("examined_after", "{1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"),)
 

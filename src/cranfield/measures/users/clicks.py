@@ -127,8 +127,10 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
     clicks: Chances | None = parameter(
         None,
         optional(chances),
-        "probability of a click by grade; 0 for a grade that is not named. Documents"
-        " without a judgment are as those of grade 0, unless None is named too",
+        (
+            "probability of a click by grade; 0 for a grade that is not listed. Documents"
+            " without a judgment count as grade 0, unless None is listed too"
+        ),
     )
     wanted: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Parameters that have to be given besides, with an example."""
@@ -235,7 +237,10 @@ class _Satisfied(Chain, linear=True):
     examined: Chances | None = parameter(
         None,
         optional(by_rank),
-        ("probability that a rank is examined, by rank; that of the last one named holds below it"),
+        (
+            "probability that a rank is examined, by rank; ranks below the last one listed"
+            " have its probability"
+        ),
     )
     gamma: float = parameter(
         1.0, _SHARE, "probability that a user who is not satisfied goes on to the next rank (DBN)"
@@ -329,14 +334,16 @@ class Continuing(UserModel):
     by_grade: Chances | None = parameter(
         None,
         optional(chances),
-        "probability of going on by grade; a grade that is not named is as the next"
-        " one below that is. Documents without a judgment, and ranks beyond the list,"
-        " are as grade 0, unless None is named too",
+        (
+            "probability of going on by grade; a grade that is not listed has the probability"
+            " of the next lower one that is. Documents without a judgment, and ranks beyond"
+            " the list, count as grade 0, unless None is listed too"
+        ),
     )
     by_rank: Chances | None = parameter(
         None,
         optional(by_rank),
-        "probability of going on by rank; that of the last one named holds below it",
+        ("probability of going on by rank; ranks below the last one listed have its probability"),
     )
 
     reads_grades = True

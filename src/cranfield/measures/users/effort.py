@@ -76,7 +76,7 @@ class TimeBiasedGain(UserModel):
         "probability that a clicked relevant document is recognised as relevant",
     )
     a: float = parameter(0.018, _TIME, "seconds to read a word")
-    b: float = parameter(7.8, _TIME, "seconds for a document besides its words")
+    b: float = parameter(7.8, _TIME, "seconds for a document of length 0")
     unit: float = parameter(1.0, LENGTH, "words in a unit of length")
     missing: float | None = parameter(
         None, optional(LENGTH), "length to assume for documents without a known one"
@@ -142,8 +142,11 @@ class UMeasure(UserModel):
     gains: Gain = parameter(
         Gain("exponential"),
         no_loss,
-        "gain of a grade: 'exponential', (2^g - 1) / 2^max_grade; 'linear', g / (max_grade + 1);"
-        " or a mapping of grades to gains, in which a grade that is not named has none",
+        (
+            "gain of a grade: 'exponential', (2^g - 1) / 2^max_grade; 'linear', g /"
+            " (max_grade + 1); or a mapping of grades to gains, in which a grade that is not"
+            " listed has gain 0"
+        ),
     )
     max_grade: int | None = MAX_GRADE
     L: float = parameter(

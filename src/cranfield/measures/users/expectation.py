@@ -30,9 +30,11 @@ class Expectation(
     depth: int | None = parameter(
         None,
         optional(integer(1, 100_000)),
-        "Last rank that a user reads. By default that of the model: none where its"
-        " infinite sums are known (RBP, INST, INSQ), the cutoff (P, SDCG), otherwise"
-        " 1000.",
+        (
+            "Last rank that a user reads. By default the last rank of the model: none where"
+            " its infinite sums are known (RBP, INST, INSQ), the cutoff (P, SDCG), otherwise"
+            " 1000."
+        ),
     )
     inside = "RBP"
     passes = True
@@ -91,9 +93,11 @@ class _Cost(Expectation, range=(0.0, _INFINITE), lower_is_better=True):
     unit: float | None = parameter(
         None,
         optional(_LENGTH),
-        "Cost per unit of length, for costs by the lengths of documents. By default"
-        " the cost of a rank is that of the model: seconds in TBG, characters in U,"
-        " otherwise 1.",
+        (
+            "Cost per unit of length, for costs by the lengths of documents. By default the"
+            " cost of a rank is the cost in the model: seconds in TBG, characters in U,"
+            " otherwise 1."
+        ),
     )
     fixed: float = parameter(0.0, _LENGTH, "Cost of each rank independent of its length.")
     missing: float | None = parameter(

@@ -159,8 +159,10 @@ class MarkovPrecision(OfRelevance):
     dwell: Gain | None = parameter(
         None,
         optional(_stays),
-        "mean time that users stay, by rank or grade; that of the next one below holds for one that"
-        " is not named",
+        (
+            "mean time that users stay, by rank or grade; a rank or grade that is not listed"
+            " has the time of the next lower one that is"
+        ),
     )
     dwell_by: str = parameter(
         "rank", choice("rank", "grade"), "whether dwell times are by rank or by grade"

@@ -42,10 +42,10 @@ class Page:
         Length of the document at each rank, NaN where it is unknown or there is no document; None
         if lengths do not matter.
     costs
-        What it costs to read each rank; shape (rankings, ranks).
+        Cost of reading each rank; shape (rankings, ranks).
     grades
         Grade of the document at each rank, NaN where there is no judgment or no document; None if
-        a model does not ask for grades.
+        a model does not use grades.
     """
 
     gains: Floats
@@ -111,17 +111,17 @@ class Reading:
 
     @cached_property
     def total_cost(self) -> Floats:
-        """ETC, what is spent until the user stops: the sum of V(i) c(i)."""
+        """ETC, the cost until the user stops: the sum of V(i) c(i)."""
         return self._sum(self.page.costs)
 
     @property
     def utility(self) -> Floats:
-        """EU, the gain a rank that is read: the sum of W(i) g(i)."""
+        """EU, the gain per rank read: the sum of W(i) g(i)."""
         return np.asarray(self.total / self.depth)
 
     @property
     def cost(self) -> Floats:
-        """EC, the cost of a rank that is read: the sum of W(i) c(i)."""
+        """EC, the cost per rank read: the sum of W(i) c(i)."""
         return np.asarray(self.total_cost / self.depth)
 
     def _sum(self, values: Floats) -> Floats:
@@ -133,16 +133,16 @@ class Reading:
 def costs_by_length(
     page: Page, unit: float, fixed: float = 0.0, missing: float | None = None
 ) -> Floats:
-    """Costs of documents: so much `fixed` for each, and so much for a `unit` of its length.
+    """Return the costs of documents: `fixed` plus `unit` times the length.
 
     `missing` is the length of documents whose length is not known, and of ranks beyond the list;
-    without, those beyond the list have none.
+    without it, ranks beyond the list have length 0.
     """
     return np.asarray(fixed + unit * filled(page, missing))
 
 
 def filled(page: Page, missing: float | None) -> Floats:
-    """Lengths of documents, with one for those that have none; 0 beyond the list without it."""
+    """Return the lengths of documents, `missing` for unknown ones; without it 0 beyond the list."""
     assert page.lengths is not None
     if missing is not None:
         return np.where(np.isnan(page.lengths), missing, page.lengths)
@@ -157,15 +157,15 @@ def page_of(
     if not (worth >= 0).all():
         raise MeasureError("gains must be at least 0")
     long = None if lengths is None else _table("lengths", lengths)
-    known = None if grades is None else _table("grades", grades)
-    for name, one in (("lengths", long), ("grades", known)):
-        if one is not None and one.shape != worth.shape:
+    grade_table = None if grades is None else _table("grades", grades)
+    for name, table in (("lengths", long), ("grades", grade_table)):
+        if table is not None and table.shape != worth.shape:
             raise MeasureError(
-                f"expected {name} of shape {worth.shape}, as gains have, got {one.shape}"
+                f"expected {name} of shape {worth.shape}, as gains have, got {table.shape}"
             )
     retrieved = np.full((worth.shape[0], 1), worth.shape[1])
     relevant = np.count_nonzero(worth, axis=1)[:, None]
-    return Page(worth, retrieved, relevant, long, grades=known)
+    return Page(worth, retrieved, relevant, long, grades=grade_table)
 
 
 def pages(
@@ -197,10 +197,10 @@ def pages(
         long = None
         if lengths is not None:
             long = _laid_out(lengths, lengths.gains, start, shape, np.nan)
-        known = None
+        grade_table = None
         if grade is not None:
-            known = _laid_out(rows, rows.grade.astype(np.float64), start, shape, grade)
-        yield Page(worth, retrieved[start:stop], base[start:stop], long, grades=known)
+            grade_table = _laid_out(rows, rows.grade.astype(np.float64), start, shape, grade)
+        yield Page(worth, retrieved[start:stop], base[start:stop], long, grades=grade_table)
 
 
 def _laid_out(
@@ -208,10 +208,10 @@ def _laid_out(
 ) -> Floats:
     out = np.full(shape, other)
     first, last = np.searchsorted(rows.cell, [start, start + shape[0]])
-    chosen = slice(int(first), int(last))
-    near = rows.rank[chosen] <= shape[1]
-    cell, rank = rows.cell[chosen][near] - start, rows.rank[chosen][near] - 1
-    out[cell, rank] = values[chosen][near]
+    inside = slice(int(first), int(last))
+    near = rows.rank[inside] <= shape[1]
+    cell, rank = rows.cell[inside][near] - start, rows.rank[inside][near] - 1
+    out[cell, rank] = values[inside][near]
     return out
 
 

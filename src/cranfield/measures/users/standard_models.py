@@ -4,14 +4,14 @@ r"""User models of P, RR, AP and ERR, which are older than their user models.
 measure  continuation                                                 EU of it is
 =======  ==========================================================  ==============================
 P@k      1 up to rank k - 1, then 0                                   P@k
-RR       1 until something relevant is found, then 0                  RR
+RR       1 until a relevant document, then 0                          RR
 AP       :math:`\sum_{j>i} g_j/j \,/\, \sum_{j \ge i} g_j/j`          AP over the retrieved relevant
 ERR      :math:`1 - R_i`                                              not ERR (see below)
 =======  ==========================================================  ==============================
 
 The user of AP (Moffat, Thomas and Scholer 2013) is to stop among all relevant documents with equal
-chances. Who would stop at one that is not retrieved never meets it. The weights that are left are
-brought to a sum of 1, as in cwl_eval, so that EU is AP by RB / (relevant documents retrieved).
+chances. Users who would stop at one that is not retrieved never meet it. The other weights are
+scaled to a sum of 1, as in cwl_eval, so that EU is AP by RB / (relevant documents retrieved).
 
 ERR is not an expected utility: it is the mean of 1/i over the rank i at which the user is satisfied
 (Azzopardi, Mackenzie and Moffat 2021). What is expected of its user is that of NERR8.
@@ -53,7 +53,7 @@ class Top(StaticModel):
 
 
 class First(SatisfiedModel):
-    """Whoever finds something stops."""
+    """Users stop at the first relevant document."""
 
     info = Info("RR")
 
@@ -73,7 +73,7 @@ class Recaller(UserModel):
         return ratio(after, ahead)
 
     def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
-        """The sums of V and V g, turned round."""
+        """Return the sums of V and V g."""
         end = end or LAST
         if best:
             parts = [_recalled(page) for page in self.laid_out(judged, end, best=True)]
@@ -85,7 +85,7 @@ class Recaller(UserModel):
             share = rows.gains / rows.rank
             gain, whole = rows.total(rows.gains), rows.total(share)
             total = rows.total(share * rows.cumulated)
-        # Where nothing is to be found all stop at once.
+        # Without a relevant document all users stop at once.
         depth = np.where(whole > 0, ratio(gain, whole), 1.0)
         return Expected(ratio(total, whole), depth, depth)
 
@@ -128,7 +128,7 @@ _MODELS: dict[type[Measure], Callable[[Any], UserModel]] = {
     AveragePrecision: lambda measure: Recaller(rel=measure.rel),
     ExpectedReciprocalRank: _satisfied,
 }
-"""What makes the user model of measures that are none themselves."""
+"""Functions that make the user model of a measure."""
 
 
 def user_model(measure: Measure | str) -> UserModel:

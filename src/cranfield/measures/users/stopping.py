@@ -156,7 +156,7 @@ def stopping_at(
     return judged.view(("stopping", rows, gains, max_grade), compute)
 
 
-class _ERR(Measure, family="user models", needs="graded judgments (binary ones do)", monotone=True):
+class _ERR(Measure, family="user models", needs="graded or binary judgments", monotone=True):
     gains: Gain = parameter(
         Gain("exponential"),
         no_loss,
@@ -200,7 +200,7 @@ class ExpectedReciprocalRank(_ERR):
 
 @measure(
     "nERR",
-    summary="ERR over that of the ideal ranking of all judged documents.",
+    summary="ERR divided by the ERR of the ideal ranking of all judged documents.",
     formula=r"ERR@k \,/\, iERR@k",
     source="Chapelle and others (2009); Sakai and Song (2011)",
     scale_note="not interval; within a topic it is ERR by a constant",
@@ -225,8 +225,8 @@ class NormalisedExpectedReciprocalRank(_ERR):
     formula=r"\sum_r p^r R_r \prod_{i<r} (1 - R_i), \quad R_i = \frac{g_i}{g_{max} + 1}",
     source="Sakai and Zeng (2019), from the rank-biased utility of Amigó and others (2018)",
     family="user models",
-    needs="graded judgments (binary ones do)",
-    scale_note="not interval: what a document adds depends on those above it",
+    needs="graded or binary judgments",
+    scale_note="not interval: the contribution of a document depends on the documents above it",
     elsewhere={"NTCIREVAL": "iRBU@k (option -rbup)"},
     expectation="stop",
 )

@@ -61,7 +61,10 @@ class LeaveOneOut(Study):
         "leave one out unique": {
             **_UNIT,
             "team": Column("Team.", key=True),
-            "*": Column("A contribution of the team; see :class:`Pools`."),
+            "*": Column(
+                "Number of documents or judgments that the team contributed, such as unique"
+                " relevant documents; see :class:`Pools`."
+            ),
         },
         "leave one out summary": {
             **_UNIT,
@@ -89,7 +92,7 @@ class LeaveOneOut(Study):
             ),
             "largest rank change": Column("Largest change of rank of any system."),
             "mean drop": Column("Mean drop of the score of the team's own runs."),
-            "largest drop": Column("Largest drop of the score of its own runs."),
+            "largest drop": Column("Largest drop of the score of the team's own runs."),
         },
         "leave one out systems": {
             **_UNIT,
@@ -104,7 +107,7 @@ class LeaveOneOut(Study):
                 "Difference in percent of the score before; null for 0.", decimals=1
             ),
             "rank before": Column("Rank with all judgments."),
-            "rank after": Column("Rank without those of its team."),
+            "rank after": Column("Rank without the judgments of its team."),
             "rank change": Column("rank after minus rank before: positive if it fell."),
         },
     }
@@ -134,7 +137,7 @@ class LeaveOneOut(Study):
             f" of {row['mean tau']:.2f} on average."
             for row in known.iter_rows(named=True)
         ]
-        return (*sentences, "What new systems lose can be more, if they are unlike all of these.")
+        return (*sentences, "New systems that differ from all of these can lose more.")
 
     def heading(self) -> list[str]:
         pools, unit = self.pools, self.unit

@@ -65,9 +65,12 @@ _AGREEMENT = {
     "rank change": "Largest change of rank",
     "significant": "Number of significant pairs of systems",
     "confirmed": "Number of pairs significant with all judgments that are so with the same sign",
-    "lost": "Number of these that are not significant",
+    "lost": "Number of significant pairs with all judgments that are no longer significant",
     "new": "Number of significant pairs that are not with all judgments",
-    "reversed": "Number of pairs significant with all judgments that are so with the other sign",
+    "reversed": (
+        "Number of significant pairs with all judgments that are significant in the opposite"
+        " direction"
+    ),
     "drop": "Mean drop of the score of a contributing system if its team is excluded",
     "drop %": "That drop in percent",
     "largest drop": "Largest drop of a system",
@@ -77,11 +80,11 @@ _AGREEMENT = {
 
 def _means() -> Columns:
     """Declare the means over repeats, and the standard deviations of some."""
-    columns = {"repeats": Column("Number of repeats; the others are means over them.")}
+    columns = {"repeats": Column("Number of repeats; the following columns are means over them.")}
     for name, about in _AGREEMENT.items():
         columns[name] = Column(f"{about}.", decimals=1 if name in _NUMBERS else 4)
         if name in SPREAD:
-            spread = "Its standard deviation over repeats; null for one."
+            spread = "Standard deviation over repeats of the previous column; null for one repeat."
             columns[f"{name} sd"] = Column(spread, read=False)
     return columns
 
@@ -124,20 +127,24 @@ class Pooling(Study):
     columns: ClassVar[Mapping[str, Columns]] = {
         "pooling documents": {
             **_BUDGET,
-            "repeats": Column("Number of repeats; the others are means over them."),
+            "repeats": Column("Number of repeats; the following columns are means over them."),
             "requested": Column("Number of documents requested.", decimals=1),
             "judged": Column("Number of these that are judged.", decimals=1),
             "relevant": Column("Number of relevant documents found.", decimals=1),
-            "relevant sd": Column("Its standard deviation over repeats; null for one."),
-            "of pool": Column("Proportion of the relevant documents in the pool."),
-            "of all": Column("Proportion of all relevant documents."),
+            "relevant sd": Column(
+                "Standard deviation over repeats of the previous column; null for one repeat."
+            ),
+            "of pool": Column("Proportion of the relevant documents of the pool that are found."),
+            "of all": Column("Proportion of all relevant documents that are found."),
         },
         "pooling rankings": {**OF_LIST, **_BUDGET, **_means()},
         "pooling samples": {
             **OF_LIST,
             **_BUDGET,
             "repeat": Column("Repeat.", key=True),
-            "*": Column("A number of `pooling documents` or `pooling rankings`, of one repeat."),
+            "*": Column(
+                "Column of `pooling documents` or `pooling rankings`, with the value of one repeat."
+            ),
         },
         "pooling systems": {
             **OF_LIST,

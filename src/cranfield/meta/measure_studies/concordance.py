@@ -49,20 +49,20 @@ class Concordance(Study):
         **MEASURE_PAIR,
         "compared": Column("Number of pairs of runs on a topic with all scores."),
         "missing": Column("Number of pairs of runs on a topic that lack a score."),
-        "disagreements": Column("Number of those that the two measures order differently."),
+        "disagreements": Column("Number of pairs that the two measures order differently."),
         "first concordant": Column(
             "Number of disagreements in which the first measure is concordant with the gold"
             " standard."
         ),
         "second concordant": Column("The same of the second measure."),
         "first proportion": Column(
-            "First concordant as a proportion of the disagreements; null if there are none."
+            "`first concordant` divided by the disagreements; null if there are none."
         ),
         "second proportion": Column("The same of the second measure."),
         "first wins": Column("Number of disagreements in which only the first is concordant."),
-        "second wins": Column("Number of those in which only the second is."),
-        "both": Column("Number of those in which both are."),
-        "neither": Column("Number of those in which neither is."),
+        "second wins": Column("Number of disagreements in which only the second is concordant."),
+        "both": Column("Number of disagreements in which both are concordant."),
+        "neither": Column("Number of disagreements in which neither is concordant."),
         "p": Column(
             "p-value of the exact two-sided sign test on the wins; 1 if there are none.",
             pvalue=True,
@@ -114,8 +114,8 @@ class Concordance(Study):
             f"Where two measures disagree, {who} with {' and '.join(self.gold)} more often than"
             f" {than}. Of {counted(known.height, 'pair')} of measures, {sure:,} differ with p up to"
             f" {alpha:g} (sign test, each by itself).",
-            "Pairs of runs share runs and topics, so that these p are too small; and the gold"
-            " standard is trusted, not tested.",
+            "These p-values are too small, because pairs of runs share runs and topics;"
+            " the gold standard itself is not tested.",
         )
 
     def heading(self) -> list[str]:

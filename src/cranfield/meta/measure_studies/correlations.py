@@ -12,7 +12,7 @@ import polars as pl
 from scipy.special import bdtr
 
 from cranfield.base.arrays import Floats, to_order
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_share, quoted
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.correlation import kendall_tau, tau_ap
@@ -42,7 +42,7 @@ def by_measure(data: Any) -> dict[str, Scores]:
         raise PolicyError(f"scores by measure must be a mapping, a table or a file, got {kind}")
     if not data:
         raise PolicyError("expected at least one measure, got none")
-    scores = {str(name): as_scores(one) for name, one in data.items()}
+    scores = {str(name): as_scores(table) for name, table in data.items()}
     if len(scores) < len(data):
         raise PolicyError("two measures have the same name")
     return scores
@@ -50,7 +50,7 @@ def by_measure(data: Any) -> dict[str, Scores]:
 
 def higher_is_better(scores: Iterable[Scores]) -> Floats:
     """Return the values of several measures, negated where lower is better; measures first."""
-    return np.stack([-one.values if one.lower_is_better else one.values for one in scores])
+    return np.stack([-table.values if table.lower_is_better else table.values for table in scores])
 
 
 def name_pairs(names: Sequence[str]) -> dict[str, Any]:
@@ -86,7 +86,7 @@ METHODS = {
     "pearson": "Pearson's correlation",
     "spearman": "Spearman's rho",
 }
-"""The coefficients, and what they are called."""
+"""Correlation coefficients, with their titles."""
 
 
 def levels_of(compared: Floats, gap: Floats) -> Floats:
@@ -176,7 +176,7 @@ class Correlations(Study):
     turned
         The measures for which lower scores are better; their scores were negated.
     notes
-        What was excluded or imputed.
+        Topics or scores that were excluded or imputed.
     options
         Options of the coefficient: `ties` for `tau-ap` and `rbo`, and `p` for `rbo`.
     """
@@ -222,8 +222,8 @@ class Correlations(Study):
         def pairs(extreme: float) -> str:
             """Name the pairs of measures whose coefficient is the same to the printed digits."""
             same = rows.filter(pl.col("overall").round(2) == round(extreme, 2))
-            named = same.select(pl.format("{}/{}", "first", "second"))
-            return names_or_count(named.to_series().to_list(), "pair")
+            pair_names = same.select(pl.format("{}/{}", "first", "second"))
+            return names_or_count(pair_names.to_series().to_list(), "pair")
 
         lead = f"{pairs(high)}: {self.method} {high:.2f}."
         if low < high:
@@ -287,7 +287,7 @@ def correlate(
     method
         Correlation coefficient between the orders of systems. `tau`: Kendall's tau-b. `tau-a`: its
         version without correction for ties. `tau-ap`: the average of both ways of tau AP. `rbo`:
-        rank-biased overlap, extrapolated. `pearson`: of the scores themselves, which asks for
+        rank-biased overlap, extrapolated. `pearson`: of the scores themselves, which requires
         interval scales. `spearman`: of their mid-ranks.
     missing
         `error`; `drop`: exclude topics that lack a score of any system by any measure; `zero`:
@@ -332,19 +332,20 @@ def correlate(
     ((3, 3), ['first', 'second', 'overall', 'by topic'])
     """
     call = check_arguments(correlate, locals())
+    check_share("p", p)
     options = options_of(method, ties, p)
-    given = by_measure(scores_by_measure)
-    if len(given) < 2:
-        raise PolicyError(f"a correlation requires at least two measures, got {len(given)}")
-    scores, notes = complete(aligned(given), missing)
+    by_name = by_measure(scores_by_measure)
+    if len(by_name) < 2:
+        raise PolicyError(f"a correlation requires at least two measures, got {len(by_name)}")
+    scores, notes = complete(aligned(by_name), missing)
     some = next(iter(scores.values()))
     if len(some.systems) < 2 or not some.topics:
         sizes = counted(len(some.systems), "system"), counted(len(some.topics), "topic")
         raise CranfieldError(
             f"a correlation requires at least two systems, got {sizes[0]} on {sizes[1]}"
         )
-    low = np.array([one.lower_is_better for one in scores.values()])
-    totals = np.array([one.overall() for one in scores.values()])
+    low = np.array([table.lower_is_better for table in scores.values()])
+    totals = np.array([table.overall() for table in scores.values()])
     totals[low] *= -1
     cells = np.ascontiguousarray(np.swapaxes(higher_is_better(scores.values()), 0, 1))
     order = levels_of(to_order(totals), np.zeros(len(totals)))
@@ -367,7 +368,7 @@ def correlate(
         counted_topics=n_topics,
         topics=some.topics,
         systems=some.systems,
-        turned=tuple(name for name, one in scores.items() if one.lower_is_better),
+        turned=tuple(name for name, table in scores.items() if table.lower_is_better),
         notes=notes,
         options=options,
     )

@@ -28,7 +28,7 @@ class DiscriminativePower(Study):
     Attributes
     ----------
     resamples, seed
-        Of a test or a correction that draws random numbers, else None.
+        Number of resamples and seed of a random test or correction, else None.
     measures, systems
         The measures, and the number of systems.
     topics
@@ -36,7 +36,7 @@ class DiscriminativePower(Study):
     pairs
         The table `pairs`.
     notes
-        By measure: what was excluded or imputed, and other remarks.
+        By measure: topics or scores that were excluded or imputed, and other notes.
     """
 
     name = "discriminative-power"
@@ -58,7 +58,7 @@ class DiscriminativePower(Study):
                 "Largest absolute difference that is not significant; null if all are."
             ),
             "mean p": Column(
-                "Mean p-value, the area under the curve; it orders measures of the same power."
+                "Mean p-value (area under the curve of p-values); compares measures of equal power."
             ),
         },
         "pairs": {
@@ -74,15 +74,15 @@ class DiscriminativePower(Study):
     @cached_property
     def summary(self) -> pl.DataFrame:
         """The table `power`."""
-        size, found = pl.col("difference").abs(), pl.col("p") <= self.alpha
+        size, significant = pl.col("difference").abs(), pl.col("p") <= self.alpha
         return (
             self.pairs.group_by("measure", maintain_order=True)
             .agg(
                 pl.len().cast(pl.Int64).alias("pairs"),
-                found.sum().cast(pl.Int64).alias("significant"),
-                found.mean().alias("power"),
-                size.filter(found).min().alias("smallest significant"),
-                size.filter(~found).max().alias("largest not"),
+                significant.sum().cast(pl.Int64).alias("significant"),
+                significant.mean().alias("power"),
+                size.filter(significant).min().alias("smallest significant"),
+                size.filter(~significant).max().alias("largest not"),
                 pl.col("p").mean().alias("mean p"),
             )
             .sort(["power", "mean p"], descending=[True, False], maintain_order=True)
@@ -206,22 +206,22 @@ def discriminative_power(
     [('nDCG@20', 28, 8), ('P@5', 28, 4)]
     """
     call = check_arguments(discriminative_power, locals())
-    given = aligned(by_measure(scores_by_measure), shards=True)
+    scores_of = aligned(by_measure(scores_by_measure), shards=True)
     info = find_test(test).info
     correct = CORRECTIONS.find(correction)
     numbers: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}
     Options(**numbers)
     options = {"test": info.name, "correction": correct, **numbers, "missing": missing}
-    names = list(given)
-    scores = {"measures": names, "scores": fingerprint(*given.values())}
-    found = run_parts(
+    names = list(scores_of)
+    scores = {"measures": names, "scores": fingerprint(*scores_of.values())}
+    table = run_parts(
         _compared,
-        (given, options),
+        (scores_of, options),
         {f"measure-{number}": name for number, name in enumerate(names, 1)},
         about={"study": "discriminative power", **scores, **options},
         **work,
     )
-    by_name = found.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())
+    by_name = table.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())
     random = info.random or CORRECTIONS[correct].random
     return DiscriminativePower(
         call,
@@ -230,29 +230,29 @@ def discriminative_power(
         resamples=resamples if random else None,
         seed=seed if random else None,
         measures=tuple(names),
-        systems=len(given[names[0]].systems),
+        systems=len(scores_of[names[0]].systems),
         topics=dict(by_name.select("measure", "topics").iter_rows()),
-        pairs=found.drop("topics", "notes"),
+        pairs=table.drop("topics", "notes"),
         notes={name: tuple(notes) for name, _, notes in by_name.iter_rows()},
     )
 
 
 def _compared(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str) -> pl.DataFrame:
-    given, options = shared
+    scores_of, options = shared
     try:
         # One thread: it is the measures that are spread over workers.
-        found = compare(given[name], jobs=1, **options)
+        comparison = compare(scores_of[name], jobs=1, **options)
     except PolicyError:
         raise
     except CranfieldError as error:
         raise CranfieldError(f"{quoted(name)}: {error}") from error
-    systems = pl.Series(found.systems, dtype=pl.String)
+    systems = pl.Series(comparison.systems, dtype=pl.String)
     return pl.select(
         pl.lit(name).alias("measure"),
-        systems.gather(found.first).alias("first"),
-        systems.gather(found.second).alias("second"),
-        pl.Series("difference", found.difference),
-        pl.Series("p", found.adjusted_pvalues),
-        pl.lit(found.topics, pl.Int64).alias("topics"),
-        pl.lit(list(found.notes), pl.List(pl.String)).alias("notes"),
+        systems.gather(comparison.first).alias("first"),
+        systems.gather(comparison.second).alias("second"),
+        pl.Series("difference", comparison.difference),
+        pl.Series("p", comparison.adjusted_pvalues),
+        pl.lit(comparison.topics, pl.Int64).alias("topics"),
+        pl.lit(list(comparison.notes), pl.List(pl.String)).alias("notes"),
     )

@@ -50,7 +50,7 @@ class InnateOrders(Study):
         "innate": {
             **SYSTEM_PAIR,
             "better": Column("Number of topics on which the first is innately better."),
-            "worse": Column("Number of topics on which it is innately worse."),
+            "worse": Column("Number of topics on which the first is innately worse."),
             "same": Column("Number of topics on which both have the same grades, rank by rank."),
             "open": Column("Number of topics on which measures may differ."),
             "p": Column(
@@ -60,11 +60,17 @@ class InnateOrders(Study):
         "agreement": {
             "measure": Column("Text form of the measure.", key=True),
             "ordered": Column("Number of pairs of rankings with an innate order."),
-            "agrees": Column("Number of these that the measure orders in the same way."),
-            "ties": Column("Number of these that it ties."),
-            "against": Column("Number of these that it orders the other way round."),
+            "agrees": Column(
+                "Number of innately ordered pairs that the measure orders in the same way."
+            ),
+            "ties": Column("Number of innately ordered pairs that the measure ties."),
+            "against": Column(
+                "Number of innately ordered pairs that the measure orders the other way round."
+            ),
             "open": Column("Number of pairs of rankings without an innate order that differ."),
-            "decides": Column("Number of these that the measure orders."),
+            "decides": Column(
+                "Number of the pairs without an innate order that the measure orders."
+            ),
         },
     }
 
@@ -82,11 +88,14 @@ class InnateOrders(Study):
         measures = ""
         most: Any = self.agreement["against"].max()
         if most == 0:
-            measures = " No measure here goes against that order."
+            measures = " No measure in this study contradicts that order."
         elif most is not None:
             worst = names_or_count(attaining(self.agreement, "against", most), "measure")
             number = self.agreement["ordered"][0]
-            measures = f" Most often against that order: {worst}, in {most:,} of {number:,}."
+            measures = (
+                f" The most contradictions of that order are those of {worst}: {most:,} of"
+                f" {number:,}."
+            )
         return (
             f"In {percent(ordered)} of the pairs of rankings one is better whatever the measure; in"
             f" {percent(free)} measures are free to differ, and in {percent(same)} the rankings are"

@@ -111,19 +111,23 @@ _COUNTS = {
     "preferences": Column(
         "Number of preferences of one run over the other for which the measure has both scores."
     ),
-    "correct": Column("Number of these where the measure prefers the same run."),
-    "wrong": Column("Number of these where it prefers the other run."),
-    "tied": Column("Number of these where it prefers none."),
+    "correct": Column("Number of preferences where the measure prefers the same run."),
+    "wrong": Column("Number of preferences where the measure prefers the other run."),
+    "tied": Column("Number of preferences where the measure scores both runs the same."),
     "predicted": Column("correct / preferences; null if there are none."),
     "low": Column("Lower bound of its exact confidence interval (Clopper and Pearson 1934)."),
-    "high": Column("Upper bound of that interval."),
-    "of decided": Column("correct / (correct + wrong); null if there are none."),
-    "p": Column("p-value of the exact two-sided sign test that this is one half.", pvalue=True),
+    "high": Column("Upper bound of the interval."),
+    "of decided": Column("correct / (correct + wrong); null if both are 0."),
+    "p": Column(
+        "p-value of the exact two-sided sign test of as many correct as wrong.", pvalue=True
+    ),
     "no preference": Column(
-        "Number of pairs of runs that people found equal; these count in no proportion.",
+        ("Number of pairs of runs that people found equal; they are not part of any proportion."),
         read=False,
     ),
-    "both tied": Column("Number of these that the measure ties, too.", read=False),
+    "both tied": Column(
+        "Number of the pairs that people found equal and the measure ties.", read=False
+    ),
     "missing": Column("Number of preferences for which the measure lacks a score."),
 }
 
@@ -181,7 +185,7 @@ class PredictivePower(Study):
             )
         return (
             lead,
-            "That takes preferences as independent, those of one topic or assessor too.",
+            "The test treats all preferences as independent, even those of one topic or assessor.",
         )
 
     def frames(self) -> dict[str, pl.DataFrame]:

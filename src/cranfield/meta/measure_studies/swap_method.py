@@ -55,10 +55,12 @@ class Swaps(Study):
     reference: ClassVar[str] = "Voorhees and Buckley (2002); Sanderson and Zobel (2005)"
     parts: ClassVar[Sequence[str]] = ("rates", "_differences")
     titles: ClassVar[Mapping[str, str]] = {
-        "differences": f"Swap method: pairs of systems in reverse order on another set of topics;"
-        f" the smallest difference with at most {ERROR:.0%} swaps, and the proportion that"
-        " reaches it",
-        "swaps": "The same by the difference on the first set",
+        "differences": (
+            "Swap method: pairs of systems in reverse order on another set of topics; the"
+            f" smallest difference with at most {ERROR:.0%} swaps, and the proportion of pairs"
+            " with that difference or more"
+        ),
+        "swaps": "Swap method: swaps by the difference on the first set of topics",
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "swaps": {
@@ -69,7 +71,7 @@ class Swaps(Study):
             "high": Column(
                 "Upper end of the bin, not included; infinite in the last one.", key=True
             ),
-            "pairs": Column("Number of pairs of systems with such a difference."),
+            "pairs": Column("Number of pairs of systems with a difference in the bin."),
             **_COUNTS,
         },
         "differences": {
@@ -82,7 +84,7 @@ class Swaps(Study):
                 decimals=2,
             ),
             "proportion": Column(
-                "Proportion of comparisons with such a difference (sensitivity).",
+                "Proportion of comparisons with that difference or more (sensitivity).",
                 decimals=1,
                 percent=True,
             ),
@@ -177,13 +179,17 @@ class Swaps(Study):
             return ()
         if row["difference"] is not None:
             sure = (
-                f"Of differences of {row['difference']:g} or more at most {ERROR:.0%} are swapped,"
-                f" and {percent(row['proportion'])} of the pairs have one."
+                f"At most {ERROR:.0%} of the differences of {row['difference']:g} or more"
+                f" are reversed on other topics; {percent(row['proportion'])} of the pairs"
+                " of systems differ by as much."
             )
         else:
             low, number, swaps = self._joined(row["size"], 1 / ERROR)[0]
             share = percent(swaps / number)
-            sure = f"Even of the largest differences, {low:g} or more, {share} are swapped."
+            sure = (
+                f"Even of the largest differences, {low:g} or more, {share} are reversed on"
+                " other topics."
+            )
         ties = percent(row["ties"] / row["comparisons"])
         return (
             f"{labelled(self.measure)}between two sets of {row['size']:,} topics,"

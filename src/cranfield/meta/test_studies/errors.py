@@ -153,11 +153,11 @@ class FalseAlarms(Study):
                 "Proportion of rejected pairs, which a test without correction keeps at alpha."
             ),
             "any pair": Column(
-                "Family-wise error rate: proportion of repeats with at least one rejected pair,"
-                " which a correction for it keeps at alpha."
+                "Family-wise error rate: proportion of repeats with at least one rejected"
+                " pair, which a correction for the FWER keeps at alpha or below."
             ),
             "low": Column("Lower bound of its exact (Clopper-Pearson) 0.95 confidence interval."),
-            "high": Column("Upper bound of that interval."),
+            "high": Column("Upper bound of the interval."),
             "failed": Column(
                 "Number of repeats in which the test could not be computed; excluded."
             ),

@@ -80,8 +80,8 @@ class TestChoice:
     def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> Verdict:
         """Compare all pairs of systems.
 
-        A bare array of shape (topics, systems) is taken to have no gaps and two of each at least:
-        it is not checked, which saves most of the time that a fast test takes.
+        A bare array of shape (topics, systems) must have no gaps and at least two topics and
+        systems; to save time this is not checked.
         """
         info = self.info
         fast = info.bound or (info.fits and self.correction == "tukey")
@@ -119,7 +119,7 @@ class TestChoice:
         return Verdict(order, beyond & (order != 0))
 
     def _compared(self, scores: Scores, seed: int) -> Verdict:
-        found = compare(
+        comparison = compare(
             scores,
             test=self.test,
             correction=self.correction,
@@ -130,8 +130,8 @@ class TestChoice:
             jobs=1,
         )
         # Of mean ranks the lower one is better.
-        better = -found.difference if found.lower_is_better else found.difference
-        return Verdict(np.sign(better).astype(np.int8), found.is_significant())
+        better = -comparison.difference if comparison.lower_is_better else comparison.difference
+        return Verdict(np.sign(better).astype(np.int8), comparison.is_significant())
 
 
 def numbered(values: Floats) -> Scores:
@@ -204,20 +204,20 @@ class Given:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(one.label for one in self.tests)
+        return tuple(test.label for test in self.tests)
 
     def sizes(self, requested: Sequence[int] | None) -> tuple[int, ...]:
         """Return sizes of two disjoint sets of topics: half of them, rounded up, at most."""
         topics = len(self.scores.topics)
-        most = (topics + 1) // 2
+        largest = (topics + 1) // 2
         if topics < 4:
             raise CranfieldError(f"two disjoint sets require at least 3 topics, got {topics}")
         if requested is None:
-            return tuple(size for size in SIZES if size <= most) or (most,)
-        return topic_sizes(requested, most)
+            return tuple(size for size in SIZES if size <= largest) or (largest,)
+        return topic_sizes(requested, largest)
 
     def about(self, seed: int) -> dict[str, Any]:
-        """Return what results depend on besides sizes and repeats."""
+        """Return the settings that results depend on, except sizes and repeats."""
         every = [self.scores] if self.by_shard is None else [self.scores, self.by_shard]
         test = self.tests[0]
         return {
@@ -238,9 +238,9 @@ class Given:
         return (takes or self.scores).select(topics, systems)
 
 
-def topic_sizes(sizes: Any, most: int) -> tuple[int, ...]:
+def topic_sizes(sizes: Any, largest: int) -> tuple[int, ...]:
     """Return sizes of topic sets, from 2 to a maximum, each once."""
-    return whole_numbers("size", sizes, most, " of topic sets", 2)
+    return whole_numbers("size", sizes, largest, " of topic sets", 2)
 
 
 def given_tests(
@@ -265,19 +265,19 @@ def given_tests(
             raise PolicyError("by_shard must have shape (topics, systems, shards)")
         shards = shards.aligned(whole, ("by_shard", "scores"))
     options: dict[str, Any] = {"alpha": alpha, "missing": missing, "resamples": resamples}
-    chosen: dict[str, TestChoice] = {}
+    choices: dict[str, TestChoice] = {}
     for text in tests:
         test = read_choice(text, **options)
-        if test.label in chosen:
+        if test.label in choices:
             raise PolicyError(f"the test {test.label} is repeated")
         if test.info.shards == "needed" and shards is None:
             raise PolicyError(f"{test.test} requires scores by shard")
-        # What cannot be tested on all topics is an error; on a few of them it is a finding.
+        # A test that fails on all topics is an error; a failure on some topics is a result.
         test.prepared(shards if test.by_shard and shards is not None else whole)
-        chosen[test.label] = test
-    if not chosen:
+        choices[test.label] = test
+    if not choices:
         raise PolicyError("expected at least one test, got none")
-    return Given(whole, shards, tuple(chosen.values()), _groups(whole, systems, teams))
+    return Given(whole, shards, tuple(choices.values()), _groups(whole, systems, teams))
 
 
 def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:
@@ -301,6 +301,6 @@ def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[s
 
 def explained(tests: Iterable[str]) -> list[str]:
     """Return a line that explains the short names of the tests."""
-    names = dict.fromkeys(one.partition("+")[0] for one in tests)
-    known = [TESTS[name].info for name in names if name in TESTS]
-    return ["; ".join(f"{info.name}: {info.title}" for info in known)] if known else []
+    names = dict.fromkeys(label.partition("+")[0] for label in tests)
+    infos = [TESTS[name].info for name in names if name in TESTS]
+    return ["; ".join(f"{info.name}: {info.title}" for info in infos)] if infos else []

@@ -38,7 +38,7 @@ URBANO = {
     "AD": "major error",
     "neither": "non-significance",
 }
-"""What Urbano, Marrero and Martin (2013) call the same counts."""
+"""Names of the same counts by Urbano, Marrero and Martin (2013)."""
 
 
 def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, Floats]:
@@ -91,43 +91,43 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     check_several("first", first)
     check_several("second", second)
     verdicts = [_checked(first), _checked(second)]
-    pairs = {one.order.size for some in verdicts for one in some}
+    pairs = {verdict.order.size for some in verdicts for verdict in some}
     if len(pairs) > 1:
         raise PolicyError(
             f"verdicts must be on the same pairs, got {min(pairs)} and {max(pairs)} pairs"
         )
     # Counts are sums of products of 0, 1 and -1, which floats hold exactly.
     order1, order2 = (np.array([v.order for v in some], dtype=np.float64) for some in verdicts)
-    found1, found2 = (
+    significant1, significant2 = (
         np.array([v.significant for v in some], dtype=np.float64) for some in verdicts
     )
     ordered1, ordered2 = np.abs(order1), np.abs(order2)
-    sizes1, sizes2 = found1.sum(axis=1)[:, None], found2.sum(axis=1)[None, :]
-    both = found1 @ found2.T
+    sizes1, sizes2 = significant1.sum(axis=1)[:, None], significant2.sum(axis=1)[None, :]
+    in_both = significant1 @ significant2.T
 
     def same_order(some1: Any, some2: Any) -> Floats:
         """Count pairs within both sets that have the same order."""
         products = (some1 * order1) @ (some2 * order2).T
         return np.asarray(((some1 * ordered1) @ (some2 * ordered2).T + products) / 2)
 
-    agree = same_order(found1, found2)
-    mixed = same_order(found1, 1.0) + same_order(1.0, found2) - 2 * agree
-    either = sizes1 + sizes2 - both
+    agree = same_order(significant1, significant2)
+    mixed = same_order(significant1, 1.0) + same_order(1.0, significant2) - 2 * agree
+    either = sizes1 + sizes2 - in_both
     counts = {
         "AA": agree,
-        "AD": both - agree,
+        "AD": in_both - agree,
         "MA": mixed,
-        "MD": sizes1 + sizes2 - 2 * both - mixed,
+        "MD": sizes1 + sizes2 - 2 * in_both - mixed,
     }
     with np.errstate(invalid="ignore", divide="ignore"):
-        jaccard = both / either
-        overlap = both / np.minimum(sizes1, sizes2)
+        jaccard = in_both / either
+        overlap = in_both / np.minimum(sizes1, sizes2)
         n_ordered = ordered1.sum(axis=1)[:, None] * ordered2.sum(axis=1)[None, :]
         tau = (order1 @ order2.T) / np.sqrt(n_ordered)
     return {
-        "significant first": np.broadcast_to(sizes1, both.shape),
-        "significant second": np.broadcast_to(sizes2, both.shape),
-        "both": both,
+        "significant first": np.broadcast_to(sizes1, in_both.shape),
+        "significant second": np.broadcast_to(sizes2, in_both.shape),
+        "both": in_both,
         **counts,
         "neither": order1.shape[1] - either,
         "jaccard": jaccard,
@@ -185,7 +185,7 @@ def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
 
 
 KEYS = ("group", "size", "sets", "first", "second")
-"""Columns that say what the numbers of a row are of."""
+"""Key columns."""
 
 FOUND = ("significant first", "significant second", "both")
 NUMBERS = (*FOUND, *COUNTS, "neither", "jaccard", "overlap", "tau", "bias")
@@ -237,12 +237,15 @@ class SplitStudy(Study):
             "group": Column("Group of systems.", key=True),
             "size": Column("Number of topics of each set.", key=True),
             "sets": Column(
-                "The two sets of topics: `1-2` disjoint ones, `1-1` and `2-2` the same one.",
+                (
+                    "The two sets of topics: `1-2`, two disjoint sets; `1-1` and `2-2`, the"
+                    " same set twice."
+                ),
                 key=True,
             ),
             "first": Column("Test on the first set.", key=True),
             "second": Column("Test on the second set.", key=True),
-            "failed": Column("Number of tests that could not be done; these repeats are excluded."),
+            "failed": Column("Number of repeats excluded because the test could not be computed."),
             **_means("significant first", "number of significant pairs on the first set"),
             **_means("significant second", "number of significant pairs on the second set"),
             **_means("both", "number of pairs that are significant on both sets"),
@@ -272,15 +275,15 @@ class SplitStudy(Study):
         """
         columns: list[pl.Expr] = [pl.col("failed").sum()]
         for name in NUMBERS:
-            known = pl.col(name).filter(pl.col("failed") == 0).drop_nans()
+            values = pl.col(name).filter(pl.col("failed") == 0).drop_nans()
             columns += [
-                known.mean().alias("bias mean" if name == "bias" else name),
-                known.std().alias(f"{name} sd"),
-                known.quantile(0.05, "linear").alias(f"{name} low"),
-                known.quantile(0.95, "linear").alias(f"{name} high"),
+                values.mean().alias("bias mean" if name == "bias" else name),
+                values.std().alias(f"{name} sd"),
+                values.quantile(0.05, "linear").alias(f"{name} low"),
+                values.quantile(0.95, "linear").alias(f"{name} high"),
             ]
             if name in DEFINED:
-                columns.append(known.count().alias(f"defined {name}"))
+                columns.append(values.count().alias(f"defined {name}"))
         table = self.repeated.group_by(*KEYS, maintain_order=True).agg(columns)
         counts = [table[name].fill_null(float("nan")).to_numpy() for name in COUNTS]
         return table.with_columns(pl.Series("bias", publication_bias(*counts)))
@@ -331,7 +334,7 @@ class SplitStudy(Study):
         rows = self._of().filter(pl.col("first") == pl.col("second"), pl.col("size") == size)
         if rows["AA"].null_count() == len(rows):
             return ()
-        # What contradicts itself more often than errors may does not win by finding much.
+        # A test with more contradictions than its level allows cannot be the best.
         is_sound = (pl.col("AD") <= self.alpha * pl.col("significant first")).fill_null(False)
         sound, out = rows.filter(is_sound), rows.filter(~is_sound)["first"].to_list()
         best = sound["AA"].max()
@@ -357,9 +360,9 @@ class SplitStudy(Study):
             )
         if best:
             lines.append(
-                f"Sample: {counted(self.repeats, 'draw')} from {counted(self.topics, 'topic')}."
-                " Tests with more Type I errors also have more significant pairs; see the study of"
-                " false alarms."
+                f"Sample: {counted(self.repeats, 'draw')} from"
+                f" {counted(self.topics, 'topic')}. Tests with more Type I errors also"
+                " have more significant pairs; see the study of Type I errors."
             )
         return tuple(lines)
 
@@ -486,27 +489,27 @@ def split_topics(
     [('anova-2', 12.25, 23.05), ('anova-2f', 41.0, 42.5)]
     """
     call = check_arguments(split_topics, locals())
-    given = given_tests(scores, by_shard, tests, systems, teams, alpha, missing, resamples)
-    wanted = given.sizes(sizes)
-    found = run_parts(
+    inputs = given_tests(scores, by_shard, tests, systems, teams, alpha, missing, resamples)
+    parsed_sizes = inputs.sizes(sizes)
+    table = run_parts(
         _split_block,
-        (given, seed),
+        (inputs, seed),
         {
             f"{where:03d}-{name}": (group, *task)
-            for where, group in enumerate(given.groups)
-            for name, task in repeated(wanted, repeats).items()
+            for where, group in enumerate(inputs.groups)
+            for name, task in repeated(parsed_sizes, repeats).items()
         },
-        about={"study": "split topics", **given.about(seed)},
+        about={"study": "split topics", **inputs.about(seed)},
         **work,
     )
     return SplitStudy(
         call,
-        measure=given.scores.measure,
-        tests=given.labels,
-        sizes=wanted,
-        groups={name: len(members) for name, members in given.groups.items()},
-        topics=len(given.scores.topics),
-        repeated=found,
+        measure=inputs.scores.measure,
+        tests=inputs.labels,
+        sizes=parsed_sizes,
+        groups={name: len(members) for name, members in inputs.groups.items()},
+        topics=len(inputs.scores.topics),
+        repeated=table,
     )
 
 
@@ -517,36 +520,41 @@ def draw(topics: int, size: int, repeat: int, seed: int) -> tuple[Indices, Indic
 
 
 def _split_block(shared: tuple[Given, int], task: tuple[str, int, int, int]) -> pl.DataFrame:
-    given, seed = shared
+    inputs, seed = shared
     group, size, start, stop = task
-    return pl.concat(_split(given, group, size, repeat, seed) for repeat in range(start, stop))
+    return pl.concat(_split(inputs, group, size, repeat, seed) for repeat in range(start, stop))
 
 
-def _split(given: Given, group: str, size: int, repeat: int, seed: int) -> pl.DataFrame:
+def _split(inputs: Given, group: str, size: int, repeat: int, seed: int) -> pl.DataFrame:
     verdicts, failed = [], []
-    for which, topics in enumerate(draw(len(given.scores.topics), size, repeat, seed)):
+    for which, topics in enumerate(draw(len(inputs.scores.topics), size, repeat, seed)):
         own_seed = int(stream(seed, size, repeat, which + 1).integers(2**31))
         decisions, done = zip(
             *(
-                verdict_or_none(test, given.of(test, topics, given.groups[group]), own_seed)
-                for test in given.tests
+                verdict_or_none(test, inputs.of(test, topics, inputs.groups[group]), own_seed)
+                for test in inputs.tests
             ),
             strict=True,
         )
         verdicts.append(decisions)
         failed.append(1 - np.array(done, dtype=np.int64))
-    labels = pl.Series(given.labels, dtype=pl.String)
+    labels = pl.Series(inputs.labels, dtype=pl.String)
     grid = np.indices((len(labels), len(labels))).reshape(2, -1)
     later = np.triu_indices(len(labels), 1)
     tables = []
-    for one, other, (i, j) in ((0, 1, grid), (0, 0, later), (1, 1, later)):
-        counts = agreement(verdicts[one], verdicts[other])
-        head = {"group": group, "size": size, "repeat": repeat, "sets": f"{one + 1}-{other + 1}"}
+    for first_set, second_set, (i, j) in ((0, 1, grid), (0, 0, later), (1, 1, later)):
+        counts = agreement(verdicts[first_set], verdicts[second_set])
+        head = {
+            "group": group,
+            "size": size,
+            "repeat": repeat,
+            "sets": f"{first_set + 1}-{second_set + 1}",
+        }
         table = {
             "first": labels.gather(i),
             "second": labels.gather(j),
             **{name: counts[name][i, j] for name in NUMBERS},
-            "failed": failed[one][i] + failed[other][j],
+            "failed": failed[first_set][i] + failed[second_set][j],
         }
         tables.append(pl.DataFrame([head]).join(pl.DataFrame(table), how="cross"))
     return pl.concat(tables)

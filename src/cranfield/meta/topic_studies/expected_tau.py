@@ -42,7 +42,7 @@ class ExpectedTau(Study):
     columns: ClassVar[Columns] = {
         "method": Column("How it is estimated.", key=True),
         "tau": Column("Expected Kendall's tau with the true ranking; null for too few topics."),
-        "tau AP": Column("Expected AP correlation with it; null for too few topics."),
+        "tau AP": Column("Expected AP correlation with the true ranking; null for too few topics."),
     }
 
     def _table(self) -> pl.DataFrame:

@@ -220,8 +220,10 @@ class Extrapolation(Study):
     reference: ClassVar[str] = "Brennan (2001); Louis (1984)"
     parts: ClassVar[Sequence[str]] = ("curve",)
     titles: ClassVar[Mapping[str, str]] = {
-        "extrapolation": "Expected number of significant pairs by number of topics, and expected"
-        " tau with the true ranking and with one by other topics"
+        "extrapolation": (
+            "Expected number of significant pairs by number of topics, and expected Kendall's"
+            " tau with the true ranking and with a ranking by other topics"
+        )
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "extrapolation": {
@@ -238,8 +240,10 @@ class Extrapolation(Study):
                 decimals=2,
             ),
             "tau repeat": Column(
-                "Expected Kendall's tau of the ranking with that by as many other"
-                " topics; null for the bounds.",
+                (
+                    "Expected Kendall's tau of the ranking with a ranking by the same number"
+                    " of other topics; null for the bounds."
+                ),
                 decimals=2,
             ),
         }

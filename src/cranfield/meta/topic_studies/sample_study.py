@@ -37,14 +37,14 @@ BLOCK = 250
 
 def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> Ready:
     """Prepare scores for a study by topic: no gaps, no shards."""
-    given = as_scores(scores)
-    given.flat()
+    table = as_scores(scores)
+    table.flat()
     if missing == "available":
         raise PolicyError(
             "this study requires the same topics for all systems;"
             " missing='available' is not supported"
         )
-    return prepared(given, find_test(test).info, missing or "error")
+    return prepared(table, find_test(test).info, missing or "error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +82,9 @@ def _examined(whole: AllTopics, task: tuple[int, int, int]) -> pl.DataFrame:
         values = whole.values[drawn]
         means[k] = values.mean(axis=0)
         if size:
-            found, tested[k] = verdict_or_none(whole.choice, values, whole.seed)
-            agreed = whole.signs[found.significant] * found.order[found.significant]
-            counts[k] = found.significant.sum(), (agreed > 0).sum(), (agreed < 0).sum()
+            verdict, tested[k] = verdict_or_none(whole.choice, values, whole.seed)
+            agreed = whole.signs[verdict.significant] * verdict.order[verdict.significant]
+            counts[k] = verdict.significant.sum(), (agreed > 0).sum(), (agreed < 0).sum()
     ranks = _ranked(means, whole.values, whole.lower_is_better)
     # Rank 1 is the best, where correlations take the highest number for it.
     high, truth = -ranks, np.broadcast_to(-whole.ranks, ranks.shape)
@@ -106,7 +106,7 @@ def _examined(whole: AllTopics, task: tuple[int, int, int]) -> pl.DataFrame:
 def _ranked(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
     """Return twice the mid-ranks by means, shape (samples, systems), the best first.
 
-    The values that they are means of say what may be rounding.
+    The tolerance of rounding comes from the values of the means.
     """
     order = np.argsort(means if lower_is_better else -means, axis=1, kind="stable")
     ordered = np.take_along_axis(means if lower_is_better else -means, order, axis=1)
@@ -129,7 +129,7 @@ class Stability(Study):
     Attributes
     ----------
     measure, systems, topics
-        Of the scores, and the number of topics.
+        Measure and systems of the scores, and number of topics.
     significant, pairs
         Numbers of significant pairs on all topics, and of all pairs.
     by_size, top, firsts, ranks
@@ -138,7 +138,7 @@ class Stability(Study):
         Table with a row a sample: `topics`, `repeat`, `tau`, `tau ap`, whether it was `tested`,
         and the numbers of pairs that are `significant`, `confirmed` and `contradicted`.
     notes
-        What was excluded or imputed.
+        Topics or scores that were excluded or imputed.
     """
 
     name = "stability"
@@ -165,8 +165,8 @@ class Stability(Study):
             "tau ap": Column(
                 "Mean AP correlation, with the ranking by all topics as the truth.", 2
             ),
-            "tau ap low": Column("Lower quantile of it over the samples.", 2, read=False),
-            "tau ap high": Column("Upper quantile of it over the samples.", 2, read=False),
+            "tau ap low": Column("Lower quantile of tau over the samples.", 2, read=False),
+            "tau ap high": Column("Upper quantile of tau over the samples.", 2, read=False),
             "same first": Column(
                 "Proportion of samples in which the best system by all topics is first.", 2
             ),
@@ -180,7 +180,11 @@ class Stability(Study):
                 2,
             ),
             "contradicted": Column(
-                "Mean number of these pairs that are significant with the other system better.", 2
+                (
+                    "Mean number of pairs significant on all topics that are significant in"
+                    " the opposite direction in a sample."
+                ),
+                2,
             ),
         },
         "top": {
@@ -235,8 +239,8 @@ class Stability(Study):
             f" order the systems with Kendall's tau {last['tau']:.2f} to the order by all, in"
             f" {percent(self.confidence)} {last['tau low']:.2f} to {last['tau high']:.2f};"
             f" the first system is the same in {percent(last['same first'])}.{again}",
-            f"Sample: {counted(self.repeats, 'sample')} of one set of topics, which overlap;"
-            f" orders on new topics agree less.",
+            f"The {counted(self.repeats, 'sample')} are of one set of topics and overlap:"
+            " orders of systems on new topics agree less.",
         )
 
     def heading(self) -> list[str]:
@@ -337,14 +341,14 @@ def stability(
         How to treat topics for which a system has no score: `error` (default), `drop` or `zero`.
     sizes
         Sizes of the topic samples, 2 or more; by default tenths of the number of topics. Without
-        replacement they are below the number of topics: the only sample of all topics is the whole,
-        and says nothing.
+        replacement they are below the number of topics: a sample of all topics is
+        the whole set.
     repeats
         Number of samples for each size, and for the confidence intervals of ranks.
     replace
         Whether to draw topics with replacement; required for sizes that are not below the number of
-        topics. Tests then take a topic drawn twice for two topics, and find a little more than they
-        would on as many different ones.
+        topics. Tests then count a topic drawn twice as two topics, and have slightly more
+        significant pairs than with different topics.
     test
         Significance test for pairs of systems, such as `t` or `friedman`. The names are those of
         :func:`cranfield.compare`. Analyses of variance with Tukey's HSD are fast; other tests take
@@ -398,36 +402,36 @@ def stability(
     """
     call = check_arguments(stability, locals())
     ready = topic_scores(scores, missing, test)
-    given = ready.scores
+    table = ready.scores
     topics, systems = ready.flat.shape
-    wanted = _sizes(sizes, topics, replace)
+    parsed_sizes = _sizes(sizes, topics, replace)
     tops = [k for k in TOP if k < systems]
     if top is not None:
         tops = sorted(whole_numbers("top", top, systems))
     choice = TestChoice(test, correction, alpha, resamples=resamples)
-    found = choice(given, seed=seed)
+    verdict = choice(table, seed=seed)
     means = ready.flat.mean(axis=0)
-    all_ranks = _ranked(means[None], ready.flat, given.lower_is_better)[0]
+    all_ranks = _ranked(means[None], ready.flat, table.lower_is_better)[0]
     whole = AllTopics(
         values=ready.flat,
-        lower_is_better=given.lower_is_better,
+        lower_is_better=table.lower_is_better,
         choice=choice,
         replace=bool(replace),
         seed=int(seed),
         ranks=all_ranks,
-        signs=np.where(found.significant, found.order, 0).astype(np.int64),
+        signs=np.where(verdict.significant, verdict.order, 0).astype(np.int64),
     )
     rows = run_parts(
         _examined,
         whole,
         {
             **repeated([0], repeats, BLOCK, "ranks-{1:07d}-{2:07d}"),
-            **repeated(wanted, repeats, BLOCK, "size-{:05d}-{:07d}-{:07d}"),
+            **repeated(parsed_sizes, repeats, BLOCK, "size-{:05d}-{:07d}-{:07d}"),
         },
         about={
             "study": "stability",
-            "scores": fingerprint(given),
-            "lower is better": given.lower_is_better,
+            "scores": fingerprint(table),
+            "lower is better": table.lower_is_better,
             "test": choice.label,
             "alpha": float(alpha),
             "resamples": int(resamples),
@@ -438,19 +442,19 @@ def stability(
     )
     by_size, tops_by_size = [], []
     firsts = [pl.DataFrame(schema={"topics": pl.Int64, "system": pl.String, "first": pl.Float64})]
-    for size in wanted:
+    for size in parsed_sizes:
         part = rows.filter(pl.col("topics") == size)
         ranks = part["ranks"].to_numpy()
         by_size.append(_of_size(part, ranks, whole, confidence))
         tops_by_size += [{"topics": size, **of_top(ranks, all_ranks, k)} for k in tops]
         share = _shares(ranks).mean(axis=0)
-        own = {"topics": [size] * systems, "system": given.systems, "first": share}
+        own = {"topics": [size] * systems, "system": table.systems, "first": share}
         ever = pl.DataFrame(own).filter(pl.col("first") > 0)
         firsts.append(ever.sort("first", descending=True, maintain_order=True))
     of_bootstrap = rows.filter(pl.col("topics") == 0)["ranks"].to_numpy()
     low, high = limits(of_bootstrap, confidence)
     of_ranks = {
-        "system": given.systems,
+        "system": table.systems,
         "mean": means,
         "rank": all_ranks / 2,
         "low": low / 2,
@@ -461,13 +465,13 @@ def stability(
     number_or_none = [f"{name}{end}" for name in TAUS for end in ("", " low", " high")]
     return Stability(
         call,
-        measure=given.measure,
-        systems=given.systems,
+        measure=table.measure,
+        systems=table.systems,
         topics=topics,
         test=choice.test,
         correction=choice.correction,
-        significant=int(found.significant.sum()),
-        pairs=found.significant.size,
+        significant=int(verdict.significant.sum()),
+        pairs=verdict.significant.size,
         by_size=pl.DataFrame(
             by_size, schema_overrides=dict.fromkeys([*number_or_none, "confirmed"], pl.Float64)
         ),
@@ -480,16 +484,16 @@ def stability(
 
 
 def _sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]:
-    most = MOST_TOPICS if replace else topics - 1
+    largest = MOST_TOPICS if replace else topics - 1
     if sizes is None:
-        if most < 2:
+        if largest < 2:
             raise CranfieldError(f"samples of topics require at least 3 topics, got {topics}")
         tenths = {max(2, round(topics * k / 10)) for k in range(1, 11)}
-        return sorted(size for size in tenths if size <= most)
-    chosen = sorted(topic_sizes(sizes, MOST_TOPICS))
-    if chosen[-1] > most:
+        return sorted(size for size in tenths if size <= largest)
+    parsed = sorted(topic_sizes(sizes, MOST_TOPICS))
+    if parsed[-1] > largest:
         raise PolicyError(
             f"sizes must be below {topics:,}, the number of topics, or drawn with replace=True,"
-            f" got {chosen[-1]:,}"
+            f" got {parsed[-1]:,}"
         )
-    return chosen
+    return parsed

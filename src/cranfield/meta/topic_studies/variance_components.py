@@ -101,9 +101,11 @@ class Generalizability(Study):
             **OF_MEASURE,
             "coefficient": Column("`relative` or `absolute`.", key=True),
             "target": Column("Value to reach.", decimals=2, key=True),
-            "topics": Column("Smallest number of topics that reaches it; null if none does."),
-            "low": Column("The same by the upper bound of the coefficient."),
-            "high": Column("The same by the lower bound of the coefficient."),
+            "topics": Column(
+                "Smallest number of topics whose coefficient reaches the target; null if none does."
+            ),
+            "low": Column("Number of topics needed by the upper bound of the coefficient."),
+            "high": Column("Number of topics needed by the lower bound of the coefficient."),
         },
     }
 

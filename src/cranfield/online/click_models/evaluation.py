@@ -61,7 +61,9 @@ class ModelEvaluation(Result):
                 " PyClick has it."
             ),
             "perplexity": Column("Mean over ranks; 1 is best."),
-            "conditional perplexity": Column("Mean over ranks, given the clicks above; 1 is best."),
+            "conditional perplexity": Column(
+                "Mean over ranks of the perplexity given the clicks above; 1 is best."
+            ),
             "AUC": Column(
                 "Probability that P(C=1) is higher for a clicked result than for another one, ties"
                 " one half."
@@ -260,7 +262,7 @@ class PerplexityGain(Result):
             "Lower bound of the confidence interval over queries drawn with replacement; NaN for"
             " one query."
         ),
-        "high": Column("Upper bound of that interval."),
+        "high": Column("Upper bound of the interval."),
         "queries": Column("Number of queries."),
     }
 

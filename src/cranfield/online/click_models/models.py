@@ -28,7 +28,7 @@ Counts = dict[str, tuple[Floats, Floats]]
 
 
 class Rate(Model):
-    """A click rate of some kind: the probability of a click is that parameter."""
+    """Base of click rates: the probability of a click is the only parameter."""
 
     def counts(self, pages: Patterns) -> Counts:
         return {"rate": (pages.clicks * pages.weight, pages.weight)}
@@ -80,7 +80,7 @@ class Examined(Climbing):
     def expecting(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         items = pages.items.size
         cells = self.sizes(items, pages.ranks)["examination"]
-        # Results that are alike in item and cell are alike in what is expected of them.
+        # Results of the same item and cell have the same expectation.
         place = pages.codes * cells + pages.places(self.by["examination"])
         key, alike = np.unique(place, return_inverse=True)
         item, cell = key // cells, key % cells
@@ -98,8 +98,8 @@ class Examined(Climbing):
             seen = sums(cell, clicked + share * (x - click), cells)
             value = clicked @ np.log(np.maximum(click, TINY))
             value += missed @ np.log(np.maximum(none, TINY))
-            found = {"attractiveness": Tally(hits, by_item), "examination": Tally(seen, by_cell)}
-            return found, float(value)
+            tallies = {"attractiveness": Tally(hits, by_item), "examination": Tally(seen, by_cell)}
+            return tallies, float(value)
 
         return expect
 
@@ -171,7 +171,7 @@ class UBM(Examined):
 
 
 Going = tuple[Any, Any, Any]
-"""Chances to go on: without a click, after one that does not satisfy, after one that does."""
+"""Continuation probabilities: without a click, after an unsatisfying and a satisfying click."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +184,7 @@ class Posterior:
     # Probabilities that it is examined without a click, clicked and not satisfying, clicked and
     # satisfying, and that the user goes on; shape (3, results)
     went_on: Floats
-    likelihood: Floats  # Chance of what was observed of it, given the clicks above
+    likelihood: Floats  # Probability of the observation, given the clicks above
 
 
 def posterior(pages: Patterns, a: Floats, s: Floats, going: Going) -> Posterior:
@@ -240,7 +240,7 @@ def posterior(pages: Patterns, a: Floats, s: Floats, going: Going) -> Posterior:
 
 
 class Cascade(Model):
-    """Users examine from the top; what is known of them is the probability that they still do."""
+    """Users examine results from the top; the state is the probability that they still do."""
 
     def stays(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         """Return the probabilities to go on after no click, and after a click."""
@@ -249,7 +249,8 @@ class Cascade(Model):
     def posterior(self, values: Values, pages: Patterns) -> Posterior:
         """Return the probabilities of hidden states, given all clicks of each page.
 
-        By default all go on without a click, and who goes on after a click was not satisfied.
+        By default all users continue without a click, and those who continue after one were not
+        satisfied.
         """
         a = values["attractiveness"][pages.codes]
         _, clicked = self.stays(values, pages.rank, pages.codes)
@@ -291,7 +292,7 @@ def down_to(pages: Patterns, until: Indices) -> tuple[Floats, Floats]:
 
 
 def down_to_last_click(pages: Patterns) -> tuple[Floats, Floats]:
-    """Return them down to the lowest click; of pages without a click, all."""
+    """Return clicks and results down to the lowest click, and all of pages without a click."""
     return down_to(pages, np.where(pages.lowest < 0, pages.lengths, pages.lowest))
 
 
@@ -373,16 +374,16 @@ class SDBN(Cascade):
 class Dynamic(Climbing, Cascade):
     """Users go on with a probability that depends on whether a click satisfied them.
 
-    Without a parameter of its own, satisfaction is as likely as attraction. One probability to go
-    on is that of users who are not satisfied.
+    Without a parameter of its own, satisfaction is as likely as attraction. If there is one
+    probability to go on, it is that of users who are not satisfied.
     """
 
     def satisfaction(self, values: Values) -> Floats:
-        """Chance that each item satisfies who clicked it."""
+        """Return the probability that each item satisfies a user who clicked it."""
         return values["satisfaction" if "satisfaction" in self.by else "attractiveness"]
 
     def going(self, values: Values) -> Going:
-        """Chances to go on."""
+        """Return the continuation probabilities."""
         first, *others = values["continuation"].tolist()
         return (first, others[0], others[1]) if self.cases else (first, first, 0.0)
 
@@ -402,25 +403,25 @@ class Dynamic(Climbing, Cascade):
     def expecting(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         items, weight = pages.items.size, pages.weight
         clicked = weight * pages.clicks
-        trials = [sums(pages.codes, one, items) for one in (weight, clicked)]
+        trials = [sums(pages.codes, weights, items) for weights in (weight, clicked)]
         inner = weight * (pages.rank < pages.lengths[pages.pattern] - 1)
 
         def expect(values: Values) -> tuple[Tallies, float]:
-            found = self.posterior(values, pages)
-            attracted = sums(pages.codes, weight * found.attracted, items)
-            satisfied = sums(pages.codes, weight * found.satisfied, items)
-            unsatisfied = np.where(pages.clicks, 1 - found.satisfied, 0.0)
-            could = np.stack([found.examined * ~pages.clicks, unsatisfied, found.satisfied])
+            hidden = self.posterior(values, pages)
+            attracted = sums(pages.codes, weight * hidden.attracted, items)
+            satisfied = sums(pages.codes, weight * hidden.satisfied, items)
+            unsatisfied = np.where(pages.clicks, 1 - hidden.satisfied, 0.0)
+            possible = np.stack([hidden.examined * ~pages.clicks, unsatisfied, hidden.satisfied])
             tallies = {"attractiveness": Tally(attracted, trials[0])}
             if "satisfaction" in self.by:
                 tallies["satisfaction"] = Tally(satisfied, trials[1])
             else:
                 tallies["attractiveness"] = Tally(attracted + satisfied, trials[0] + trials[1])
-            on, tried = found.went_on @ inner, could @ inner
+            continued, tried = hidden.went_on @ inner, possible @ inner
             if not self.cases:
-                on, tried = on[:2].sum(keepdims=True), tried[:2].sum(keepdims=True)
-            tallies["continuation"] = Tally(on, tried)
-            return tallies, float(weight @ np.log(np.maximum(found.likelihood, TINY)))
+                continued, tried = continued[:2].sum(keepdims=True), tried[:2].sum(keepdims=True)
+            tallies["continuation"] = Tally(continued, tried)
+            return tallies, float(weight @ np.log(np.maximum(hidden.likelihood, TINY)))
 
         return expect
 
@@ -438,14 +439,16 @@ class DBN(Dynamic):
     source = "Chapelle and Zhang (2009)"
     by: ClassVar = {"attractiveness": "item", "satisfaction": "item", "continuation": ""}
 
-    gamma: float | None = parameter(None, optional(TRUE_SHARE), "continuation, if it is given")
+    gamma: float | None = parameter(
+        None, optional(TRUE_SHARE), "probability of continuation; estimated by default"
+    )
 
     def held(self) -> dict[str, float]:
         return {} if self.gamma is None else {"continuation": self.gamma}
 
 
 class CCM(Dynamic):
-    """The click chain model: what attracts satisfies as often, and three probabilities to go on.
+    """The click chain model: attraction and satisfaction have one probability, continuation three.
 
     .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = (1 - C_r)\\tau_1
         + C_r [(1 - a_{q d_r})\\tau_2 + a_{q d_r}\\tau_3]

@@ -78,10 +78,10 @@ def _parameter(name: str, by: str, frame: pl.DataFrame, ranks: int) -> dict[str,
         return {f"{name}{case}": value for case, value in enumerate(values, 1)}
     if by == "":
         return {name: values[0]}
-    shown = frame.filter(pl.col("rank") <= ranks)
+    rows = frame.filter(pl.col("rank") <= ranks)
     table = {
         rank: dict(part.select("last", "value").iter_rows())
-        for (rank,), part in shown.group_by("rank", maintain_order=True)
+        for (rank,), part in rows.group_by("rank", maintain_order=True)
     }
     return {name: table}
 
@@ -120,7 +120,7 @@ class ClickModel(Result):
     name: ClassVar[str] = "parameters"
     columns: ClassVar[Columns] = {
         "parameter": Column("Name of the parameter.", key=True),
-        "goes by": Column("What it depends on, such as `rank`."),
+        "goes by": Column("Kind of key that the parameter depends on, such as `rank`."),
         "values": Column("Number of values."),
         "lowest": Column("Lowest value."),
         "mean": Column("Mean value."),
@@ -261,7 +261,7 @@ class ClickModel(Result):
 
     @staticmethod
     def load(path: str | PathLike[str]) -> ClickModel:
-        """Read a model that was saved; the same numbers come back.
+        """Read a saved model, with exactly the saved numbers.
 
         Raises
         ------
@@ -297,7 +297,7 @@ class ClickModel(Result):
         Returns
         -------
         Measure
-            One that any command takes: its text form has all parameters and reads back the same.
+            The measure; its text form has all parameters and reads back the same.
 
         Raises
         ------
@@ -313,6 +313,8 @@ class ClickModel(Result):
         True
         """
         check_choice("kind", kind, KINDS)
+        if digits is not None:
+            check_whole("digits", digits, 0)
         name = self.model.name
         if name not in _MEASURES:
             raise PolicyError(f"{name} cannot be a measure: it does not distinguish documents")
@@ -464,8 +466,8 @@ class ClickModel(Result):
 
     def heading(self) -> list[str]:
         what = "grade" if self.items.tied else "document"
-        known = f"{counted(self.items.size, what)}, {counted(self.pages, 'page')}"
-        return [f"{self.model}, {known}"]
+        size = f"{counted(self.items.size, what)}, {counted(self.pages, 'page')}"
+        return [f"{self.model}, {size}"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -496,11 +498,11 @@ class ModelUser:
                 f"expected grades of shape (pages, ranks), got shape {quoted(codes.shape)}"
             )
         items = self.trained.items
-        known = np.minimum(codes, items.size)
+        rows = np.minimum(codes, items.size)
         if items.tied is not None:
             place = {grade: k for k, grade in enumerate(items.frame["grade"])} | {-1: -1}
-            known = np.vectorize(lambda grade: place.get(grade, items.size), [int])(codes)
-        return self.trained.clicks(known.astype(np.intp), uniforms)
+            rows = np.vectorize(lambda grade: place.get(grade, items.size), [int])(codes)
+        return self.trained.clicks(rows.astype(np.intp), uniforms)
 
 
 def train(
@@ -515,8 +517,8 @@ def train(
         click on no result is ignored; pages without results are skipped.
     model
         Such as `DBN`, `DBN(gamma=0.9)` or `PBM(iterations=100)`; :func:`models` lists them.
-        Each parameter is a probability with a Beta prior; `alpha` and `beta` of 2 are what PyClick
-        has.
+        Each parameter is a probability with a Beta prior; `alpha` and `beta` of 2 are those of
+        PyClick.
     tied
         None for parameters of each query and document; `grade` for parameters of each grade of
         relevance, where results without one are a class of their own.
@@ -532,7 +534,7 @@ def train(
     InputError
         For a log without results, or without grades.
     PolicyError
-        For a model that there is not, and wrong options.
+        For an unknown model or invalid options.
 
     Examples
     --------
@@ -570,7 +572,7 @@ def train_models(
     [PBM, UBM]
     """
     check_several("models", models)
-    known = [parse_model(text) for text in models]
+    parsed = [parse_model(text) for text in models]
     check_choice("tied", "none" if tied is None else tied, TIED)
     tied = "grade" if tied == "grade" else None
     if qrels is not None:
@@ -580,5 +582,5 @@ def train_models(
     pages = patterns_of(log, Items.of(log, tied))
     number = int(pages.weights.sum())
     return tuple(
-        ClickModel(model, pages.items, pages.ranks, *model.fit(pages), number) for model in known
+        ClickModel(model, pages.items, pages.ranks, *model.fit(pages), number) for model in parsed
     )

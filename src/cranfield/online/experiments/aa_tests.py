@@ -57,10 +57,12 @@ class AATests(Result):
         "tests": Column("Number of simulated A/A tests."),
         "rejected": Column("Proportion of them in which the test rejects."),
         "low": Column("Lower bound of its 0.95 confidence interval (Wilson)."),
-        "high": Column("Upper bound of that interval."),
+        "high": Column("Upper bound of the interval."),
         "uniform p": Column(
-            "p-value of the Kolmogorov-Smirnov test that p-values are uniform; NaN if they take"
-            " only a few values, as of counts of some hundred units.",
+            (
+                "p-value of the Kolmogorov-Smirnov test that p-values are uniform; NaN if"
+                " there are too few distinct p-values, as with counts of a few hundred units."
+            ),
             pvalue=True,
         ),
     }
@@ -103,7 +105,7 @@ def simulate_aa_tests(
 ) -> AATests:
     """Simulate A/A tests, to check whether tests keep their level.
 
-    Units keep what they did, whichever variant they had; their variants are hashed anew with the
+    Units keep their data; their variants are hashed anew with the
     salts `replay-0`, `replay-1` and so on. The null hypothesis is true, so p-values of a valid test
     are uniform: it rejects in a proportion alpha of the simulated tests. The tests are Welch's. One
     that rejects more often treats dependent units as independent, or has too few units for the
@@ -171,10 +173,10 @@ def simulate_aa_tests(
 
 
 def _units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
-    named = read_metrics(metrics)
+    parsed = read_metrics(metrics)
     if not isinstance(data, (QueryLog, UnitSums)):
-        return read_units(data, named, variant=None, unit=unit, variants=("all",), missing=missing)
-    texts = {name: str(measure) for name, measure in measures_of(named).items()}
+        return read_units(data, parsed, variant=None, unit=unit, variants=("all",), missing=missing)
+    texts = {name: str(measure) for name, measure in measures_of(parsed).items()}
     if isinstance(data, QueryLog):
         data = sums_by_unit(data, texts.values(), unit=unit or "user")
     sums: UnitSums = data

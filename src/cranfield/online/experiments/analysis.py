@@ -126,12 +126,12 @@ def _effects_by_segment(
 
 
 def _heterogeneity(effects: Effects, tested: Bools) -> tuple[float, int, float]:
-    known = np.isfinite(effects.error) & tested
-    if known.sum() < 2:
+    usable = np.isfinite(effects.error) & tested
+    if usable.sum() < 2:
         return np.nan, 0, np.nan
-    weight, difference = 1 / effects.error[known] ** 2, effects.difference[known]
+    weight, difference = 1 / effects.error[usable] ** 2, effects.difference[usable]
     mean = (weight * difference).sum() / weight.sum()
-    statistic, df = float((weight * (difference - mean) ** 2).sum()), int(known.sum()) - 1
+    statistic, df = float((weight * (difference - mean) ** 2).sum()), int(usable.sum()) - 1
     return statistic, df, float(chdtrc(df, statistic))
 
 
@@ -163,8 +163,8 @@ def analyse_experiment(
 ) -> ExperimentReport:
     r"""Analyse an A/B test: check validity first, then report effects.
 
-    Units are what was randomised, such as users. A metric is a mean over units, or a ratio of two
-    means such as clicks per page, whose error follows from the units too, by the delta method:
+    Units are the randomised objects, such as users. A metric is a mean over units, or a ratio of
+    two means such as clicks per page, whose error follows from the units too, by the delta method:
     testing clicks page by page where users were randomised would assume that pages of a user are
     independent, and reject far more often than alpha.
 
@@ -288,19 +288,23 @@ def analyse_experiment(
     control = None if control is None else str(control)
     method = None if sequential is None else parse_sequential(sequential)
     options = Options(theta, lift, errors, correction, alpha, method, looks, resamples, draws, seed)
-    named = read_metrics(metrics)
-    if theta != "pooled" and before is None and all(m.covariate is None for m in named.values()):
+    parsed_metrics = read_metrics(metrics)
+    if (
+        theta != "pooled"
+        and before is None
+        and all(m.covariate is None for m in parsed_metrics.values())
+    ):
         raise PolicyError(f"theta={theta!r} requires a covariate")
     shares = None if weights is None else checked_weights(weights)
     reading: dict[str, Any] = {"control": control, "variants": shares and tuple(shares)}
     if isinstance(data, (QueryLog, UnitSums)):
-        given = {"segments": segments, "time": time, "variant": variant != "variant"}
-        for name, value in {**given, "missing": missing != "error"}.items():
+        table_options = {"segments": segments, "time": time, "variant": variant != "variant"}
+        for name, value in {**table_options, "missing": missing != "error"}.items():
             if value:
                 raise PolicyError(f"{name} requires a table of units, got a log")
-        named = directed(named)
+        parsed_metrics = directed(parsed_metrics)
         units = units_of_log(
-            data, named, unit=unit or "user", before=before, mixed=mixed, **reading
+            data, parsed_metrics, unit=unit or "user", before=before, mixed=mixed, **reading
         )
     else:
         if before is not None:
@@ -308,8 +312,10 @@ def analyse_experiment(
                 "before requires a log; in a table the covariate is a column of its own"
             )
         reading |= {"segments": segments, "time": time, "mixed": mixed, "missing": missing}
-        units = read_units(data, named, variant=variant, unit=unit, **reading)
-    return analyse_units(units, named, options, shares, srm=srm, segments=segments, oec=oec)
+        units = read_units(data, parsed_metrics, variant=variant, unit=unit, **reading)
+    return analyse_units(
+        units, parsed_metrics, options, shares, srm=srm, segments=segments, oec=oec
+    )
 
 
 def analyse_units(
@@ -353,7 +359,7 @@ def analyse_units(
     table = _table(rows, metrics, options, stopped=stopped)
     notes += _notes_on_intervals(table, options)
     # Results that cannot be trusted are not shown.
-    shown = np.nan if stopped else 1.0
+    visible = np.nan if stopped else 1.0
     if not {"bootstrap", "permutation"} & {row["test"] for row in rows}:
         options = replace(options, resamples=0)
     return ExperimentReport(
@@ -365,8 +371,8 @@ def analyse_units(
         sample_ratio=checks,
         units=by_arm.count.astype(np.intp),
         means=np.stack([means.value for means in arms.values()]),
-        mean_low=mean_low * shown,
-        mean_high=mean_high * shown,
+        mean_low=mean_low * visible,
+        mean_high=mean_high * visible,
         comparisons=table,
         sample_ratios=by_level,
         segments=by_segment,
@@ -388,10 +394,10 @@ def _table(
     for family in (overall, ~overall):
         corrected[family] = adjusted(pvalues[family], options.correction)
     # Results that cannot be trusted are not shown.
-    shown = np.nan if stopped else 1.0
+    visible = np.nan if stopped else 1.0
     unreliable = ["low", "high", "lift low", "lift high", "p", "adjusted p", "p not worse"]
     table = table.with_columns(pl.Series("adjusted p", corrected))
-    table = table.with_columns(pl.col(unreliable) * shown)
+    table = table.with_columns(pl.col(unreliable) * visible)
     lower = {name for name, metric in metrics.items() if metric.good == "down"}
     significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
     is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(lower)
@@ -404,7 +410,7 @@ def _table(
 
 
 def _notes_on_intervals(table: pl.DataFrame, options: Options) -> list[str]:
-    """Name the comparisons whose decision is not that of their interval, and say which counts."""
+    """Return notes on comparisons whose decision differs from that of their interval."""
     low, high, lift_low, lift_high = (pl.col(name) for name in INFERENCE[:4])
     excludes = (low > 0) | (high < 0) | (lift_low > 0) | (lift_high < 0)
     contains = ((low <= 0) & (high >= 0)) | ((lift_low <= 0) & (lift_high >= 0))
@@ -476,7 +482,7 @@ def _notes_on_skewness(
         lower, upper = distortion.tails(options.alpha)
         down = name in metrics and metrics[name].good == "down"
         worse, better = (upper, lower) if down else (lower, upper)
-        treated, control = (units.counts[one] for one in (variant, units.variants[0]))
+        treated, control = (units.counts[arm] for arm in (variant, units.variants[0]))
         distorted = (
             f"without any effect Welch's test would call it worse in about {worse:.2g} and better"
             f" in about {better:.2g} of experiments, not {options.alpha / 2:g} each"

@@ -20,6 +20,7 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
+    check_number,
     check_several,
     check_share,
     quoted,
@@ -198,7 +199,7 @@ class Experiment:
         u = HASHES[self.hash](self.name, ids)
         shares = _shares(self)
         ends = np.cumsum(shares)
-        # The last part has what rounding leaves.
+        # The last part includes the rounding error.
         arm = np.searchsorted(ends[:-1], u, side="right")
         start, stop = self.part
         if (start, stop) == (0.0, 1.0):
@@ -224,13 +225,13 @@ def _shares(experiment: Experiment) -> Floats:
 def checked_weights(weights: Any) -> dict[str, float]:
     """Return the proportion of each variant; refuse invalid ones."""
     if isinstance(weights, Mapping):
-        named = [*weights.items()]
+        weights_by_name = [*weights.items()]
     elif isinstance(weights, Sequence) and not isinstance(weights, str):
-        named = [(name, 1 / len(weights)) for name in weights]
+        weights_by_name = [(name, 1 / len(weights)) for name in weights]
     else:
         raise PolicyError(f"weights must be proportions by variant, got {quoted(weights)}")
     shares: dict[str, float] = {}
-    for variant, weight in named:
+    for variant, weight in weights_by_name:
         if isinstance(variant, (list, dict, set)):
             raise PolicyError(f"a variant must be a name, got {quoted(variant)}")
         # A variant may be a number, as in tables.
@@ -335,7 +336,7 @@ def chi_square(counts: ArrayLike, shares: Floats) -> tuple[Floats, Floats]:
 
 
 LARGEST = 10**12
-"""Most units of an experiment."""
+"""Maximum number of units of an experiment."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -454,22 +455,25 @@ def experiment_size(
         power = 0.8
     if [lift, units, power].count(None) != 1:
         raise PolicyError("expected exactly two of lift, units and power; the third is computed")
+    for name, value in (("mean", mean), ("lift", 0 if lift is None else lift)):
+        check_number(name, value)
     check_positive(mean=abs(mean), deviation=deviation)
     check_share("alpha", alpha)
     check_choice("alternative", alternative, ALTERNATIVES)
     check_share("treatment_proportion", treatment_proportion)
+    check_number("correlation", correlation)
     if not -1 < correlation < 1:
         raise PolicyError(f"correlation must be between -1 and 1, got {correlation:g}")
     if power is not None:
         check_share("power", power)
     if daily is not None:
         check_positive(daily=daily)
-    left = deviation * np.sqrt(1 - correlation**2)
+    residual_deviation = deviation * np.sqrt(1 - correlation**2)
 
     def power_of(number: float, lift: float) -> float:
         with np.errstate(over="ignore"):
             weight = treatment_proportion * (1 - treatment_proportion)
-            half = number * weight * (lift * mean / left) ** 2 / 2
+            half = number * weight * (lift * mean / residual_deviation) ** 2 / 2
         return float(t_power(np.array(half), np.array(number - 2.0), alpha, alternative))
 
     if units is None:
@@ -482,18 +486,18 @@ def experiment_size(
         target, number = power or 0.0, units
         if target <= power_of(units, 0.0):
             raise PolicyError(f"power must be above that without any difference, got {target:g}")
-        top = left / abs(mean)
+        top = residual_deviation / abs(mean)
         while power_of(units, top) < target:
             top *= 2
         lift = float(brentq(lambda x: power_of(number, x) - target, 0.0, top, xtol=1e-14))
         lift = -lift if alternative == "less" else lift
     assert lift is not None
     # Whole numbers may be larger than those of a column.
-    known = float(mean), float(left), float(lift), power_of(units, lift)
+    values = float(mean), float(residual_deviation), float(lift), power_of(units, lift)
     sizes = units, round(units * (1 - treatment_proportion))
-    rule = float(2 * 16 * (left / (lift * mean)) ** 2) if lift else np.inf
+    rule = float(2 * 16 * (residual_deviation / (lift * mean)) ** 2) if lift else np.inf
     days = np.nan if daily is None else float(np.ceil(units / daily))
-    return ExperimentSize(*known, *sizes, alpha, alternative, rule, days)
+    return ExperimentSize(*values, *sizes, alpha, alternative, rule, days)
 
 
 def _smallest(enough: Callable[[int], bool]) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, check_choice, check_whole
+from cranfield.base.errors import PolicyError, check_choice, check_share, check_whole
 from cranfield.base.spec import Registry, Spec, number, parameter
 from cranfield.base.streams import stream
 from cranfield.online.experiments.metrics import ArmMeans
@@ -287,6 +287,7 @@ def always_valid(
     [0.4716, 0.0]
     """
     chosen = parse_sequential(method)
+    check_share("alpha", alpha)
     d, s, n = (np.asarray(values, dtype=np.float64) for values in (difference, error, units))
     if np.isinf(d).any():
         raise PolicyError("differences must be finite or NaN")

@@ -166,15 +166,15 @@ _OF_METRIC = {
     "variant": Column("Variant other than the control.", key=True),
 }
 _EFFECT = {
-    "difference": Column("Mean minus that of the control."),
+    "difference": Column("Mean minus the mean of the control."),
     "low": Column(
         "Lower bound of its confidence interval: simultaneous with `bonferroni` and `sidak`, else"
         " unadjusted, of each comparison alone."
     ),
-    "high": Column("Upper bound of that interval."),
+    "high": Column("Upper bound of the interval."),
     "lift": Column("Difference relative to the mean of the control."),
     "lift low": Column("Lower bound of its confidence interval."),
-    "lift high": Column("Upper bound of that interval."),
+    "lift high": Column("Upper bound of the interval."),
 }
 
 
@@ -267,9 +267,9 @@ class ExperimentReport(Result):
         "looks": {
             **_OF_METRIC,
             "units": Column("Number of units at the look.", key=True),
-            "difference": Column("Mean minus that of the control."),
+            "difference": Column("Mean minus the mean of the control."),
             "low": Column("Lower bound of the always-valid confidence interval."),
-            "high": Column("Upper bound of that interval."),
+            "high": Column("Upper bound of the interval."),
             "p": Column("Smallest p-value so far.", pvalue=True),
         },
     }

@@ -225,7 +225,9 @@ class Bias(Result):
         "clicks": Column("Kind of clicks: `one click` or `any clicks`.", key=True),
         "ranker": Column("First ranker of the pair.", key=True),
         "other": Column("Second ranker of the pair.", key=True),
-        "credit": Column("Expected credit of the first minus that of the second."),
+        "credit": Column(
+            "Expected credit of the first ranker minus expected credit of the second."
+        ),
         "outcome": Column("Expected outcome of the first; 0 without bias."),
     }
 

@@ -45,7 +45,7 @@ _AT_A_TIME = 1 << 20
 
 
 _MOST_DRAWS = 100_000_000
-"""Most impressions of one call, which are in memory together."""
+"""Maximum number of impressions of one call, which are in memory together."""
 
 
 class DrawnLists(NamedTuple):
@@ -66,7 +66,7 @@ class Interleaver:
     rankings
         The rankings, as codes of documents.
     length
-        Most documents of a list.
+        Maximum number of documents of a list.
     topic
         Topic of the rankings; draws of different topics are independent.
     """
@@ -228,24 +228,26 @@ class Interleaver:
         self, lists: Any, clicks: Any, teams: Any
     ) -> Iterator[tuple[Indices, Bools, Indices]]:
         """Check impressions, and yield them in batches."""
-        shown = _codes(lists, "lists", len(self.docs))
+        codes = _codes(lists, "lists", len(self.docs))
         clicked = as_array(clicks, "clicks are truth values, a row an impression")
-        if clicked.dtype != bool or clicked.shape != shown.shape:
+        if clicked.dtype != bool or clicked.shape != codes.shape:
             raise PolicyError(
-                f"clicks must be truth values of shape {shown.shape}, as the lists, got"
+                f"clicks must be truth values of shape {codes.shape}, as the lists, got"
                 f" {clicked.dtype} of shape {clicked.shape}"
             )
-        if (clicked & (shown < 0)).any():
+        if (clicked & (codes < 0)).any():
             raise PolicyError("a click is on a rank below the end of its list")
         if teams is None and self.method.by_team:
             raise PolicyError(f"{self.method} requires teams, which are credited")
-        owners = np.full_like(shown, NOBODY)
+        owners = np.full_like(codes, NOBODY)
         if teams is not None:
             owners = _codes(teams, "teams", len(self.rankers))
-        if owners.shape != shown.shape:
-            raise PolicyError(f"teams must have shape {shown.shape}, as the lists")
-        for rows in self._batches(len(shown)) if len(shown) else ():
-            yield shown[rows], clicked[rows], owners[rows]
+        if owners.shape != codes.shape:
+            raise PolicyError(
+                f"teams must have the shape of the lists, {codes.shape}, got {owners.shape}"
+            )
+        for rows in self._batches(len(codes)) if len(codes) else ():
+            yield codes[rows], clicked[rows], owners[rows]
 
 
 def _joined(parts: Iterable[tuple[Indices, Indices]]) -> DrawnLists:
@@ -310,7 +312,11 @@ def interleave(
         raise PolicyError(f"topic must be an id, got {quoted(topic)}")
     if not isinstance(lists, (Mapping, Sequence, np.ndarray)):
         raise PolicyError(f"rankings must be lists of ids, or runs, got {quoted(lists)}")
-    runs = [] if isinstance(lists, Mapping) else [one for one in lists if isinstance(one, Run)]
+    runs = (
+        []
+        if isinstance(lists, Mapping)
+        else [ranking for ranking in lists if isinstance(ranking, Run)]
+    )
     parsed = checked_method(method, length, len(lists))
     if not runs:
         return Interleaver(parsed, rankings_of(cast("Given", lists)), length, topic or "")
@@ -357,7 +363,7 @@ _TEXTS = dict.fromkeys(("page", "query", "method"), pl.String)
 _SHOWN = {**_TEXTS, "rank": pl.Int64, "doc": pl.String, "team": pl.String}
 
 _MOST_PAGES = 10_000_000
-"""Most pages of all topics, whose lists are in memory together."""
+"""Maximum number of pages of all topics, whose lists are in memory together."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -403,8 +409,8 @@ class InterleavedRuns(Mapping[str, Interleaver]):
 
     def __repr__(self) -> str:
         runs, topics = counted(len(self.rankers), "run"), counted(len(self), "topic")
-        left = f", {counted(len(self.missing), 'topic')} excluded" if self.missing else ""
-        return f"InterleavedRuns({self.method}: {runs}, {topics}{left})"
+        excluded = f", {counted(len(self.missing), 'topic')} excluded" if self.missing else ""
+        return f"InterleavedRuns({self.method}: {runs}, {topics}{excluded})"
 
     def draw(
         self,

@@ -15,6 +15,7 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
+    check_number,
     check_several,
     check_share,
     quoted,
@@ -45,8 +46,8 @@ class LogCredits:
 
     def of(self, name: str) -> Floats:
         if name not in self.rankers:
-            known = ", ".join(self.rankers)
-            raise PolicyError(f"unknown ranker {quoted(name)}; expected one of: {known}")
+            names = ", ".join(self.rankers)
+            raise PolicyError(f"unknown ranker {quoted(name)}; expected one of: {names}")
         return self.values[:, self.rankers.index(name)]
 
 
@@ -56,7 +57,9 @@ def _pair(names: Sequence[str]) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def with_weights(log: QueryLog, clicks: str, shown: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+def with_weights(
+    log: QueryLog, clicks: str, results: pl.DataFrame
+) -> tuple[pl.DataFrame, list[str]]:
     """Return results with the `weight` of their clicks, and notes.
 
     Clicked results have weight 1 (`all`), or only the `first` or `last` one of a page by time, or
@@ -65,7 +68,7 @@ def with_weights(log: QueryLog, clicks: str, shown: pl.DataFrame) -> tuple[pl.Da
     """
     log.require("clicks", purpose="a preference")
     rows = log.clicks.filter(pl.col("rank").is_not_null())
-    rows = rows.join(shown, on="page", how="semi", maintain_order="left")
+    rows = rows.join(results, on="page", how="semi", maintain_order="left")
     notes: list[str] = []
     weight: pl.Expr = pl.lit(1.0)
     if clicks in ("first", "last"):
@@ -83,7 +86,7 @@ def with_weights(log: QueryLog, clicks: str, shown: pl.DataFrame) -> tuple[pl.Da
         if unknown := rows[clicks].null_count():
             notes.append(f"{counted(unknown, 'click')} without {clicks} counted as 0")
     best = rows.group_by("page", "rank").agg(weight.max().alias("weight"))
-    weighted = shown.join(best, on=["page", "rank"], how="left", maintain_order="left")
+    weighted = results.join(best, on=["page", "rank"], how="left", maintain_order="left")
     return weighted.with_columns(pl.col("weight").fill_null(0.0)), notes
 
 
@@ -91,8 +94,8 @@ def teams_of(log: QueryLog) -> tuple[str, ...]:
     """Return the teams of a log, in order of UTF-8 bytes."""
     if "method" not in log.pages.columns:
         log.require("results", "team", purpose="a preference")
-    known = "team" in log.results.columns
-    names = log.results["team"].drop_nulls().unique() if known else pl.Series(dtype=pl.String)
+    has_teams = "team" in log.results.columns
+    names = log.results["team"].drop_nulls().unique() if has_teams else pl.Series(dtype=pl.String)
     if names.is_empty():
         raise InputError(
             "no result has a team; methods other than team draft require the interleaved lists or"
@@ -104,12 +107,12 @@ def teams_of(log: QueryLog) -> tuple[str, ...]:
 
 def interleaved_pages(log: QueryLog) -> Bools:
     """Return which pages are interleaved: those with a method or a team; all if none has either."""
-    known = np.zeros(log.pages.height, dtype=bool)
+    is_interleaved = np.zeros(log.pages.height, dtype=bool)
     if "method" in log.pages.columns:
-        known |= log.pages["method"].is_not_null().to_numpy()
+        is_interleaved |= log.pages["method"].is_not_null().to_numpy()
     if "team" in log.results.columns:
-        known[log.results.drop_nulls("team")["page"]] = True
-    return known if known.any() else ~known
+        is_interleaved[log.results.drop_nulls("team")["page"]] = True
+    return is_interleaved if is_interleaved.any() else ~is_interleaved
 
 
 def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
@@ -144,26 +147,24 @@ def units_of(
     log: QueryLog, credits: LogCredits, unit: str | None
 ) -> tuple[str, Indices, list[str]]:
     """Return the kind of unit, the number of the unit of each page, and all notes."""
-    chosen, notes = log.pages[credits.pages], list(credits.notes)
+    pages, notes = log.pages[credits.pages], list(credits.notes)
     for name in ("user", "session") if unit is None else ():
-        known = chosen[name].drop_nulls() if name in chosen.columns else pl.Series()
-        if known.n_unique() < len(known):
+        repeated = pages[name].drop_nulls() if name in pages.columns else pl.Series()
+        if repeated.n_unique() < len(repeated):
             raise PolicyError(
-                f"{name}s have several pages ({counted(known.n_unique(), name)},"
-                f" {counted(len(known), 'page')}), so pages are not independent: set unit={name!r},"
-                " or unit='impression' to treat pages as independent"
+                f"{name}s have several pages ({counted(repeated.n_unique(), name)},"
+                f" {counted(len(repeated), 'page')}), so pages are not independent: set"
+                f" unit={name!r}, or unit='impression' to treat pages as independent"
             )
     unit = unit or "impression"
     check_choice("unit", unit, UNITS)
     if unit == "impression":
-        return unit, np.arange(chosen.height), notes
+        return unit, np.arange(pages.height), notes
     log.require("pages", unit, purpose=f"a preference by {unit}")
-    code = chosen[unit].rank("dense").to_numpy() - 1.0
+    code = pages[unit].rank("dense").to_numpy() - 1.0
     if alone := int(np.isnan(code).sum()):
-        code[np.isnan(code)] = chosen[unit].n_unique() + np.arange(alone)
-        notes.append(
-            f"{counted(alone, 'page')} without {unit}, each treated as a {unit} of its own"
-        )
+        code[np.isnan(code)] = pages[unit].n_unique() + np.arange(alone)
+        notes.append(f"{counted(alone, 'page')} without {unit}, each treated as a separate {unit}")
     return unit, code.astype(np.intp), notes
 
 
@@ -208,10 +209,8 @@ def impressions_needed(
     """
     check_share("power", power)
     check_share("alpha", alpha)
-    if not (0 <= outcome <= 1 and 0 < decided <= 1):
-        raise PolicyError(
-            f"outcome and decided must be between 0 and 1, got {outcome:g} and {decided:g}"
-        )
+    check_number("outcome", outcome, 0, 1)
+    check_number("decided", decided, above=0, most=1)
     share = max(outcome, 1 - outcome)
     if share == 0.5:
         return np.inf
@@ -232,8 +231,8 @@ def _power(number: Indices, share: float, alpha: float) -> Floats:
     count = near + np.arange(-3, 4)[:, None]
     small = (count >= 0) & (bdtr(np.maximum(count, 0), number, 0.5) <= alpha / 2 * (1 + 1e-12))
     largest = np.where(small, count, -1.0).max(axis=0)
-    known = np.maximum(largest, 0)
-    rejected = bdtr(known, number, 1 - share) + bdtr(known, number, share)
+    threshold = np.maximum(largest, 0)
+    rejected = bdtr(threshold, number, 1 - share) + bdtr(threshold, number, share)
     return np.asarray(np.where(largest >= 0, rejected, 0.0))
 
 
@@ -262,20 +261,23 @@ def outcomes_by_method(
     used = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
     if used.is_empty():
         raise InputError("no page has both interleaved lists and a method", source=log.source)
-    shown = log.results.join(used, on="page", how="inner", maintain_order="left")
-    shown, notes = with_weights(log, clicks, shown)
-    if "team" not in shown.columns:
-        shown = shown.with_columns(team=pl.lit(None, pl.String))
-    pair = _pair(names or sorted({name for of in lists.values() for name in of}, key=str.encode))
+    results = log.results.join(used, on="page", how="inner", maintain_order="left")
+    results, notes = with_weights(log, clicks, results)
+    if "team" not in results.columns:
+        results = results.with_columns(team=pl.lit(None, pl.String))
+    pair = _pair(
+        names
+        or sorted({name for method_name in lists.values() for name in method_name}, key=str.encode)
+    )
     values = np.zeros((log.pages.height, 2))
-    for (query, of), rows in shown.group_by("query", "method", maintain_order=True):
+    for (query, method_name), rows in results.group_by("query", "method", maintain_order=True):
         if missing := [name for name in pair if name not in lists[query]]:
             raise PolicyError(
                 f"lists must have every ranker; {quoted(missing[0])} is missing for the query"
                 f" {quoted(query)}"
             )
         two = {name: lists[query][name] for name in pair}
-        page, credits = _of_query(rows, two, str(of), log.source)
+        page, credits = _of_query(rows, two, str(method_name), log.source)
         values[page] = credits
     # A page without results has no clicks: a tie.
     numbers = used["page"].to_numpy()
@@ -291,15 +293,15 @@ def _of_query(
     length = int(rows["rank"].max())  # type: ignore[arg-type]
     interleaver = interleave(lists, method, length)
     code = {doc: k for k, doc in enumerate(interleaver.docs)}
-    known = rows["doc"].replace_strict(code, default=-1, return_dtype=pl.Int64).to_numpy()
-    if (known < 0).any():
-        doc = rows["doc"][int(np.argmax(known < 0))]
+    doc_codes = rows["doc"].replace_strict(code, default=-1, return_dtype=pl.Int64).to_numpy()
+    if (doc_codes < 0).any():
+        doc = rows["doc"][int(np.argmax(doc_codes < 0))]
         raise InputError("a page shows a document that is in no ranking", source=source, doc=doc)
     page, place = np.unique(rows["page"].to_numpy(), return_inverse=True)
     cells = place, rows["rank"].to_numpy() - 1
     teams = {name: k for k, name in enumerate(interleaver.rankers)}
     codes, owners = np.full((2, len(page), length), -1, dtype=np.intp)
-    codes[cells] = known
+    codes[cells] = doc_codes
     owners[cells] = rows["team"].replace_strict(teams, default=-1, return_dtype=pl.Int64)
     clicked = np.zeros(codes.shape, dtype=bool)
     clicked[cells] = rows["weight"] > 0

@@ -301,6 +301,10 @@ class Steps:
         )
 
 
+OUTCOME = "of an impression: the sign of the difference of credits, or the difference"
+"""Documentation of the parameter `outcome`, whose default depends on the method."""
+
+
 class InterleavingMethod(Spec):
     """A method of interleaving; its text form is its identity.
 
@@ -317,7 +321,7 @@ class InterleavingMethod(Spec):
     outcome: str = parameter(
         "sign",
         choice("sign", "difference"),
-        "of an impression: the sign of the difference of credits, or the difference",
+        OUTCOME,
     )
 
     @property

@@ -19,6 +19,7 @@ from cranfield.base.spec import choice, flag, integer, number, optional, paramet
 from cranfield.base.streams import uniforms
 from cranfield.online.interleaving.method import (
     NOBODY,
+    OUTCOME,
     Distribution,
     InterleavingMethod,
     Options,
@@ -36,9 +37,9 @@ def best_left(rankings: Rankings, shown: Shown) -> Indices:
     tops = rankings.orders[:, : shown.rank + 1]
     best = np.empty((len(shown.lists), len(tops)), dtype=np.intp)
     for ranker, top in enumerate(tops):
-        left = shown.left[:, top]
-        first = left.argmax(axis=1)
-        best[:, ranker] = np.where(left[np.arange(len(left)), first], top[first], NOBODY)
+        available = shown.left[:, top]
+        first = available.argmax(axis=1)
+        best[:, ranker] = np.where(available[np.arange(len(available)), first], top[first], NOBODY)
     return best
 
 
@@ -291,14 +292,14 @@ class Probabilistic(InterleavingMethod):
         teams = np.repeat(np.arange(rankers), docs)[None]
 
         def options(rankings: Rankings, shown: Shown) -> Options:
-            left = shown.left[:, :-1]
+            available = shown.left[:, :-1]
             # A sum over the documents left, not a difference: exactly 0 without any.
-            sums = _summed(left, weights)
+            sums = _summed(available, weights)
             able = sums > 0
             turn = able.astype(np.float64) if self.replace else in_turn(shown, able)
             share = divided(turn, sums, 0.0)
-            shape = (len(left), rankers * docs)
-            relative = (share[:, :, None] * weights * left[:, None]).reshape(shape)
+            shape = (len(available), rankers * docs)
+            relative = (share[:, :, None] * weights * available[:, None]).reshape(shape)
             return np.broadcast_to(every, shape), np.broadcast_to(teams, shape), relative
 
         return Steps(rankings, length, options)
@@ -309,11 +310,13 @@ class Probabilistic(InterleavingMethod):
         Shape (lists, ranks, rankers); NaN where a ranker has nothing left.
         """
         weights = np.c_[self.weights(rankings), np.zeros(len(rankings.rankers))].T
-        shown = weights[lists]
+        shown_weights = weights[lists]
         never = np.ones((len(lists), len(weights)), dtype=bool)
         never[np.arange(len(lists))[:, None], lists] = False
-        left = _summed(never, weights.T)[:, None] + shown[:, ::-1].cumsum(axis=1)[:, ::-1]
-        return divided(shown, left, np.nan)
+        available = (
+            _summed(never, weights.T)[:, None] + shown_weights[:, ::-1].cumsum(axis=1)[:, ::-1]
+        )
+        return divided(shown_weights, available, np.nan)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         if self.by_team:
@@ -353,10 +356,12 @@ class PairwisePreference(InterleavingMethod):
     pairs: str = parameter(
         "joachims",
         choice("joachims", "all"),
-        "'all': preferred to all without a click down to one below the last click, as in the"
-        " authors' code",
+        (
+            "unclicked documents to which a clicked one is preferred: 'joachims', those above"
+            " it; 'all', all down to one rank below the last click, as in the authors' code"
+        ),
     )
-    outcome: str = parameter("difference", choice("sign", "difference"), "as of others")
+    outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME)
     mean: bool = parameter(False, flag, "divide by the number of pairs, as in the authors' code")
 
     def lists(self, rankings: Rankings, length: int) -> Steps:
@@ -412,8 +417,8 @@ def pair_weights(rankings: Rankings, length: int) -> Floats:
     weights = np.ones((length + 1, length + 1))
     for better in range(1, length + 1):
         for worse in range(better + 1, length + 1):
-            left = union[worse - 1] - (worse - 2)
-            step = left / (left - 1) if left > 1 else np.inf
+            remaining = union[worse - 1] - (worse - 2)
+            step = remaining / (remaining - 1) if remaining > 1 else np.inf
             weights[better, worse] = weights[better, worse - 1] * step
     return weights
 
@@ -435,11 +440,11 @@ def minimised(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
     options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     for cost in costs:
         scale = max(float(np.abs(cost[columns]).max()), 1e-300)
-        scaled, left = cost[columns] / scale, matrix[:, columns]
-        optimum = linprog(scaled, A_eq=left, b_eq=sums, options=options)
+        scaled, submatrix = cost[columns] / scale, matrix[:, columns]
+        optimum = linprog(scaled, A_eq=submatrix, b_eq=sums, options=options)
         if not optimum.success:
             raise CranfieldError(f"the optimisation failed: {optimum.message}")
-        reduced = scaled - optimum.eqlin.marginals @ left
+        reduced = scaled - optimum.eqlin.marginals @ submatrix
         on_face = (reduced <= _ZERO) | (optimum.x > _ZERO)
         point, columns = optimum.x[on_face], columns[on_face]
     solution = np.zeros(matrix.shape[1])
@@ -465,7 +470,7 @@ class _Optimising(InterleavingMethod):
     """Base of optimised methods: credit by rank, constraints, linear program."""
 
     credit: str
-    outcome: str = parameter("difference", choice("sign", "difference"), "as of others")
+    outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME)
     slack: float | None = parameter(
         None,
         optional(number(0)),
@@ -479,7 +484,10 @@ class _Optimising(InterleavingMethod):
     candidates: int = parameter(
         2_000,
         integer(1, 100_000),
-        "lists that get a probability; if more are allowed, so many of them are drawn",
+        (
+            "maximum number of lists that get a probability; if more are allowed, a random"
+            " sample of this size is used"
+        ),
     )
     seed: int = parameter(0, integer(0), "seed of these draws")
 
@@ -493,8 +501,8 @@ class _Optimising(InterleavingMethod):
         raise NotImplementedError
 
     def lists(self, rankings: Rankings, length: int) -> Distribution:
-        shown = self._allowed(rankings, length)
-        credits = np.c_[self.credit_of(rankings), np.zeros(len(rankings.rankers))][:, shown]
+        allowed = self._allowed(rankings, length)
+        credits = np.c_[self.credit_of(rankings), np.zeros(len(rankings.rankers))][:, allowed]
         # A row for each pair of rankers and rank, pairs first; in units of the largest credit.
         pairs = combinations(credits.cumsum(axis=2), 2)
         bias = np.concatenate([(first - second).T for first, second in pairs])
@@ -506,9 +514,9 @@ class _Optimising(InterleavingMethod):
                 f"{self} has no unbiased solution for these rankings:"
                 f" expected credits differ by up to {imbalance.max():.6g}"
             )
-        chosen = p > 0
-        nobody = np.full_like(shown[chosen], NOBODY)
-        return Distribution(rankings, shown[chosen], nobody, p[chosen], imbalance)
+        positive = p > 0
+        nobody = np.full_like(allowed[positive], NOBODY)
+        return Distribution(rankings, allowed[positive], nobody, p[positive], imbalance)
 
     def _probabilities(self, bias: Floats, cost: Floats, length: int, unit: float) -> Floats:
         """Solve the linear program, whose variables are probabilities, bias by rank, and slacks."""
@@ -574,7 +582,10 @@ class Optimised(_Optimising):
     credit: str = parameter(
         "linear",
         choice("linear", "inverse"),
-        "of a click: minus the rank, or 1 / rank; documents that a ranking lacks come last",
+        (
+            "credit of a click: minus the rank, or 1 / rank; documents that a ranking lacks"
+            " count as after its last rank"
+        ),
     )
 
     def cost(self, credits: Floats) -> Floats:

@@ -80,9 +80,9 @@ class Preference(Result):
     columns: ClassVar[Columns] = {
         "statistic": Column("`outcome`, `Delta` or `difference of credit`.", key=True),
         "of": Column("Unit: `impression`, or the independent unit.", key=True),
-        "value": Column("Its value; null if it is not defined."),
+        "value": Column("Value of the statistic; null if it is not defined."),
         "low": Column("Lower bound of the confidence interval; null if there is none."),
-        "high": Column("Upper bound of that interval."),
+        "high": Column("Upper bound of the interval."),
         "p": Column("p-value of the test that belongs to the interval.", pvalue=True),
         "method": Column("Method of interval and test."),
     }

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import PolicyError, check_several, quoted
+from cranfield.base.errors import PolicyError, check_several, check_whole, quoted
 from cranfield.base.text import counted
 from cranfield.online.interleaving.preference import (
     Options,
@@ -49,14 +49,14 @@ class PreferenceMatrix(Result):
     columns: ClassVar[Columns] = {
         "first": Column("First ranker of the pair.", key=True),
         "second": Column("Second ranker of the pair.", key=True),
-        "wins": Column("Number of impressions in which the first has more credit."),
-        "losses": Column("Number of impressions in which the second has more credit."),
-        "ties": Column("Number of the other impressions."),
+        "wins": Column("Number of impressions in which the first ranker has more credit."),
+        "losses": Column("Number of impressions in which the second ranker has more credit."),
+        "ties": Column("Number of impressions in which both have the same credit."),
         "outcome": Column("wins / (wins + losses); null if there are only ties."),
         "Delta": Column("(wins + ties / 2) / (wins + losses + ties) - 1/2."),
         "low": Column("Lower bound of the confidence interval of Delta, without correction."),
-        "high": Column("Upper bound of that interval."),
-        "Delta p": Column("p-value that belongs to it, without correction.", pvalue=True),
+        "high": Column("Upper bound of the interval."),
+        "Delta p": Column("p-value of the test of Delta = 0, without correction.", pvalue=True),
         "p": Column("p-value of the sign test, without correction.", pvalue=True),
         "corrected p": Column("p-value of the sign test after the correction.", pvalue=True),
     }
@@ -212,6 +212,8 @@ def preference_matrix_by_credits(
     ([], 0.3333333333333333)
     """
     check_several("names", names)
+    check_whole("resamples", resamples, 1)
+    check_whole("the seed", seed, 0)
     values = checked_credits(credits)
     code, kind = unit_codes(units, len(values)), "impression" if units is None else unit
     rankers = range(1, values.shape[1] + 1) if names is None else names

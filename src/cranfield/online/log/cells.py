@@ -113,7 +113,7 @@ def _series_of(cells: Sequence[Any]) -> pl.Series:
 
 
 def _text(cell: Any) -> str | None:
-    """Return a single value as text; None for any other."""
+    """Return a single value as text; None for other values."""
     if absent(cell):
         return None
     if isinstance(cell, (date, datetime)):

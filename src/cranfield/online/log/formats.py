@@ -119,7 +119,7 @@ def read_living_labs(raw: bytes, source: str) -> Table:
     unknown = ~table.frame["team"].is_in(["site", "participant"])
     table.refuse(
         unknown.fill_null(False),
-        lambda row: f"team {quoted(row['team'])} is neither site nor participant",
+        lambda row: f"team {quoted(row['team'])} is neither 'site' nor 'participant'",
     )
     return table
 
@@ -279,8 +279,10 @@ def _check_actions(events: pl.DataFrame, clicks: Sequence[str], source: str) -> 
     if not {name for name, _ in number} & {*clicks} and {name for name, _ in number} - {_SHOWN}:
         listed = some_of([f"{quoted(name)} ({times:,})" for name, times in number], 12)
         raise InputError(
-            f"expected events with action_name {' or '.join(map(quoted, clicks))}, got {listed};"
-            " set click_actions=... to those that are clicks",
+            (
+                f"expected events with action_name {' or '.join(map(quoted, clicks))}, got"
+                f" {listed}; set click_actions=... to the actions that are clicks"
+            ),
             source=source,
         )
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted, warn
-from cranfield.base.text import counted
+from cranfield.base.text import counted, some_of
 from cranfield.online.log.query_log import (
     CLICK_TYPES,
     PAGE_TYPES,
@@ -154,7 +154,7 @@ def _pages(table: Table, refuse: bool) -> Linked:
     if "user" in frame.columns:
         unknown = frame["user"].str.to_lowercase().is_in([*NO_NAME])
         if names := frame["user"].filter(unknown).unique().sort().to_list():
-            called = f"pages of the user {', '.join(map(quoted, names))}"
+            called = f"pages of users called {some_of(map(quoted, names), 3)}"
             number = int(unknown.sum())
             anomalies.append(Anomaly(called, number, "each name counts as one user", table.source))
     if {"user", "variant"} <= {*frame.columns}:

@@ -132,7 +132,7 @@ class QueryLog(Plotted):
         Data frame, a row a shown result, by page and rank: `page` (row of `pages`, from 0), `rank`
         (from 1), `doc`, and where they are known the `team` of interleaving to which it belongs,
         the `propensity` with which it was shown and its `grade`. Without rows if the source does
-        not tell what was shown.
+        not have results.
     clicks
         Data frame, a row a click, by page, time and order in the source: `page`, `rank`, `doc`, and
         where they are known `time` (UTC), `dwell` (seconds; null where it is not known) and
@@ -191,7 +191,7 @@ class QueryLog(Plotted):
         Raises
         ------
         PolicyError
-            For truth values of another number than there are pages, and for other values.
+            For truth values whose number differs from that of the pages, and for other values.
         """
         if isinstance(keep, pl.Expr):
             # Beside a column, a literal is of all pages.
@@ -241,14 +241,14 @@ class QueryLog(Plotted):
         frames = {"clicks": self.clicks} if self.has_clicks else {}
         if self.results.height or format == "ubi":
             frames = {"results": self.results, **frames}
-        named = {
+        with_page_ids = {
             name: frame.with_columns(page=self.pages["id"].gather(frame["page"]))
             for name, frame in frames.items()
         }
-        tables = {"pages": self.pages.rename({"id": "page"}), **named}
+        tables = {"pages": self.pages.rename({"id": "page"}), **with_page_ids}
         suffix = format
         if format == "ubi":
-            tables, suffix = _ubi(self.pages, **named), "jsonl"
+            tables, suffix = _ubi(self.pages, **with_page_ids), "jsonl"
         target = Path(fspath(folder))
         try:
             target.mkdir(parents=True, exist_ok=True)
@@ -325,7 +325,7 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
     InputError
         Without the user or the time of some page.
     PolicyError
-        For a timeout that is none.
+        For an invalid timeout.
 
     Examples
     --------
@@ -345,10 +345,10 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
     end = pl.max_horizontal("time", "left").cum_max().shift(1).over("user")
     quiet = (pl.col("time") - end).dt.total_microseconds() > limit
     pages = pages.with_columns(number=quiet.fill_null(True).cast(pl.Int64).cum_sum().over("user"))
-    named = pages.sort("page").select(session=pl.concat_str("user", "number", separator="-"))
+    sessions = pages.sort("page").select(session=pl.concat_str("user", "number", separator="-"))
     columns = [name for name in log.pages.columns if name != "session"]
     columns.insert(columns.index("user") + 1, "session")
-    return replace(log, pages=log.pages.with_columns(named["session"]).select(columns))
+    return replace(log, pages=log.pages.with_columns(sessions["session"]).select(columns))
 
 
 def _last_click(log: QueryLog) -> pl.DataFrame:

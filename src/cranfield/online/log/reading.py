@@ -318,7 +318,13 @@ def _file(folder: Path, name: str) -> str | None:
     paths = [folder / f"{name}{suffix}{end}" for suffix in _SUFFIXES for end in _ENDINGS]
     files = [str(path) for path in paths if path.is_file()]
     if len(files) > 1:
-        raise InputError(f"holds the {name} in several files", source=str(folder))
+        raise InputError(
+            (
+                f"has several files of {name}; keep one:"
+                f" {', '.join(Path(file).name for file in files)}"
+            ),
+            source=str(folder),
+        )
     return files[0] if files else None
 
 
@@ -353,7 +359,7 @@ def _form(source: Any, has_more: bool) -> str:
     for form, sign in _SIGNS:
         if sign.match(head):
             return form
-    reason = "is not a log of a known format; set format=" if head.strip() else _EMPTY
+    reason = "is not a log of a known format; set format=..." if head.strip() else _EMPTY
     raise InputError(reason, source=file.name)
 
 

@@ -53,9 +53,9 @@ class ExpectedClicks(TableResult):
         "query": Column("Query.", key=True),
         "doc": Column("Document.", key=True),
         "impressions": Column("Number of pages that show it."),
-        "clicks": Column("Number of these on which it was clicked."),
+        "clicks": Column("Number of these impressions with a click on the document."),
         "expected": Column("Number of clicks expected at its ranks."),
-        "coec": Column("clicks / expected; null if none is expected."),
+        "coec": Column("clicks / expected; null if expected is 0."),
     }
 
     rates: dict[int, float]
@@ -129,8 +129,8 @@ def coec(log: Log) -> ExpectedClicks:
     >>> coec({"pages": pages, "results": results, "clicks": clicks}).rows.rows()
     [('q', 'a', 2, 2, 2.0, 1.0), ('q', 'b', 2, 1, 1.0, 1.0)]
     """
-    tables, shown = _shown(log, "COEC")
-    number = shown.group_by("query", "doc", "rank").agg(
+    tables, results = _results_with_clicks(log, "COEC")
+    number = results.group_by("query", "doc", "rank").agg(
         nw.len().alias("impressions"), nw.col("clicked").sum().alias("clicks")
     )
     # Sums of rates go by rank, so that no engine changes a bit.
@@ -191,7 +191,7 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
 
 
 def _expected_clicks(by_rank: pl.DataFrame, rates: dict[int, float]) -> ExpectedClicks:
-    """Sum clicks, and those expected by the rates, of each query and document."""
+    """Sum clicks and expected clicks of each query and document."""
     rate = pl.col("rank").replace_strict(rates, return_dtype=pl.Float64)
     table = (
         by_rank.with_columns(expected=pl.col("impressions") * rate)
@@ -234,9 +234,9 @@ def skip_above(log: Log) -> pl.DataFrame:
     >>> skip_above({"pages": pages, "results": results, "clicks": clicks}).rows()
     [('q', 'b', 'a', 1)]
     """
-    _, shown = _shown(log, "SkipAbove")
-    clicked = shown.filter(nw.col("clicked") == 1).select("page", "query", "doc", "rank")
-    skipped = shown.filter(nw.col("clicked") == 0).select(
+    _, results = _results_with_clicks(log, "SkipAbove")
+    clicked = results.filter(nw.col("clicked") == 1).select("page", "query", "doc", "rank")
+    skipped = results.filter(nw.col("clicked") == 0).select(
         "page", nw.col("doc").alias("over"), nw.col("rank").alias("above")
     )
     pairs = clicked.join(skipped, on="page", how="inner").filter(
@@ -248,7 +248,7 @@ def skip_above(log: Log) -> pl.DataFrame:
     return counts.with_columns(pl.col("pages").cast(pl.Int64)).sort("query", "doc", "over")
 
 
-def _shown(log: Log, purpose: str) -> tuple[LogTables, nw.LazyFrame[Any]]:
+def _results_with_clicks(log: Log, purpose: str) -> tuple[LogTables, nw.LazyFrame[Any]]:
     """Return tables, and the shown results with their query, and whether they were clicked."""
     tables = tables_of(log)
     needs = [("results", "doc"), ("clicks", "rank"), ("pages", "query")]
@@ -257,5 +257,5 @@ def _shown(log: Log, purpose: str) -> tuple[LogTables, nw.LazyFrame[Any]]:
     clicked = tables.tables["clicks"].select("page", "rank", nw.lit(1).alias("clicked")).unique()
     results = tables.tables["results"].select("page", "rank", "doc")
     queries = tables.tables["pages"].select("page", "query")
-    shown = results.join(clicked, on=["page", "rank"], how="left").join(queries, on="page")
-    return tables, shown.with_columns(nw.col("clicked").fill_null(0))
+    joined = results.join(clicked, on=["page", "rank"], how="left").join(queries, on="page")
+    return tables, joined.with_columns(nw.col("clicked").fill_null(0))

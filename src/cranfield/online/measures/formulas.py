@@ -28,14 +28,14 @@ LALMAS = f"{BOOK}; Lalmas, O'Brien and Yom-Tov (2014)"
 
 FROM_0, FROM_1 = (0.0, float("inf")), (1.0, float("inf"))
 
-CUTOFF = parameter(None, optional(integer(1)), "last rank that counts; any if not given")
+CUTOFF = parameter(None, optional(integer(1)), "last rank to consider; by default all ranks")
 OVER_RESULTS = parameter(
-    "results", choice("results", "pages"), "what it is the mean of: all results, or pages"
+    "results", choice("results", "pages"), "average over all 'results', or over 'pages'"
 )
 OVER_PAGES = parameter(
     "pages",
     choice("pages", "results"),
-    "what it is the mean of: pages, or all results down to the lowest click",
+    "average over 'pages', or over all 'results' down to the lowest click",
 )
 FIRST = parameter("time", choice("time", "rank"), "the first click in time, or that at the top")
 SAT_SECONDS = parameter(30.0, number(0), "minimum dwell of a satisfied click")
@@ -43,7 +43,10 @@ DSAT_SECONDS = parameter(15.0, number(0), "dwell below which a click is dissatis
 UNKNOWN = parameter(
     "drop",
     choice("drop", "sat", "not"),
-    "clicks of unknown dwell are satisfied, are `not`, or what they could change has no value",
+    (
+        "how to treat clicks of unknown dwell: as satisfied, as `not` satisfied, or `drop`"
+        " the values that they could change"
+    ),
 )
 
 
@@ -99,10 +102,10 @@ def CTR(
 ) -> Sums:
     """Proportion of the shown results that were clicked (click-through rate)."""
     at = "_at" if ranks == "at" and cutoff is not None else ""
-    clicked, shown = _upto(_clicks(repeats) + at, cutoff), _upto(f"shown{at}", cutoff)
+    clicked, results = _upto(_clicks(repeats) + at, cutoff), _upto(f"shown{at}", cutoff)
     if over == "results":
-        return Sums(clicked, shown)
-    return Sums(pl.when(shown > 0).then(clicked / shown))
+        return Sums(clicked, results)
+    return Sums(pl.when(results > 0).then(clicked / results))
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p [C_p \ne \emptyset]", CHAPELLE, "higher")
@@ -124,7 +127,7 @@ def QCTR(repeats: str = COUNT, cutoff: int | None = CUTOFF) -> Sums:
     range=FROM_0,
 )
 def COEC() -> Sums:
-    """Clicked results over those expected at the same ranks, by the log's own rates."""
+    """Clicked results divided by those expected at the same ranks, by the log's own rates."""
     return Sums(pl.col("clicked"), pl.col("expected") / UNIT)
 
 
@@ -209,7 +212,7 @@ def _sat(seconds: float) -> pl.Expr:
 
 
 def _unsure(seconds: float) -> pl.Expr:
-    """Return the number of clicks that may be satisfied or not, by what is known of their dwell."""
+    """Return the number of clicks whose dwell is unknown or censored below `seconds`."""
     return pl.col(f"unsure@{seconds}")
 
 
@@ -248,9 +251,9 @@ def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
 )
 def Dwell() -> Sums:
     """Seconds on a clicked result."""
-    known, censored = pl.col("dwells"), pl.col("dwells_censored")
-    missing = CLICKS - known - censored
-    return Sums(pl.col("dwell") / SECOND, known, censored=censored, missing=missing)
+    uncensored, censored = pl.col("dwells"), pl.col("dwells_censored")
+    missing = CLICKS - uncensored - censored
+    return Sums(pl.col("dwell") / SECOND, uncensored, censored=censored, missing=missing)
 
 
 # Satisfied and dissatisfied clicks.
@@ -312,7 +315,7 @@ def Abandonment() -> Sums:
 @online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", LOGS, "lower")
 def ZeroResults(
     by: str = parameter(
-        "shown", choice("shown", "found"), "which number is 0: of results shown, or `found`"
+        "shown", choice("shown", "found"), "number that is 0: results shown, or results `found`"
     ),
 ) -> Sums:
     """Proportion of the pages without a result."""
@@ -351,7 +354,9 @@ def AbandonedLast() -> Sums:
 def Reformulation(
     window: float = parameter(300.0, number(0), "seconds within which the next query comes"),
     shares: str = parameter(
-        "any", choice("any", "term"), "any other query, or one that has a `term` in common"
+        "any",
+        choice("any", "term"),
+        "follow-up query: any other query, or one that shares a `term`",
     ),
 ) -> Sums:
     """Proportion of the pages after which the session goes on with another query soon."""
@@ -487,7 +492,7 @@ class AbsenceTime(OnlineMeasure):
         ends = pl.max_horizontal(TIME.max(), pl.col("last_click").max())
         others = [key for key in keys if key != "user"]
         single = {key: (pl.col(key).n_unique() == 1).over("user") for key in others}
-        of_user = {key: pl.when(one).then(pl.col(key)) for key, one in single.items()}
+        of_user = {key: pl.when(is_single).then(pl.col(key)) for key, is_single in single.items()}
         sessions = (
             pages.drop_nulls(["user", "session"])
             .with_columns(**of_user)

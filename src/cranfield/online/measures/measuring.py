@@ -74,6 +74,10 @@ class UnitSums:
     pages: int = 0
     unassigned: int = 0
 
+    def __repr__(self) -> str:
+        size = counted(len(self.units), self.kind)
+        return f"UnitSums({', '.join(self.names)}: {size}, {counted(self.pages, 'page')})"
+
     @property
     def means(self) -> Floats:
         """Mean of each unit, shape (units, measures); NaN if there is no value."""
@@ -112,14 +116,14 @@ class OnlineMeasurements(TableResult):
 
     name: ClassVar[str] = "measures"
     columns: ClassVar[Columns] = {
-        "*": Column("A column of `by`."),
+        "*": Column("Value of a column of `by`."),
         "measure": Column("Online measure.", key=True),
         "value": Column("total / number; null if there is no value."),
-        "of": Column("What the values are of, such as `page`."),
+        "of": Column("Unit that each value belongs to, such as `page`."),
         "total": Column("Sum in the numerator.", read=False),
         "number": Column("Sum in the denominator.", read=False),
         "values": Column("Number of values."),
-        "censored": Column("Number of values that are only known to be at least so much."),
+        "censored": Column("Number of values of which only a lower bound is known."),
         "without": Column("Number of values that are missing for another reason."),
     }
 

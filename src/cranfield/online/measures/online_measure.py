@@ -64,7 +64,7 @@ class OnlineMeasure(Spec):
     source: ClassVar[str] = ""  # The publication that defines it
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     unit: ClassVar[str] = ""  # Of the values, such as seconds; empty for a proportion
-    better: ClassVar[str] = ""  # `higher` or `lower`; empty where that is not said
+    better: ClassVar[str] = ""  # `higher` or `lower`; empty if neither is
     level: ClassVar[str] = "page"  # What a row is: a `page`, a `session` or a `user`
     of: ClassVar[str] = ""  # What has values, if not the rows: a `click` or an `absence`
     lasts: ClassVar[bool] = False  # Whether it is a time, or another number that may be censored
@@ -99,10 +99,12 @@ class OnlineMeasure(Spec):
     def rows(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
         """Return a row a page, session, user or absence: its keys, :data:`SUMS` and `until`."""
         number, censored = pl.col("number").fill_null(0), pl.col("censored").fill_null(0)
-        known = (number > 0) & pl.col("total").is_not_null()
-        total, number = (pl.when(known).then(one).otherwise(0) for one in ("total", number))
+        has_value = (number > 0) & pl.col("total").is_not_null()
+        total, number = (
+            pl.when(has_value).then(summand).otherwise(0) for summand in ("total", number)
+        )
         of_clicks = self.of == "click"
-        values = (number if of_clicks else known).cast(pl.Int64)
+        values = (number if of_clicks else has_value).cast(pl.Int64)
         missing = pl.col("missing").fill_null(0)
         return self.summands(pages, keys).select(
             *keys,
@@ -115,7 +117,7 @@ class OnlineMeasure(Spec):
         )
 
     def columns(self, *, until: bool = False) -> set[str]:
-        """Return the columns of pages that its formulas mention; with `until`, also that."""
+        """Return the columns of pages that its formulas mention; with `until`, that one, too."""
         sums = self.sums().expressions()
         mentioned = (expression for name, expression in sums.items() if until or name != "until")
         names = {name for expression in mentioned for name in expression.meta.root_names()}
@@ -149,7 +151,7 @@ def online_measure(
         own.setdefault("range", (0.0, 1.0))
 
     def declare(function: Callable[..., Sums]) -> type[OnlineMeasure]:
-        defaults = {name: one.default for name, one in signature(function).parameters.items()}
+        defaults = {name: param.default for name, param in signature(function).parameters.items()}
 
         def sums(self: OnlineMeasure) -> Sums:
             return function(**{name: getattr(self, name) for name in defaults})

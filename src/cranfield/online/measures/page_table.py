@@ -1,4 +1,4 @@
-"""The table of pages: what is counted on each of them.
+"""The table of pages: counts on each page.
 
 Each is a value of every row and how the rows of a page become one. Sums are of whole numbers, so
 that no engine, order or number of threads changes a bit: times are in microseconds, and other
@@ -28,7 +28,7 @@ LONGEST = 1e9
 
 @dataclass(frozen=True)
 class LogTables:
-    """The known ones of pages, results and clicks, by `page`.
+    """Tables of pages, results and clicks, those that the log has, by `page`.
 
     Clicks have an `order`: that of time where it is known.
     """
@@ -53,32 +53,32 @@ class LogTables:
 
     @cached_property
     def rank_rates(self) -> dict[int, float]:
-        """Share of the shown results at each rank that were clicked."""
+        """Proportion of the results at each rank that were clicked."""
         clicked = self.tables["clicks"].select("page", "rank").unique()
-        shown, hit = (
+        impressions, hits = (
             collected(table.group_by("rank").agg(nw.len().alias("number")))
             for table in (self.tables["results"], clicked)
         )
-        counts = shown.join(hit, on="rank", how="left", suffix="_clicked").sort("rank")
+        counts = impressions.join(hits, on="rank", how="left", suffix="_clicked").sort("rank")
         rate = counts["number_clicked"].fill_null(0) / counts["number"]
         return dict(zip(counts["rank"].to_list(), rate.to_list(), strict=True))
 
 
 def collected(table: nw.LazyFrame[Any]) -> pl.DataFrame:
-    """Compute a table, by the streaming engine where it is polars that does."""
+    """Compute a table, by the streaming engine of polars if it is a polars table."""
     native = table.to_native()
     if isinstance(native, pl.LazyFrame):
-        found = native.collect(engine="streaming")
+        frame = native.collect(engine="streaming")
     else:
-        found = table.collect(backend="polars").to_native()
+        frame = table.collect(backend="polars").to_native()
     # Sums of whole numbers may come as decimals, and times in the zone of the database.
-    return found.with_columns(
+    return frame.with_columns(
         pl.col(pl.Decimal).cast(pl.Int64),
         *(
             pl.col(name).dt.cast_time_unit("us").dt.convert_time_zone("UTC")
             if kind.time_zone
             else pl.col(name).dt.cast_time_unit("us").dt.replace_time_zone("UTC")
-            for name, kind in found.schema.items()
+            for name, kind in frame.schema.items()
             if isinstance(kind, pl.Datetime)
         ),
     )
@@ -103,8 +103,8 @@ def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
     source = "tables"
     for name in log:
         if name not in NEEDED:
-            known = "expected one of: pages, results, clicks"
-            raise InputError(f"unknown table {quoted(name)} of a log; {known}", source=source)
+            expected = "expected one of: pages, results, clicks"
+            raise InputError(f"unknown table {quoted(name)} of a log; {expected}", source=source)
     names = _with_values(log)
     if "pages" not in names:
         raise InputError("a log must have a table of pages", source=source)
@@ -141,16 +141,18 @@ def _checked(data: Any, name: str, source: str) -> nw.LazyFrame[Any]:
 
 
 def _complete(tables: dict[str, nw.LazyFrame[Any]], source: str) -> LogTables:
-    """Give clicks their order, and say of each dwell whether it is censored."""
+    """Give clicks their order, and mark censored dwell times."""
     if (clicks := tables.get("clicks")) is not None:
         columns = clicks.collect_schema().names()
         if "order" not in columns and "time" in columns:
             clicks = clicks.with_columns(nw.col("time").alias("order"))
         if "dwell" in columns:
-            known = nw.col("censored").fill_null(False) if "censored" in columns else nw.lit(False)
+            censored = (
+                nw.col("censored").fill_null(False) if "censored" in columns else nw.lit(False)
+            )
             dwell = nw.col("dwell").cast(nw.Float64)
             dwell = nw.when((dwell > 0) & (dwell <= LONGEST)).then(dwell)
-            clicks = clicks.with_columns(dwell.alias("dwell"), known.alias("censored"))
+            clicks = clicks.with_columns(dwell.alias("dwell"), censored.alias("censored"))
         tables["clicks"] = clicks
     return LogTables(tables, source)
 
@@ -171,7 +173,7 @@ class Count(NamedTuple):
     reduce: str = "sum"
 
 
-def _one(condition: nw.Expr) -> nw.Expr:
+def _indicator(condition: nw.Expr) -> nw.Expr:
     return nw.when(condition).then(1).otherwise(0)
 
 
@@ -191,14 +193,14 @@ def count_of(column: str) -> Count | None:
     number = float(at) if at else ANY_RANK
     rank, order, time = nw.col("rank"), nw.col("order"), nw.col("time")
     dwell, censored = nw.col("dwell"), nw.col("censored")
-    upto, only = _one(rank <= number), _one(rank == number)
+    upto, only = _indicator(rank <= number), _indicator(rank == number)
     inverse = _whole(UNIT / rank)
     first = nw.when(order == order.min().over("page")).then(rank)
     ended = nw.when(~censored).then(_whole(dwell * SECOND)).otherwise(0)
     sat = number <= dwell
     # The dwell is unknown, or only known to be at least so long.
     unsure = dwell.is_null() | (censored & (number > dwell))
-    known, times = ~dwell.is_null(), ("time", "dwell")
+    has_dwell, times = ~dwell.is_null(), ("time", "dwell")
     counts = {
         "shown": Count("results", upto),
         "shown_at": Count("results", only),
@@ -216,10 +218,10 @@ def count_of(column: str) -> Count | None:
         "first_click": Count("clicks", time, ("time",), "min"),
         "last_click": Count("clicks", time, ("time",), "max"),
         "dwell": Count("clicks", ended, ("dwell",)),
-        "dwells": Count("clicks", _one(known & ~censored), ("dwell",)),
-        "dwells_censored": Count("clicks", _one(known & censored), ("dwell",)),
-        "sat": Count("clicks", _one(sat), ("dwell",)),
-        "unsure": Count("clicks", _one(unsure), ("dwell",)),
+        "dwells": Count("clicks", _indicator(has_dwell & ~censored), ("dwell",)),
+        "dwells_censored": Count("clicks", _indicator(has_dwell & censored), ("dwell",)),
+        "sat": Count("clicks", _indicator(sat), ("dwell",)),
+        "unsure": Count("clicks", _indicator(unsure), ("dwell",)),
         "first_sat": Count("clicks", nw.when(sat).then(time), times, "min"),
         "first_unsure": Count("clicks", nw.when(unsure).then(time), times, "min"),
     }

@@ -11,7 +11,13 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, numbers
+from cranfield.base.errors import (
+    InputError,
+    MeasureError,
+    PolicyError,
+    check_choice,
+    check_number,
+)
 from cranfield.base.text import counted
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import Log, ready
@@ -110,14 +116,14 @@ class Survival(Result):
             "median": Column("Kaplan-Meier median; null if more than half of the values last."),
             "mean": Column("Mean up to the horizon."),
             "error": Column("Standard error of this mean."),
-            "seen_mean": Column("Mean of the values that were seen to end, which is too short."),
+            "seen_mean": Column("Mean of the values that are not censored; biased low."),
             "seen_median": Column("Median of the values that were seen to end."),
         },
         "logrank": {
             "first": Column("First group of the pair.", key=True),
             "second": Column("Second group of the pair.", key=True),
             "statistic": Column("Statistic of the log-rank test, about normal."),
-            "pvalue": Column("Its two-sided p-value.", pvalue=True),
+            "pvalue": Column("Two-sided p-value of the log-rank test.", pvalue=True),
             "adjusted": Column("p-value after the correction.", pvalue=True),
         },
     }
@@ -217,9 +223,9 @@ def survival(
     every = _durations(parsed, tables, pages, keys)
     rows = every.drop_nulls(keys)
     parts = {tables.source: rows} if by is None else {str(k): v for (k,), v in rows.group_by(by)}
-    known = {name: parts[name].drop_nulls("time") for name in sorted(parts)}
+    timed = {name: parts[name].drop_nulls("time") for name in sorted(parts)}
     samples = {
-        name: (part["time"].to_numpy(), part["seen"].to_numpy()) for name, part in known.items()
+        name: (part["time"].to_numpy(), part["seen"].to_numpy()) for name, part in timed.items()
     }
     if not any(times.size for times, _ in samples.values()):
         raise InputError(f"{parsed} has no value", source=tables.source)
@@ -284,9 +290,8 @@ def _durations(
 def _horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
     if horizon is None:
         return min(estimate.last for estimate in curves.values() if np.isfinite(estimate.last))
-    upto = float(numbers(horizon, "horizons").item())
-    if not upto > 0:
-        raise PolicyError(f"horizon must be a number above 0, got {horizon!r}")
+    check_number("horizon", horizon, above=0, most=np.inf)
+    upto = float(horizon)
     for name, estimate in curves.items():
         all_ended = estimate.survivors.size and estimate.survivors[-1] == 0
         if upto > estimate.last and not all_ended:

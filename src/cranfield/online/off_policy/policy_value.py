@@ -14,8 +14,8 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
+    check_number,
     check_whole,
-    numbers,
     quoted,
 )
 from cranfield.base.text import counted
@@ -77,7 +77,7 @@ class LoggedActions:
     # Proportion of the policy's probability on actions that the log never shows there; NaN if only
     # the probabilities of the logged actions are known
     unseen: float
-    notes: tuple[str, ...]  # What was excluded
+    notes: tuple[str, ...]  # Excluded actions and lists
 
     @property
     def first(self) -> Bools:
@@ -115,8 +115,8 @@ def logged_actions(data: Any, policy: Any = None) -> LoggedActions:
         everywhere = probabilities.group_by(whole).agg(anywhere=pl.col("target_probability").sum())
         rows = rows.join(everywhere, on=whole, how="left", maintain_order="left")
     if "query" in keys:
-        known = rows["query"].is_in(probabilities["query"].unique().implode())
-        if unknown := rows.filter(~known)["list"].n_unique():
+        has_policy = rows["query"].is_in(probabilities["query"].unique().implode())
+        if unknown := rows.filter(~has_policy)["list"].n_unique():
             notes += (f"{counted(unknown, 'list')} of queries without a policy",)
     filled = [name for name in ("target_probability", "anywhere") if name in rows.columns]
     rows = rows.with_columns(pl.col(filled).fill_null(0.0))
@@ -156,11 +156,11 @@ def _of_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     if "propensity" in frame.columns:
         valid = pl.col("propensity").is_between(0, 1, closed="right").fill_null(False)
         for value, doc in frame.filter(~valid).select("propensity", "action").head(1).rows():
-            shown = "missing" if value is None else f"{value:g}"
-            reason = f"propensity must be above 0, up to 1, got {shown}"
+            value_text = "missing" if value is None else f"{value:g}"
+            reason = f"propensity must be above 0, up to 1, got {value_text}"
             raise InputError(reason, source=log.source, doc=doc)
-    known = [name for name in ("query", "user", "session") if name in log.pages.columns]
-    frame = frame.with_columns(log.pages[name].gather(frame["page"]) for name in known)
+    keys = [name for name in ("query", "user", "session") if name in log.pages.columns]
+    frame = frame.with_columns(log.pages[name].gather(frame["page"]) for name in keys)
     frame = frame.with_columns(list=pl.col("page").rank("dense") - 1).drop("page")
     without = log.pages.height - frame["list"].n_unique()
     notes = (f"{counted(without, 'page')} without results",) if without else ()
@@ -228,8 +228,8 @@ def _unseen(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list[str]) ->
 
 
 DEPENDS = ("position", "above", "list")
-"""What a reward depends on: the action at its own position (item-position model), also those above
-it (cascade), or all actions of its list."""
+"""Actions that a reward depends on: that at its own position (item-position model), also those
+above it (cascade), or all actions of its list."""
 
 
 class Weights(NamedTuple):
@@ -244,9 +244,9 @@ def weights_of(logged: LoggedActions, depends: str, purpose: str) -> Weights:
     """Divide the probabilities of a policy by those of the log."""
     probability = logged.column("target_probability", purpose)
     each = probability / logged.column("propensity", purpose)
-    one = np.ones(each.size)
+    ones = np.ones(each.size)
     if depends == "position":
-        return Weights(each, one, each)
+        return Weights(each, ones, each)
     weight = pl.col("weight")
     frame = logged.rows.select("list", weight=pl.Series(each)).with_columns(
         whole=weight.product().over("list"), down=weight.cum_prod().over("list")
@@ -254,7 +254,7 @@ def weights_of(logged: LoggedActions, depends: str, purpose: str) -> Weights:
     frame = frame.with_columns(before=pl.col("down").shift(1, fill_value=1.0).over("list"))
     whole, down, before = (frame[name].to_numpy() for name in ("whole", "down", "before"))
     if depends == "list":
-        return Weights(whole, one, whole[logged.first])
+        return Weights(whole, ones, whole[logged.first])
     return Weights(down, before, down)
 
 
@@ -290,15 +290,15 @@ def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Wei
             if length < m or "anywhere" in rows.columns
             else np.ones(code.size)
         )
-        shown = np.bincount(code, weights=anywhere) / length
-        whole = np.asarray(1 + (m - 1) * (here - shown))
+        policy_shown = np.bincount(code, weights=anywhere) / length
+        whole = np.asarray(1 + (m - 1) * (here - policy_shown))
         if length < m:
-            whole = whole + m * (m - 1) / (m - length) * (shown - length / m)
+            whole = whole + m * (m - 1) / (m - length) * (policy_shown - length / m)
     if "propensity" in rows.columns:
         propensity = rows["propensity"].to_numpy()
         place = rows.select(pl.int_range(pl.len()).over("list")).to_series().to_numpy()
-        left = m if repeats else m - place
-        if not any((np.abs(propensity * n - 1) < 1e-6).all() for n in (m, left)):
+        remaining = m if repeats else m - place
+        if not any((np.abs(propensity * n - 1) < 1e-6).all() for n in (m, remaining)):
             raise InputError(
                 "PI requires uniformly drawn lists, but propensities are not 1 / candidates",
                 source=logged.source,
@@ -368,7 +368,7 @@ def policy_value(
     depends
         `position`, `above` or `list`.
     clip
-        The largest weight; larger ones are cut.
+        The largest weight; larger ones are clipped.
     candidates, repeats
         For PI: among how many actions each list was drawn uniformly, and whether a list could
         repeat one.
@@ -382,12 +382,12 @@ def policy_value(
     Returns
     -------
     PolicyValue
-        With the value of the log and the difference, what weights are like, and warnings.
+        With the value of the log, the difference, a summary of weights, and warnings.
 
     Raises
     ------
     InputError
-        For a propensity that is 0 or above 1, probabilities that are none, or columns that lack.
+        For a propensity that is 0 or above 1, invalid probabilities, or missing columns.
     PolicyError
         For an unknown option, and for probabilities that do not sum to 1.
 
@@ -447,8 +447,8 @@ def policy_value(
 
 
 def check_clip(clip: float | None) -> None:
-    if clip is not None and not (float(numbers(clip, "clip")) > 0):
-        raise PolicyError(f"clip must be a weight above 0, got {clip!r}")
+    if clip is not None:
+        check_number("clip", clip, above=0, most=np.inf)
 
 
 def _contributions(

@@ -211,8 +211,8 @@ class RankPropensities(TableResult):
             "Probability to examine the rank, relative to rank 1; null if the log does not"
             " determine it."
         ),
-        "low": Column("Lower bound of the confidence interval, each by itself."),
-        "high": Column("Upper bound of that interval."),
+        "low": Column("Lower bound of the confidence interval, not corrected for several ranks."),
+        "high": Column("Upper bound of the interval."),
     }
 
     method: str

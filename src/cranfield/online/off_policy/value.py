@@ -128,7 +128,7 @@ class WeightSummary:
     mean, largest
         Mean and largest weight; the expected mean is 1 if weights are not clipped.
     heaviest
-        Proportion of the sum of all weights that is due to the heaviest hundredth of them.
+        Proportion of the sum of all weights that is due to the largest 1% of them.
     clip, clipped
         Largest weight, None for no limit, and the proportion of weights that were clipped.
     """
@@ -162,9 +162,9 @@ class WeightSummary:
     def __str__(self) -> str:
         cut = "" if self.clip is None else f", {100 * self.clipped:.2f}% clipped at {self.clip:g}"
         return (
-            f"effective sample size {self.effective:,.1f} of {self.number:,}; weights: mean"
-            f" {self.mean:.4f}, largest {self.largest:.4g}, the heaviest hundredth"
-            f" {100 * self.heaviest:.1f}% of all{cut}"
+            f"effective sample size {self.effective:,.1f} of {self.number:,}; weights:"
+            f" mean {self.mean:.4f}, largest {self.largest:.4g}, the largest 1% of them"
+            f" sum to {100 * self.heaviest:.1f}% of the total{cut}"
         )
 
     def warnings(self) -> list[str]:
@@ -202,7 +202,7 @@ class PolicyValue(Result):
     weights
         Summary of the weights; None without any.
     unseen
-        Proportion of what the policy would show that the log does not show there; NaN if it is
+        Proportion of the policy's results that the log never shows at their rank; NaN if
         unknown.
     interval
         Confidence level of the intervals, number of bootstrap resamples (0: Student's t), and seed.
@@ -214,9 +214,9 @@ class PolicyValue(Result):
     columns: ClassVar[Columns] = {
         "value": Column("`policy`, `logged`, or their `difference`.", key=True),
         "estimate": Column("Mean over lists of the sum of rewards.", decimals=6),
-        "standard_error": Column("Its standard error; null for one unit.", decimals=6),
+        "standard_error": Column("Standard error of the estimate; null for one unit.", decimals=6),
         "low": Column("Lower bound of the confidence interval; null if there is none.", decimals=6),
-        "high": Column("Upper bound of that interval.", decimals=6),
+        "high": Column("Upper bound of the interval.", decimals=6),
     }
 
     estimator: str

@@ -74,15 +74,15 @@ def judges_chart(
         check_choice("statistic", name, comparison.statistics)
     if not 0 < len(names) <= len(SHAPES):
         raise PolicyError(f"expected 1 to {len(SHAPES)} statistics, got {len(names)}")
-    shown = labels(comparison.judges)
+    judge_labels = labels(comparison.judges)
     column = comparison.statistics.index(names[0])
     order = best_first(comparison.values[:, column])
-    ranks = dict(zip([shown[k] for k in order], range(len(shown)), strict=True))
+    ranks = dict(zip([judge_labels[k] for k in order], range(len(judge_labels)), strict=True))
     frame = (
         comparison.frames()["intervals"]
         .filter(pl.col("estimate").is_finite(), pl.col("statistic").is_in(names))
         .select(
-            pl.col("judge").replace_strict(comparison.judges, shown, return_dtype=pl.String),
+            pl.col("judge").replace_strict(comparison.judges, judge_labels, return_dtype=pl.String),
             *("statistic", "low", "high"),
             value="estimate",
         )
@@ -94,8 +94,8 @@ def judges_chart(
     looks = dict(zip(names, zip(COLOURS, SHAPES, strict=False), strict=False))
     title = ", ".join(names)
     topics = counted(len(comparison.topics), "topic")
-    below = f"{100 * comparison.confidence:g}% intervals over {topics}, by the jackknife."
-    best = f"{shown[order[0]]} has the highest {names[0]}"
+    subtitle = f"{100 * comparison.confidence:g}% intervals over {topics}, by the jackknife."
+    best = f"{judge_labels[order[0]]} has the highest {names[0]}"
     value = comparison.values[order[0], column]
     return interval_rows(
         frame,
@@ -111,9 +111,10 @@ def judges_chart(
         names=list(ranks),
         offset=alt.YOffset("statistic:N", scale=alt.Scale(domain=names, paddingOuter=0.6)),
         width=WIDTH,
-        title=headed(f"Agreement of judges with people: {title}", below),
-        description=f"{title} of {counted(len(shown), 'judge')} with people, best first, with"
-        f" intervals over {topics}. {best}" + (f", {value:.4g}." if np.isfinite(value) else "."),
+        title=headed(f"Agreement of judges with people: {title}", subtitle),
+        description=f"{title} of {counted(len(judge_labels), 'judge')} with people, best first,"
+        f" with intervals over {topics}. {best}"
+        + (f", {value:.4g}." if np.isfinite(value) else "."),
     )
 
 
@@ -200,7 +201,7 @@ LOOKS = {
 
 
 @draws("self-preference", "SelfPreference")
-def self_preference_chart(found: SelfPreference, measure: str | None = None) -> alt.LayerChart:
+def self_preference_chart(result: SelfPreference, measure: str | None = None) -> alt.LayerChart:
     """Draw the self-preference of each judge: how much it favours systems of its own family.
 
     Thick lines are intervals of each judge alone, thin ones simultaneous intervals of all judges,
@@ -209,7 +210,7 @@ def self_preference_chart(found: SelfPreference, measure: str | None = None) -> 
 
     Parameters
     ----------
-    found
+    result
         A result of :func:`cranfield.assess.self_preference`.
     measure
         Name of the measure; by default the first.
@@ -225,12 +226,12 @@ def self_preference_chart(found: SelfPreference, measure: str | None = None) -> 
     >>> people = {"q1": {"x": 1, "y": 0}, "q2": {"x": 1, "y": 0}, "q3": {"x": 0, "y": 1}}
     >>> machine = {"q1": {"x": 0, "y": 1}, "q2": {"x": 1, "y": 1}, "q3": {"x": 0, "y": 1}}
     >>> runs = {name: {t: {name: 1} for t in people} for name in ("x", "y")}
-    >>> found = self_preference(runs, people, {"llm": machine}, {"llm": "y"}, "P@1")
-    >>> chart = self_preference_chart(found)
+    >>> result = self_preference(runs, people, {"llm": machine}, {"llm": "y"}, "P@1")
+    >>> chart = self_preference_chart(result)
     >>> chart.to_dict()["layer"][1]["encoding"]["y"]["scale"]["domain"]
     ['llm']
     """
-    measure = first_or("measure", measure, found.measures)
+    measure = first_or("measure", measure, result.measures)
     favours, alone, against = LOOKS
     verdict = (
         pl.when(pl.col("low together") > 0)
@@ -241,10 +242,10 @@ def self_preference_chart(found: SelfPreference, measure: str | None = None) -> 
     )
     columns = ("bias", "low", "high", "low together", "high together")
     frame = (
-        found.to_polars()
+        result.to_polars()
         .filter(pl.col("bias").is_not_null(), measure=measure)
         .select(
-            pl.col("judge").replace_strict(found.judges, labels(found.judges)),
+            pl.col("judge").replace_strict(result.judges, labels(result.judges)),
             *columns,
             verdict=verdict,
         )
@@ -265,7 +266,7 @@ def self_preference_chart(found: SelfPreference, measure: str | None = None) -> 
         width=WIDTH,
         title=headed(
             f"Do judges favour their own family? {measure}",
-            f"{100 * found.confidence:g}% t intervals over topics; thin: for {judges} together"
+            f"{100 * result.confidence:g}% t intervals over topics; thin: for {judges} together"
             " (Bonferroni).",
         ),
         description=f"Self-preference bias of {judges} by {measure}, with intervals over topics:"

@@ -26,10 +26,10 @@ DRAWN = 100
 """Steps in each direction that a chart is drawn with."""
 
 MANY = 2**32
-"""Values from which on each run that is ranked takes its time."""
+"""Number of values of an image from which on ranking a run is slow."""
 
 
-def shares_up_to(found: Image) -> pl.DataFrame:
+def shares_up_to(image_of_runs: Image) -> pl.DataFrame:
     """Return the proportions of runs and values of an image up to each value.
 
     Rows are in order of `value`: the share of `runs` with a lower value (`runs below`), of those up
@@ -37,23 +37,25 @@ def shares_up_to(found: Image) -> pl.DataFrame:
     there are at most 4,096 runs; else those of some runs, spread over the image, with exact shares
     of all. `runs` is null where runs are too many to be counted and share values.
     """
-    if found.at_most is not None:
+    if image_of_runs.at_most is not None:
         raise PolicyError("all runs are counted; remove at_most")
-    rows = _spread(found)
-    value = score_runs(found.measure, rows, grades=found.grades, judgments=found.judgments)
-    if found.size > MANY:
-        kept = _thinned(value)
-        rows, value = rows[kept], value[kept]
-    share = found.relative_ranks(rows)
+    rows = _spread(image_of_runs)
+    value = score_runs(
+        image_of_runs.measure, rows, grades=image_of_runs.grades, judgments=image_of_runs.judgments
+    )
+    if image_of_runs.size > MANY:
+        thinned = _thinned(value)
+        rows, value = rows[thinned], value[thinned]
+    share = image_of_runs.relative_ranks(rows)
     # The floats of equal values may differ, but not their ranks. Shares that are not counted are
     # equal for many values near the ends, and there the floats decide.
     order = np.lexsort((value, share))
     rows, value, share = rows[order], value[order], share[order]
-    is_counted = _counted(found, len(rows), "unique")
+    is_counted = _counted(image_of_runs, len(rows), "unique")
     new = share[1:] != share[:-1] if is_counted else value[1:] > value[:-1]
     first = np.concatenate(([True], new))
     rows, value, share = rows[first], value[first], share[first]
-    below, upto = _shares_of_runs(found, rows, share)
+    below, upto = _shares_of_runs(image_of_runs, rows, share)
     table = pl.DataFrame({"value": value, "runs below": below, "runs": upto, "values": share})
     return table.with_columns(pl.col("runs below", "runs").fill_nan(None))
 
@@ -67,27 +69,27 @@ def _thinned(value: Floats) -> NDArray[np.intp]:
     return np.asarray(order[np.append(True, new) | np.append(new, True)])
 
 
-def _counted(found: Image, runs: int, ties: str) -> bool:
+def _counted(image_of_runs: Image, runs: int, ties: str) -> bool:
     try:
-        found.require(runs, ties)
+        image_of_runs.require(runs, ties)
     except PolicyError:
         return False
     return True
 
 
-def _shares_of_runs(found: Image, rows: Ints, share: Floats) -> tuple[Floats, Floats]:
-    if found.size == found.runs:
+def _shares_of_runs(image_of_runs: Image, rows: Ints, share: Floats) -> tuple[Floats, Floats]:
+    if image_of_runs.size == image_of_runs.runs:
         # No two runs share a value, and a rank is a number of runs.
-        below = share * ((found.size - 1) / found.size)
-        return below, below + 1 / found.size
-    if not _counted(found, len(rows), "min"):
+        below = share * ((image_of_runs.size - 1) / image_of_runs.size)
+        return below, below + 1 / image_of_runs.size
+    if not _counted(image_of_runs, len(rows), "min"):
         unknown = np.full(len(rows), np.nan)
         return unknown, unknown
-    low, high = (found.rank_runs(rows, ties=ties).astype(float) for ties in ("min", "max"))
-    return (low - 1) / found.runs, high / found.runs
+    low, high = (image_of_runs.rank_runs(rows, ties=ties).astype(float) for ties in ("min", "max"))
+    return (low - 1) / image_of_runs.runs, high / image_of_runs.runs
 
 
-def _spread(found: Image) -> Ints:
+def _spread(image_of_runs: Image) -> Ints:
     """Choose runs whose values are spread over the image.
 
     Every start of a few ranks goes on with the lowest or the highest grade, which is where an
@@ -95,28 +97,28 @@ def _spread(found: Image) -> Ints:
     the end or between have the values of those that count them, or look for the first. Runs drawn
     at random, from few to many relevant documents, fill the rest.
     """
-    length, top = found.length, found.grades
+    length, top = image_of_runs.length, image_of_runs.grades
     if not more_than(FEW_RUNS, length, top):
         return all_runs(length, top)
     start = next((k for k in range(10, 0, -1) if not more_than(1024, k, top)), 1)
     starts = all_runs(start, top)
     ends = [np.full((len(starts), length - start), grade) for grade in (0, top)]
-    chosen = [np.hstack([starts, end]) for end in ends]
+    runs = [np.hstack([starts, end]) for end in ends]
     rank, some = np.arange(length), np.unique(np.linspace(0, length, 41).astype(int))
-    first, last = (one.ravel() for one in np.meshgrid(some, some))
+    first, last = (edges.ravel() for edges in np.meshgrid(some, some))
     inside = (rank >= first[:, None]) & (rank < last[:, None])
-    chosen += [inside.astype(np.int64) * grade for grade in range(1, top + 1)]
+    runs += [inside.astype(np.int64) * grade for grade in range(1, top + 1)]
     draw = np.random.default_rng(0)
     relevant = draw.random((1024, length)) < np.linspace(0, 1, 1024)[:, None]
-    chosen.append(relevant * draw.integers(1, top + 1, relevant.shape))
-    return np.unique(np.vstack(chosen), axis=0)
+    runs.append(relevant * draw.integers(1, top + 1, relevant.shape))
+    return np.unique(np.vstack(runs), axis=0)
 
 
 STRAIGHT = 1e-10
 """Area below which three points of a unit square stand on a straight line."""
 
 SHARES = {"runs": "proportion of runs", "values": "proportion of values"}
-"""What is counted up to a value: runs as in the paper, or values as on its interval scale."""
+"""Quantities counted up to a value: runs as in the paper, or values as on the interval scale."""
 
 
 @draws("distribution", "measures")
@@ -130,8 +132,8 @@ def distribution_chart(
     """Draw the values of measures over the proportion of runs, and of values, up to them.
 
     The interval-scaled version of a measure is its share of values. So that curve is a straight
-    line just when the measure has equal steps; how far it bends away from the grey line is what
-    interval scaling changes. The curve of runs says which values are common.
+    line just when the measure has equal steps; its distance from the grey line is the effect of
+    interval scaling. The curve of runs shows which values are common.
 
     Parameters
     ----------
@@ -183,10 +185,10 @@ def _at(measure: str | Measure, length: int) -> str | Measure:
     return measure
 
 
-def _panel(found: Image, title: str) -> alt.LayerChart:
-    table = shares_up_to(found)
+def _panel(image_of_runs: Image, title: str) -> alt.LayerChart:
+    table = shares_up_to(image_of_runs)
     low, high = table["value"][0], table["value"][-1]
-    top = found.measure.info.range[1]
+    top = image_of_runs.measure.info.range[1]
     ends = [min(0.0, low), top if np.isfinite(top) else high]
     y = alt.Y("value:Q").title("value").scale(domain=ends, nice=False).axis(tickCount=5)
     x = alt.X("share:Q").title("proportion up to the value").scale(domain=[0, 1], nice=False)
@@ -201,8 +203,10 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
         if not table[kind].null_count():
             line = chart_of(curve(table, kind)).mark_line(strokeWidth=1.75)
             layers.append(line.encode(x=x, y=y, order="order:Q", **marks))
-    about = f"{_short(found.size)} values of {_short(found.runs)} runs"
-    head = alt.TitleParams(f"{title}, N = {found.length}", subtitle=about, subtitleFontSize=12)
+    about = f"{_short(image_of_runs.size)} values of {_short(image_of_runs.runs)} runs"
+    head = alt.TitleParams(
+        f"{title}, N = {image_of_runs.length}", subtitle=about, subtitleFontSize=12
+    )
     return alt.LayerChart(layer=layers, width=150, height=150, title=head)
 
 
@@ -219,8 +223,8 @@ def curve(table: pl.DataFrame, kind: str) -> pl.DataFrame:
     low, high = points["value"][0], points["value"][-1]
     unit = max(float(high - low), 1e-300)
     cell = [
-        ((pl.col(one) - start) / size * DRAWN).floor().alias(f"{one} cell")
-        for one, start, size in (("share", 0.0, 1.0), ("value", low, unit))
+        ((pl.col(axis) - start) / size * DRAWN).floor().alias(f"{axis} cell")
+        for axis, start, size in (("share", 0.0, 1.0), ("value", low, unit))
     ]
     number = pl.col("order")
     edge = (number == number.min()) | (number == number.max())
@@ -245,7 +249,7 @@ def _short(count: int) -> str:
 
 SPACING_WIDTH, SPACING_HEIGHT = 200, 380
 MOST_SPACED = 4096
-"""Runs that are looked at one by one."""
+"""Maximum number of runs drawn one by one."""
 
 LINE, IN_A_LINE, MOST_LINES = 11, 4, 3
 """Height of a line of a label, runs in it, and lines."""
@@ -295,11 +299,11 @@ def spacing_chart(
     >>> [panel["title"]["text"] for panel in chart["concat"]]
     ['P', 'RR']
     """
-    chosen = named(measures)
+    titled_measures = named(measures)
     check_whole("the number of columns", columns, 1)
     panels = [
         _spacing_panel(image(measure, length, grades, judgments=judgments), title)
-        for title, measure in chosen.items()
+        for title, measure in titled_measures.items()
     ]
     about = (
         f"The values of {counted(len(panels), 'measure')} on all runs of length {length} with"
@@ -309,30 +313,31 @@ def spacing_chart(
     return themed(alt.concat(*panels, columns=columns, description=about))
 
 
-def spaced_runs(found: Image) -> pl.DataFrame:
+def spaced_runs(image_of_runs: Image) -> pl.DataFrame:
     """List the values of an image, ascending, each with the list of its runs, written as grades."""
-    if more_than(MOST_SPACED, found.length, found.grades):
+    if more_than(MOST_SPACED, image_of_runs.length, image_of_runs.grades):
         raise PolicyError(
-            f"there are {found.grades + 1}^{found.length} runs of length {found.length}; up to"
-            f" {MOST_SPACED:,} are drawn one by one, and more by distribution_chart"
+            f"there are {image_of_runs.grades + 1}^{image_of_runs.length} runs of length"
+            f" {image_of_runs.length}; up to {MOST_SPACED:,} are drawn one by one, and more by"
+            " distribution_chart"
         )
-    runs = all_runs(found.length, found.grades)
-    if found.at_most is not None:
+    runs = all_runs(image_of_runs.length, image_of_runs.grades)
+    if image_of_runs.at_most is not None:
         raise PolicyError("all runs are drawn; remove at_most")
-    between = "" if found.grades < 10 else ","
+    between = "" if image_of_runs.grades < 10 else ","
     table = pl.DataFrame(
         {
-            "value": found.values()[found.rank_runs(runs) - 1],
+            "value": image_of_runs.values()[image_of_runs.rank_runs(runs) - 1],
             "runs": [between.join(map(str, run)) for run in runs.tolist()],
         }
     )
     return table.group_by("value", maintain_order=True).agg("runs").sort("value")
 
 
-def _spacing_panel(found: Image, title: str) -> alt.LayerChart:
-    values = spaced_runs(found)
+def _spacing_panel(image_of_runs: Image, title: str) -> alt.LayerChart:
+    values = spaced_runs(image_of_runs)
     first, last = float(values["value"][0]), float(values["value"][-1])
-    top, low = float(found.measure.info.range[1]), min(0.0, first)
+    top, low = float(image_of_runs.measure.info.range[1]), min(0.0, first)
     top = max(top if np.isfinite(top) else last, low + 1e-9)
     scale = alt.Scale(domain=[low, top], nice=False, zero=False)
 
@@ -344,10 +349,10 @@ def _spacing_panel(found: Image, title: str) -> alt.LayerChart:
 
     line = chart_of({"from": [first], "to": [last]}).mark_rule(color="#bbbbbb")
     line = line.encode(x=across(8), y=up("from"), y2="to:Q")
-    shown = values.select(
+    marked = values.select(
         "value", count=pl.col("runs").list.len(), all=pl.col("runs").list.join(" ")
     )
-    marks = chart_of(shown).mark_square(color=COLOURS[0], size=30, opacity=1)
+    marks = chart_of(marked).mark_square(color=COLOURS[0], size=30, opacity=1)
     marks = marks.encode(
         x=across(8),
         y=up("value").title("value").axis(grid=False, domain=False),
@@ -363,13 +368,13 @@ def _spacing_panel(found: Image, title: str) -> alt.LayerChart:
         layer=[line, leaders, marks, text],
         width=SPACING_WIDTH,
         height=SPACING_HEIGHT,
-        title=alt.TitleParams(title, subtitle=_steps(found), subtitleFontSize=12),
+        title=alt.TitleParams(title, subtitle=_steps(image_of_runs), subtitleFontSize=12),
     )
 
 
-def _steps(found: Image) -> str:
-    gaps = found.gaps()
-    values = counted(found.size, "value")
+def _steps(image_of_runs: Image) -> str:
+    gaps = image_of_runs.gaps()
+    values = counted(image_of_runs.size, "value")
     if gaps.smallest is None or gaps.largest is None:
         return values
     if gaps.equispaced:
@@ -391,14 +396,14 @@ def _labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
             break
     else:
         keep = _with_room(at, size)
-    found = apart(at[keep], size[keep], -LINE / 2, SPACING_HEIGHT + LINE / 2)
+    moved = apart(at[keep], size[keep], -LINE / 2, SPACING_HEIGHT + LINE / 2)
     up = LINE * (count[keep] - 1) / 2
     unit = (top - low) / SPACING_HEIGHT
     return pl.DataFrame(
         {
             "value": place[keep],
-            "place": found * unit + low,
-            "first line": (found + up) * unit + low,
+            "place": moved * unit + low,
+            "first line": (moved + up) * unit + low,
             "label": [label[k] for k in keep],
         }
     )
@@ -408,16 +413,16 @@ def _label(runs: Sequence[str], lines: int) -> str:
     step = max(1, (5 * IN_A_LINE) // (len(runs[0]) + 1))
     words = list(runs)
     if len(words) > step * lines:
-        kept = max(1, step * lines - 1)
-        words = [*words[:kept], f"+{len(words) - kept}"]
+        room = max(1, step * lines - 1)
+        words = [*words[:room], f"+{len(words) - room}"]
         step = max(step, 2) if lines == 1 else step
     return "\n".join(" ".join(words[k : k + step]) for k in range(0, len(words), step))
 
 
 def _with_room(at: Floats, size: Floats) -> NDArray[np.intp]:
     """Choose labels from below that do not cover the one chosen last."""
-    chosen: list[int] = []
+    places: list[int] = []
     for k in range(len(at)):
-        if not chosen or at[k] - at[chosen[-1]] >= (size[k] + size[chosen[-1]]) / 2:
-            chosen.append(k)
-    return np.array(chosen)
+        if not places or at[k] - at[places[-1]] >= (size[k] + size[places[-1]]) / 2:
+            places.append(k)
+    return np.array(places)

@@ -50,7 +50,7 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     Parameters
     ----------
     study
-        What :func:`split_topics` found.
+        A result of :func:`split_topics`.
     group
         Group of systems; by default the first.
 
@@ -101,14 +101,14 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     Parameters
     ----------
     power
-        What :func:`discriminative_power` found.
+        A result of :func:`discriminative_power`.
     largest
-        The largest p-value that is shown, above 0 and up to 1. Few decisions are made high up.
+        The largest p-value that is shown, above 0 and up to 1.
 
     Raises
     ------
     PolicyError
-        For a largest p-value that is none.
+        For a largest p-value outside 0 to 1.
 
     Notes
     -----
@@ -135,7 +135,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     within = curves.filter(
         (pl.col("rank") <= low.sum().over("measure") + 1) & pl.col("rank").le(end)
     )
-    rank = alt.X("rank:Q").title(f"pairs of systems by p, of {pairs:,}")
+    rank = alt.X("rank:Q").title(f"rank of the pair of systems by p-value, of {pairs:,}")
     pvalue = alt.Y("p:Q").title("p-value (achieved significance level)")
     line = (
         chart_of(thinned(within, end))
@@ -175,18 +175,18 @@ SIZES = ("1 run", "2 runs", "3 or more")
 
 
 @draws("leave-one-out", "LeaveOneOut")
-def leave_one_out_chart(found: LeaveOneOut, measure: str | None = None) -> alt.ConcatChart:
+def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.ConcatChart:
     """Draw each system's score and rank, with all judgments and without those of its team alone.
 
-    What is on the line did not change. Points below it in the panel of scores lost; points below it
-    in the panel of ranks, where rank 1 is on top, fell. Each kind of list has a row of panels.
-    Colours tell how many runs of the team contributed; there is one colour where each run was left
-    out alone, and systems without a score are not drawn.
+    Points on the line did not change. Points below it have a lower score, or in the panel of ranks,
+    where rank 1 is on top, a worse rank. Each kind of list has a row of panels.
+    Colours show how many runs of the team contributed; there is one colour if each run was
+    excluded alone, and systems without a score are not drawn.
 
     Parameters
     ----------
-    found
-        What :func:`leave_one_out` found.
+    study
+        A result of :func:`leave_one_out`.
     measure
         Text form of the measure; by default the first.
 
@@ -203,21 +203,21 @@ def leave_one_out_chart(found: LeaveOneOut, measure: str | None = None) -> alt.C
     >>> len(chart.to_dict()["concat"])
     4
     """
-    measure = first_or("measure", measure, found.measures)
+    measure = first_or("measure", measure, study.measures)
     number = {0: "none", **dict(enumerate(SIZES, 1))}
-    teams = found.teams.select(
+    teams = study.teams.select(
         "team", sizes=pl.col("contributing").clip(0, len(SIZES)).replace_strict(number)
     )
-    rows = found.systems.filter(pl.col("before").is_not_null(), measure=measure)
+    rows = study.systems.filter(pl.col("before").is_not_null(), measure=measure)
     rows = rows.join(teams, on="team", maintain_order="left").select(
         *("list", "system", "team", "rank before", "rank after"),
         **{"runs of the team": "sizes", "score before": "before", "score after": "after"},
     )
     panels = []
-    for kind in found.lists:
+    for kind in study.lists:
         part = rows.filter(list=kind)
         for what, title in (("score", f"{measure}, {kind} lists"), ("rank", "Ranks by it")):
-            panel = _before_and_after(part, what, found.unit)
+            panel = _before_and_after(part, what, study.unit)
             panels.append(panel.properties(width=SIDE, height=SIDE, title=title))
     return themed(alt.concat(*panels, columns=2))
 
@@ -235,8 +235,8 @@ def _before_and_after(rows: pl.DataFrame, what: str, unit: str) -> alt.LayerChar
     upright = alt.Scale(domain=ends, nice=False, zero=False)
     equal = chart_of({"x": [low, high], "y": [low, high]}).mark_line(color=GREY, strokeWidth=1)
     equal = equal.encode(x=alt.X("x:Q", scale=across), y=alt.Y("y:Q", scale=upright))
-    known = rows["runs of the team"].to_list()
-    sizes = [size for size in ("none", *SIZES) if size in known]
+    present = rows["runs of the team"].to_list()
+    sizes = [size for size in ("none", *SIZES) if size in present]
     legend = alt.Legend(title="runs of the team", symbolOpacity=1)
     points = chart_of(rows).mark_circle(size=50, opacity=0.75)
     points = points.encode(
@@ -258,21 +258,21 @@ AGAINST = {
     "confirmed": "significant pairs found again",
     "drop %": "mean drop without own documents, %",
 }
-"""What can stand against the number of judgments, and the title of its axis."""
+"""Quantities to draw against the number of judgments, with the titles of their axes."""
 
 
 @draws("pooling", "Pooling")
-def pooling_chart(found: Pooling, what: str = "tau") -> alt.ConcatChart:
+def pooling_chart(study: Pooling, what: str = "tau") -> alt.ConcatChart:
     """Draw relevant documents found, and how systems are ordered, against judged documents.
 
-    The first panel has the share of all relevant documents, the others, one a measure and kind of
-    list, what the scores say beside those by all judgments. A rule is what the whole pool gives.
+    The first panel has the proportion of all relevant documents; the others, one per measure and
+    kind of list, compare scores with those by all judgments. A rule marks the whole pool.
     Bands are a standard deviation of repeats to both sides.
 
     Parameters
     ----------
-    found
-        What :func:`cranfield.meta.pooling` found.
+    study
+        A result of :func:`cranfield.meta.pooling`.
     what
         `tau` (default), `tau ap`, `rmse`, `confirmed`, or `drop %` of an excluded team.
 
@@ -290,14 +290,14 @@ def pooling_chart(found: Pooling, what: str = "tau") -> alt.ConcatChart:
     2
     """
     check_choice("what", what, AGAINST)
-    marks = by_colour("method", found.methods)
+    marks = by_colour("method", study.methods)
     first = _pooling_panel(
-        found.documents, "of pool", "relevant documents of the pool found", marks
+        study.documents, "of pool", "relevant documents of the pool found", marks
     )
     panels = [first.properties(title="Relevant documents")]
-    judged = found.documents["method", "budget", "judged"]
-    for (measure, kind), rows in found.rankings.group_by("measure", "list", maintain_order=True):
-        title = measure if found.lists == ("raw",) else f"{measure}, {kind} lists"
+    judged = study.documents["method", "budget", "judged"]
+    for (measure, kind), rows in study.rankings.group_by("measure", "list", maintain_order=True):
+        title = measure if study.lists == ("raw",) else f"{measure}, {kind} lists"
         joined = rows.join(judged, on=["method", "budget"], nulls_equal=True, maintain_order="left")
         panels.append(_pooling_panel(joined, what, AGAINST[what], marks).properties(title=title))
     return themed(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
@@ -326,15 +326,15 @@ def _pooling_panel(
 
 @draws("stability", "Stability")
 def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart:
-    """Draw significant pairs, Kendall's tau and what is found again against the number of topics.
+    """Draw significant pairs, Kendall's tau and confirmed pairs against the number of topics.
 
-    Lines are means over samples, and bands hold the share of samples that the study calls its
+    Lines are means over samples, and bands hold the proportion of samples that is the study's
     confidence.
 
     Parameters
     ----------
     studies
-        What :func:`stability` found, by one measure or by several on the same systems and topics.
+        Results of :func:`stability`, by one measure or by several on the same systems and topics.
 
     Raises
     ------
@@ -343,7 +343,7 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
 
     Notes
     -----
-    With all topics tau is 1, and everything is found again: that is so by construction.
+    With all topics tau is 1 and all pairs are confirmed, by construction.
 
     Examples
     --------
@@ -354,10 +354,12 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     >>> len(chart.to_dict()["concat"])
     3
     """
-    given = [studies] if isinstance(studies, Stability) else list(studies)
-    names = _names(given)
-    frame = pl.concat(_stability_rows(one, name) for one, name in zip(given, names, strict=True))
-    topics, pairs = given[0].topics, given[0].pairs
+    all_studies = [studies] if isinstance(studies, Stability) else list(studies)
+    names = _names(all_studies)
+    frame = pl.concat(
+        _stability_rows(study, name) for study, name in zip(all_studies, names, strict=True)
+    )
+    topics, pairs = all_studies[0].topics, all_studies[0].pairs
     titles = {
         "significant": ("Significant pairs", f"pairs of {pairs:,}"),
         "tau": (f"Agreement with the ranking by all {topics}", "Kendall's tau"),
@@ -370,8 +372,8 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     tip = tips("measure:N", "topics:Q", "mean", form=".3~f")
     panels = []
     for what, (title, unit) in titles.items():
-        most = alt.Undefined if what == "significant" else 1
-        mean = alt.Y("mean:Q").title(unit).scale(domainMax=most, clamp=True)
+        upper = alt.Undefined if what == "significant" else 1
+        mean = alt.Y("mean:Q").title(unit).scale(domainMax=upper, clamp=True)
         part, look = frame.filter(what=what), {"width": 240, "height": 200, "title": title}
         panels.append(banded(part, size, mean, marks, tip, **look))
     return themed(alt.concat(*panels, columns=3))
@@ -381,14 +383,14 @@ def _names(studies: Sequence[Stability]) -> list[str]:
     if not studies:
         raise PolicyError("expected at least one study, got no study")
     for what in ("topics", "pairs"):
-        sizes = sorted({getattr(one, what) for one in studies})
+        sizes = sorted({getattr(study, what) for study in studies})
         if len(sizes) > 1:
             raise PolicyError(
                 f"studies of {sizes[0]:,} and {sizes[-1]:,} {what} cannot be drawn in one chart"
             )
-    names = [one.measure or "scores" for one in studies]
+    names = [study.measure or "scores" for study in studies]
     if len(set(names)) < len(names):
-        names = [f"{name}, {one.test}" for name, one in zip(names, studies, strict=True)]
+        names = [f"{name}, {study.test}" for name, study in zip(names, studies, strict=True)]
     for name in names:
         if names.count(name) > 1:
             raise PolicyError(f"studies must differ in measure or test, got {name} twice")
@@ -396,13 +398,13 @@ def _names(studies: Sequence[Stability]) -> list[str]:
 
 
 def _stability_rows(study: Stability, name: str) -> pl.DataFrame:
-    """Return a row a number of topics and a number that is drawn, with its limits."""
+    """Return a row for each number of topics and quantity, with its bounds."""
     table, again = study.by_size, "confirmed"
     low = high = pl.lit(None)
     if study.significant:
         # The table has the means only.
         samples = (study.samples.filter(topics=size)[again].to_numpy() for size in table["topics"])
-        ends = [limits(one[:, None] / study.significant, study.confidence) for one in samples]
+        ends = [limits(sample[:, None] / study.significant, study.confidence) for sample in samples]
         low, high = (pl.lit(pl.Series([float(pair[k][0]) for pair in ends])) for k in (0, 1))
     table = table.with_columns(low.alias(f"{again} low"), high.alias(f"{again} high"))
     return pl.concat(
@@ -425,7 +427,7 @@ KINDS = {
     "by topic": "Kendall's tau, mean over topics",
     "lowest": "Kendall's tau, lowest topic",
 }
-"""Columns of :attr:`ScaleStudy.correlation`, and what they are."""
+"""Columns of :attr:`ScaleStudy.correlation`, with their titles."""
 
 ENDS = {"original": "original", "interval": "interval-scaled"}
 
@@ -439,7 +441,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     Parameters
     ----------
     study
-        What :func:`cranfield.meta.study_scales` found.
+        A result of :func:`cranfield.meta.study_scales`.
     kind
         `overall`, of the means of systems; `by topic`, the mean over topics; or `lowest`, the topic
         with the lowest.
@@ -491,11 +493,11 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
         **marks,
     )
     # Lines that run on top of each other end in the same point, and have a name each.
-    named = chart_of(labels)
-    leaders = named.mark_rule(strokeWidth=1.5).encode(
+    line_labels = chart_of(labels)
+    leaders = line_labels.mark_rule(strokeWidth=1.5).encode(
         x=alt.value(WIDTH + 4), x2=alt.value(WIDTH + 34), y=tau, y2="place:Q", **marks
     )
-    names = named.mark_text(align="left", baseline="middle", fontSize=12).encode(
+    names = line_labels.mark_text(align="left", baseline="middle", fontSize=12).encode(
         x=alt.value(WIDTH + 38), y=alt.Y("place:Q", scale=scale), text="measure:N"
     )
     return overlaid(
@@ -511,8 +513,8 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
 
 def _domain_of_tau(values: pl.Series) -> tuple[float, float]:
     """Return the ends of an axis of correlations, which is never a single point."""
-    known = values.drop_nulls().drop_nans().to_list()
-    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    numbers = values.drop_nulls().drop_nans().to_list()
+    low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
     low, high = min(low, high - 0.05), min(high, 1.0)
     return low - 0.03 * (high - low), high + 0.03 * (high - low)
 
@@ -526,7 +528,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     Parameters
     ----------
     study
-        What :func:`cranfield.meta.study_scales` found.
+        A result of :func:`cranfield.meta.study_scales`.
     cutoff
         Length of runs; by default the longest.
 
@@ -549,14 +551,14 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     >>> scale_pairs_chart(study).to_dict()["layer"][0]["encoding"]["y"]["title"]
     'two measures'
     """
-    chosen = max(study.cutoffs) if cutoff is None else cutoff
-    if chosen not in study.cutoffs:
+    length = max(study.cutoffs) if cutoff is None else cutoff
+    if length not in study.cutoffs:
         lengths = ", ".join(map(str, study.cutoffs))
-        raise PolicyError(f"unknown length {chosen!r}; expected one of: {lengths}")
+        raise PolicyError(f"unknown length {length!r}; expected one of: {lengths}")
     if study.pairs.is_empty():
         raise PolicyError("expected a study of at least two measures, got one")
     frame = (
-        study.pairs.filter(cutoff=chosen)
+        study.pairs.filter(cutoff=length)
         .with_columns(
             pl.format("{} and {}", "first", "second").alias("pair"),
             (pl.col("interval") - pl.col("original")).alias("change"),
@@ -568,7 +570,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     y = y.axis(
         labelLimit=520, maxExtent=540, labelFontSize=11, ticks=False, grid=False, domain=False
     )
-    tau = f"Kendall's tau of the means of systems, runs of length {chosen}"
+    tau = f"Kendall's tau of the means of systems, runs of length {length}"
     x = alt.X("original:Q").title(tau).scale(zero=False)
     bars = chart_of(frame).mark_rule(color=GREY, strokeWidth=2)
     ends = frame.unpivot(list(ENDS), index=["pair", "change"], variable_name="of", value_name="tau")
@@ -581,6 +583,6 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
         dots.encode(y=y, x="tau:Q", tooltip=tips("pair:N", "of:N", "tau"), **marks),
         width=WIDTH,
         height=ROW * len(pairs),
-        description=f"Kendall's tau between two measures on runs of length {chosen}, of the"
+        description=f"Kendall's tau between two measures on runs of length {length}, of the"
         " measures and of their interval-scaled versions.",
     )

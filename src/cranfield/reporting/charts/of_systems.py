@@ -40,7 +40,8 @@ WIDTH = 560
 
 LEGEND = (
     "Box: quartiles; line: median; diamond: mean; whiskers: scores within 1.5 interquartile",
-    "ranges of the box; circles: scores beyond. Systems with the best mean first.",
+    "ranges of the box; circles: scores beyond the whiskers. Systems are ordered by mean,"
+    " the best first.",
 )
 
 
@@ -74,11 +75,11 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     >>> chart.to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"]
     ['dense', 'bm25']
     """
-    shown = ordered(scores, systems)
-    names = labels(shown.systems)
-    boxes, beyond = boxes_of(shown, names)
+    table = ordered(scores, systems)
+    names = labels(table.systems)
+    boxes, beyond = boxes_of(table, names)
     step, _ = row_size(len(names))
-    title = titled(shown.measure, after="of a topic", lower_is_better=shown.lower_is_better)
+    title = titled(table.measure, after="of a topic", lower_is_better=table.lower_is_better)
     y = rows_of("system", names, labelPadding=6)
 
     def x(field: str) -> alt.X:
@@ -97,7 +98,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         size=1.1 * step, color="#555555", strokeWidth=1, aria=False
     )
     tip = tips("system:N", "topic:N", "score")
-    size = f"{counted(len(names), 'system')}, {counted(len(shown.topics), 'topic')}"
+    size = f"{counted(len(names), 'system')}, {counted(len(table.topics), 'topic')}"
     return overlaid(
         whiskers,
         box.encode(x=x("q1"), x2="q3:Q"),
@@ -106,8 +107,8 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         mean,
         width=WIDTH,
         height=alt.Step(step),
-        title=headed(f"{titled(shown.measure)}: {size}", *LEGEND),
-        description=f"Box plots of the scores by {titled(shown.measure)} of {size}, ordered by"
+        title=headed(f"{titled(table.measure)}: {size}", *LEGEND),
+        description=f"Box plots of the scores by {titled(table.measure)} of {size}, ordered by"
         f" mean, from {names[0]} with a mean of {_number(boxes['mean'][0])} to {names[-1]} with"
         f" {_number(boxes['mean'][-1])}.",
     )
@@ -141,8 +142,8 @@ def intervals_chart(
     (Ferro and Maistro 2024, equation 11). With other simultaneous intervals, such as those of
     Tukey's HSD bootstrapped over topics, each system has the interval of its difference from the
     reference, centred at its own mean: systems whose interval excludes the reference's mean are
-    significantly different from it. A band shows the interval of the reference; colours and shapes
-    show which systems are significantly better or worse than it. By default the reference is the
+    significantly different from it. A band shows the interval of the reference, or a line its mean;
+    colours and shapes show which systems are significantly better or worse. By default it is the
     best system, and systems that are not significantly different from it are the top group. The
     best system comes first.
 
@@ -196,9 +197,14 @@ def intervals_chart(
     differ = "Systems whose intervals do not overlap are significantly different."
     if comparison.half_widths is None:
         differ = (
-            f"Lines: confidence intervals of the {comparison.difference_from} {names[centre]},"
-            f" around each {comparison.mean_of}."
+            f"Lines: confidence intervals of the {comparison.difference_from} {names[centre]}"
+            f" (which has none), around each {comparison.mean_of}."
         )
+        if number := int((np.isnan(low) & (verdicts != NONE)).sum()):
+            differ += (
+                f" {counted(number, 'system')} without a line: the interval would contradict the"
+                " decision of the test."
+            )
     says = f"compared with {names[centre]}"
     title = titled(
         comparison.measure,
@@ -207,7 +213,7 @@ def intervals_chart(
     )
     first, last = float(np.nanmin(low)), float(np.nanmax(high))
     # Vega would draw an axis of no length from 0 to 1, whatever the means are.
-    domain = [first - 0.1, last + 0.1] if first == last else alt.Undefined
+    domain = [first - 0.1, last + 0.1] if first == last else [first, last]
     return interval_rows(
         frame,
         "system",
@@ -225,7 +231,7 @@ def intervals_chart(
         size=64,
         legend={"title": says, "titleLimit": WIDTH, "labelLimit": WIDTH, "columns": 4},
         band=frame.filter(verdict="reference").select("low", "high"),
-        scale=alt.Scale(zero=False, domain=domain),
+        scale=alt.Scale(zero=False, nice=False, domain=domain),
         width=WIDTH,
         title=headed(
             capitalised(title)
@@ -292,11 +298,11 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     step, size = cell_size(max(len(rows), len(columns)))
     # A lookup table keeps the file small: names in each cell would be most of it.
     places = data_of({"place": range(len(order)), "name": [names[k] for k in order]})
-    named = alt.LookupData(places, "place", ["name"])
+    lookup = alt.LookupData(places, "place", ["name"])
     is_symmetric = not comparison.baselines and comparison.alternative == "two-sided"
     codes = {*cells["v"], *(-cells["v"] if is_symmetric else [])}
     kinds = [kind for code, kind in WORDS.items() if code in codes]
-    below = alt.Legend(
+    legend = alt.Legend(
         title="The system of the row is",
         orient="bottom",
         columns=4,
@@ -304,7 +310,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         labelLimit=300,
         titleLimit=300,
     )
-    fill = coded(alt.Color, "verdict", kinds, [FILLS[kind] for kind in kinds], legend=below)
+    fill = coded(alt.Color, "verdict", kinds, [FILLS[kind] for kind in kinds], legend=legend)
     titles = {
         "row:N": "system",
         "column:N": "compared with",
@@ -315,15 +321,15 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
 
     def side(row: str, column: str, sign: str) -> list[alt.Chart]:
         """Draw the cells below or above the diagonal."""
-        known = {str(code): word for code, word in WORDS.items() if code != APART}
+        words = {str(code): word for code, word in WORDS.items() if code != APART}
         top = columns_of("column", columns, "compared with", size, domain=False, orient="top")
         base = (
             chart_of(cells)
-            .transform_lookup(row, named, ["row"])
-            .transform_lookup(column, named, ["column"])
+            .transform_lookup(row, lookup, ["row"])
+            .transform_lookup(column, lookup, ["column"])
             # Names from files must not get into an expression.
             .transform_calculate(
-                verdict=f"{known}[{sign}datum.v] || '{DIFFERENT}'",
+                verdict=f"{words}[{sign}datum.v] || '{DIFFERENT}'",
                 sign=f"{{'1': '+', '-1': '−'}}[{sign}datum.v] || ''",
                 difference=f"{sign}datum.d",
             )
@@ -361,14 +367,14 @@ def _cells(comparison: PairwiseComparison) -> pl.DataFrame:
     place[comparison.order] = np.arange(len(comparison.order))
     code = {word: code for code, word in WORDS.items()}
     words = by_pair(comparison)
-    known = words != NONE
+    compared = words != NONE
     return pl.DataFrame(
         {
-            "i": place[comparison.first[known]],
-            "j": place[comparison.second[known]],
-            "v": np.array([code[word] for word in words[known]], dtype=np.int64),
-            "d": comparison.difference[known],
-            "p": comparison.adjusted_pvalues[known],
+            "i": place[comparison.first[compared]],
+            "j": place[comparison.second[compared]],
+            "v": np.array([code[word] for word in words[compared]], dtype=np.int64),
+            "d": comparison.difference[compared],
+            "p": comparison.adjusted_pvalues[compared],
         }
     ).with_columns(pl.col("d", "p").round_sig_figs(DIGITS))
 

@@ -68,7 +68,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     Raises
     ------
     PolicyError
-        For a system that is not there, or one and the same twice.
+        For an unknown system, or the same system twice.
     CranfieldError
         If there are no scores, or no common topics.
 
@@ -94,7 +94,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     mean = float(frame["difference"].mean())  # type: ignore[arg-type]
     rule = chart_of({"difference": [mean]}).mark_rule(color="black", strokeDash=[5, 3])
     tip = alt.Tooltip("difference:Q", title="mean difference", format=".4f")
-    one, other = two.names
+    first_name, second_name = two.names
     return overlaid(
         bars,
         rule.encode(y=y, tooltip=[tip]),
@@ -105,8 +105,8 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
             f"{two.short[0]} minus {two.short[1]}; dashed: mean difference, {mean:.4f}.",
             two.note,
         ),
-        description=f"Bars of the difference in {two.title}, {one} minus {other}, for"
-        f" {counted(len(topics), 'topic')}, best for {one} first; mean {mean:.4f}."
+        description=f"Bars of the difference in {two.title}, {first_name} minus {second_name}, for"
+        f" {counted(len(topics), 'topic')}, best for {first_name} first; mean {mean:.4f}."
         f" {'; '.join(two.kinds)}.",
     )
 
@@ -138,8 +138,8 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     [0.4, 0.1, 0.3]
     """
     two = _two(scores, first, second)
-    both = two.frame.select("first", "second").to_numpy()
-    low, high = min(0.0, float(both.min())), float(both.max())
+    values = two.frame.select("first", "second").to_numpy()
+    low, high = min(0.0, float(values.min())), float(values.max())
     # Scores from 0 to 1 are shown on the whole of it; others as far as they go.
     high = 1.0 if 0.5 < high <= 1 and low == 0 else high if high > low else low + 1
     scale = alt.Scale(domain=[low, high], nice=False)
@@ -185,33 +185,33 @@ class _Two:
 
 
 def _two(scores: Any, first: str, second: str) -> _Two:
-    given = table_of(scores)
-    one, other = place_of(first, given.systems), place_of(second, given.systems)
-    if one == other:
+    table = table_of(scores)
+    first_place, second_place = place_of(first, table.systems), place_of(second, table.systems)
+    if first_place == second_place:
         raise PolicyError(
             f"expected two different systems, got {quoted(first)} and {quoted(second)}"
         )
-    pairs = Pairs(given.values, np.array([one]), np.array([other]))
+    pairs = Pairs(table.values, np.array([first_place]), np.array([second_place]))
     difference = pairs.differences()[0]
-    known = ~np.isnan(difference)
-    if not known.any():
+    defined = ~np.isnan(difference)
+    if not defined.any():
         raise CranfieldError(f"no topic has scores of both {quoted(first)} and {quoted(second)}")
-    shown = labels(given.systems)
-    names = shown[one], shown[other]
-    sign = np.sign(-difference if given.lower_is_better else difference)[known]
+    system_labels = labels(table.systems)
+    names = system_labels[first_place], system_labels[second_place]
+    sign = np.sign(-difference if table.lower_is_better else difference)[defined]
     counts = [int((sign == value).sum()) for value in (1, -1, 0)]
     short = _short(names)
     kinds = [f"{name} better: {count}" for name, count in zip(short, counts[:2], strict=True)]
     if counts[2]:
         kinds.append(f"equal: {counts[2]}")
-    topics = [topic for topic, some in zip(labels(given.topics), known, strict=True) if some]
-    missing = int((~known).sum())
+    topics = [topic for topic, some in zip(labels(table.topics), defined, strict=True) if some]
+    missing = int((~defined).sum())
     frame = pl.DataFrame(
         {
             "topic": pl.Series(topics, dtype=pl.String),
-            "first": given.values[known, one],
-            "second": given.values[known, other],
-            "difference": difference[known],
+            "first": table.values[defined, first_place],
+            "second": table.values[defined, second_place],
+            "difference": difference[defined],
             "kind": [kinds[{1: 0, -1: 1, 0: 2}[int(value)]] for value in sign],
         }
     )
@@ -219,10 +219,10 @@ def _two(scores: Any, first: str, second: str) -> _Two:
         frame,
         names,
         short,
-        titled(given.measure, lower_is_better=given.lower_is_better),
+        titled(table.measure, lower_is_better=table.lower_is_better),
         kinds,
         f"Excluded: {counted(missing, 'topic')} without scores of both systems." if missing else "",
-        given.lower_is_better,
+        table.lower_is_better,
     )
 
 
@@ -253,7 +253,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     Raises
     ------
     PolicyError
-        For a system that is not there.
+        For an unknown system.
     CranfieldError
         If there are no scores, or infinite ones.
 
@@ -263,15 +263,15 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     >>> chart["encoding"]["x"]["scale"]["domain"], chart["encoding"]["y"]["scale"]["domain"]
     (['2', '3', '1'], ['dense', 'bm25'])
     """
-    shown = ordered(scores, systems)
-    topics, names = labels(shown.topics), labels(shown.systems)
-    by_topic = Averages(shown.values.T).mean()
-    order = best_first(to_order(by_topic), shown.lower_is_better)
+    table = ordered(scores, systems)
+    topics, names = labels(table.topics), labels(table.systems)
+    by_topic = Averages(table.values.T).mean()
+    order = best_first(to_order(by_topic), table.lower_is_better)
     height, size = cell_size(len(names))
     width, topic_size = cell_size(len(topics))
     roomy = len(topics) * width <= WIDEST
-    low, high = min(0.0, float(np.nanmin(shown.values))), float(np.nanmax(shown.values))
-    title = titled(shown.measure, lower_is_better=shown.lower_is_better)
+    low, high = min(0.0, float(np.nanmin(table.values))), float(np.nanmax(table.values))
+    title = titled(table.measure, lower_is_better=table.lower_is_better)
     # The topics' names thin out where there is no room for each.
     top: dict[str, Any] = {"orient": "top", "labelOverlap": False if roomy else "greedy"}
     easiest_first = [topics[k] for k in order]
@@ -280,8 +280,8 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     colour = alt.Color("score:Q", legend=key).scale(
         scheme="viridis", domain=[low, high if high > low else low + 1]
     )
-    cells = chart_of(cells_of(shown, ~np.isnan(shown.values), names, topics)).mark_rect(aria=False)
-    missing = int(np.isnan(shown.values).sum())
+    cells = chart_of(cells_of(table, ~np.isnan(table.values), names, topics)).mark_rect(aria=False)
+    missing = int(np.isnan(table.values).sum())
     of = f"{counted(len(names), 'system')}, {counted(len(topics), 'topic')}"
     chart: alt.Chart = cells.encode(
         x=columns_of(
@@ -294,7 +294,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
         width=alt.Step(width) if roomy else WIDEST,
         height=alt.Step(height),
         title=headed(
-            f"{titled(shown.measure)} by system and topic: {of}",
+            f"{titled(table.measure)} by system and topic: {of}",
             f"White: {missing:,} cells without a score." if missing else "",
         ),
         description=f"Heat map of {title}: {of}. The best system on average is {names[0]}; the"
@@ -333,8 +333,8 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
         raise PolicyError(
             "expected an analysis of variance, such as cf.compare(scores, test='anova').anova"
         )
-    known = ~np.isnan(table.residuals)
-    residuals, fitted = table.residuals[known], table.fitted[known]
+    defined = ~np.isnan(table.residuals)
+    residuals, fitted = table.residuals[defined], table.fitted[defined]
     number = residuals.size
     if number < 2:
         raise CranfieldError("expected at least two residuals")

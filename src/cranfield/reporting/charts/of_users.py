@@ -324,7 +324,7 @@ def sensitivity_chart(found: Sensitivity) -> alt.ConcatChart:
         raise CranfieldError(
             "no pair of systems becomes significantly different with any number of impressions"
         )
-    colour = by_colour("method", found.methods)["color"]
+    colour = by_colour("method", found.methods)["color"].legend(title="method")
     needed = alt.Y("needed:Q").title("impressions needed").scale(type="log")
     panels = []
     for user, called in zip(found.users, labels(found.users), strict=True):

@@ -113,7 +113,10 @@ def precision_recall(
         tip = tips("system:N", "rank:Q", "recall", "precision")
         layers.append(steps.encode(x=x, y=y, order="step:Q", color=marks["color"]))
         layers.append(dots.encode(x=x, y=y, color=marks["color"], tooltip=tip))
-    layers += [curve.mark_line(strokeWidth=2.5, aria=False), curve.mark_point(size=45, opacity=1)]
+    layers += [
+        curve.mark_line(strokeWidth=2.5, aria=False),
+        curve.mark_point(filled=True, size=35, opacity=1),
+    ]
     title, lines = _words(runs, row, order, bright, len(columns))
     ends = (
         f"{names[k]} from {curves[0, k]:.3f} at recall {levels[0]:g}"

@@ -1,4 +1,4 @@
-"""All charts, as their functions declare them: name, what it is drawn of, and what it shows.
+"""All charts, as their functions declare them: name, subject and summary.
 
 The command `cranfield plot`, `.plot` of results and the list in the documentation follow from this.
 """
@@ -22,14 +22,14 @@ from cranfield.result import Result
 from cranfield.scores import Scores
 
 MEASURES, LENGTH = "measures", "a length"
-"""What charts are drawn of that need no result: measures, and a length of runs."""
+"""Subjects of charts that need no result: measures, and a length of runs."""
 
 BY_COMMAND = ("Scores", "Evaluation", "PairwiseComparison", "AnovaTable", MEASURES, LENGTH)
-"""What the command `cranfield plot` can draw charts of: what follows from runs and scores."""
+"""Subjects of charts of the command `cranfield plot`: those computed from runs and scores."""
 
 
 class Kind(NamedTuple):
-    """A chart: its function here, the class of what it draws, and what is seen in it."""
+    """A chart: its function, the class of its subject, and its summary."""
 
     function: str
     of: str
@@ -42,7 +42,7 @@ class Kind(NamedTuple):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What can be chosen besides what it is drawn of."""
+        """Options of the chart, without its subject."""
         return tuple(inspect.signature(self.draw).parameters)[self.of != LENGTH :]
 
 
@@ -55,7 +55,7 @@ MODULES = (
 _DECLARED = re.compile(
     r'@draws\("([\w-]+)", "([\w ]+)"\)\ndef (\w+)\(.*?"""Draw (.+?)\.\n', re.DOTALL
 )
-"""A chart in its module: its name, what it is drawn of, its function, and the summary."""
+"""A chart in its module: its name, subject, function and summary."""
 
 
 def _declared() -> dict[str, Kind]:
@@ -72,7 +72,7 @@ def _declared() -> dict[str, Kind]:
 
 _CHARTS = _declared()
 CHARTS = Registry(
-    "chart", things=_CHARTS, aliases={one.function: name for name, one in _CHARTS.items()}
+    "chart", things=_CHARTS, aliases={chart.function: name for name, chart in _CHARTS.items()}
 )
 """All charts by name; in Python a `-` of a name is `_`."""
 
@@ -100,15 +100,15 @@ WITHIN: dict[tuple[str, str], Callable[..., Any]] = {
     ("PairwiseComparison", "Scores"): lambda comparison: comparison.scores,
     ("PairwiseComparison", "AnovaTable"): _anova_of,
 }
-"""What a result has within it that charts are drawn of, too."""
+"""Parts of results that have charts, too."""
 
 
 def charts_of(thing: Any) -> dict[str, Callable[..., Any]]:
-    """Return how to get, from a result, what each of its charts is drawn of."""
-    kinds = [one.__name__ for one in type(thing).__mro__]
-    ways: dict[str, Callable[..., Any]] = {kind: lambda one: one for kind in kinds}
+    """Return functions from a result to the subject of each of its charts."""
+    kinds = [cls.__name__ for cls in type(thing).__mro__]
+    ways: dict[str, Callable[..., Any]] = {kind: lambda result: result for kind in kinds}
     ways |= {inner: way for (outer, inner), way in WITHIN.items() if outer in kinds}
-    return {name: ways[one.of] for name, one in CHARTS.items() if one.of in ways}
+    return {name: ways[chart.of] for name, chart in CHARTS.items() if chart.of in ways}
 
 
 def names_of(thing: Any) -> Iterator[str]:
@@ -126,19 +126,19 @@ def drawing(thing: Any, name: str) -> Callable[..., Any]:
     of = charts_of(thing)
     has = f"{type(thing).__name__} has {', '.join(names_of(thing)) or 'no charts'}"
     try:
-        found = CHARTS.find(name)
+        full_name = CHARTS.find(name)
     except PolicyError:
         raise AttributeError(f"unknown chart {name!r}; {has}") from None
-    if found not in of:
-        one = CHARTS[found]
-        raise AttributeError(f"{name} is cf.charts.{one.function}, which takes {one.of}; {has}")
-    draw, way = CHARTS[found].draw, of[found]
+    if full_name not in of:
+        chart = CHARTS[full_name]
+        raise AttributeError(f"{name} is cf.charts.{chart.function}, which takes {chart.of}; {has}")
+    draw, way = CHARTS[full_name].draw, of[full_name]
     own = tuple(inspect.signature(way).parameters)[1:]
 
     @functools.wraps(draw)
-    def drawn(*given: Any, **options: Any) -> Any:
-        chosen: Mapping[str, Any] = {k: options.pop(k) for k in own if k in options}
-        return draw(way(thing, **chosen), *given, **options)
+    def drawn(*arguments: Any, **options: Any) -> Any:
+        selection: Mapping[str, Any] = {k: options.pop(k) for k in own if k in options}
+        return draw(way(thing, **selection), *arguments, **options)
 
     parameters = list(inspect.signature(draw).parameters.values())[1:]
     more = [inspect.signature(way).parameters[k].replace(kind=_KEYWORD) for k in own]
@@ -149,23 +149,24 @@ def drawing(thing: Any, name: str) -> Callable[..., Any]:
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
-def chart_to_draw(asked: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:
+def chart_to_draw(request: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:
     """Read `FILE` or `KIND=FILE`; without a kind it is the first that the studies have."""
     classes = {kind.__name__ for kind in kinds}
-    there = [name for name, one in CHARTS.items() if one.of in classes]
-    kind, sign, path = asked.rpartition("=")
-    name = CHARTS.find(kind) if sign else next(iter(there), "")
-    if name not in there:
+    available = [name for name, chart in CHARTS.items() if chart.of in classes]
+    kind, sign, path = request.rpartition("=")
+    name = CHARTS.find(kind) if sign else next(iter(available), "")
+    if name not in available:
         raise PolicyError(
-            f"{name or 'a chart'} is not drawn of this study; it has {', '.join(there) or 'none'}"
+            f"{name or 'a chart'} is not a chart of this study; expected one of:"
+            f" {', '.join(available) or 'none'}"
         )
     check_extra(format_of(path))
     return name, path
 
 
-def draw_study(asked: str, studies: Sequence[Result]) -> None:
-    """Draw a chart of the studies that it is of: all together where it takes several."""
-    name, path = chart_to_draw(asked, [type(one) for one in studies])
+def draw_study(request: str, studies: Sequence[Result]) -> None:
+    """Draw a chart of the studies of its class; together if the chart takes several."""
+    name, path = chart_to_draw(request, [type(study) for study in studies])
     chart = CHARTS[name]
-    own = [one for one in studies if type(one).__name__ == chart.of]
+    own = [study for study in studies if type(study).__name__ == chart.of]
     save(chart.draw(own if chart.of == "Stability" else own[0]), path)

@@ -26,8 +26,11 @@ COLOURS = (
 """The palette of Okabe and Ito (2008), which people who do not see all colours can distinguish;
 yellow, which is pale on white, is omitted, and grey comes last."""
 
-DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2))
-"""Patterns of lines, for when the colours have been used up."""
+DASHES = (
+    *((1, 0), (6, 3), (2, 2), (8, 2, 2, 2)),
+    *((12, 3), (12, 2, 2, 2, 2, 2), (1, 4), (4, 6)),
+)
+"""Patterns of lines, as many as colours: lines differ without colour too."""
 
 GREY = "#999999"
 
@@ -115,8 +118,10 @@ def coded(
 def by_colour(field: str, values: Sequence[str]) -> dict[str, Any]:
     """Distinguish lines by colour, and by their pattern too."""
     colours = [COLOURS[k % len(COLOURS)] for k in range(len(values))]
-    dashes = [list(DASHES[(k // len(COLOURS)) % len(DASHES)]) for k in range(len(values))]
-    legend = alt.Legend(title=field, symbolLimit=0, labelLimit=300, symbolOpacity=1)
+    # After all colours the patterns move on by one.
+    dashes = [list(DASHES[(k + k // len(COLOURS)) % len(DASHES)]) for k in range(len(values))]
+    line: dict[str, Any] = {"symbolType": "stroke", "symbolSize": 700, "symbolStrokeWidth": 2}
+    legend = alt.Legend(title=field, symbolLimit=0, labelLimit=300, symbolOpacity=1, **line)
     return {
         "color": coded(alt.Color, field, values, colours, legend=legend),
         "strokeDash": coded(alt.StrokeDash, field, values, dashes, legend=legend),
@@ -245,7 +250,7 @@ def score_axis(
     field: str, title: str, count: int, scale: alt.Scale | None = None, **axis: Any
 ) -> alt.X:
     """Return the channel of scores beside so many rows; its axis need not begin at zero."""
-    place = alt.Axis(orient="top" if count > TALL else "bottom", **axis)
+    place = alt.Axis(orient="top" if count > TALL else "bottom", tickCount=8, **axis)
     return alt.X(f"{field}:Q", title=title, scale=scale or alt.Scale(zero=False), axis=place)
 
 
@@ -283,7 +288,7 @@ def interval_rows(
     size
         Size of a point, less where rows are low.
     band
-        The ends of a shaded band; without one, a line marks 0.
+        The ends of a shaded band, a line if they are equal; without one, a line marks 0.
     names
         The names, where they are not those of the rows.
     """
@@ -304,8 +309,12 @@ def interval_rows(
     points = base.mark_point(filled=True, size=min(size, size * step / 20), opacity=1)
     below = zero_line()
     if band is not None:
-        below = chart_of(band).mark_rect(color="black", opacity=0.09, aria=False)
-        below = below.encode(x=x("low"), x2="high:Q")
+        if band["low"].equals(band["high"]):
+            # A band without width would not be visible.
+            below = chart_of(band).mark_rule(color=GREY, aria=False).encode(x=x("low"))
+        else:
+            below = chart_of(band).mark_rect(color="black", opacity=0.09, aria=False)
+            below = below.encode(x=x("low"), x2="high:Q")
     layers = [below, *lines, points.encode(x=x(value), shape=marks["shape"])]
     for_rows: dict[str, Any] = {} if offset is alt.Undefined else {"for": "position"}
     return overlaid(*layers, height=alt.Step(step, **for_rows), **properties)

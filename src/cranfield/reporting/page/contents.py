@@ -71,7 +71,7 @@ class Scaling:
     """
 
     declared: str
-    found: str
+    computed: str
     why: str
     by_topic: bool | None
     scaled: Scaled | None
@@ -82,7 +82,7 @@ def scaling_of(
     measure: Measure | None,
     comparison: PairwiseComparison | None,
     evaluation: Evaluation | None,
-    given: Mapping[str, Any],
+    options: Mapping[str, Any],
     *,
     wanted: bool = True,
 ) -> Scaling:
@@ -91,22 +91,22 @@ def scaling_of(
         by_user = comparison.scores.scale_source == "user"
         declared = f"{comparison.measure_scale}{', by the user' if by_user else ''}"
     if measure is None:
-        unknown = "nothing is known of this measure"
+        unknown = "scale unknown: not a measure of cranfield"
         return Scaling(declared, "", unknown, None, None, unknown)
     highest = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
-    found, why = _found(measure, highest)
+    computed, why = _computed_scale(measure, highest)
     scaled: Scaled | str = "not requested"
     if wanted:
-        scaled = _scaled(measure, comparison, evaluation, given)
+        scaled = _scaled(measure, comparison, evaluation, options)
     if not declared:
         declared = str(measure.scale if evaluation is None else measure.scale_with(highest))
     by_topic = differs_by_topic(measure)
     if isinstance(scaled, str):
-        return Scaling(declared, found, why, by_topic, None, scaled)
-    return Scaling(declared, found, why, by_topic, scaled, "")
+        return Scaling(declared, computed, why, by_topic, None, scaled)
+    return Scaling(declared, computed, why, by_topic, scaled, "")
 
 
-def _found(measure: Measure, grades: int) -> tuple[str, str]:
+def _computed_scale(measure: Measure, grades: int) -> tuple[str, str]:
     if isinstance(measure, Interval):
         return str(measure.scale), "all its values are one step apart, by construction"
     if measure.cutoff is None:
@@ -124,7 +124,7 @@ def _scaled(
     measure: Measure,
     comparison: PairwiseComparison | None,
     evaluation: Evaluation | None,
-    given: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> Scaled | str:
     """Return what interval scaling changes, or the reason why the version is not available."""
     if isinstance(measure, Interval):
@@ -135,29 +135,29 @@ def _scaled(
         return "it requires the runs, but only scores are available"
     if measure.cutoff is None:
         return "it has no cutoff"
-    most = LONGEST if measure.name in ADDITIVE else LONGEST_WALK
-    if measure.cutoff > most:
-        return f"a report scales it up to cutoff {most}; cranfield study scales goes further"
+    longest = LONGEST if measure.name in ADDITIVE else LONGEST_WALK
+    if measure.cutoff > longest:
+        return f"a report scales it up to cutoff {longest}; cranfield study scales goes further"
     try:
         version = interval(measure)
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", CranfieldWarning)
             scores = score(evaluation.judged, version)[version]
-            after = compare(scores, **given)
+            after = compare(scores, **options)
     except CranfieldError as error:
         return str(error).removeprefix("interval: ").removeprefix(f"{measure} ")
-    one, other = comparison.is_significant(), after.is_significant()
+    by_measure, by_version = comparison.is_significant(), after.is_significant()
     # The note names a section of the work that the version comes from.
     work = version.info.source.split(", section")[0]
     own = re.sub(r"\((section [\d.]+) there\)", rf"({work}, \1)", version.info.scale_note)
-    notes = [own, *(str(warning.message) for warning in told)]
+    notes = [own, *(str(warning.message) for warning in caught)]
     means = (to_order(each.scores.mean()) for each in (comparison, after))
     return Scaled(
         name=str(version),
-        before=int(one.sum()),
-        after=int(other.sum()),
-        lost=int((one & ~other).sum()),
-        won=int((~one & other).sum()),
+        before=int(by_measure.sum()),
+        after=int(by_version.sum()),
+        lost=int((by_measure & ~by_version).sum()),
+        won=int((~by_measure & by_version).sum()),
         tau=float(kendall_tau(*means)),
         note="; ".join(note for note in notes if note),
     )
@@ -197,9 +197,9 @@ class Part:
     @property
     def overall_name(self) -> str:
         """The statistic that `overall` is: mean, sum, geometric mean or median."""
-        one = self.comparison
-        if one is not None and one.mean_of in LINEAR:
-            return one.mean_of
+        comparison = self.comparison
+        if comparison is not None and comparison.mean_of in LINEAR:
+            return comparison.mean_of
         return (
             "mean" if self.scores.shards else OF_AGGREGATE[self.scores.aggregate].replace("-", " ")
         )
@@ -233,34 +233,35 @@ class Contents:
 
 
 def collect(results: Any, *, title: str, scales: bool = True, **options: Any) -> Contents:
-    given = {name: value for name, value in options.items() if value is not None}
+    settings = {name: value for name, value in options.items() if value is not None}
     # Tests and corrections that do not exist are refused before anything is computed.
-    if "test" in given:
-        find_test(given["test"])
-    if "correction" in given:
-        CORRECTIONS.find(given["correction"])
+    if "test" in settings:
+        find_test(settings["test"])
+    if "correction" in settings:
+        CORRECTIONS.find(settings["correction"])
     evaluation = results if isinstance(results, Evaluation) and _of_rankings(results) else None
-    found = list(_items(results))
-    if not found:
+    items = list(_items(results))
+    if not items:
         raise CranfieldError("nothing to report: expected scores or comparisons")
-    made = [one for one in found if isinstance(one, PairwiseComparison)]
-    if made and (late := sorted(set(given) - {"jobs"})):
+    comparisons = [item for item in items if isinstance(item, PairwiseComparison)]
+    if comparisons and (late := sorted(set(settings) - {"jobs"})):
         raise PolicyError(f"{', '.join(late)} cannot be combined with finished comparisons")
-    systems = found[0].systems
-    for one in found:
-        if one.systems != systems:
+    systems = items[0].systems
+    for item in items:
+        if item.systems != systems:
             raise CranfieldError(
-                f"a report has the same systems for all measures, and {quoted(one.measure)} has"
+                f"a report has the same systems for all measures, and {quoted(item.measure)} has"
                 " others, or has them in another order"
             )
-    names = _names(found)
+    names = _names(items)
     parts = tuple(
-        _part(name, one, evaluation, given, scales) for name, one in zip(names, found, strict=True)
+        _part(name, item, evaluation, settings, scales)
+        for name, item in zip(names, items, strict=True)
     )
     topics = dict.fromkeys(topic for part in parts for topic in part.scores.topics)
     if evaluation is not None:
         topics = dict.fromkeys(evaluation.topics)
-    return Contents(title, systems, tuple(topics), parts, evaluation, options=given)
+    return Contents(title, systems, tuple(topics), parts, evaluation, options=settings)
 
 
 def _of_rankings(evaluation: Evaluation) -> bool:
@@ -275,12 +276,12 @@ def _items(results: Any) -> Iterable[Scores | PairwiseComparison]:
         yield results.comparison
     elif isinstance(results, (Scores, PairwiseComparison)):
         yield results
-    elif isinstance(results, Mapping) and any(isinstance(one, kinds) for one in results.values()):
-        for one in results.values():
-            yield from _items(one)
+    elif isinstance(results, Mapping) and any(isinstance(item, kinds) for item in results.values()):
+        for item in results.values():
+            yield from _items(item)
     elif isinstance(results, Sequence) and not isinstance(results, str):
-        for one in results:
-            yield from _items(one)
+        for item in results:
+            yield from _items(item)
     elif isinstance(results, (Mapping, np.ndarray)) or hasattr(type(results), "columns"):
         yield as_scores(results)
     else:
@@ -288,13 +289,13 @@ def _items(results: Any) -> Iterable[Scores | PairwiseComparison]:
         raise PolicyError(f"expected an evaluation, scores or comparisons, got {kind}")
 
 
-def _names(found: Sequence[Scores | PairwiseComparison]) -> list[str]:
+def _names(items: Sequence[Scores | PairwiseComparison]) -> list[str]:
     """Return unique names: the measure, with the test and a number where necessary."""
-    names = [one.measure or "score" for one in found]
-    for name in {one for one in names if names.count(one) > 1}:
-        for k, one in enumerate(found):
-            if names[k] == name and isinstance(one, PairwiseComparison):
-                names[k] = f"{name} ({one.info.title})"
+    names = [item.measure or "score" for item in items]
+    for name in {name for name in names if names.count(name) > 1}:
+        for k, item in enumerate(items):
+            if names[k] == name and isinstance(item, PairwiseComparison):
+                names[k] = f"{name} ({item.info.title})"
     seen: dict[str, int] = {}
     for k, name in enumerate(names):
         seen[name] = seen.get(name, 0) + 1
@@ -305,22 +306,22 @@ def _names(found: Sequence[Scores | PairwiseComparison]) -> list[str]:
 
 def _part(
     name: str,
-    one: Scores | PairwiseComparison,
+    item: Scores | PairwiseComparison,
     evaluation: Evaluation | None,
-    given: Mapping[str, Any],
+    options: Mapping[str, Any],
     scales: bool,
 ) -> Part:
-    known = _measure_named(one.measure, evaluation)
-    scores, comparison, refused = _compared(one, known, given)
+    measure = _measure_named(item.measure, evaluation)
+    scores, comparison, refused = _compared(item, measure, options)
     return Part(
         name=name,
-        measure=known,
+        measure=measure,
         scores=scores,
         overall=_overall(scores, comparison),
         meaning=None if comparison is None else meaningfulness(comparison),
         refused=refused,
         assumptions=None if comparison is None else _assumptions(comparison),
-        scaling=scaling_of(known, comparison, evaluation, given, wanted=scales),
+        scaling=scaling_of(measure, comparison, evaluation, options, wanted=scales),
     )
 
 
@@ -336,29 +337,32 @@ def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
 
 
 def _compared(
-    one: Scores | PairwiseComparison, known: Measure | None, given: Mapping[str, Any]
+    item: Scores | PairwiseComparison, measure: Measure | None, options: Mapping[str, Any]
 ) -> tuple[Scores, PairwiseComparison | None, str]:
     """Return scores and comparison; without a comparison, also the reason."""
-    if isinstance(one, PairwiseComparison):
-        return one.scores, one, ""
-    if known is not None and known.name in COVERAGE:
-        return one, None, NO_QUALITY
-    if len(one.systems) < 2:
-        return one, None, "there is only one system"
+    if isinstance(item, PairwiseComparison):
+        return item.scores, item, ""
+    if measure is not None and measure.name in COVERAGE:
+        return item, None, NO_QUALITY
+    if len(item.systems) < 2:
+        return item, None, "there is only one system"
     try:
-        made = compare(one, **given)
+        comparison = compare(item, **options)
     except PolicyError:
         raise
     except CranfieldError as error:
-        name = one.measure or "the scores"
+        name = item.measure or "the scores"
         warn(f"{name}: not compared: {error}", stacklevel=5)
-        return one, None, str(error)
-    return made.scores, made, ""
+        return item, None, str(error)
+    return comparison.scores, comparison, ""
 
 
 def _measure_named(name: str, evaluation: Evaluation | None) -> Measure | None:
     if evaluation is not None:
-        return next((one for one in evaluation.measures if name in (one.label, str(one))), None)
+        return next(
+            (measure for measure in evaluation.measures if name in (measure.label, str(measure))),
+            None,
+        )
     try:
         return parse_measure(name)
     except MeasureError:

@@ -35,13 +35,13 @@ def encoded(values: NDArray[Any]) -> str:
 
 
 def tau_of(parts: tuple[Part, ...]) -> Floats:
-    """Return how well each two measures order the systems alike; NaN where scores are missing."""
+    """Return Kendall's tau of each two measures; NaN where scores are missing."""
     values = [part.overall * (-1 if part.scores.lower_is_better else 1) for part in parts]
     out = np.full((len(parts), len(parts)), np.nan)
-    for i, one in enumerate(values):
-        for j, other in enumerate(values[: i + 1]):
-            if len(one) > 1 and np.isfinite([one, other]).all():
-                out[i, j] = out[j, i] = kendall_tau(one, other)
+    for i, first in enumerate(values):
+        for j, second in enumerate(values[: i + 1]):
+            if len(first) > 1 and np.isfinite([first, second]).all():
+                out[i, j] = out[j, i] = kendall_tau(first, second)
     return out
 
 
@@ -61,7 +61,7 @@ def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None
 
 
 def page_data(contents: Contents) -> dict[str, Any]:
-    """Return what the page computes with; arrays are :func:`encoded`, and NaN is a missing score.
+    """Return the data of the page; arrays are :func:`encoded`, and NaN is a missing score.
 
     Without `first` and `second` the pairs of a comparison are all, in order.
     """
@@ -119,87 +119,97 @@ def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _comparison(meaning: Meaningfulness) -> dict[str, Any]:
-    one = meaning.comparison
-    every = np.array_equal(np.triu_indices(len(one.systems), 1), (one.first, one.second))
-    pairs = {} if every else {"first": one.first.tolist(), "second": one.second.tolist()}
-    is_corrected = len(one) > 1 or one.correction != "none"
+    comparison = meaning.comparison
+    every = np.array_equal(
+        np.triu_indices(len(comparison.systems), 1), (comparison.first, comparison.second)
+    )
+    pairs = (
+        {} if every else {"first": comparison.first.tolist(), "second": comparison.second.tolist()}
+    )
+    is_corrected = len(comparison) > 1 or comparison.correction != "none"
     holds = np.packbits(meaning.dominance.holds, bitorder="little").tobytes()
     return {
-        "title": one.info.title,
-        "correction": CORRECTIONS[one.correction].title if is_corrected else "",
-        "alternative": one.alternative,
-        "alpha": one.alpha,
-        "meanOf": one.mean_of,
-        "lowerIsBetter": one.lower_is_better,
-        "differenceName": "difference" if one.mean_of == "mean" else one.difference_name,
-        "intervalOf": one.interval_of,
-        "intervalKind": one.interval_kind,
-        "effectName": one.info.effect,
-        "places": one.places,
+        "title": comparison.info.title,
+        "correction": CORRECTIONS[comparison.correction].title if is_corrected else "",
+        "alternative": comparison.alternative,
+        "alpha": comparison.alpha,
+        "meanOf": comparison.mean_of,
+        "lowerIsBetter": comparison.lower_is_better,
+        "differenceName": "difference"
+        if comparison.mean_of == "mean"
+        else comparison.difference_name,
+        "intervalOf": comparison.interval_of,
+        "intervalKind": comparison.interval_kind,
+        "effectName": comparison.info.effect,
+        "places": comparison.places,
         **pairs,
-        "difference": encoded(one.difference),
-        "p": encoded(one.adjusted_pvalues),
-        "effect": encoded(one.effect),
-        **_limits(one),
-        "means": encoded(one.means),
-        "around": _around(one),
+        "difference": encoded(comparison.difference),
+        "p": encoded(comparison.adjusted_pvalues),
+        "effect": encoded(comparison.effect),
+        **_bounds(comparison),
+        "means": encoded(comparison.means),
+        "around": _around(comparison),
         "holds": base64.b64encode(holds).decode(),
-        **_against(one),
-        "letters": group_letters(one),
-        "order": one.order.tolist(),
+        **_against(comparison),
+        "letters": group_letters(comparison),
+        "order": comparison.order.tolist(),
     }
 
 
-def _limits(one: PairwiseComparison) -> dict[str, str]:
+def _bounds(comparison: PairwiseComparison) -> dict[str, str]:
     """Return the bounds, as half-widths if all intervals are symmetric."""
-    low, high = one.interval
+    low, high = comparison.interval
     with np.errstate(invalid="ignore"):
         reach = (high - low) / 2
-        if np.allclose(one.difference - reach, low, 1e-12, 1e-15):
+        if np.allclose(comparison.difference - reach, low, 1e-12, 1e-15):
             return {"reaches": encoded(reach)}
     return {"low": encoded(low), "high": encoded(high)}
 
 
-def _around(one: PairwiseComparison) -> dict[str, Any] | None:
-    """Write the limits around means, and whether they are of differences from the best."""
-    best = int(one.order[0])
-    limits = None if one.baselines else one.around(best)
-    if limits is None:
+def _around(comparison: PairwiseComparison) -> dict[str, Any] | None:
+    """Write the bounds around means, and whether they are of differences from the best."""
+    best = int(comparison.order[0])
+    bounds = None if comparison.baselines else comparison.around(best)
+    if bounds is None:
         return None
-    of_best = one.half_widths is None
-    return {"low": encoded(limits[0]), "high": encoded(limits[1]), "ofBest": of_best}
+    of_best = comparison.half_widths is None
+    return {"low": encoded(bounds[0]), "high": encoded(bounds[1]), "ofBest": of_best}
 
 
-def against_baseline(one: PairwiseComparison) -> Floats:
+def against_baseline(comparison: PairwiseComparison) -> Floats:
     """Return difference, low and high of each system and the first baseline; NaN for the latter."""
-    chosen = np.flatnonzero(one.second == one.systems.index(one.baselines[0]))
-    columns = np.full((3, len(one.systems)), np.nan)
-    columns[:, one.first[chosen]] = [end[chosen] for end in (one.difference, *one.interval)]
+    pairs = np.flatnonzero(comparison.second == comparison.systems.index(comparison.baselines[0]))
+    columns = np.full((3, len(comparison.systems)), np.nan)
+    columns[:, comparison.first[pairs]] = [
+        end[pairs] for end in (comparison.difference, *comparison.interval)
+    ]
     return columns
 
 
-def _against(one: PairwiseComparison) -> dict[str, Any]:
-    """Return verdicts, differences and limits by system, of a comparison with baselines."""
-    if not one.baselines:
+def _against(comparison: PairwiseComparison) -> dict[str, Any]:
+    """Return verdicts, differences and bounds by system, of a comparison with baselines."""
+    if not comparison.baselines:
         return {"baselines": [], "against": None}
     names = ("difference", "low", "high")
-    ends = {name: encoded(end) for name, end in zip(names, against_baseline(one), strict=True)}
+    ends = {
+        name: encoded(end) for name, end in zip(names, against_baseline(comparison), strict=True)
+    }
     return {
-        "baselines": [one.systems.index(name) for name in one.baselines],
-        "against": {"verdicts": against(one), **ends},
+        "baselines": [comparison.systems.index(name) for name in comparison.baselines],
+        "against": {"verdicts": against(comparison), **ends},
     }
 
 
 def start(contents: Contents) -> tuple[int, int]:
     """Choose the pair that is shown first: the best, and the best that differs from it."""
-    one = contents.parts[0].comparison
-    if one is None:
+    comparison = contents.parts[0].comparison
+    if comparison is None:
         return 0, min(1, len(contents.systems) - 1)
-    order = one.order.tolist()
-    if one.baselines:
-        base = one.systems.index(one.baselines[0])
-        return next(k for k in order if one.systems[k] not in one.baselines), base
+    order = comparison.order.tolist()
+    if comparison.baselines:
+        base = comparison.systems.index(comparison.baselines[0])
+        return next(k for k in order if comparison.systems[k] not in comparison.baselines), base
     best = order[0]
-    star = one.is_significant() & ((one.first == best) | (one.second == best))
-    apart = {*one.first[star].tolist(), *one.second[star].tolist()} - {best}
+    star = comparison.is_significant() & ((comparison.first == best) | (comparison.second == best))
+    apart = {*comparison.first[star].tolist(), *comparison.second[star].tolist()} - {best}
     return best, next((k for k in order if k in apart), order[1])

@@ -26,7 +26,7 @@ def axis(low: float, high: float, start: float, end: float) -> Place:
     return place
 
 
-def ticks(low: float, high: float, most: int = 6) -> Floats:
+def ticks(low: float, high: float, max_ticks: int = 6) -> Floats:
     """Return round values within a range, in steps of 1, 2 or 5 times a power of ten.
 
     Examples
@@ -36,12 +36,12 @@ def ticks(low: float, high: float, most: int = 6) -> Floats:
     """
     if not 0 < high - low < np.inf:
         return np.array([low]) if np.isfinite(low) else np.zeros(0)
-    step = _step(high - low, most)
+    step = _step(high - low, max_ticks)
     first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
     return np.asarray(np.arange(first, last + 1) * step)
 
 
-def rounded(low: float, high: float, most: int = 6) -> tuple[float, float]:
+def rounded(low: float, high: float, max_ticks: int = 6) -> tuple[float, float]:
     """Widen a range to round values.
 
     Examples
@@ -49,16 +49,18 @@ def rounded(low: float, high: float, most: int = 6) -> tuple[float, float]:
     >>> [round(end, 9) for end in rounded(-0.31, 0.42)]
     [-0.4, 0.6]
     """
-    step = _step(high - low, most)
+    step = _step(high - low, max_ticks)
     return float(np.floor(low / step + 1e-9) * step), float(np.ceil(high / step - 1e-9) * step)
 
 
-def _step(width: float, most: int) -> float:
-    power = 10.0 ** np.floor(np.log10(width / most))
-    return float(next(power * one for one in (1, 2, 5, 10, 20) if width / (power * one) < most))
+def _step(width: float, max_ticks: int) -> float:
+    power = 10.0 ** np.floor(np.log10(width / max_ticks))
+    return float(
+        next(power * factor for factor in (1, 2, 5, 10, 20) if width / (power * factor) < max_ticks)
+    )
 
 
-def shown(value: float) -> str:
+def tick_label(value: float) -> str:
     """Format a tick of an axis with as few digits as possible."""
     return f"{value:.6g}" if value else "0"
 
@@ -129,7 +131,7 @@ def _bars(
         pitch = (width - left) / max(1, len(names))
         first, thick, height = left + 0.14 * pitch, 0.72 * pitch, bottom + room
         place = axis(*ends, bottom, top)
-        texts = [word(shown(v), left - 7, float(place(v)) + 4, "end") for v in marks]
+        texts = [word(tick_label(v), left - 7, float(place(v)) + 4, "end") for v in marks]
         for k in range(0, len(names), int(np.ceil(13 / pitch))):
             at = left + pitch * (k + 0.5) + 4
             texts.append(word(names[k], at, bottom + 8, "end", upright=True))
@@ -138,7 +140,7 @@ def _bars(
         bottom = top + pitch * len(names)
         first, thick, height = top + 2, pitch - 4, bottom + 4
         place = axis(*ends, left, width - 12)
-        texts = [word(shown(v), float(place(v)), top - 8) for v in marks]
+        texts = [word(tick_label(v), float(place(v)), top - 8) for v in marks]
         texts += [word(n, left - 7, top + pitch * k + 11.5, "end") for k, n in enumerate(names)]
     zero = float(place(0.0))
     along, across = "Vh" if upright else "Hv"
@@ -189,14 +191,14 @@ def drawn_curves(
     left, right, top, bottom = 50.0, width - 12, 12.0, height - 46
     x, y = axis(0, 1, left, right), axis(0, 1, bottom, top)
     marks = ticks(0, 1)
-    texts = [word(shown(v), left - 7, float(y(v)) + 4, "end") for v in marks]
-    texts += [word(shown(v), float(x(v)), bottom + 18) for v in marks]
+    texts = [word(tick_label(v), left - 7, float(y(v)) + 4, "end") for v in marks]
+    texts += [word(tick_label(v), float(x(v)), bottom + 18) for v in marks]
     texts.append(word(across, (left + right) / 2, height - 6))
     texts.append(word(up, 13, (top + bottom) / 2, upright=True))
     lines = [
-        {"look": look, "name": name, "points": points(x(levels[known]), y(values[known]))}
+        {"look": look, "name": name, "points": points(x(levels[defined]), y(values[defined]))}
         for look, (name, values) in zip(LOOKS, curves, strict=False)
-        for known in [np.isfinite(values)]
+        for defined in [np.isfinite(values)]
     ]
     return filled(
         "curves.html",
@@ -220,6 +222,8 @@ def span(
 ) -> tuple[float, float]:
     """Return the ends of the axis, by the bulk of the rows: outliers do not squeeze the others.
 
+    The first row, the best, is never cut.
+
     Examples
     --------
     >>> bulk = np.array([0.7, 0.72, 0.74, 0.76, 0.78])
@@ -228,9 +232,12 @@ def span(
     >>> far = np.append(bulk, -9.0)
     >>> [round(end, 2) for end in span(far, far - 0.02, far + 0.02, zero=False)]
     [0.68, 0.8]
+    >>> best = np.append(9.0, bulk)
+    >>> [round(end, 2) for end in span(best, best - 0.02, best + 0.02, zero=False)]
+    [0.68, 9.02]
     """
-    known = np.isfinite(middle)
-    middle, low, high = middle[known], low[known], high[known]
+    defined = np.isfinite(middle)
+    middle, low, high = middle[defined], low[defined], high[defined]
     if not middle.size:
         return 0.0, 1.0
     low, high = (np.where(np.isfinite(ends), ends, middle) for ends in (low, high))
@@ -238,6 +245,9 @@ def span(
     q1, q3 = np.quantile(middle, [0.25, 0.75])
     reach = BULK * (q3 - q1)
     inside = (middle >= q1 - reach) & (middle <= q3 + reach)
+    inside[0] = True
+    # The next rows are within these ends, and drawn with their whole intervals.
+    inside |= (middle >= low[inside].min()) & (middle <= high[inside].max())
     ends = float(low[inside].min()), float(high[inside].max())
     if not whole and (last - first) > SAVED * (ends[1] - ends[0]):
         first, last = ends
@@ -248,18 +258,11 @@ def span(
     return first, last
 
 
-def shortened(name: str, most: int, end: int) -> str:
+def shortened(name: str, max_length: int, end: int) -> str:
     """Shorten a name to its beginning and the given number of characters at its end."""
-    if len(name) <= most:
+    if len(name) <= max_length:
         return name
-    return f"{name[: most - 1 - end]}…{name[len(name) - end :]}"
-
-
-def drawn_interval(value: float, low: float, high: float, least: float, most: float) -> Html:
-    """Draw a value and its interval on an axis from least to most, with a dashed line at 0."""
-    x = axis(least, most, 6, 194)
-    places = [f"{at:.2f}" for at in x(np.clip([0, low, high, value], least, most)).tolist()]
-    return filled("interval.html", places=places, is_known=bool(np.isfinite([low, high]).all()))
+    return f"{name[: max_length - 1 - end]}…{name[len(name) - end :]}"
 
 
 def drawn_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
@@ -271,11 +274,11 @@ def drawn_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
     sizes, values, low, high = frame.select(columns).to_numpy().astype(np.float64).T
     width, height = 640.0, 220.0
     left, right, top, bottom = 70.0, width - 10, 10.0, height - 26
-    least, most = low.min(initial=0.0), high.max(initial=0.0)
+    lowest, highest = low.min(initial=0.0), high.max(initial=0.0)
     first, last = sizes.min(), sizes.max()
-    x, y = axis(first, last, left, right), axis(least, most, bottom, top)
+    x, y = axis(first, last, left, right), axis(lowest, highest, bottom, top)
     across = x(sizes)
-    heights = dict.fromkeys((float(least), 0.0, float(most)))
+    heights = dict.fromkeys((float(lowest), 0.0, float(highest)))
     texts = [word(number(v), left - 8, float(y(v)) + 4, "end") for v in heights]
     for value, anchor in ((first, "start"), (last, "end")):
         texts.append(word(f"{value:,.0f}", float(x(value)), height - 8, anchor))

@@ -7,8 +7,9 @@ import polars as pl
 
 from cranfield.base.text import counted
 from cranfield.online.experiments.report import ALARM, STOPPED, ExperimentReport
-from cranfield.reporting.page.drawn import drawn_interval, drawn_looks
+from cranfield.reporting.page.drawn import drawn_looks
 from cranfield.reporting.page.html import Html, label, own_templates, sections_page, text
+from cranfield.reporting.page.intervals import lifts_figure
 from cranfield.reporting.page.sections import Inputs, made_with
 from cranfield.reporting.summary import listing
 from cranfield.significance.registry import CORRECTIONS
@@ -44,32 +45,33 @@ def experiment_page(
     counts = ", ".join(counted(number, noun) for noun, number in sizes.items())
     looks = [] if report.looks is None else _looks(report, report.looks)
     segments = _segments(report)
-    corrected = f"{CORRECTIONS[report.correction].title}. " if report.difference.size > 1 else ""
     sources = [*SOURCES, *([SEQUENTIAL] if report.sequential else [])]
     if any("permutation" in test for tests in report.tests for test in tests):
         sources.append(PERMUTED)
     headings = {
-        "answer": "The answer",
+        "answer": "Answer",
         "ratio": "Sample ratio",
         "metrics": "Metrics",
         **({"looks": "Over time"} if looks else {}),
         **({"segments": "Segments"} if segments else {}),
         **({"log": "Anomalies"} if report.notes else {}),
-        "settings": "Exact settings",
+        "settings": "Settings",
     }
     return sections_page(
         own_templates().get_template("experiment.html"),
         title,
-        styles=("page.css", "experiment.css"),
+        styles=("page.css", "pictures.css", "experiment.css"),
         headings=headings,
         counts=f"{counts}; {label(report.source)}",
         report=report,
         stopped=STOPPED,
         alarm=ALARM,
+        ratio=report.sample_ratio.heading()[0],
+        figure=lifts_figure(report),
         answers=[_answer(report, j) for j in range(len(report.variants) - 1)],
         ratios=[_ratio(report), *_ratios(report)],
         metrics=_metrics(report),
-        corrected=f"p: {corrected}" if corrected else "",
+        remark=_remark(report),
         looks=looks,
         segments=segments,
         settings=_settings(report),
@@ -86,13 +88,15 @@ def _answer(report: ExperimentReport, j: int) -> str:
     metrics: dict[str, list[str]] = {}
     for k, metric in enumerate(report.metrics):
         verdict, lift = report.verdicts[k][j], report.lift[k, j]
-        shown = f" ({lift:+.1%})" if np.isfinite(lift) and verdict in {"better", "worse"} else ""
-        metrics.setdefault(verdict, []).append(f"{label(metric)}{shown}")
+        lift_text = (
+            f" ({lift:+.1%})" if np.isfinite(lift) and verdict in {"better", "worse"} else ""
+        )
+        metrics.setdefault(verdict, []).append(f"{label(metric)}{lift_text}")
     words = {"better": "better by", "worse": "worse by"}
     words["not worse"] = "not worse than the margin by"
     parts = [
-        f"{said} {listing(metrics[verdict], None)}"
-        for verdict, said in words.items()
+        f"{phrase} {listing(metrics[verdict], None)}"
+        for verdict, phrase in words.items()
         if verdict in metrics
     ]
     undecided = listing(metrics.get("undecided", []), None)
@@ -105,8 +109,8 @@ def _answer(report: ExperimentReport, j: int) -> str:
 def _ratio(report: ExperimentReport) -> Table:
     frame = report.sample_ratio.to_polars()
     rows = [
-        [name, f"{units:,}", f"{expected:,.1f}", f"{share:.2%}", f"{wanted:.2%}"]
-        for name, units, expected, share, wanted in frame.iter_rows()
+        [name, f"{units:,}", f"{expected:,.1f}", f"{share:.2%}", f"{expected_share:.2%}"]
+        for name, units, expected, share, expected_share in frame.iter_rows()
     ]
     head = [frame.columns[0], f"{report.unit}s", *frame.columns[2:]]
     return Table("Units of each variant", head, rows)
@@ -124,27 +128,31 @@ def _ratios(report: ExperimentReport) -> list[Table]:
 def _metrics(report: ExperimentReport) -> Table:
     effects = report.to_polars()
     lifts = effects.select(pl.col("lift", "lift low", "lift high").fill_null(np.nan)).to_numpy()
-    finite = lifts[np.isfinite(lifts[:, 1:]).all(axis=1), 1:]
-    ends = finite.min(initial=0.0), finite.max(initial=0.0)
     rows = []
     for row, (lift, low, high) in zip(effects.iter_rows(named=True), lifts.tolist(), strict=True):
         change = [f"{end:+.2%}" if np.isfinite(end) else "" for end in (lift, low, high)]
-        verdict = row["verdict"]
-        drawing = drawn_interval(lift, low, high, *ends)
         rows.append(
             [
-                *(row["metric"], row["variant"], verdict),
+                *(row["metric"], row["variant"], row["verdict"]),
                 *(number(row["control mean"]), number(row["mean"])),
                 _with_interval(number(row["difference"]), between(row["low"], row["high"])),
                 _with_interval(change[0], " to ".join(filter(None, change[1:]))),
-                Html(f'<div class="{verdict.replace(" ", "-")}">{drawing}</div>'),
                 _p(row["adjusted p"]),
             ]
         )
-    level = f"{report.interval_scope} {100 - 100 * report.alpha:g}% confidence interval".lstrip()
-    head = ["metric", "variant", "verdict", f"{label(report.control)} (control)", "mean"]
-    head += [f"difference, {level}", f"lift, {level}", "0 is dashed", "p"]
-    return Table("Metrics by variant", head, rows, (0, 1, 2, 7))
+    level = f"{100 - 100 * report.alpha:g}% confidence intervals"
+    control = f"{label(report.control)} (control)"
+    head = ["metric", "variant", "verdict", control, "mean", "difference", "lift", "p"]
+    return Table(f"Metrics by variant, with {level}", head, rows, (0, 1, 2))
+
+
+def _remark(report: ExperimentReport) -> str:
+    """Return what p-values and intervals of several comparisons hold for; empty for one."""
+    if report.difference.size == 1:
+        return ""
+    alone = "" if report.interval_scope == "simultaneous" else ": each holds for its row alone"
+    intervals = f"Confidence intervals: {report.interval_scope or 'unadjusted'}{alone}."
+    return f"p-values: {CORRECTIONS[report.correction].title}. {intervals}"
 
 
 def _with_interval(value: str, limits: str) -> Html:

@@ -1,4 +1,4 @@
-"""HTML made of escaped pieces, up to whole pages."""
+"""HTML of escaped pieces, up to whole pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 EMPTY = "(no name)"
-"""What stands for an empty label."""
+"""Text of an empty label."""
 
 LONG = 40
 """Names of more characters may be cut; they are whole in a title."""
@@ -29,15 +29,15 @@ class Html(str):
 
 
 def text(value: object) -> Html:
-    """Escape a value, unless it is HTML already; what cannot be printed is shown by its code."""
+    """Escape a value, unless it is HTML already; show unprintable characters by their codes."""
     return value if isinstance(value, Html) else Html(html(str(value)))
 
 
 def named(name: str) -> Html:
     """Show a name that may be long: it breaks anywhere, and is cut after some lines."""
-    shown = text(label(name))
-    title = f' title="{shown}"' if len(label(name)) > LONG else ""
-    return Html(f'<span class="name"{title}>{shown}</span>')
+    escaped = text(label(name))
+    title = f' title="{escaped}"' if len(label(name)) > LONG else ""
+    return Html(f'<span class="name"{title}>{escaped}</span>')
 
 
 def label(name: str) -> str:
@@ -51,11 +51,11 @@ def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = (
     """
     policy = ["default-src 'none'", f"style-src '{digest(style)}'"]
     if scripts:
-        policy.append(f"script-src {' '.join(repr(digest(one)) for one in scripts)}")
+        policy.append(f"script-src {' '.join(repr(digest(script)) for script in scripts)}")
     policy += ["img-src data:", "base-uri 'none'", "form-action 'none'"]
     # Hashes are quoted in the policy, so that it must not be escaped.
-    shown = {"policy": Html("; ".join(policy)), "style": Html(style), "body": body}
-    page = filled("shell.html", title=title, **shown)
+    parts = {"policy": Html("; ".join(policy)), "style": Html(style), "body": body}
+    page = filled("shell.html", title=title, **parts)
     return page.encode("utf-8", "backslashreplace").decode()
 
 
@@ -83,7 +83,7 @@ def templates(package: str, folder: str) -> Environment:
     def escaped(value: object) -> Markup:
         return value if isinstance(value, Markup) else Markup(text("" if value is None else value))
 
-    made = Environment(
+    environment = Environment(
         loader=ChoiceLoader(
             [PackageLoader(package, folder), PackageLoader("cranfield.reporting.page", "assets")]
         ),
@@ -92,10 +92,10 @@ def templates(package: str, folder: str) -> Environment:
         trim_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters |= {"as_cell": as_cell, "capitalised": capitalised, "counted": counted}
-    made.filters |= {"named": named, "sentence": sentence}
-    made.filters["label"] = lambda name: label(str(name))
-    return made
+    environment.filters |= {"as_cell": as_cell, "capitalised": capitalised, "counted": counted}
+    environment.filters |= {"named": named, "sentence": sentence}
+    environment.filters["label"] = lambda name: label(str(name))
+    return environment
 
 
 @cache

@@ -1,6 +1,8 @@
-"""The figure beside the answer: systems, or measures, with their intervals."""
+"""The figure beside the answer: systems, measures or metrics, with their intervals."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -9,10 +11,13 @@ from cranfield.base.arrays import best_first
 from cranfield.base.text import counted
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.data import against_baseline, places, start
-from cranfield.reporting.page.drawn import shortened, shown, span, ticks
+from cranfield.reporting.page.drawn import shortened, span, tick_label, ticks
 from cranfield.reporting.page.html import Html, filled, label
 from cranfield.reporting.summary import BETTER, against
 from cranfield.significance.comparison.result import PairwiseComparison
+
+if TYPE_CHECKING:
+    from cranfield.online.experiments.report import ExperimentReport
 
 TOP, BOTTOM = 22, 8
 """Room for the axis above the rows, and below them."""
@@ -25,6 +30,9 @@ LETTERS = 24
 
 SHORT = 14
 """If no name is longer than this, the plot gets more room."""
+
+IN_SIGHT = 40
+"""Rows of a figure that are seen without scrolling it."""
 
 APART = 30.0
 """Differences so many times as large as others have an axis of their own."""
@@ -63,8 +71,10 @@ def answer_figure(part: Part) -> Html | None:
             note = "Systems whose bars do not overlap are significantly different."
             if one.half_widths is None:
                 note = (
-                    f"Bars: {_level(one)} confidence intervals of the {one.difference_from} the"
-                    f" best, around its {one.mean_of} ({one.interval_kind})."
+                    f"Dots: {one.mean_of} of each system. Lines: {_level(one)} confidence intervals"
+                    f" of its {one.difference_from} the best, drawn around the dot"
+                    f" ({one.interval_kind}); they can exceed the range of scores. The best has"
+                    " none."
                 )
         note += " Blue: not significantly different from the best."
     words = [_number(value, form) for value in values.tolist()]
@@ -72,14 +82,16 @@ def answer_figure(part: Part) -> Html | None:
         words[systems.index(one.baselines[0])] = "baseline"
     rows = pl.DataFrame(
         {
-            **{"key": range(len(systems)), "name": systems, "text": words, "top": top},
+            **{"key": range(len(systems)), "name": systems, "text": words},
+            "look": ["top" if is_top else "" for is_top in top],
             **{"value": values, "low": low, "high": high},
         }
     )
     title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
     drawing, beyond = _drawn(rows[order], title, band=band, zero=is_difference)
-    return _figure(title, drawing, [note, beyond])
+    more = f"Scroll the chart to see all {len(systems)}." if len(systems) > IN_SIGHT else ""
+    return _figure(title, drawing, [note, beyond, more])
 
 
 def two_systems_figure(contents: Contents) -> Html:
@@ -95,7 +107,7 @@ def two_systems_figure(contents: Contents) -> Html:
             "key": keys,
             "name": [contents.parts[k].name for k in keys],
             "text": [_number(ends[k, 0], f"+.{one.places}f") for k, one in enumerate(compared)],
-            "top": [bool(one.count()) for one in compared],
+            "look": ["top" if one.count() else "" for one in compared],
             **dict(zip(("value", "low", "high"), ends.T, strict=True)),
         }
     )
@@ -110,6 +122,41 @@ def two_systems_figure(contents: Contents) -> Html:
     note = f"Lines: {levels} confidence intervals. Blue: significantly different."
     own = "" if has_one_axis else "Each has an axis of its own."
     return _figure(title, Html("".join(drawings)), [note, own, *sorted({*notes})])
+
+
+LOOKS = {"better": "top", "worse": "worse"}
+"""How rows of an experiment look, by verdict."""
+
+
+def lifts_figure(report: ExperimentReport) -> Html | None:
+    """Draw the lift of each metric and variant over the control, in percent; None without any."""
+    effects = report.comparisons
+    ends = effects.select(pl.col("lift", "lift low", "lift high").fill_null(np.nan)) * 100
+    lifts = ends["lift"].to_list()
+    if report.stopped or not np.isfinite(lifts).any():
+        return None
+    names = effects["metric"].to_list()
+    if len(report.variants) > 2:
+        names = [
+            f"{name}: {variant}"
+            for name, variant in effects.select("metric", "variant").iter_rows()
+        ]
+    rows = pl.DataFrame(
+        {
+            **{"key": range(effects.height), "name": names},
+            "text": [
+                f"{_number(lift, '+.1f') or '–'}{'' if np.isnan(lift) else '%'}" for lift in lifts
+            ],
+            "look": [LOOKS.get(verdict, "") for verdict in effects["verdict"]],
+            **dict(zip(("value", "low", "high"), ends.to_numpy().T, strict=True)),
+        }
+    )
+    compared = "each variant" if len(report.variants) > 2 else label(report.variants[1])
+    title = f"Lift of {compared} over {label(report.control)}"
+    drawing, beyond = _drawn(rows, title, zero=True, noun="row", unit="%")
+    level = f"{report.interval_scope} {100 - 100 * report.alpha:g}%".lstrip()
+    note = f"Lines: {level} confidence intervals. Blue: better; orange: worse; grey: neither."
+    return _figure(title, drawing, [note, beyond])
 
 
 def _level(one: PairwiseComparison) -> str:
@@ -133,11 +180,14 @@ def _drawn(
     band: tuple[float, float] | None = None,
     zero: bool = False,
     whole: bool = False,
+    noun: str = "system",
+    unit: str = "",
 ) -> tuple[Html, str]:
     """Draw the rows; also return a note on what lies beyond the axis or has no interval.
 
-    Rows of `top` have the colour of the best. Infinite bounds reach to the end of the axis, which
-    with `whole` holds all finite ones. `band` is shaded over all rows.
+    `look` is the class of a row: rows of `top` have the colour of the best. Infinite bounds reach
+    to the end of the axis, which always holds the first row, and with `whole` all finite bounds.
+    `band` is shaded over all rows. `noun` is what a row shows, and `unit` that of the axis.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
     least, most = span(values, low, high, zero=zero, whole=whole)
@@ -164,7 +214,7 @@ def _drawn(
         row["arrow"], row["x"] = ARROWS.get(int(side[k]), ("", row["x"]))
         rows.append(row)
     marks = [
-        (x(mark), shown(mark), "zero" if zero and mark == 0 else "grid")
+        (x(mark), f"{tick_label(mark)}{unit}", "zero" if zero and mark == 0 else "grid")
         for mark in ticks(least, most, 5)
         if least <= mark <= most
     ]
@@ -182,7 +232,7 @@ def _drawn(
     )
     notes = []
     if beyond := int(np.count_nonzero(side)):
-        lie = f"{counted(beyond, 'system')} {'lies' if beyond == 1 else 'lie'}"
+        lie = f"{counted(beyond, noun)} {'lies' if beyond == 1 else 'lie'}"
         notes.append(f"{lie} beyond the axis, where an arrow points; the numbers are on the right.")
     if np.isinf([low, high]).any():
         notes.append("A line to the edge of the axis has no finite bound there.")

@@ -1,4 +1,4 @@
-"""Sentences and tables of the page: answer, systems, scales, what was evaluated, settings."""
+"""Sentences and tables of the page: answer, systems, scales, inputs, settings."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def coverage_lines(contents: Contents) -> list[str]:
     if max(shares) > 0:
         condensed = judged.policies.unjudged == "condensed"
         unjudged = "they are removed" if condensed else "they count as not relevant"
-        most = f", most in {label(rows[worst].system)} ({shares[worst]:.1%})"
+        worst_note = f", most in {label(rows[worst].system)} ({shares[worst]:.1%})"
         lines.append(
             f"Of the documents in the top 10, {float(np.mean(shares)):.1%} are unjudged on average"
-            f"{most if len(rows) > 1 else ''}; {unjudged}."
+            f"{worst_note if len(rows) > 1 else ''}; {unjudged}."
         )
     else:
         lines.append("All documents in the top 10 are judged.")
@@ -86,16 +86,16 @@ def warnings_of(contents: Contents) -> list[str]:
     """Return the warnings at the head of the page."""
     parts = contents.parts
     notes = [] if contents.evaluation is None else contents.evaluation.notes
-    failed = [one for one in parts if one.refused and one.refused != NO_QUALITY]
-    notes += [f"{label(one.name)} is not compared: {one.refused}" for one in failed]
-    own, common = shared_lines({label(one.name): one.policy for one in parts if one.meaning})
+    failed = [part for part in parts if part.refused and part.refused != NO_QUALITY]
+    notes += [f"{label(part.name)} is not compared: {part.refused}" for part in failed]
+    own, common = shared_lines({label(part.name): part.policy for part in parts if part.meaning})
     return [*notes, *common, *(f"{name}: {note}" for name, some in own.items() for note in some)]
 
 
-def answer_against(one: PairwiseComparison) -> str:
+def answer_against(comparison: PairwiseComparison) -> str:
     """Return the head of the column on the first baseline, named if there are several."""
-    if len(one.baselines) > 1:
-        return Html(f"against {named(one.baselines[0])}")
+    if len(comparison.baselines) > 1:
+        return Html(f"against {named(comparison.baselines[0])}")
     return "against the baseline"
 
 
@@ -103,9 +103,14 @@ def answer(part: Part) -> list[str]:
     """Return the answer by one measure: result, test, policies and meaningfulness."""
     if part.meaning is None:
         return [f"{_best_of(part)} Systems are not compared: {part.refused}."]
-    one = part.meaning.comparison
-    meant = [verdict_sentence(part.meaning), *map(sentence, part.meaning.lines()[1:])]
-    return [lead(one, label(part.name)), test_sentence(one), *map(sentence, part.policy), *meant]
+    comparison = part.meaning.comparison
+    meaning_lines = [verdict_sentence(part.meaning), *map(sentence, part.meaning.lines()[1:])]
+    return [
+        lead(comparison, label(part.name)),
+        test_sentence(comparison),
+        *map(sentence, part.policy),
+        *meaning_lines,
+    ]
 
 
 def answers_of(contents: Contents) -> tuple[list[list[str]], list[str]]:
@@ -129,11 +134,11 @@ def _best_of(part: Part) -> str:
         return f"No system has a score on {label(part.name)}."
     order = best_first(values, part.scores.lower_is_better)
     names = [part.scores.systems[k] for k in order if values[k] == values[order[0]]]
-    shown = f"{values[order[0]]:.{places(part)}f}"
+    score = f"{values[order[0]]:.{places(part)}f}"
     if len(part.scores.systems) == 1:
-        return f"{label(names[0])} scores {shown} on {label(part.name)}."
+        return f"{label(names[0])} scores {score} on {label(part.name)}."
     of = counted(len(values), "system")
-    return f"Of {of}, the best on {label(part.name)}: {listed(names)} ({shown})."
+    return f"Of {of}, the best on {label(part.name)}: {listed(names)} ({score})."
 
 
 def verdict_sentence(meaning: Meaningfulness) -> str:
@@ -146,22 +151,26 @@ def verdict_sentence(meaning: Meaningfulness) -> str:
     return f"This is not invariant under changes of the scale: {reason}."
 
 
-def method(one: PairwiseComparison) -> list[str]:
+def method(comparison: PairwiseComparison) -> list[str]:
     """Return sentences on the method: the heading of the comparison without the measure."""
-    lines = one.heading()
-    lines[0] = lines[0].removeprefix(f"{plain(one.measure)}: ")
+    lines = comparison.heading()
+    lines[0] = lines[0].removeprefix(f"{plain(comparison.measure)}: ")
     return [*map(sentence, lines)]
 
 
-def anova_lines(one: PairwiseComparison) -> list[str]:
+def anova_lines(comparison: PairwiseComparison) -> list[str]:
     """Return sentences on the analysis of variance of a comparison."""
-    lines = [] if one.anova is None else [*one.anova.notes, *one.anova.heading()[1:]]
+    lines = (
+        []
+        if comparison.anova is None
+        else [*comparison.anova.notes, *comparison.anova.heading()[1:]]
+    )
     return [*map(sentence, lines)]
 
 
-def other_notes(one: PairwiseComparison) -> list[str]:
+def other_notes(comparison: PairwiseComparison) -> list[str]:
     """Return the notes of a comparison, but for the one on scales, which the answer has."""
-    return [sentence(note) for note in one.notes if not note.endswith(RESCALING)]
+    return [sentence(note) for note in comparison.notes if not note.endswith(RESCALING)]
 
 
 def no_checks(assumptions: Assumptions) -> list[str]:
@@ -170,9 +179,9 @@ def no_checks(assumptions: Assumptions) -> list[str]:
     return ["None of the tests of the assumptions could be done.", *notes]
 
 
-def pairs_table(one: PairwiseComparison) -> Table:
-    """Return the pairs of a comparison, with a word in place of the star."""
-    pairs = one.as_table()
+def pairs_table(comparison: PairwiseComparison) -> Table:
+    """Return the pairs of a comparison, with `yes` or `no` in place of the star."""
+    pairs = comparison.as_table()
     rows = [[*row[:-1], "yes" if as_cell(row[-1]).text else "no"] for row in pairs.rows]
     return Table("Pairs", [*pairs.head[:-1], "differs"], rows, pairs.left)
 
@@ -202,30 +211,32 @@ def best_judge(result: object) -> str:
 
 def row_of(part: Part) -> list[str]:
     """Return the answer as cells of a table: best, its mean, top group, pairs, order kept."""
-    one = part.comparison
-    if one is None or part.meaning is None:
+    comparison = part.comparison
+    if comparison is None or part.meaning is None:
         return ["", "", "not compared", ""]
-    best = int(one.order[0])
-    more = int((one.means == one.means[best]).sum()) - 1
-    named = label(one.systems[best]) + (f" and {more:,} more" if more else "")
-    pairs = f"{one.count():,} of {len(one):,}"
-    holds = f"{part.meaning.n_invariant:,} of {one.count():,}" if one.count() else "–"
-    if one.baselines:
-        words = summary.against(one)
+    best = int(comparison.order[0])
+    more = int((comparison.means == comparison.means[best]).sum()) - 1
+    winners = label(comparison.systems[best]) + (f" and {more:,} more" if more else "")
+    pairs = f"{comparison.count():,} of {len(comparison):,}"
+    holds = f"{part.meaning.n_invariant:,} of {comparison.count():,}" if comparison.count() else "–"
+    if comparison.baselines:
+        words = summary.against(comparison)
         top = ", ".join(f"{words.count(word)} {word}" for word in ("better", "worse"))
-    elif one.alternative == "two-sided":
-        top = f"{len(one.top_group):,} of {len(one.systems):,}"
+    elif comparison.alternative == "two-sided":
+        top = f"{len(comparison.top_group):,} of {len(comparison.systems):,}"
     else:
         top = ""
-    return [named, top, pairs, holds]
+    return [winners, top, pairs, holds]
 
 
 def row_of_two(part: Part) -> list[str]:
     """Return the answer on two systems as cells of a table: best, p-value, order kept."""
     if part.meaning is None:
         return ["not compared", "", ""]
-    one = part.meaning.comparison
-    differ = f"{'yes' if one.count() else 'no'}, p = {shown_p(one.adjusted_pvalues[0])}"
+    comparison = part.meaning.comparison
+    differ = (
+        f"{'yes' if comparison.count() else 'no'}, p = {shown_p(comparison.adjusted_pvalues[0])}"
+    )
     return [row_of(part)[0], differ, "yes" if part.meaning.dominance.holds[0] else "no"]
 
 
@@ -238,14 +249,14 @@ def by_measure(contents: Contents) -> Table:
         return Table(
             "By measure", head, [[part.name, *row_of_two(part)] for part in parts], range(4)
         )
-    heads = [answer_against(one) for one in compared if one.baselines]
+    heads = [answer_against(comparison) for comparison in compared if comparison.baselines]
     head = ["measure", "best", heads[0] if heads else "top group", "pairs that differ"]
     head.append("of them, order of means holds on any scale")
     return Table("By measure", head, [[part.name, *row_of(part)] for part in parts], (0, 1))
 
 
 def measures(parts: Iterable[Part]) -> Table:
-    """Return the table of what measures tell, of their ranges, directions and sources."""
+    """Return the table of summaries, ranges, directions and sources of measures."""
     rows = []
     for part in parts:
         better = f"{'lower' if part.scores.lower_is_better else 'higher'} is better"
@@ -256,7 +267,7 @@ def measures(parts: Iterable[Part]) -> Table:
             ends = f"{low:g} to {high:g}" if np.isfinite(high) else f"from {low:g}"
             summary, source = info.summary, info.source
         rows.append([part.name, summary, ends, better, source])
-    head = ["measure", "what it tells", "range", "direction", "source"]
+    head = ["measure", "definition", "range", "direction", "source"]
     return Table("Measures", head, rows, range(5))
 
 
@@ -277,12 +288,14 @@ def systems(contents: Contents) -> list[tuple[int, list[tuple[str, bool]]]]:
 
 def groups(part: Part) -> tuple[str, Sequence[str]]:
     """Return the head and the cells of the column of groups, or of verdicts with a baseline."""
-    one = part.comparison
-    if one is not None and one.baselines:
-        verdicts = zip(one.systems, against(one), strict=True)
-        cells = [word or ("baseline" if name in one.baselines else "") for name, word in verdicts]
-        return answer_against(one), cells
-    letters = None if one is None else group_letters(one)
+    comparison = part.comparison
+    if comparison is not None and comparison.baselines:
+        verdicts = zip(comparison.systems, against(comparison), strict=True)
+        cells = [
+            word or ("baseline" if name in comparison.baselines else "") for name, word in verdicts
+        ]
+        return answer_against(comparison), cells
+    letters = None if comparison is None else group_letters(comparison)
     return ("", [""] * len(part.scores.systems)) if letters is None else ("groups", letters)
 
 
@@ -297,7 +310,7 @@ def scales(parts: Iterable[Part]) -> Table:
     for part in parts:
         own = part.scaling
         verdict = part.meaning.verdict if part.meaning else "not compared"
-        words = own.declared or "unknown", own.found or "not known", own.why
+        words = own.declared or "unknown", own.computed or "not known", own.why
         rows.append([part.name, *words, by_topic[own.by_topic], verdict])
         if own.scaled is None and own.reason:
             notes.append(f"{label(part.name)}: {own.reason}")
@@ -317,7 +330,7 @@ def scale_sentence(parts: Sequence[Part]) -> str:
 
 
 def interval_versions(parts: Iterable[Part]) -> Table:
-    """Return the table of what interval scaling changes, with notes on the versions."""
+    """Return the table of effects of interval scaling, with notes on the versions."""
     rows, notes = [], []
     for part in parts:
         if (version := part.scaling.scaled) is None:
@@ -329,7 +342,7 @@ def interval_versions(parts: Iterable[Part]) -> Table:
             notes.append(f"{version.name}: {version.note}")
     head = ["measure", "interval-scaled version", "pairs that differ", "by the version"]
     head += ["S2NS", "NS2S", "Kendall's tau"]
-    return Table("What interval scaling changes", head, rows, (0, 1), notes)
+    return Table("Effect of interval scaling", head, rows, (0, 1), notes)
 
 
 _READ = {
@@ -350,7 +363,7 @@ def policies(contents: Contents) -> Table | None:
             about = ABOUT_NUMBERS.get(name) or CHOICES[name][str(value)]
             rows.append([name, "all" if value is None else str(value), about])
     if compat is not None:
-        rows.append(["compat", compat, "policies and roundings start from it"])
+        rows.append(["compat", compat, "program whose policies and rounding are the defaults"])
     for name, value in judged.annotations.settings.items():
         words = "; ".join(value) if isinstance(value, list) else str(value)
         rows.append([name, words, _READ.get(name, "")])
@@ -362,12 +375,18 @@ def tests(contents: Contents) -> Table:
     missing = contents.options.get("missing", "by default")
     rows = []
     for part in contents.parts:
-        if (one := part.comparison) is None:
+        if (comparison := part.comparison) is None:
             continue
-        correction = CORRECTIONS[one.correction].title
-        drawn = "none" if one.resamples is None else f"{one.resamples:,}"
-        seed = "none" if one.seed is None else str(one.seed)
-        words = one.info.title, correction, one.alternative, f"{one.alpha:g}", missing
+        correction = CORRECTIONS[comparison.correction].title
+        drawn = "none" if comparison.resamples is None else f"{comparison.resamples:,}"
+        seed = "none" if comparison.seed is None else str(comparison.seed)
+        words = (
+            comparison.info.title,
+            correction,
+            comparison.alternative,
+            f"{comparison.alpha:g}",
+            missing,
+        )
         rows.append([part.name, *words, drawn, seed])
     head = ["measure", "test", "correction", "alternative", "alpha", "missing scores"]
     head += ["random samples", "seed"]

@@ -3,8 +3,8 @@
 A value is a row of whole numbers: the coefficients of the inverse logarithms that it is made of,
 over a common denominator; a single number for the measures with rational values. So values and
 their differences are equal if their rows are, and their order is computed with as many digits as it
-takes. A measure without a form is scored in floats, where two values within 2^-40 of the largest
-one count as one; `Values.exact` is True if there is a form.
+takes. A measure without a form is scored in floats, where values within 2^-40 of the largest
+value count as equal; `Values.exact` is True if there is a form.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ class Values:
         if not self.exact:
             return float(self.keys[place, 0])
         row = (int(key) * self.unit for key in self.keys[place])
-        found = quotient(terms(zip(self.bases, row, strict=True)), self.below)
+        exact_sum = quotient(terms(zip(self.bases, row, strict=True)), self.below)
         if self.factor != 1.0:
-            return float(found) * self.factor + float(self.constant)
-        return found + self.constant
+            return float(exact_sum) * self.factor + float(self.constant)
+        return exact_sum + self.constant
 
     def uneven(self) -> int | None:
         """Return the first place whose gap to the next differs from the first gap; None if none."""
@@ -86,8 +86,8 @@ class Values:
             differs = (gaps != gaps[0]).any(axis=1)
         else:
             differs = np.abs(gaps - gaps[0])[:, 0] > 4 * TOLERANCE * np.abs(self.keys).max()
-        found = np.flatnonzero(differs)
-        return int(found[0]) if found.size else None
+        places = np.flatnonzero(differs)
+        return int(places[0]) if places.size else None
 
 
 def exact_values(
@@ -100,23 +100,23 @@ def exact_values(
 
     Judgments are as for :func:`.form`.
     """
-    # One run shows the measure's own objections, such as a grade that it has no room for.
+    # Scoring one run raises errors of the measure, such as for unsupported grades.
     score_runs(measure, runs[:1], grades=grades, judgments=judgments)
-    found = form(measure, runs.shape[1], grades, judgments)
-    if found is not None:
-        return values_of(found, runs)
+    exact_form = form(measure, runs.shape[1], grades, judgments)
+    if exact_form is not None:
+        return values_of(exact_form, runs)
     floats = score_runs(measure, runs, grades=grades, judgments=judgments)
     numbers, place = np.unique(floats, return_inverse=True)
     place = np.asarray(place, dtype=np.int64).ravel()
-    apart = np.diff(numbers) > TOLERANCE * np.abs(numbers).max(initial=0.0)
-    group = np.concatenate([[0], np.cumsum(apart)])
-    fresh = np.concatenate([[True], apart])
+    is_new = np.diff(numbers) > TOLERANCE * np.abs(numbers).max(initial=0.0)
+    group = np.concatenate([[0], np.cumsum(is_new)])
+    fresh = np.concatenate([[True], is_new])
     return Values(numbers[fresh][:, None], group[place], exact=False)
 
 
-def values_of(found: Form, runs: Ints) -> Values:
-    rows, bases, unit = _summed(found.shape, runs)
-    if not found.below:
+def values_of(exact_form: Form, runs: Ints) -> Values:
+    rows, bases, unit = _summed(exact_form.shape, runs)
+    if not exact_form.below:
         # A topic without relevant documents scores 0, whatever the run.
         rows = np.zeros_like(rows)
     distinct, place = _distinct(rows)
@@ -125,8 +125,8 @@ def values_of(found: Form, runs: Ints) -> Values:
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)
         distinct, place = distinct[order], rank[place]
-    about = found.below, found.constant
-    return Values(distinct, place, bases, unit, *about, factor=found.factor)
+    about = exact_form.below, exact_form.constant
+    return Values(distinct, place, bases, unit, *about, factor=exact_form.factor)
 
 
 def _summed(
@@ -152,17 +152,17 @@ def _distinct(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Distinct rows, ascending if they have one column, and which of them each row is."""
     codes, width = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
-        found, code = np.unique(column, return_inverse=True)
-        if width * found.size >= FITS:
+        unique, code = np.unique(column, return_inverse=True)
+        if width * unique.size >= FITS:
             seen, codes = np.unique(codes, return_inverse=True)
             codes, width = codes.ravel(), seen.size
-        codes, width = codes * found.size + code.ravel(), width * found.size
+        codes, width = codes * unique.size + code.ravel(), width * unique.size
     _, first, place = np.unique(codes, return_index=True, return_inverse=True)
     return rows[first], np.asarray(place, dtype=np.int64).ravel()
 
 
 def _ascending(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int64]:
-    """Order of distinct values, exactly: floats tell most of them apart, digits the others."""
+    """Order distinct values exactly: floats decide most of them, more digits the others."""
     factors = np.array([approximate(base) for base in bases])
     rough = keys.astype(np.float64)
     slack = (rough.shape[1] + 4) * 2.0**-51 * float((np.abs(rough) @ factors).max())

@@ -1,4 +1,4 @@
-"""Which form the values of each measure have.
+"""Exact forms of the values of measures.
 
 With C relevant documents of gain cg so far, and cg* that of the ideal ranking of the topic, the
 blended ratio at rank r is (C + beta cg) / (r + beta cg*(r)). So the order of runs depends on the
@@ -158,10 +158,10 @@ def first_found(measure: Any, setting: Setting) -> Form:
 
 
 def _of_first(worth: Sequence[Row], relevant: Sequence[Any], setting: Setting) -> Stateful:
-    """What the first relevant document adds, by rank and grade."""
+    """Return the form of a value of the first relevant document by rank and grade."""
     counts = [Fraction(bool(yes)) for yes in relevant]
     rows = tuple(tuple(map(mul, row, counts)) for row in worth)
-    going_on = tuple(1 - one for one in counts)
+    going_on = tuple(1 - is_relevant for is_relevant in counts)
     return cascade_form(setting.length, setting.grades, rows, (going_on,) * len(rows))
 
 
@@ -176,8 +176,8 @@ def cascade(measure: Any, setting: Setting) -> Form:
         return Form(shape)
     judged = sorted((stops[grade] for grade in setting.judgments), reverse=True)[: measure.cutoff]
     best, chance = ZERO, ONE
-    for stop, one in zip(judged, worth, strict=False):
-        best += chance * stop * one
+    for stop, value in zip(judged, worth, strict=False):
+        best += chance * stop * value
         chance *= 1 - stop
     return Form(shape, rational(best))
 
@@ -185,8 +185,8 @@ def cascade(measure: Any, setting: Setting) -> Form:
 def _stopping(
     stops: Row, worth: Sequence[Fraction], patience: Sequence[Fraction], setting: Setting
 ) -> Stateful:
-    """Users who stop with a chance by grade, for what that is worth by rank; or go on."""
-    rows = tuple(tuple(stop * one for stop in stops) for one in worth)
+    """Return the form of users who stop with a probability by grade, with a value by rank."""
+    rows = tuple(tuple(stop * value for stop in stops) for value in worth)
     going_on = tuple(
         tuple((1 - stop) * chance for stop in stops) for chance in patience[: len(worth)]
     )
@@ -211,10 +211,10 @@ def inverse(discount: Discount, rank: int) -> tuple[Fraction, Fraction]:
     return base, Fraction(1, power)
 
 
-Found = tuple[int, Fraction]
-"""C and cg: how many relevant documents were found so far, and their gain."""
+Cumulated = tuple[int, Fraction]
+"""C and cg: number of relevant documents so far, and their gain."""
 
-NOTHING: Found = (0, ZERO)
+NOTHING: Cumulated = (0, ZERO)
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ class Ratios:
     def of(cls, measure: Any, setting: Setting) -> Ratios:
         relevant = setting.relevant(measure)
         worth = setting.gains(measure.gains)
-        # Gains that weigh nothing would tell states apart that are the same.
+        # Gains of weight 0 would distinguish states that are the same.
         weighed = [yes and measure.beta > 0 for yes in relevant]
         gains = tuple(gain * yes for gain, yes in zip(worth, weighed, strict=True))
         best = [*setting.best(gains), *[ZERO] * setting.length][: setting.length]
@@ -245,27 +245,27 @@ class Ratios:
     def counts(self, rank: int, grade: int) -> bool:
         return self.relevant[grade] and rank <= self.depth
 
-    def after(self, found: Found, grade: int) -> Found:
-        return found[0] + 1, found[1] + self.gains[grade]
+    def after(self, seen: Cumulated, grade: int) -> Cumulated:
+        return seen[0] + 1, seen[1] + self.gains[grade]
 
-    def at(self, rank: int, found: Found) -> Fraction:
-        ratio: Fraction = self.measure.blended(*found, rank, self.ideal[rank - 1])
+    def at(self, rank: int, seen: Cumulated) -> Fraction:
+        ratio: Fraction = self.measure.blended(*seen, rank, self.ideal[rank - 1])
         return ratio
 
 
 def ratio_sum(ratios: Ratios, worth: Row, going_on: Row, setting: Setting) -> Stateful:
     """AP, Q, NCU and EBR: a sum of weighed ratios.
 
-    The state is what was found so far, and a weight, which starts at 1. `worth` is what a grade
-    multiplies it by for the ratio there, `going_on` what it leaves.
+    The state is the cumulated documents and gain, and a weight, which starts at 1. The ratio at a
+    document has the weight times `worth` of its grade; then the weight is multiplied by `going_on`.
     """
 
-    def step(rank: int, state: tuple[Found, Fraction], grade: int) -> tuple[Fraction, Hashable]:
+    def step(rank: int, state: tuple[Cumulated, Fraction], grade: int) -> tuple[Fraction, Hashable]:
         if not ratios.counts(rank, grade):
             return ZERO, state
-        found, weight = ratios.after(state[0], grade), state[1]
-        ratio = ratios.at(rank, found)
-        return weight * worth[grade] * ratio, (found, weight * going_on[grade])
+        cumulated, weight = ratios.after(state[0], grade), state[1]
+        ratio = ratios.at(rank, cumulated)
+        return weight * worth[grade] * ratio, (cumulated, weight * going_on[grade])
 
     return setting.stateful((ratios, worth, going_on), (NOTHING, ONE), step)
 
@@ -305,7 +305,7 @@ def expected_ratio(measure: ExpectedBlendedRatio, setting: Setting) -> Form:
 
 
 def r_measure(measure: RMeasure, setting: Setting) -> Form:
-    """The sum of C + beta cg, which is the ratio at rank 1 where nothing is ideal."""
+    """The sum of C + beta cg, which is the ratio at rank 1 without ideal gain."""
     ratios, base = Ratios.of(measure, setting), setting.recall_base(measure)
     law = ratios.measure.blended
     pairs = zip(ratios.relevant, ratios.gains, strict=True)
@@ -319,15 +319,15 @@ def o_measure(measure: OMeasure, setting: Setting) -> Form:
     ratios = Ratios.of(measure, setting)
     first = [ratios.after(NOTHING, grade) for grade in range(setting.grades + 1)]
     ranks = range(1, setting.depth(measure) + 1)
-    rows = [tuple(ratios.at(rank, found) for found in first) for rank in ranks]
+    rows = [tuple(ratios.at(rank, cumulated) for cumulated in first) for rank in ranks]
     return Form(_of_first(rows, ratios.relevant, setting))
 
 
 def p_measure(measure: Any, setting: Setting) -> Form | None:
     """The ratio at the first document of the highest grade so far.
 
-    A higher grade takes the place of what was found before: what it contributes is the difference.
-    The state is the highest grade, the ratio there, and what was found so far.
+    A higher grade replaces the earlier ratio: its contribution is the difference.
+    The state is the highest grade, the ratio there, and the cumulated documents and gain.
     """
     # P+ is a mean of all ratios so far, whose sum nearly every run has to itself: only where all
     # relevant documents are of one grade it has a form, and is P-measure.
@@ -339,13 +339,13 @@ def p_measure(measure: Any, setting: Setting) -> Form | None:
         best, value, before = state
         if not ratios.counts(rank, grade) or best == highest:
             return ZERO, state
-        found = ratios.after(before, grade)
+        cumulated = ratios.after(before, grade)
         if grade <= best:
-            return ZERO, (best, value, found)
-        ratio = ratios.at(rank, found)
+            return ZERO, (best, value, cumulated)
+        ratio = ratios.at(rank, cumulated)
         # Nothing is above the highest grade, so that the rest does not matter.
         last = (highest, ZERO, NOTHING)
-        return ratio - value, last if grade == highest else (grade, ratio, found)
+        return ratio - value, last if grade == highest else (grade, ratio, cumulated)
 
     return Form(setting.stateful(("at best", ratios), (-1, ZERO, NOTHING), step))
 
@@ -393,11 +393,11 @@ FEW = 2_000
 """Ranks over which weights are added up as fractions; beyond, as floats."""
 
 MOST_DIGITS_AT = 200
-"""Ranks over which chances are added up at each rank, whose fractions get longer and longer."""
+"""Maximum number of ranks whose probabilities are summed at each rank as fractions."""
 
 
 class UtilityRequest(NamedTuple):
-    """Which utility of a user model a measure is.
+    """Request for the form of a utility of a user model.
 
     `total` is all that is found (ETU), not what a rank gives (EU); `depth` the last rank that is
     read, where that is not the model's own; `deepest` the last whose gains count.
@@ -409,7 +409,7 @@ class UtilityRequest(NamedTuple):
 
 
 def _viewed(model: StaticModel) -> Callable[[int], tuple[Fraction, Fraction]]:
-    """For a rank the chance that it is read, as a base and a factor of 1 / ln(base)."""
+    """For a rank the probability that it is read, as a base and a factor of 1 / ln(base)."""
     if isinstance(model, ScaledDCG):
         # Over ln 2, which `_divisor` brings back where the sum of all V does not cancel it.
         return lambda rank: inverse(model.discount, rank)
@@ -420,7 +420,7 @@ def _viewed(model: StaticModel) -> Callable[[int], tuple[Fraction, Fraction]]:
 def _user_divisor(
     model: StaticModel, end: int | None, request: UtilityRequest
 ) -> tuple[Terms, float]:
-    """What sum V g is divided by, and a factor of what cannot be said in fractions."""
+    """Return the divisor of sum V g, and a factor that is not a fraction."""
     if request.total:
         return (terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else rational(1)), 1.0
     if end is None and isinstance(model, RankBiasedPrecision):
@@ -454,7 +454,7 @@ def _satisfied(model: SatisfiedModel, setting: Setting, request: UtilityRequest)
             f"the probabilities of reading {end} ranks have too many digits for an"
             f" exact image of {model}; up to length {MOST_DIGITS_AT} it is feasible"
         )
-    # Whoever finds something stops there: V of the rank over the sum of V so far.
+    # Users stop at the first relevant document: V of the rank over the sum of V so far.
     worth = [view / read for view, read in zip(seen, accumulate(seen), strict=True)][:deepest]
     rows = [(value,) * len(gains) for value in worth]
     return Form(_of_first(rows, gains, setting))
@@ -477,21 +477,21 @@ def _player(model: Any, setting: Setting, request: UtilityRequest) -> Form | Non
     end, length = model.ranks(request.depth) or LAST, setting.length
 
     def stops(rank: int, before: Fraction, gain: Fraction) -> bool:
-        enough, most = exact.limits(rank, before)
-        return bool(rank >= end or before + gain >= enough or rank >= most)
+        enough, last_rank = exact.limits(rank, before)
+        return bool(rank >= end or before + gain >= enough or rank >= last_rank)
 
     def step(rank: int, state: Fraction | None, grade: int) -> tuple[Fraction, Fraction | None]:
         if state is None:
             return ZERO, None
         gain = gains[grade] if rank <= request.deepest else ZERO
-        found, stop = state + gain, stops(rank, state, gain)
+        total, stop = state + gain, stops(rank, state, gain)
         if not stop and rank < length:
-            return ZERO, found
+            return ZERO, total
         # Beyond the last rank nothing more is found.
         while not stop:
             rank += 1
-            stop = stops(rank, found, ZERO)
-        return found if request.total else found / rank, None
+            stop = stops(rank, total, ZERO)
+        return total if request.total else total / rank, None
 
     key = (exact, gains, request.deepest, end, request.total)
     return Form(setting.stateful(key, ZERO, step))
@@ -502,7 +502,7 @@ _MODELS: dict[type[Measure], Callable[[Any, Setting, UtilityRequest], Form | Non
     **dict.fromkeys((NERR8, NERR9, NERR10, NERR11, First, Satisfied), _satisfied),
     **dict.fromkeys((BPM, BPMDynamic), _player),
 }
-"""How the form of each user model is made."""
+"""Functions that make the form of user models, by class."""
 
 
 def of_users(measure: UserModel | Expectation, setting: Setting) -> Form | None:
@@ -521,7 +521,7 @@ def of_users(measure: UserModel | Expectation, setting: Setting) -> Form | None:
 
 
 def chained(measure: Chain, setting: Setting) -> Form:
-    """uM, rrM, EBU, and those of DCM and CCM; a sum where all go on whatever they see."""
+    """uM, rrM, EBU, and those of DCM and CCM; a sum if continuation does not depend on grades."""
     exact, grades = exactly(measure), upto(setting.grades)
     nothing = np.full(grades.size, ZERO)
 
@@ -568,7 +568,7 @@ _MAKERS: dict[Maker, str] = {
 FORMS: dict[type[Measure], Maker] = {
     REGISTRY[name]: maker for maker, names in _MAKERS.items() for name in names.split()
 }
-"""How the form of each class of measures is made."""
+"""Functions that make the form of measures, by class."""
 
 
 def form(

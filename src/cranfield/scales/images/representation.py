@@ -127,14 +127,14 @@ def too_near() -> PolicyError:
 
 
 def _pieces(inner: Floats, gap: float) -> Ints:
-    """Where pieces start: at the widest gap near each multiple of the piece's size."""
+    """Return where pieces start: at the widest gap near each multiple of the piece's size."""
     nominal = np.arange(CHUNK, inner.size - 64, CHUNK)
     around = nominal[:, None] + np.arange(-32, 32)[None, :]
     gaps = inner[around] - inner[around - 1]
     best = gaps.argmax(axis=1)
     rows = np.arange(nominal.size)
-    kept = gaps[rows, best] > gap
-    return np.concatenate([[0], around[rows, best][kept]]).astype(np.int64)
+    wide = gaps[rows, best] > gap
+    return np.concatenate([[0], around[rows, best][wide]]).astype(np.int64)
 
 
 def _tasks(upto: Ints) -> Iterator[tuple[int, int, int]]:
@@ -165,7 +165,7 @@ class Gaps:
     lowest, highest
         The extreme values.
     unused
-        Share of the measure's range below the lowest and above the highest value; None for a
+        Proportion of the measure's range below the lowest and above the highest value; None for a
         measure whose range is infinite.
     """
 
@@ -225,15 +225,15 @@ class Listed:
         low, high = float(self.values[0]), float(self.values[-1])
         if self.size == 1:
             return Gaps(True, None, None, low, high)
-        equal, least, most = self.extreme_gaps()
-        return Gaps(equal, least, most, low, high)
+        equal, smallest, largest = self.extreme_gaps()
+        return Gaps(equal, smallest, largest, low, high)
 
     def extreme_gaps(self) -> tuple[bool, float, float]:
         """Return whether all gaps are equal, within the tolerance, and the extreme gaps."""
         steps = np.diff(self.values)
-        least, most = float(steps.min()), float(steps.max())
+        smallest, largest = float(steps.min()), float(steps.max())
         ends = abs(float(self.values[0])), abs(float(self.values[-1]))
-        return most - least <= 4 * self.tolerance * max(ends), least, most
+        return largest - smallest <= 4 * self.tolerance * max(ends), smallest, largest
 
     def require(self, runs: int, *, by_runs: bool) -> None:
         """Refuse so many runs if their ranks among values, or among runs, are beyond reach."""
@@ -296,8 +296,8 @@ class Table(Listed):
 
     def extreme_gaps(self) -> tuple[bool, float, float]:
         steps, unit = np.diff(self.keys), self.walk.unit
-        least, most = int(steps.min()), int(steps.max())
-        return least == most, float(least * unit), float(most * unit)
+        smallest, largest = int(steps.min()), int(steps.max())
+        return smallest == largest, float(smallest * unit), float(largest * unit)
 
     def ranks(self, runs: Ints) -> Ints:
         return np.searchsorted(self.keys, self.walk.run(runs)) + 1

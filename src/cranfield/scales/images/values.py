@@ -560,7 +560,7 @@ def _enumerated(
     most = MOST_ENUMERATED if many is None else min(MOST_ENUMERATED, max(1, MOST_READ // many))
     if more_than(most, length, grades):
         longest = int(np.log(most) / np.log(grades + 1) + 1e-9)
-        reading = "" if many is None else f", which takes {counted(many, 'rank')} each"
+        reading = "" if many is None else f" to {counted(many, 'rank')}"
         feasible = f"up to length {longest} it is feasible" if longest else "it is not feasible"
         raise PolicyError(
             f"the image of {measure} requires scoring every run{reading}, and there"

@@ -40,13 +40,13 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 PAIRS: Columns = {
     **PAIR,
     "difference": Column(
-        "Mean of the first minus that of the second; of geometric means the logarithm of their"
-        " ratio."
+        "Mean of the first system minus mean of the second; with geometric means the"
+        " logarithm of their ratio."
     ),
     "low": Column(
         "Lower bound of the confidence interval; NaN where it would contradict the decision."
     ),
-    "high": Column("Upper bound of that interval."),
+    "high": Column("Upper bound of the interval."),
     "statistic": Column("Test statistic, as the test defines it."),
     "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
     "p": Column("Adjusted p-value.", pvalue=True),
@@ -70,26 +70,26 @@ def groups_of(different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDA
     """
     alike = ~different[np.ix_(order, order)]
     np.fill_diagonal(alike, True)
-    left = np.triu(alike)
+    uncovered = np.triu(alike)
     groups: list[NDArray[np.bool_]] = []
     for first in range(len(order)):
-        while left[first].any():
+        while uncovered[first].any():
             member = np.zeros(len(order), dtype=bool)
             # Begin with a pair that no group holds yet; it may be a system with itself.
-            member[[first, int(np.flatnonzero(left[first])[0])]] = True
+            member[[first, int(np.flatnonzero(uncovered[first])[0])]] = True
             fits = alike[member].all(axis=0)
             candidates = np.flatnonzero(fits & ~member)
             after, before = candidates[candidates > first], candidates[candidates < first]
             for candidate in (*after, *before[::-1]):
                 if alike[candidate][member].all():
                     member[candidate] = True
-            left[np.ix_(member, member)] = False
+            uncovered[np.ix_(member, member)] = False
             groups.append(member)
     # A group that is part of another is not needed; no two are the same.
     needed = [
-        one
-        for one in groups
-        if not any(one is not other and (one <= other).all() for other in groups)
+        group
+        for group in groups
+        if not any(group is not other and (group <= other).all() for other in groups)
     ]
     return [order[np.flatnonzero(member)] for member in needed]
 
@@ -97,12 +97,12 @@ def groups_of(different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDA
 def letters_of(groups: Sequence[NDArray[np.intp]], systems: int) -> list[str]:
     """Name the groups of each system, `a` to `z`, then `aa`; with commas where there are more."""
     names = [letter(k) for k in range(len(groups))]
-    held: list[list[str]] = [[] for _ in range(systems)]
+    names_of_system: list[list[str]] = [[] for _ in range(systems)]
     for name, group in zip(names, groups, strict=True):
         for system in group:
-            held[system].append(name)
+            names_of_system[system].append(name)
     between = "" if len(groups) <= len(ALPHABET) else ","
-    return [between.join(some) for some in held]
+    return [between.join(some) for some in names_of_system]
 
 
 def letter(k: int) -> str:
@@ -110,8 +110,8 @@ def letter(k: int) -> str:
     name = ""
     k += 1
     while k:
-        k, rest = divmod(k - 1, len(ALPHABET))
-        name = ALPHABET[rest] + name
+        k, digit = divmod(k - 1, len(ALPHABET))
+        name = ALPHABET[digit] + name
     return name
 
 
@@ -370,8 +370,8 @@ class ComparedPairs:
         """
         self.require_all_pairs("groups")
         different = np.nan_to_num(self.matrix(self.is_significant(alpha).astype(float))) > 0
-        found = groups_of(different, self.order)
-        letters = letters_of(found, len(self.systems))
+        groups = groups_of(different, self.order)
+        letters = letters_of(groups, len(self.systems))
         return {self.systems[k]: letters[k] for k in self.order}
 
     @property

@@ -84,22 +84,38 @@ class Equivalence(Result):
 
     columns: ClassVar[Columns] = {
         **PAIR,
-        "difference": Column("Mean of the first minus that of the second, as in the comparison."),
+        "difference": Column("Mean of the first system minus mean of the second."),
         "low": Column("Lower bound of the confidence interval that is compared with the margin."),
-        "high": Column("Upper bound of that interval."),
+        "high": Column("Upper bound of the interval."),
         "margin": Column("Margin, in the unit of the difference."),
         "p difference": Column(
-            "Adjusted p-value of the comparison that the two differ at all.", pvalue=True
+            (
+                "Adjusted p-value of the comparison, against the hypothesis that the two do"
+                " not differ."
+            ),
+            pvalue=True,
         ),
         "p equivalence": Column(
-            "p-value of the two one-sided tests that they differ by less than the margin.",
+            (
+                "p-value of the two one-sided tests against the hypothesis that the two"
+                " differ by the margin or more."
+            ),
             pvalue=True,
         ),
         "p non-inferiority": Column(
-            "p-value that the first is not worse by the margin or more.", pvalue=True
+            (
+                "p-value of the one-sided test against the hypothesis that the first is worse"
+                " by the margin or more."
+            ),
+            pvalue=True,
         ),
         "p non-superiority": Column(
-            "p-value that the first is not better by the margin or more.", pvalue=True, read=False
+            (
+                "p-value of the one-sided test against the hypothesis that the first is"
+                " better by the margin or more."
+            ),
+            pvalue=True,
+            read=False,
         ),
         "ruled out": Column("Smallest difference, in either direction, that is ruled out."),
         "verdict": Column("Verdict on the pair, such as equivalent; see `count`."),

@@ -64,7 +64,9 @@ class RankSets(Result):
         "rank": Column("Observed rank: 1 plus the number of systems with a better mean."),
         "system": Column("System.", key=True),
         "*": Column("Statistic that systems are ordered by, under its name, such as mean."),
-        "from": Column("Best rank in the confidence set, all sets together."),
+        "from": Column(
+            "Best rank in the confidence set; the sets of all systems are simultaneous."
+        ),
         "to": Column("Worst rank in it."),
         "own from": Column("Best rank in the confidence set of this system alone."),
         "own to": Column("Worst rank in it."),

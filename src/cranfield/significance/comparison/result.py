@@ -272,6 +272,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     Paired t-test; alpha 0.05
     2 systems, 4 topics, 1 pair: 1 differs
     low, high: 0.95 confidence interval of the mean difference, each pair alone
+    effect: Cohen's d of the differences: their mean by their standard deviation
     note: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
     <BLANKLINE>
     first  second  difference      low     high        t       p   effect
@@ -399,6 +400,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
                 f"low, high: {1 - self.alpha:.4g} confidence interval of the {self.interval_of},"
                 f" {self.interval_kind}"
             )
+            if self.info.effect:
+                lines.append(f"{self.info.effect_name}: {self.info.effect}")
             if number := self.without_interval:
                 lines.append(
                     f"no interval is shown for {counted(number, 'pair')}, where it would contradict"

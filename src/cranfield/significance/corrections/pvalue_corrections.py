@@ -118,7 +118,10 @@ def selected_interval(
     return interval(1 - tail * part)
 
 
-SELECTED = "the significant pairs, of which a proportion of alpha is expected to miss"
+SELECTED = (
+    "the significant pairs (at most a proportion alpha of these intervals is expected to miss"
+    " the true difference)"
+)
 """Scope of intervals with a false coverage rate."""
 
 

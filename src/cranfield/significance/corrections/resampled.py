@@ -122,8 +122,8 @@ def divided(largest: Floats, error: Floats) -> Floats:
 
 def pvalues_of(statistic: Floats, maxima: Floats) -> Floats:
     """Return (count + 1) / (B + 1) with the count of maxima, ascending, as large as a statistic."""
-    least = statistic * (1 - RELATIVE * np.sign(statistic))
-    return monte_carlo(maxima.size - np.searchsorted(maxima, least), maxima.size)
+    threshold = statistic * (1 - RELATIVE * np.sign(statistic))
+    return monte_carlo(maxima.size - np.searchsorted(maxima, threshold), maxima.size)
 
 
 def smallest_pvalue(maxima: Floats) -> float:
@@ -185,7 +185,7 @@ def simultaneous_interval(
     rank = rank_of(tail, maxima.size)
     critical = np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)]
     with np.errstate(invalid="ignore"):
-        # Wider by what counts as equal.
+        # Wider by the tolerance of ties.
         half = critical / (1 - RELATIVE * np.sign(critical)) * error
     half = np.where(np.isinf(critical) | np.isinf(error), np.inf, half)
     return difference - half, difference + half
@@ -235,7 +235,7 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     """
     family = CentredPairs(pairs)
     pvalue, largest = step_down([family], options)
-    # What does not vary has no error to be wide by, and no evidence either.
+    # A pair whose differences do not vary has an error of 0 and no evidence.
     error = np.where(family.error == 0, np.inf, family.error)
     return Corrected(
         pvalue,
@@ -262,15 +262,15 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
         return np.concatenate([family.resampled(counts[part]) for family in families])
 
     parts = list(row_slices(options.resamples, far.size, SAMPLED))
-    least = far * (1 - RELATIVE * np.sign(far))
-    pvalue, largest = by_steps(far, least, resampled, parts, options)
+    thresholds = far * (1 - RELATIVE * np.sign(far))
+    pvalue, largest = by_steps(far, thresholds, resampled, parts, options)
     pvalue[np.concatenate([family.error == 0 for family in families])] = 1.0
     return pvalue, largest
 
 
 def by_steps(
     far: Floats,
-    least: Floats,
+    thresholds: Floats,
     resampled: Callable[[slice], Floats],
     parts: Sequence[slice],
     options: Options,
@@ -278,18 +278,18 @@ def by_steps(
     """Step down: compare each pair with the largest statistic, per sample, of it and all smaller
     ones.
 
-    `far` are the observed statistics in the direction of the alternative, and `least` what counts
-    as much as these. `resampled` takes some samples and returns their statistics, shape (pairs,
-    samples). Returns adjusted p-values, which never fall from the largest statistic down, and each
-    sample's largest statistic, ascending.
+    `far` are the observed statistics in the direction of the alternative, and `thresholds` the
+    values that count as equal to them. `resampled` takes some samples and returns their statistics,
+    shape (pairs, samples). Returns adjusted p-values, which never fall from the largest statistic
+    down, and each sample's largest statistic, ascending.
     """
     order = np.argsort(far, kind="stable")
-    least = least[order]
+    thresholds = thresholds[order]
 
     def count(part: slice) -> tuple[Indices, Floats]:
         values = directed(resampled(part), options.alternative)[order]
         np.maximum.accumulate(values, axis=0, out=values)
-        return (values >= least[:, None]).sum(axis=1), values[-1].copy()
+        return (values >= thresholds[:, None]).sum(axis=1), values[-1].copy()
 
     reaching, largest = zip(*in_threads(count, parts, options.jobs), strict=True)
     pvalue = monte_carlo(np.sum(reaching, axis=0), options.resamples)
@@ -337,18 +337,18 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
         weight = np.where(size > 0, unit / size, 0.0)
     far = away(pairs.of_systems(integers.sum(axis=0)) * weight, options.alternative)
     # Sums that are equal in truth may differ by the rounding of their terms, and of the division.
-    least = far - (2.0 * pairs.topics * np.abs(weight) + RELATIVE * np.abs(far))
+    thresholds = far - (2.0 * pairs.topics * np.abs(weight) + RELATIVE * np.abs(far))
     signs = random_signs(options.resamples, pairs.topics, options.seed)
 
     def resampled(part: slice) -> Floats:
         sums = integers.T @ signs[part].T.astype(np.float64)
-        found = sums[pairs.first]
-        found -= sums[pairs.second]
-        found *= weight[:, None]
-        return found
+        differences = sums[pairs.first]
+        differences -= sums[pairs.second]
+        differences *= weight[:, None]
+        return differences
 
     parts = list(row_slices(len(signs), len(pairs), BLOCK))
-    pvalue, _ = by_steps(far, least, resampled, parts, options)
+    pvalue, _ = by_steps(far, thresholds, resampled, parts, options)
     pvalue[size == 0] = 1.0
     return pvalue
 

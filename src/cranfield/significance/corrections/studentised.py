@@ -16,7 +16,7 @@ from numpy.polynomial import chebyshev
 from scipy.special import gammaln, log_ndtr, ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, row_slices
-from cranfield.base.errors import PolicyError, check_whole, numbers
+from cranfield.base.errors import PolicyError, check_number, check_whole, numbers
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
     TOGETHER,
@@ -63,9 +63,9 @@ class Interpolated:
         """Return the function's values, 0 where they are too small for a float."""
         u = np.log1p(x)
         panel = np.floor(u / PANEL).astype(np.intp)
-        wanted, where = np.unique(panel, return_inverse=True)
-        self._make([int(one) for one in wanted if int(one) not in self._panels])
-        coefficients = np.array([self._panels[int(one)] for one in wanted]).T
+        needed, where = np.unique(panel, return_inverse=True)
+        self._make([int(key) for key in needed if int(key) not in self._panels])
+        coefficients = np.array([self._panels[int(key)] for key in needed]).T
         t = 2 * (u / PANEL - panel) - 1
         # Clenshaw's recurrence, each point with the coefficients of its own panel.
         older = np.zeros_like(u)
@@ -90,7 +90,7 @@ class Interpolated:
 
 
 _LARGE, _AS_KNOWN = 1e6, 1e12
-"""Degrees of freedom of which the density is narrow, and from which on S is as good as known."""
+"""Degrees of freedom with a narrow density, and those from which on S counts as known."""
 
 
 class Studentised:
@@ -124,8 +124,11 @@ class Studentised:
         while self._exact(np.array([high]))[0] > probability:
             low, high = high, high * 4
         # Regula falsi on the logarithm, which is smooth, halving where that does not halve.
-        wanted = np.log(probability)
-        at_low, at_high = (self._log(low) if low > 0 else 0.0) - wanted, self._log(high) - wanted
+        log_probability = np.log(probability)
+        at_low, at_high = (
+            (self._log(low) if low > 0 else 0.0) - log_probability,
+            self._log(high) - log_probability,
+        )
         for _ in range(100):
             if high - low <= 4e-15 * high:
                 break
@@ -135,7 +138,7 @@ class Studentised:
                 middle = (low + high) / 2 if point is None else point
                 if not low < middle < high:
                     break
-                value = self._log(middle) - wanted
+                value = self._log(middle) - log_probability
                 if value > 0:
                     low, at_low = middle, value
                 else:
@@ -162,23 +165,23 @@ class Studentised:
         df = self.df
         if df > _AS_KNOWN:
             return self._tail(q)
-        # The density in x = log S is exp(df (x - exp(2 x) / 2)); where has it fallen to nothing?
+        # The density in x = log S is exp(df (x - exp(2 x) / 2)); where is it negligible?
         if df > _LARGE:
             # By Stirling's series: what is left of large numbers that are all but equal.
             log_constant = np.log(2) + np.log(df / (4 * np.pi)) / 2 - 1 / (6 * df)
-            left = -np.sqrt(3 * NEGLIGIBLE / df)
+            lower = -np.sqrt(3 * NEGLIGIBLE / df)
         else:
             log_constant = np.log(2) + df / 2 * (np.log(df / 2) - 1) - gammaln(df / 2)
-            left = -(NEGLIGIBLE / df + 0.5 + np.sqrt(NEGLIGIBLE / df))
-        right = 0.5 * np.log1p(2 * (NEGLIGIBLE / df + np.sqrt(NEGLIGIBLE / df)))
+            lower = -(NEGLIGIBLE / df + 0.5 + np.sqrt(NEGLIGIBLE / df))
+        upper = 0.5 * np.log1p(2 * (NEGLIGIBLE / df + np.sqrt(NEGLIGIBLE / df)))
         step = min(0.5 / np.sqrt(2 * df), STRIP)
         # For large q the product with a normal tail has its peak at a smaller S.
         shift = 0.5 * np.log(df / (df + q**2 / 2))
-        points = int(np.ceil((right - left - float(shift.min())) / step)) + 1
+        points = int(np.ceil((upper - lower - float(shift.min())) / step)) + 1
         out = np.empty_like(q)
         for part in row_slices(q.size, points, 2**19):
-            lowest = left + shift[part, None]
-            widths = (right - lowest) / (points - 1)
+            lowest = lower + shift[part, None]
+            widths = (upper - lowest) / (points - 1)
             x = lowest + widths * np.arange(points)
             s = np.exp(x)
             density = np.exp(log_constant + df * (x - np.expm1(2 * x) / 2))
@@ -246,7 +249,7 @@ def studentised_range_isf(probability: Floats | float, groups: int, df: float) -
     Parameters
     ----------
     probability
-        Between 0 and 1, both excluded; one, or an array of them.
+        Between 0 and 1, both excluded; a number or an array.
     groups, df
         As for :func:`studentised_range_sf`.
 
@@ -266,7 +269,7 @@ def studentised_range_isf(probability: Floats | float, groups: int, df: float) -
 
 @lru_cache(maxsize=64)
 def distribution(groups: int, df: float) -> Studentised:
-    """Return the distribution; what was computed of it is kept for the next use."""
+    """Return the distribution; computed parts are cached."""
     return Studentised(partial(range_tail, groups=groups), df)
 
 
@@ -296,8 +299,7 @@ def any_of(events: int, probability: Floats) -> Floats:
 
 def _check(groups: int, df: float) -> None:
     check_whole("groups", groups, 2)
-    if not df > 0:
-        raise PolicyError(f"the studentised range requires degrees of freedom above 0, got {df}")
+    check_number("df", df, above=0, most=np.inf)
 
 
 @declared_correction(
@@ -331,14 +333,14 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 def dunnett_interval(model: Model, pairs: Pairs, two_sided: bool, level: Level) -> Bounds:
     if len(pairs) == 1:
         return model.interval(pairs, t_quantile(level, model.df))
-    # Of a one-sided test each limit holds on its own, with half of what two limits leave out.
+    # Each bound of a one-sided test has half the error of two bounds.
     beyond = 1 - level if two_sided else (1 - level) / 2
     return model.interval(pairs, _maximum(len(pairs), two_sided, model.df).isf(beyond))
 
 
 @lru_cache(maxsize=64)
 def _maximum(comparisons: int, two_sided: bool, df: float) -> Studentised:
-    """Return the distribution of the largest t; what was computed of it is kept."""
+    """Return the distribution of the largest t; computed parts are cached."""
     return Studentised(partial(_tail, comparisons=comparisons, two_sided=two_sided), df)
 
 

@@ -37,15 +37,15 @@ def normality_test(flat: Floats) -> Check:
     from scipy import stats
 
     if flat.size <= MOST_SHAPIRO:
-        found = stats.shapiro(flat)
-        return Check(NORMAL, "Shapiro-Wilk", float(found.statistic), float(found.pvalue))
-    found = stats.normaltest(flat)
-    return Check(NORMAL, "D'Agostino-Pearson", float(found.statistic), float(found.pvalue))
+        result = stats.shapiro(flat)
+        return Check(NORMAL, "Shapiro-Wilk", float(result.statistic), float(result.pvalue))
+    result = stats.normaltest(flat)
+    return Check(NORMAL, "D'Agostino-Pearson", float(result.statistic), float(result.pvalue))
 
 
 def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check | str]:
-    """Compute Brown and Forsythe's and Bartlett's test over systems, or return the reason why"
-    " not."""
+    """Compute Brown and Forsythe's and Bartlett's test over systems, or return the reason why
+    not."""
     from scipy import stats
 
     varied = [np.ptp(column) > 0 for column in columns if column.size]
@@ -54,19 +54,19 @@ def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check
         reason = "which need two systems with three residuals each"
     elif len(columns) == 2 and np.abs(e.sum(axis=1)).max() <= ROUNDING * np.abs(e).max():
         # Residuals of two systems and their topics are each other's negatives.
-        reason = "which two systems on the same topics cannot fail"
+        reason = "as residuals of two systems on the same topics always have equal variances"
     elif not any(varied):
         reason = "as no system's residuals vary"
     if reason:
         return f"tests of equal variances, {reason}", f"tests of equal variances, {reason}"
-    found = stats.levene(*columns, center="median")
-    middle = Check(EQUAL, "Brown-Forsythe", float(found.statistic), float(found.pvalue))
+    result = stats.levene(*columns, center="median")
+    middle = Check(EQUAL, "Brown-Forsythe", float(result.statistic), float(result.pvalue))
     if not all(varied):
         return middle, "Bartlett's test, as the residuals of a system are all equal"
-    found = stats.bartlett(*columns)
+    result = stats.bartlett(*columns)
     # Of equal variances the statistic is 0, or by rounding less, which has no p-value.
-    p = 1.0 if np.isnan(found.pvalue) else float(found.pvalue)
-    return middle, Check(EQUAL, "Bartlett", float(found.statistic), p)
+    p = 1.0 if np.isnan(result.pvalue) else float(result.pvalue)
+    return middle, Check(EQUAL, "Bartlett", float(result.statistic), p)
 
 
 def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
@@ -83,13 +83,16 @@ def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
     if np.abs(fitted - fitted.mean() - a[:, None] - b).max() > near:
         return f"{name}, as the fitted values are not sums of topic and system effects"
     if error < 1 or np.abs(a).max() <= near or np.abs(b).max() <= near:
-        return f"{name}, which needs effects of topics and of systems, three of one of them"
-    left = (e**2).sum()
-    if left == 0:
+        return (
+            f"{name}, which needs two topics and two systems with different means, and three"
+            " of either"
+        )
+    residual_sum = (e**2).sum()
+    if residual_sum == 0:
         return f"{name}, as the model has no residual variation"
     explained = (a @ e @ b) ** 2 / ((a**2).sum() * (b**2).sum())
     with np.errstate(divide="ignore"):
-        f = explained / (max(left - explained, 0.0) / error)
+        f = explained / (max(residual_sum - explained, 0.0) / error)
     pvalue = 0.0 if np.isinf(f) else float(fdtrc(1, error, f))
     return Check(ADDITIVE, name, float(f), pvalue)
 
@@ -116,7 +119,7 @@ class Assumptions(Result):
     ----------
     normality
         Shapiro and Wilk's test; above 5,000 residuals D'Agostino and Pearson's. None where a test
-        cannot be done; `skipped` says why. So for the other checks.
+        cannot be done; `skipped` has the reason, as for the other checks.
     brown_forsythe, bartlett
         Tests of equal variances over systems. Bartlett's relies on normality itself.
     additivity
@@ -164,13 +167,13 @@ class Assumptions(Result):
     def checks(self) -> tuple[Check, ...]:
         """The tests that were done."""
         every = (self.normality, self.brown_forsythe, self.bartlett, self.additivity)
-        return tuple(one for one in every if one is not None)
+        return tuple(check for check in every if check is not None)
 
     @property
     def violated(self) -> tuple[str, ...]:
         """The assumptions that a test rejects; Bartlett's does not count."""
-        counting = (one for one in self.checks if one is not self.bartlett)
-        return tuple(one.assumption for one in counting if one.pvalue <= self.alpha)
+        counting = (check for check in self.checks if check is not self.bartlett)
+        return tuple(check.assumption for check in counting if check.pvalue <= self.alpha)
 
     @property
     def notes(self) -> list[str]:
@@ -220,7 +223,7 @@ class Assumptions(Result):
         return lines + [f"Not done: {reason}." for reason in self.skipped]
 
     def _frame(self) -> pl.DataFrame:
-        rows = [(*astuple(one), one.pvalue <= self.alpha) for one in self.checks]
+        rows = [(*astuple(check), check.pvalue <= self.alpha) for check in self.checks]
         kinds = (pl.String, pl.String, pl.Float64, pl.Float64, pl.Boolean)
         return pl.DataFrame(rows, dict(zip(self.columns, kinds, strict=True)), orient="row")
 
@@ -250,10 +253,10 @@ def check_assumptions(
     Parameters
     ----------
     residuals
-        Scores minus what the model predicts, shape (topics, systems), such as
+        Scores minus the predictions of the model, shape (topics, systems), such as
         `comparison.anova.residuals`; NaN is a missing score.
     fitted
-        What the model predicts, in the same shape. With it, additivity is tested; that needs
+        Predictions of the model, in the same shape. With it, additivity is tested; that needs
         predictions that are the sum of an effect of the topic and one of the system, and no NaN.
     alpha
         Significance level.
@@ -299,7 +302,7 @@ def check_assumptions(
         warnings.simplefilter("ignore", RuntimeWarning)
         variances = np.array([column.var(ddof=1) if column.size else np.nan for column in own])
     normality, brown_forsythe, bartlett, additivity = (
-        one if isinstance(one, Check) else None for one in tests
+        test if isinstance(test, Check) else None for test in tests
     )
     return Assumptions(
         normality=normality,
@@ -315,7 +318,7 @@ def check_assumptions(
         systems=e.shape[1],
         alpha=alpha,
         balanced=flat.size == e.size,
-        skipped=tuple(dict.fromkeys(one for one in tests if isinstance(one, str))),
+        skipped=tuple(dict.fromkeys(test for test in tests if isinstance(test, str))),
     )
 
 
@@ -340,7 +343,7 @@ def _arrays(
             f"checks of assumptions require at least three residuals, got {number}"
         )
     if predicted is not None:
-        # What a model leaves over by rounding is nothing.
+        # Residuals by rounding are 0.
         with np.errstate(over="ignore"):
             largest = np.nanmax(np.abs(e + predicted), initial=0.0)
         e = np.where(np.abs(e) <= ROUNDING * largest, 0.0, e)

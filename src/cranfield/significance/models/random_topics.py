@@ -74,18 +74,20 @@ class RandomGroups:
 
     `means`, shape (groups, columns), and `counts` are of the groups, `group` says which one a row
     is of, and `centre` is the mean of all rows; `between` and `within` are sums of squares, of
-    which what is not above `least` is rounding.
+    which values up to `tolerance` are rounding.
     """
 
-    def __init__(self, rows: Floats, labels: NDArray[np.intp], copies: int, least: float) -> None:
+    def __init__(
+        self, rows: Floats, labels: NDArray[np.intp], copies: int, tolerance: float
+    ) -> None:
         self.copies = copies
         self.group, self.counts, self.means = by_group(rows, labels)
         self.centre = rows.mean(axis=0)
-        self.apart, rest = self.means - self.centre, rows - self.means[self.group]
-        for part in (self.apart, rest):
-            part[np.abs(part) <= least] = 0.0
+        self.apart, residuals = self.means - self.centre, rows - self.means[self.group]
+        for part in (self.apart, residuals):
+            part[np.abs(part) <= tolerance] = 0.0
         self.between = float((self.counts[:, None] * self.apart**2).sum())
-        self.within = float((rest**2).sum())
+        self.within = float((residuals**2).sum())
 
     def fit(self) -> GroupsFit:
         """Estimate by restricted maximum likelihood.
@@ -106,8 +108,8 @@ class RandomGroups:
             variance = between / groups
         else:
             weights = n / (1 + n * ratio)
-            left = self.within + _spread(products, weights[None, :])[0].item()
-            within = left / (self.copies * (total - 1))
+            residual_sum = self.within + _spread(products, weights[None, :])[0].item()
+            within = residual_sum / (self.copies * (total - 1))
             between, variance = ratio * within, within / float(weights.sum())
         if (n == n[0]).all():
             variance = self.between / df / total
@@ -146,10 +148,12 @@ class RandomGroups:
         weights = n / (1 + n * ratios[:, None])
         spread, squares = _spread(products, weights)
         together = weights.sum(axis=1)
-        left = self.within + spread
-        deviance = (total - 1) * np.log(left) - np.log(weights).sum(axis=1) + np.log(together)
+        residual_sum = self.within + spread
+        deviance = (
+            (total - 1) * np.log(residual_sum) - np.log(weights).sum(axis=1) + np.log(together)
+        )
         falls = -(weights**2 * squares).sum(axis=1)
-        slope = (total - 1) * falls / left + together - (weights**2).sum(axis=1) / together
+        slope = (total - 1) * falls / residual_sum + together - (weights**2).sum(axis=1) / together
         return deviance, slope
 
     def _satterthwaite(self, weights: Floats, products: Floats, within: float) -> float:
@@ -255,18 +259,18 @@ def three_way_test(pairs: Pairs, options: Options) -> Outcome:
 def only_these_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
     """Return the note that a model with fixed topics is about these topics only, with the F of"
     " random topics."""
-    said = (
+    note = (
         "the results of this test hold for these topics only, as its error excludes the variation"
         " of differences between topics"
     )
     narrow, wide = table.f_of("System"), random_topics(values)[0].f_of("System")
     if not np.isnan([narrow, wide]).any():
-        said += (
+        note += (
             f": F of System is {narrow[0]:.4g} (p {shown_p(narrow[1])}) by the error, and"
             f" {wide[0]:.4g} (p {shown_p(wide[1])}) by Topic:System, which holds for other topics"
             " too"
         )
-    return (f"{said}; the test random-topics uses that F",)
+    return (f"{note}; the test random-topics uses that F",)
 
 
 def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
@@ -274,7 +278,7 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
 
     The error of a difference is of the differences between topics: of as many scores each, by the
     mean square of topic and system; else by restricted maximum likelihood, which weighs topics by
-    what is known of them, with Satterthwaite's degrees of freedom.
+    their information, with Satterthwaite's degrees of freedom.
     """
     labels, shards = known_cells(values)
     cells = values[labels, :, shards]
@@ -282,31 +286,31 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     if np.unique(labels).size < 2:
         raise CranfieldError("ANOVA with random topics requires at least two topics with scores")
     mean = cells.mean(axis=1, keepdims=True)
-    least = ROUNDING * float(np.abs(cells).max())
+    tolerance = ROUNDING * float(np.abs(cells).max())
     above = cells - mean
-    above[np.abs(above) <= least] = 0.0
-    common = RandomGroups(mean, labels, 1, least)
-    apart = RandomGroups(above, labels, systems - 1, least)
-    common_fit, fit = common.fit(), apart.fit()
+    above[np.abs(above) <= tolerance] = 0.0
+    common = RandomGroups(mean, labels, 1, tolerance)
+    above_mean = RandomGroups(above, labels, systems - 1, tolerance)
+    common_fit, fit = common.fit(), above_mean.fit()
     means = common_fit.mean + fit.mean
     fitted = np.full(values.shape, np.nan)
-    fitted[labels, :, shards] = mean + apart.means[apart.group]
-    groups, number = apart.counts.size, len(cells)
+    fitted[labels, :, shards] = mean + above_mean.means[above_mean.group]
+    groups, number = above_mean.counts.size, len(cells)
     table = made_table(
         "score ~ system + (1|topic) + (1|topic:system) + (1|topic:shard)",
         {
             "Topic": (systems * common.between, groups - 1.0),
-            "System": (float(number * (apart.centre**2).sum()), systems - 1.0),
-            "Topic:System": (apart.between, (groups - 1.0) * (systems - 1)),
+            "System": (float(number * (above_mean.centre**2).sum()), systems - 1.0),
+            "Topic:System": (above_mean.between, (groups - 1.0) * (systems - 1)),
             "Topic:Shard": (systems * common.within, float(number - groups)),
         },
-        (apart.within, (number - groups) * (systems - 1.0)),
+        (above_mean.within, (number - groups) * (systems - 1.0)),
         values=values,
         fitted=fitted,
         means={"System": means},
     )
     # Topics without any score are none; the others have the same shards, or variations.
-    balanced = bool((apart.counts == apart.counts[0]).all())
+    balanced = bool((above_mean.counts == above_mean.counts[0]).all())
     explained = float((fit.mean**2).sum()) / (systems - 1)
     f = np.inf if explained > 0 else np.nan
     if fit.variance > 0:
@@ -319,8 +323,8 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     table = replace(
         table,
         components=_components(common_fit, fit, systems),
-        notes=(f"F of System by {by}, of the others by Error",),
-        sphericity=sphericity(apart.means, f) if balanced else None,
+        notes=(f"denominator of F: {by} for System, Error for the other effects",),
+        sphericity=sphericity(above_mean.means, f) if balanced else None,
     )
     error = groups * fit.variance
     return table, Model(means, error, np.full(systems, float(groups)), fit.df)
@@ -390,8 +394,8 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
 
     def count(part: tuple[slice, Pairs]) -> Indices:
         where, block = part
-        found = refits.studentised(block, error)
-        return count_reaching(found, t[where], options.alternative, relative=RELATIVE)
+        statistics = refits.studentised(block, error)
+        return count_reaching(statistics, t[where], options.alternative, relative=RELATIVE)
 
     resampled = partial(refits.studentised, error=error)
     errors = np.full(len(pairs), error)
@@ -461,12 +465,12 @@ class Refits:
         """Return differences of effects by the error of their fit, shape (pairs, resamples)."""
         if error == 0:
             return np.zeros((len(pairs), self.errors.size))
-        found = self.effects[pairs.first]
-        found -= self.effects[pairs.second]
+        differences = self.effects[pairs.first]
+        differences -= self.effects[pairs.second]
         with np.errstate(divide="ignore", invalid="ignore"):
-            found /= self.errors
-        found[np.isnan(found)] = 0.0
-        return np.asarray(found)
+            differences /= self.errors
+        differences[np.isnan(differences)] = 0.0
+        return np.asarray(differences)
 
 
 def exact_squares(sums: Floats, unit: float) -> Floats:

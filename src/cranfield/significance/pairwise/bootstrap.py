@@ -113,10 +113,10 @@ def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
 
     def tested(part: tuple[slice, Pairs]) -> tuple[Indices, Indices]:
         where, block = part
-        found = resampled(block)
-        unlimited = np.isinf(found).sum(axis=1)
+        statistics = resampled(block)
+        unlimited = np.isinf(statistics).sum(axis=1)
         side = options.alternative
-        return count_reaching(found, statistic[where], side, relative=RELATIVE), unlimited
+        return count_reaching(statistics, statistic[where], side, relative=RELATIVE), unlimited
 
     # A block's results fit into the cache, and a matrix product is worth its call.
     parts = list(pairs.slices(options.resamples, 2**19))
@@ -143,7 +143,7 @@ def paired_interval(
 
 
 def resampler(pairs: Pairs, options: Options, by_error: bool) -> Callable[[Pairs], Floats]:
-    """Draw topics; return what takes pairs to centred t or means, shape (pairs, samples)."""
+    """Draw topics; return a function from pairs to centred t or means, shape (pairs, samples)."""
     counts = topic_counts(options.resamples, pairs.topics, options.seed)
     # A resample without any variation is never discarded: it counts as extreme.
     extreme = -np.inf if options.alternative == "less" else np.inf
@@ -314,8 +314,8 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         some = Pairs(pairs.values, pairs.first[same], pairs.second[same])
         sums = pooled_sums(integers, int(n), int(m), options, k)
         work = partial(_reaching, sums=sums, slack=2.0 * n * m, kind=options.alternative)
-        least = totals[some.first] * m - totals[some.second] * n
-        parts = [(block, least[part]) for part, block in some.slices(options.resamples, 2**17)]
+        observed = totals[some.first] * m - totals[some.second] * n
+        parts = [(block, observed[part]) for part, block in some.slices(options.resamples, 2**17)]
         extreme[same] = np.concatenate(in_threads(work, parts, options.jobs))
     mean = np.nanmean(pairs.values, axis=0)
     squares = np.nansum((pairs.values - mean) ** 2, axis=0)
@@ -351,7 +351,7 @@ def pooled_sums(
     """
     random = stream(options.seed, which)
     total = n + m
-    found = np.empty((2, integers.shape[1], options.resamples))
+    sums = np.empty((2, integers.shape[1], options.resamples))
     for part in row_slices(options.resamples, total, DRAWN):
         drawn = random.integers(0, total, size=(part.stop - part.start, total))
         drawn += total * np.arange(len(drawn))[:, None]
@@ -361,18 +361,18 @@ def pooled_sums(
         )
         # Sums of integers: the same, however many samples are taken at a time.
         weights = (of_x * m - of_y * n).astype(np.float64)
-        found[0, :, part] = (weights[:, :n] @ integers[:n]).T
-        found[1, :, part] = (weights[:, n:] @ integers[:m]).T
-    return found[0], found[1]
+        sums[0, :, part] = (weights[:, :n] @ integers[:n]).T
+        sums[1, :, part] = (weights[:, n:] @ integers[:m]).T
+    return sums[0], sums[1]
 
 
 def _reaching(
     part: tuple[Pairs, Floats], sums: tuple[Floats, Floats], slack: float, kind: str
 ) -> Indices:
     pairs, observed = part
-    found = sums[0][pairs.first]
-    found += sums[1][pairs.second]
-    return count_reaching(found, observed, kind, slack=slack)
+    totals = sums[0][pairs.first]
+    totals += sums[1][pairs.second]
+    return count_reaching(totals, observed, kind, slack=slack)
 
 
 def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:

@@ -59,14 +59,14 @@ def with_exchange_tests(
     difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
     sign = np.sign(difference)
     exchanged = np.where((sign == 0) | (sign == wrong_side), 1.0, smallest)
-    shown = constant & (sign != 0)
+    affected = constant & (sign != 0)
     name = "exact sign flips" if info.paired else "exact permutations"
     note = (
-        f"{counted(int(shown.sum()), 'pair')} without any variation of the difference: the error"
+        f"{counted(int(affected.sum()), 'pair')} without any variation of the difference: the error"
         f" cannot be estimated, and p-values are by {name}"
     )
 
-    def limits(level: Level) -> Bounds:
+    def bounds(level: Level) -> Bounds:
         """Return the interval of shifts that the exchange does not reject: the difference alone,"
         " or all numbers."""
         low, high = outcome.interval(level)
@@ -77,13 +77,15 @@ def with_exchange_tests(
             np.where(constant, difference + half, high),
         )
 
-    least = outcome.smallest_pvalues
+    smallest_of_test = outcome.smallest_pvalues
     return replace(
         outcome,
-        smallest_pvalues=None if least is None else np.where(constant, smallest, least),
+        smallest_pvalues=None
+        if smallest_of_test is None
+        else np.where(constant, smallest, smallest_of_test),
         pvalue=np.where(constant, exchanged, outcome.pvalue),
-        interval=limits,
-        notes=(*outcome.notes, note) if shown.any() else outcome.notes,
+        interval=bounds,
+        notes=(*outcome.notes, note) if affected.any() else outcome.notes,
     )
 
 
@@ -284,15 +286,15 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def exact_wanted(pairs: Pairs, zeros: Indices, options: Options) -> bool:
-    most = int((pairs.topics - zeros).max(initial=0))
+    n_topics = int((pairs.topics - zeros).max(initial=0))
     if options.exact:
-        if most > MOST_EXACT:
+        if n_topics > MOST_EXACT:
             raise PolicyError(
-                f"{most} topics are too many for the exact randomisation test, which takes up to"
-                f" {MOST_EXACT}; use exact=False and a number of resamples"
+                f"{n_topics} topics are too many for the exact randomisation test, which takes up"
+                f" to {MOST_EXACT}; use exact=False and a number of resamples"
             )
         return True
-    feasible = most <= MOST_EXACT and len(pairs) * 2 ** ((most + 1) // 2) <= EXACT_WORK
+    feasible = n_topics <= MOST_EXACT and len(pairs) * 2 ** ((n_topics + 1) // 2) <= EXACT_WORK
     return options.exact is None and feasible
 
 
@@ -307,9 +309,11 @@ def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> In
 
     def count(part: tuple[slice, Pairs]) -> Indices:
         _, block = part
-        found = sums[block.first]
-        found -= sums[block.second]
-        return count_reaching(found, block.of_systems(observed), options.alternative, slack=slack)
+        differences = sums[block.first]
+        differences -= sums[block.second]
+        return count_reaching(
+            differences, block.of_systems(observed), options.alternative, slack=slack
+        )
 
     return np.concatenate(in_threads(count, list(pairs.slices(len(signs), 2**17)), options.jobs))
 
@@ -317,17 +321,17 @@ def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> In
 def enumerated(pairs: Pairs, options: Options) -> Floats:
     """Return exact p-values over all assignments, by meeting in the middle.
 
-    The signed sums of each half of the topics are enumerated; sorted, they tell how many pairs of
-    half-sums reach the observed sum.
+    The signed sums of each half of the topics are enumerated; sorting them gives the number of
+    pairs of half-sums that reach the observed sum.
     """
     out = []
     half = (pairs.topics + 1) // 2
     for _, block in pairs.slices(4 * 2**half, 4 * BLOCK):
         differences = block.differences()
-        # Topics without difference take no part: move them to the end, and leave them out.
+        # Topics without difference take no part: move them to the end, and skip them.
         order = np.argsort(differences == 0, axis=1, kind="stable")
-        most = int((differences != 0).sum(axis=1).max(initial=0))
-        nonzero = np.take_along_axis(differences, order, axis=1)[:, : max(1, most)]
+        width = int((differences != 0).sum(axis=1).max(initial=0))
+        nonzero = np.take_along_axis(differences, order, axis=1)[:, : max(1, width)]
         integers, _ = as_integers(nonzero, nonzero.shape[1])
         out.append(_two_halves(integers, options.alternative))
     return np.concatenate(out)
@@ -335,15 +339,17 @@ def enumerated(pairs: Pairs, options: Options) -> Floats:
 
 def _two_halves(integers: Floats, alternative: str) -> Floats:
     n = integers.shape[1]
-    left, right = (_signed_sums(part) for part in (integers[:, : n // 2], integers[:, n // 2 :]))
-    left.sort(axis=1)
-    right.sort(axis=1)
-    least = away(integers.sum(axis=1), alternative) - float(n)
-    at_least = _pairs_reaching(left, right, least)
-    assignments = float(left.shape[1]) * right.shape[1]
+    left_sums, right_sums = (
+        _signed_sums(part) for part in (integers[:, : n // 2], integers[:, n // 2 :])
+    )
+    left_sums.sort(axis=1)
+    right_sums.sort(axis=1)
+    threshold = away(integers.sum(axis=1), alternative) - float(n)
+    at_least = _pairs_reaching(left_sums, right_sums, threshold)
+    assignments = float(left_sums.shape[1]) * right_sums.shape[1]
     if alternative == "two-sided":
         # The sums are symmetric around zero; both tails overlap only where all counts.
-        reached = np.where(least <= 0, assignments, 2 * at_least)
+        reached = np.where(threshold <= 0, assignments, 2 * at_least)
         return np.asarray(np.minimum(1.0, reached / assignments))
     return np.asarray(at_least / assignments)
 
@@ -356,11 +362,11 @@ def _signed_sums(integers: Floats) -> Floats:
     return sums
 
 
-def _pairs_reaching(left: Floats, right: Floats, least: Floats) -> Floats:
-    """Count, by row, pairs of a left and a right number with a sum of at least `least`."""
+def _pairs_reaching(left: Floats, right: Floats, threshold: Floats) -> Floats:
+    """Count, by row, pairs of a left and a right number with a sum of at least `threshold`."""
     size = left.shape[1]
     # In one stable order of both, a number on the right stands behind those that it suffices for.
-    order = np.argsort(np.hstack([least[:, None] - left, right]), axis=1, kind="stable")
+    order = np.argsort(np.hstack([threshold[:, None] - left, right]), axis=1, kind="stable")
     position = np.where(order < size, np.arange(order.shape[1], dtype=np.float64), 0.0)
     too_small = position.sum(axis=1) - size * (size - 1) / 2
     return np.asarray(float(size) * right.shape[1] - too_small)
@@ -382,7 +388,7 @@ def subset_interval(pairs: Pairs, options: Options, everything: bool, level: Lev
         turned = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
     else:
         turned = (random_signs(options.resamples, n, options.seed) < 0).astype(np.float64)
-    # Of all subsets one is the observed arrangement, which is none of those drawn.
+    # Of all subsets one is the observed arrangement, which is not among those drawn.
     number = len(turned) - everything
     size = turned.sum(axis=1)
     rank = rank_of((1 - level) / (1 if options.two_sided else 2), number)
@@ -406,7 +412,7 @@ def subset_interval(pairs: Pairs, options: Options, everything: bool, level: Lev
         ends = rank[part] - 1, len(size) - rank[part]
         for limits, means, end in zip((low, high), (below, above), ends, strict=True):
             limit = order_statistics(means.copy(), end[:, None])[:, 0] * unit
-            # A limit that is 0 in truth does not leave 0 out.
+            # A bound of 0 does not exclude 0.
             limit[np.abs(limit) <= rounding[part]] = 0.0
             limits[part] = np.where(end == np.clip(end, 0, len(size) - 1), limit, limits[part])
     return low, high

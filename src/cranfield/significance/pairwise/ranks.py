@@ -46,19 +46,19 @@ def binomial_pvalues(
     summed.
     Without wins and losses it is 1.
     """
-    wins, losses = (np.asarray(one, dtype=np.int64) for one in (wins, losses))
+    wins, losses = (np.asarray(counts, dtype=np.int64) for counts in (wins, losses))
     n = wins + losses
     if alternative == "greater":
-        found = bdtr(losses, n, 1 - expected)
+        pvalues = bdtr(losses, n, 1 - expected)
     elif alternative == "less":
-        found = bdtr(wins, n, expected)
+        pvalues = bdtr(wins, n, expected)
     elif expected == 0.5:
-        found = 2 * bdtr(np.minimum(wins, losses), n, 0.5)
+        pvalues = 2 * bdtr(np.minimum(wins, losses), n, 0.5)
     else:
         above = wins > n * expected
         low = _both_tails(np.where(above, losses, wins), n, np.where(above, 1 - expected, expected))
-        found = np.where(wins == n * expected, 1.0, low)
-    return np.asarray(np.where(n > 0, np.minimum(1.0, found), 1.0))
+        pvalues = np.where(wins == n * expected, 1.0, low)
+    return np.asarray(np.where(n > 0, np.minimum(1.0, pvalues), 1.0))
 
 
 def _both_tails(count: Indices, n: Indices, chance: Floats) -> Floats:
@@ -68,13 +68,13 @@ def _both_tails(count: Indices, n: Indices, chance: Floats) -> Floats:
         ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
         return np.asarray(ways + xlogy(k, chance) + xlog1py(n - k, -chance))
 
-    most = log_chance(count) + NEAR
+    threshold = log_chance(count) + NEAR
     # Above the mean chances fall: the first one that is small enough, by bisection.
     low, high = np.ceil(n * chance).astype(np.int64), n + 1
     for _ in range(int(np.max(n, initial=1)).bit_length() + 1):
         middle = (low + high) // 2
         going = low < high
-        small = log_chance(np.minimum(middle, n)) <= most
+        small = log_chance(np.minimum(middle, n)) <= threshold
         low, high = np.where(going & ~small, middle + 1, low), np.where(going & small, middle, high)
     return np.asarray(bdtr(count, n, chance) + np.where(high > n, 0.0, bdtrc(high - 1, n, chance)))
 
@@ -98,13 +98,13 @@ def kth_sum(left: Floats, right: Floats, k: int | Indices, *, triangle: bool = F
     if not len(left):
         return np.empty(0)
     table = _Sums(left, right, triangle)
-    wanted = np.broadcast_to(np.asarray(k, dtype=np.intp), (len(left),))
-    low, high = table.bounds(wanted)
+    rank_of_sum = np.broadcast_to(np.asarray(k, dtype=np.intp), (len(left),))
+    low, high = table.bounds(rank_of_sum)
     start = table.count(low, or_equal=True)
     # No sum in between where both bounds are the same.
     end = np.maximum(start, table.count(high, or_equal=False))
     inside = (end - start).sum(axis=1)
-    rank = wanted - start.sum(axis=1)
+    rank = rank_of_sum - start.sum(axis=1)
     out = np.where(rank < 0, low, high)
     open_ = np.flatnonzero((rank >= 0) & (rank < inside))
     # The bound on what is between is linear in the rows; most have less than half of it.
@@ -123,7 +123,9 @@ class _Sums:
 
     def __init__(self, left: Floats, right: Floats, triangle: bool) -> None:
         self.shift, self.side = int(triangle), _side(left.shape[1])
-        height, self.columns = (-(-one.shape[1] // self.side) * self.side for one in (left, right))
+        height, self.columns = (
+            -(-rows.shape[1] // self.side) * self.side for rows in (left, right)
+        )
         self.left = _padded(left, height)
         self.right = _padded(right, self.columns + self.shift * height)
 
@@ -258,7 +260,7 @@ class _SignedRanks:
         pvalue = of_tail(ndtr(-away(z, alternative)), alternative)
         if self.exact.any():
             at_most, which = self._distributions()
-            doubled, total = (one[self.exact].astype(np.intp) for one in (self.plus, self.total))
+            doubled, total = (sums[self.exact].astype(np.intp) for sums in (self.plus, self.total))
             # The distribution is symmetric: the upper tail is the lower one of the other side.
             low, high = at_most[which, doubled], at_most[which, total - doubled]
             pvalue[self.exact] = _of_tails(low, high, alternative)
@@ -269,11 +271,13 @@ class _SignedRanks:
         largest = np.floor(self.total / 2 + 2 * self.deviation * ndtri(tail)).astype(np.intp)
         if self.exact.any():
             at_most, which = self._distributions()
-            most = tail[self.exact, None] * SLACK
+            thresholds = tail[self.exact, None] * SLACK
             exact = []
             for part in row_slices(which.size, at_most.shape[1], BLOCK):
                 chances = at_most[which[part]]
-                inside = np.where(chances <= most[part], chances, -1.0).max(axis=1, keepdims=True)
+                inside = np.where(chances <= thresholds[part], chances, -1.0).max(
+                    axis=1, keepdims=True
+                )
                 # The first sum of those as probable: the others cannot be reached.
                 exact.append(np.where(inside[:, 0] < 0, -1, (chances < inside).sum(axis=1)))
             largest[self.exact] = np.concatenate(exact)
@@ -334,14 +338,14 @@ def walsh_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
         signed = _SignedRanks(differences, block.rounding, options)
         rejected = signed.largest_rejected(tails[part])
         some = np.flatnonzero(rejected >= 0)
-        rank, known, rounding = rejected[some], differences[some], block.rounding[some]
+        rank, of_block, rounding = rejected[some], differences[some], block.rounding[some]
         sums = signed.plus[some], signed.total[some] - signed.plus[some]
         for limits, sign, sum_beyond in zip((low, high), (1, -1), sums[::-1], strict=True):
-            ordered = np.sort(np.where(known == 0, np.inf, sign * known), axis=1)
-            found = kth_sum(ordered, ordered, rank // 2, triangle=True) / 2
+            ordered = np.sort(np.where(of_block == 0, np.inf, sign * of_block), axis=1)
+            averages = kth_sum(ordered, ordered, rank // 2, triangle=True) / 2
             # An average is 0 by rounding only, and ties of ranks leave 0 itself on either side.
             beyond = np.where(
-                sum_beyond <= rank, np.maximum(found, rounding), np.minimum(found, 0.0)
+                sum_beyond <= rank, np.maximum(averages, rounding), np.minimum(averages, 0.0)
             )
             limits[part.start + some] = sign * beyond + 0.0
     # Where half of all ranks are tied at 0, both limits may be 0 but for that.
@@ -407,7 +411,7 @@ def _beyond(pairs: Pairs, options: Options) -> Floats:
 
 
 def median_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
-    """Return the order statistics that the sign test does not reject, of what is not 0."""
+    """Return the order statistics of nonzero differences that the sign test does not reject."""
     low, high = nothing_known(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
     for part, block in pairs.slices():
@@ -416,7 +420,7 @@ def median_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
         n = (differences != 0).sum(axis=1)
         sizes, which = np.unique(n, return_inverse=True)
         at_most = bdtr(np.arange(n.max(initial=0) + 1), np.maximum(sizes, 1)[:, None], 0.5)
-        # The most losses that are rejected: so many differences are below the limit.
+        # The largest rejected number of losses: as many differences are below the bound.
         rank = (at_most[which.ravel()] <= tails[part, None] * SLACK).sum(axis=1) - 1
         some = (rank >= 0) & (n > 0)
         ordered = np.sort(np.where(differences == 0, np.inf, differences), axis=1)
@@ -466,10 +470,12 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     scores = np.where(codes < 0, np.inf, codes).T
 
     def ranked(block: Pairs) -> tuple[NDArray[Any], ...]:
-        both = np.hstack([scores[block.first], scores[block.second]])
-        order = np.argsort(both, axis=1)
+        together = np.hstack([scores[block.first], scores[block.second]])
+        order = np.argsort(together, axis=1)
         # Ranks of missing scores are 0, and last.
-        ranks, ties = mid_ranks(np.take_along_axis(both, order, axis=1), np.full(len(block), 0.5))
+        ranks, ties = mid_ranks(
+            np.take_along_axis(together, order, axis=1), np.full(len(block), 0.5)
+        )
         rank_sum = np.where(order < pairs.topics, ranks, 0.0).sum(axis=1)
         exact = _exact(ranks, counts[block.first], rank_sum, options) if options.exact else ties
         return rank_sum, ties, _tied(ranks), exact
@@ -511,13 +517,13 @@ def _exact(ranks: Floats, n: Indices, rank_sum: Floats, options: Options) -> Flo
 
 
 def shift_interval(pairs: Pairs, level: Level) -> Bounds:
-    """Return the interval of the shift: the differences between single scores that are not"
-    " rejected."""
+    """Return the interval of the shift: the differences between single scores that are not
+    rejected."""
     low, high = nothing_known(len(pairs))
     values = pairs.values
     counts = (~np.isnan(values)).sum(axis=0)
     # Missing scores last, on both sides: sums with them are above all others.
-    up, down = (np.sort(np.nan_to_num(one, nan=np.inf), axis=0).T for one in (values, -values))
+    up, down = (np.sort(np.nan_to_num(side, nan=np.inf), axis=0).T for side in (values, -values))
     n, m = counts[pairs.first], counts[pairs.second]
     spread = np.sqrt(n * m * (n + m + 1) / 12)
     rank = np.floor(n * m / 2 + ndtri((1 - level) / 2) * spread).astype(np.intp) - 1
@@ -556,16 +562,16 @@ class RankSums:
     def __call__(self, total: int) -> tuple[float, float]:
         """Return P(sum <= total) and P(sum >= total); `total` is twice a rank sum."""
         width = self.at_most.shape[1]
-        left = total - self.base * self.above[:, None] - np.arange(self.ways.shape[1])
-        reachable = np.clip(left, 0, width - 1)
-        low = np.where(left >= 0, self.at_most[self.above[:, None], reachable], 0.0)
-        high = np.where(left < width, self.at_least[self.above[:, None], reachable], 0.0)
+        remaining = total - self.base * self.above[:, None] - np.arange(self.ways.shape[1])
+        reachable = np.clip(remaining, 0, width - 1)
+        low = np.where(remaining >= 0, self.at_most[self.above[:, None], reachable], 0.0)
+        high = np.where(remaining < width, self.at_least[self.above[:, None], reachable], 0.0)
         return float((self.ways * low).sum()), float((self.ways * high).sum())
 
 
-def _ways(ranks: Integers, most: int) -> Floats:
-    """Count the ways to draw k of the ranks, up to `most`, with a sum s; shape (k, s)."""
-    ways = np.zeros((min(most, ranks.size) + 1, int(ranks.sum()) + 1))
+def _ways(ranks: Integers, max_drawn: int) -> Floats:
+    """Count the ways to draw k of the ranks, up to `max_drawn`, with a sum s; shape (k, s)."""
+    ways = np.zeros((min(max_drawn, ranks.size) + 1, int(ranks.sum()) + 1))
     ways[0, 0] = 1.0
     reached = 0
     for drawn, rank in enumerate(ranks.tolist()):

@@ -83,14 +83,14 @@ class JointComparison(Result, WithProse):
         **PAIR,
         "measure": Column("Measure.", key=True),
         "difference": Column(
-            "Statistic of the first minus that of the second; of geometric means the logarithm of"
-            " their ratio."
+            "Statistic of the first system minus statistic of the second; with geometric"
+            " means the logarithm of their ratio."
         ),
         "low": Column(
             "Lower bound of the confidence interval, simultaneous for all pairs and measures; null"
             " where it would contradict the decision."
         ),
-        "high": Column("Upper bound of that interval."),
+        "high": Column("Upper bound of the interval."),
         "p": Column("p-value, adjusted for all pairs and measures together.", pvalue=True),
         "verdict": Column(
             "1 if the first is significantly better, -1 if significantly worse, else 0."

@@ -166,13 +166,13 @@ class MetaAnalysis(Result):
         "collections": Column("Number of collections that have the pair."),
         "difference": Column("Pooled difference, first minus second."),
         "low": Column("Lower bound of its confidence interval; null with one collection."),
-        "high": Column("Upper bound of that interval."),
+        "high": Column("Upper bound of the interval."),
         "p": Column("Adjusted p-value that the pooled difference is 0.", pvalue=True),
         "predicted low": Column(
             "Lower bound of the prediction interval of the true difference on another such"
             " collection."
         ),
-        "predicted high": Column("Upper bound of that interval."),
+        "predicted high": Column("Upper bound of the interval."),
         "tau": Column("Standard deviation of true differences between collections."),
         "I^2": Column("Proportion of the variance that is due to differences of collections."),
         "Q": Column("Cochran's Q statistic of heterogeneity."),
@@ -401,8 +401,8 @@ def _notes(of: CommonPairs, known: Bools, found: Pooled, errors: str) -> list[st
     constant = int((~known & ~np.isnan(of.mean)).sum())
     if constant:
         notes.append(
-            f"differences of {counted(constant, 'pair')} of a collection do not vary, so that"
-            f" their standard error is unknown: excluded"
+            f"{counted(constant, 'pair')} of a collection excluded: the difference is the"
+            " same on all topics, so that its standard error is unknown"
         )
     alone = int((found.places < 2).sum())
     if alone:

@@ -14,7 +14,7 @@ from tests.reporting.page.test_browser import CONTRAST
 
 HOSTILE = "<img src=x onerror=document.title='caught'>"
 BOARD = "adhoc/index.html"
-PAGES = ("index.html", BOARD, "adhoc/topics.html", "adhoc/bm25.html")
+PAGES = ("index.html", "data.html", BOARD, "adhoc/topics.html", "adhoc/bm25.html")
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +128,19 @@ def test_nothing_overflows(browser: Any, site: Path, width: int, scheme: str) ->
         assert contrast
         assert {kind: found for kind, found in contrast.items() if found < 4.5} == {}, path
     page.close()
+
+
+def test_the_first_screen_is_the_leaderboard(browser: Any, site: Path) -> None:
+    for width, height in ((1280, 800), (390, 844)):
+        one = opened(browser, site / "index.html", viewport={"width": width, "height": height})
+        table = one.page.locator("#task-1 table")
+        # Rank, run and score of the first run, without any scrolling.
+        for cell in table.locator("tr").nth(1).locator("td, th").all()[:3]:
+            box = cell.bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+            assert box["y"] + box["height"] <= height
+        one.page.close()
 
 
 def test_all_columns_can_be_seen_on_a_phone(browser: Any, site: Path) -> None:

@@ -60,6 +60,8 @@ def check_pages(site: Path) -> list[Page]:
     """Walk all pages: whole, with a policy that fits, and links to files that are there."""
     pages = []
     for path in sorted(site.rglob("*.html")):
+        if path.name == "report.html":  # A copy from the release.
+            continue
         page = read(path)
         pages.append(page)
         assert f"style-src '{digest(page.style)}'" in page.policy
@@ -110,10 +112,14 @@ def test_what_is_there(releases: Path, tmp_path: Path) -> None:
     check_pages(site)
     source = releases / "adhoc-1/data/leaderboard.csv"
     assert (site / "data/adhoc-1-leaderboard.csv").read_bytes() == source.read_bytes()
-    front = read(site / "index.html").shown
-    assert hashlib.sha256(source.read_bytes()).hexdigest() in front
+    front, data = read(site / "index.html").shown, read(site / "data.html").shown
+    assert hashlib.sha256(source.read_bytes()).hexdigest() in data
     manifest = (releases / "adhoc-1/tagmanifest-sha256.txt").read_bytes()
-    assert hashlib.sha256(manifest).hexdigest() in front
+    assert hashlib.sha256(manifest).hexdigest() in data
+    # The first page is for readers: the leaderboard with names of teams, and no checksum.
+    assert not re.search("[0-9a-f]{64}", front)
+    for text in ("bm25", "dense", "late1", "PADUA", "DELFT", "2026-11-20"):
+        assert text in front
 
 
 def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> None:
@@ -179,7 +185,7 @@ def test_scores_only_without_sheets(releases: Path, tmp_path: Path) -> None:
     write_bag(made, {})
     write_site_of(releases, tmp_path / "public")
     pages = check_pages(tmp_path / "public")
-    assert len(pages) == 4
+    assert len(pages) == 5
 
 
 def test_runs_that_were_not_compared(releases: Path, tmp_path: Path) -> None:
@@ -395,7 +401,15 @@ def test_the_site_of_a_real_release(campaign: OpenedCampaign, tmp_path: Path) ->
     write_site(campaign, site)
     pages = check_pages(site)
     runs = campaign.registry.submissions("adhoc")
-    assert len(pages) == 4 + len(runs)
+    assert len(pages) == 5 + len(runs)
+    released = campaign.folder / "releases/adhoc-1/data"
+    for name, copy in (
+        ("report.html", "adhoc/report.html"),
+        ("rules.toml", "data/adhoc-1-rules.toml"),
+    ):
+        assert (site / copy).read_bytes() == (released / name).read_bytes()
+    hrefs = [str(one["href"]) for one in read(site / "index.html").all("a")]
+    assert {"adhoc/index.html", "adhoc/topics.html", "adhoc/report.html", "data.html"} <= {*hrefs}
     board = (site / "data/adhoc-1-leaderboard.csv").read_text()
     page = read(site / "adhoc/index.html")
     for run in runs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,8 +31,8 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.compared_pairs import shortened
 from cranfield.sources.columns import parquet_frame
 
-TABLES = ("leaderboard", "runs", "teams", "topic-statistics")
-"""The tables of a release that the site shows and copies."""
+COPIES = ("leaderboard.csv", "runs.csv", "teams.csv", "topic-statistics.csv", "rules.toml")
+"""The files of a release that the site copies into its folder `data`."""
 
 
 @dataclass(frozen=True)
@@ -76,48 +77,68 @@ class Released:
             raise InputError(f"cannot be read: {error}".splitlines()[0], source=str(path)) from None
 
     @cached_property
+    def teams(self) -> dict[str, str]:
+        """The name of each team by its id."""
+        return {
+            row["id"]: row.get("name") or row["id"]
+            for row in self.table("teams").iter_rows(named=True)
+        }
+
+    @cached_property
+    def rules(self) -> Mapping[str, Any]:
+        """The released rules of the task; empty without any."""
+        path = self.path("rules.toml")
+        if not path.is_file():
+            return {}
+        try:
+            rules = tomllib.loads(path.read_text("utf-8"))
+        except ValueError as error:
+            raise InputError(f"is not TOML: {error}", source=str(path)) from None
+        return dict(rules.get("tasks", {}).get(self.task, {}))
+
+    @cached_property
     def scores(self) -> dict[str, Scores]:
         """Scores by measure, of all files of scores."""
         paths = sorted(self.path("scores").glob("*.parquet"))
-        found: dict[str, Scores] = {}
+        by_measure: dict[str, Scores] = {}
         for path in paths:
             frame = parquet_frame(path.read_bytes(), str(path))
             names = [name for name in frame.columns if name not in {"topic", "system"}]
             for name in names:
                 part = frame.select("topic", "system", score=name)
-                found |= read_scores_by_measure(part, [name])
-        return found
+                by_measure |= read_scores_by_measure(part, [name])
+        return by_measure
 
 
 def read_releases(folder: Path) -> tuple[Released, ...]:
     """Read all releases of a folder, by task, the newest first."""
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
-    made = [one for path in paths if (one := _released(path)) is not None]
-    if not made:
+    releases = [release for path in paths if (release := _released(path)) is not None]
+    if not releases:
         raise InputError("no release found", source=str(folder))
-    return tuple(sorted(made, key=lambda one: (one.task, -one.number)))
+    return tuple(sorted(releases, key=lambda release: (release.task, -release.number)))
 
 
 def newest(releases: Iterable[Released]) -> tuple[Released, ...]:
     """Return of each task the newest release that was not retracted."""
-    found: dict[str, Released] = {}
-    for one in releases:
-        if one.retracted is None:
-            found.setdefault(one.task, one)
-    return tuple(found.values())
+    by_task: dict[str, Released] = {}
+    for release in releases:
+        if release.retracted is None:
+            by_task.setdefault(release.task, release)
+    return tuple(by_task.values())
 
 
 def _released(folder: Path) -> Released | None:
-    # What is being made has another name, and a release is whole when it has its own.
-    named = re.fullmatch(r"(?P<task>[^.].*)-(?P<number>[0-9]+)", folder.name)
-    if named is None or not folder.is_dir():
+    # Unfinished releases have other names: a release with its own name is complete.
+    name_parts = re.fullmatch(r"(?P<task>[^.].*)-(?P<number>[0-9]+)", folder.name)
+    if name_parts is None or not folder.is_dir():
         return None
     note = folder.with_name(f"{folder.name}.retracted.json")
     about = read_json(folder / "data" / "about.json")
     return Released(
         folder,
-        str(about.get("task", named["task"])),
-        int(named["number"]),
+        str(about.get("task", name_parts["task"])),
+        int(name_parts["number"]),
         about,
         read_json(note) if note.is_file() else None,
     )
@@ -126,32 +147,32 @@ def _released(folder: Path) -> Released | None:
 def entered(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[Released, ...]:
     """Read the releases of a folder that a registry has, by task, the newest first.
 
-    A release that a kill left, or that somebody else put there, is none. One that is missing, or
-    that is whole by manifests that are not those it was made with, is an error.
+    Releases without a record are skipped, such as those of a killed process. A recorded release
+    that is missing or has another manifest is an error.
     """
-    known = {one.id: one for one in records}
+    by_id = {record.id: record for record in records}
     if not records:
         raise InputError("no release found", source=str(folder))
-    there = [one for one in read_releases(folder) if one.id in known]
-    if missing := [name for name in known if name not in {one.id for one in there}]:
+    recorded = [release for release in read_releases(folder) if release.id in by_id]
+    if missing := [name for name in by_id if name not in {release.id for release in recorded}]:
         raise InputError("is missing", source=str(folder / missing[0]))
-    found = []
-    for one in there:
-        if one.manifest != known[one.id].manifest:
-            raise InputError("differs from the recorded release", source=str(one.folder))
-        retraction = known[one.id].retraction
-        note = one.folder.with_name(f"{one.id}.retracted.json")
+    releases = []
+    for release in recorded:
+        if release.manifest != by_id[release.id].manifest:
+            raise InputError("differs from the recorded release", source=str(release.folder))
+        retraction = by_id[release.id].retraction
+        note = release.folder.with_name(f"{release.id}.retracted.json")
         if retraction is not None and file_sha256(note) != retraction:
             raise InputError("differs from the recorded note", source=str(note))
-        # A note without a record is of a retraction that a kill stopped.
-        found.append(one if retraction is not None else replace(one, retracted=None))
-    return tuple(found)
+        # A note without a record is from a retraction that was interrupted.
+        releases.append(release if retraction is not None else replace(release, retracted=None))
+    return tuple(releases)
 
 
 def not_entered(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
     """Name the releases in a folder that no record names."""
-    known = {one.id for one in records}
-    return tuple(one.id for one in read_releases(folder) if one.id not in known)
+    recorded = {record.id for record in records}
+    return tuple(release.id for release in read_releases(folder) if release.id not in recorded)
 
 
 PAGES = ("index", "topics", "report")
@@ -162,7 +183,7 @@ MOST_KINDS = 12
 
 
 TaskLeaderboard = SimpleNamespace
-"""What the pages of a task are filled with; made by :func:`task_leaderboard`."""
+"""Data of the pages of a task; made by :func:`task_leaderboard`."""
 
 
 def task_leaderboard(release: Released) -> TaskLeaderboard:
@@ -199,6 +220,8 @@ def task_leaderboard(release: Released) -> TaskLeaderboard:
         measure=measure,
         rows=rows,
         tags=tags,
+        # The name of the team of a row.
+        team_of=lambda row: release.teams.get(row.get("team"), row.get("team")) or "–",
         # The file of each run's page, and the links to those that have a sheet.
         pages={tag: f"{name}.html" for tag, name in names.items()},
         links={tag: link(f"{names[tag]}.html") for tag in sheets},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,15 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.arrays import best as best_of
 from cranfield.base.text import counted
-from cranfield.campaign.pages import filled
+from cranfield.campaign.pages import filled, link
 from cranfield.campaign.publishing.site.pages import Links, page
-from cranfield.campaign.publishing.site.releases import TaskLeaderboard
+from cranfield.campaign.publishing.site.releases import Released, TaskLeaderboard
 from cranfield.campaign.results.sheet import Sheet, rank_sentence
 from cranfield.campaign.results.sheet_files import sheet_values
+from cranfield.campaign.rules.task_rules import shown
 from cranfield.reporting.page.html import label
 from cranfield.scores import Scores
+from cranfield.tabular import Table
 
 SHADES = 9
 """Steps of the map, from the worst to the best score."""
@@ -45,16 +48,21 @@ def task_pages(
         for name in leaderboard.release.measures
         if leaderboard.rows and name in leaderboard.rows[0]
     ]
+    release = leaderboard.release
     yield page(
         *("leaderboard.html", f"{folder}/index.html", title, links),
         sortable=True,
+        teams=teams_of(leaderboard),
+        rules=rules_of(release),
+        rules_file=link("data", f"{release.id}-rules.toml", start="../"),
+        has_report=release.path("report.html").is_file(),
         lead=lead,
         leaderboard=leaderboard,
         measures=measures,
         unjudged=any("unjudged@10" in row for row in leaderboard.rows),
     )
     topics = topics_of(leaderboard)
-    values = [one[name] for one in topics for name in ("best", "median", "worst")]
+    values = [topic[name] for topic in topics for name in ("best", "median", "worst")]
     finite = [value for value in values if math.isfinite(value)]
     yield page(
         *("topics.html", f"{folder}/topics.html", f"{title}: topics", links),
@@ -63,11 +71,10 @@ def task_pages(
         leaderboard=leaderboard,
         topics=topics,
         ends=(min(finite, default=0.0), max(finite, default=1.0)),
-        map=map_of(leaderboard, [one["name"] for one in topics]),
+        map=map_of(leaderboard, [topic["name"] for topic in topics]),
     )
     for tag, source in leaderboard.sheets.items():
         sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
-        release = leaderboard.release
         about = f"{release.title}, release {release.id}. {rank_sentence(sheet)}."
         yield page(
             *("site.html", f"{folder}/{leaderboard.pages[tag]}", label(tag), links),
@@ -89,17 +96,63 @@ def lead_of(leaderboard: TaskLeaderboard) -> str:
     return ", ".join(filter(None, counts))
 
 
+RULES = {
+    "opens": "submissions open",
+    "closes": "submissions close",
+    "late": "late runs",
+    "runs_per_team": "runs per team, at most",
+    "max_per_topic": "documents per topic, at most",
+    "types": "types of runs",
+    "measures": "measures",
+    "feedback": "feedback before the release",
+}
+"""The rules that the page of a task shows."""
+
+
+def rules_of(release: Released) -> Table | None:
+    """Return the rules of a task that are of interest to readers, if they were released."""
+    rows = []
+    for key, title in RULES.items():
+        value = release.rules.get(key)
+        if isinstance(value, datetime):
+            value = shown(value)
+        elif isinstance(value, list):
+            value = ", ".join(map(str, value))
+        elif key == "late":
+            value = {"mark": "accepted and marked", "refuse": "refused"}.get(str(value))
+        if value is not None:
+            rows.append([title, label(str(value))])
+    return Table("Rules of the task", ["rule", ""], rows, (0, 1)) if rows else None
+
+
+def teams_of(leaderboard: TaskLeaderboard) -> Table | None:
+    """Return the teams in order of their best run."""
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for row in leaderboard.rows:
+        if row.get("team"):
+            runs.setdefault(row["team"], []).append(row)
+    rows = []
+    for team, own in runs.items():
+        name = leaderboard.team_of(own[0])
+        id_in_brackets = f" ({team})" if name != team else ""
+        rows.append([f"{name}{id_in_brackets}", len(own), own[0]["tag"], own[0].get("rank", "")])
+    head = ["team", "runs", "best run", "rank"]
+    return Table("Teams, by their best run", head, rows, (0, 2)) if rows else None
+
+
 def topics_of(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
     """Return best, median and worst of each topic, the easiest first by its median."""
     scores = leaderboard.release.scores.get(leaderboard.measure)
     topics = [
-        {"name": row["topic"], **{one: float(row[one]) for one in ("best", "median", "worst")}}
+        {"name": row["topic"], **{name: float(row[name]) for name in ("best", "median", "worst")}}
         | leading(leaderboard, scores, row["topic"])
         for row in leaderboard.release.table("topic-statistics").iter_rows(named=True)
         if row["measure"] == leaderboard.measure and row["group"] == "all"
     ]
     sign = 1 if leaderboard.part is not None and leaderboard.part.scores.lower_is_better else -1
-    return sorted(topics, key=lambda one: (sign * one["median"], sign * one["best"], one["name"]))
+    return sorted(
+        topics, key=lambda topic: (sign * topic["median"], sign * topic["best"], topic["name"])
+    )
 
 
 def leading(leaderboard: TaskLeaderboard, scores: Scores | None, topic: str) -> dict[str, Any]:
@@ -124,8 +177,8 @@ def map_of(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any
     values = scores_in_order(leaderboard, scores, topics)
     if values.size == 0 or values.size > MOST_CELLS or not np.isfinite(values).any():
         return {"too_large": MOST_CELLS}
-    least, most = float(np.nanmin(values)), float(np.nanmax(values))
-    share = (values - least) / (most - least) if most > least else np.zeros(values.shape)
+    lowest, highest = float(np.nanmin(values)), float(np.nanmax(values))
+    share = (values - lowest) / (highest - lowest) if highest > lowest else np.zeros(values.shape)
     share = 1 - share if scores.lower_is_better else share
     shades = np.where(np.isnan(share), -1, np.minimum(share * SHADES, SHADES - 1)).astype(np.int64)
     rows, columns = values.shape
@@ -145,8 +198,8 @@ def map_of(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any
         "too_large": None,
         "width": LEFT + max(columns * cell, 240),
         "height": TOP + rows * HIGH + KEY,
-        "best": least if scores.lower_is_better else most,
-        "worst": most if scores.lower_is_better else least,
+        "best": lowest if scores.lower_is_better else highest,
+        "worst": highest if scores.lower_is_better else lowest,
         "shades": paths,
         "columns": [
             (k + 1, LEFT + k * cell + cell // 2, TOP - 6)
@@ -168,8 +221,8 @@ def scores_in_order(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequen
     """Return scores by topics, and by runs in the order of the leaderboard; NaN if missing."""
     columns = {tag: k for k, tag in enumerate(scores.systems)}
     rows = {topic: k for k, topic in enumerate(scores.topics)}
-    shown = np.array([columns[tag] for tag in leaderboard.tags if tag in columns], int)
+    column_order = np.array([columns[tag] for tag in leaderboard.tags if tag in columns], int)
     places = np.array([rows.get(topic, -1) for topic in topics])
-    values: Floats = scores.values[np.ix_(places, shown)]
+    values: Floats = scores.values[np.ix_(places, column_order)]
     values[places < 0] = np.nan
     return values

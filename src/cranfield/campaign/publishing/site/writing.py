@@ -18,7 +18,7 @@ from cranfield.campaign.pages import link
 from cranfield.campaign.publishing.bag import validate
 from cranfield.campaign.publishing.site.pages import Links, file_names, page
 from cranfield.campaign.publishing.site.releases import (
-    TABLES,
+    COPIES,
     Released,
     TaskLeaderboard,
     entered,
@@ -27,7 +27,7 @@ from cranfield.campaign.publishing.site.releases import (
     read_releases,
     task_leaderboard,
 )
-from cranfield.campaign.publishing.site.task_pages import task_pages
+from cranfield.campaign.publishing.site.task_pages import lead_of, task_pages
 from cranfield.campaign.store.records import (
     REGISTRY,
     RELEASES,
@@ -46,7 +46,7 @@ def _bibtex(title: str, release: Released) -> Html:
         "note": f"Release {bibtex(release.id)}; SHA-256 of its tag manifest {release.manifest}",
     }
     key = re.sub(r"[^A-Za-z0-9-]+", "-", release.id)
-    lines = [f"@misc{{{key},", *(f"  {name} = {{{one}}}," for name, one in fields.items()), "}"]
+    lines = [f"@misc{{{key},", *(f"  {name} = {{{value}}}," for name, value in fields.items()), "}"]
     return Html("\n".join(map(text, lines)))
 
 
@@ -63,8 +63,11 @@ RECORDS = (
 MARK = ".cranfield-site"
 """A file with the paths of all others: a folder that has it is a site, and may be replaced."""
 
-MAIN = {"Campaign": "index.html", "Records": "history.html"}
-"""The pages that are about all tasks."""
+MAIN = {"Campaign": "index.html", "Records": "history.html", "Data": "data.html"}
+"""The pages about all tasks."""
+
+MOST_RUNS = 10
+"""Runs of a leaderboard that the first page shows."""
 
 TAKEN = ("data", "index", "history")
 """Names that no task's folder has."""
@@ -80,8 +83,8 @@ def write_site(opened: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
     opened
         The campaign.
     folder
-        Where it is written, whole or not at all. What is there must be a site of this program,
-        with nothing else in it, an empty folder, or nothing.
+        Folder of the site, written whole or not at all. It must not exist, be empty, or contain
+        a site of this program and nothing else.
 
     Returns
     -------
@@ -131,57 +134,68 @@ def write_site_of(
     """
     target = Path(fspath(folder)).resolve()
     _check(target, Path(fspath(folder)), private)
-    made: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for path, content in site_files(releases, records):
-        if path.casefold() in {one.casefold() for one in made}:
+        if path.casefold() in {name.casefold() for name in files}:
             raise InputError(f"two pages have the same path {quoted(path)}", source=str(releases))
-        made[path] = content
-    made[MARK] = "".join(f"{path}\n" for path in sorted(made)).encode()
+        files[path] = content
+    files[MARK] = "".join(f"{path}\n" for path in sorted(files)).encode()
     try:
-        _put(target, made)
+        _put(target, files)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"cannot be written: {reason}", source=str(folder)) from None
-    return tuple(Path(fspath(folder)) / path for path in sorted(made))
+    return tuple(Path(fspath(folder)) / path for path in sorted(files))
 
 
 def site_files(
     folder: Path, records: Sequence[ReleaseRecord] | None = None
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the paths of the site and what stands there: the same for the same releases."""
+    """Yield the paths of the site and their contents: the same for the same releases."""
     releases = read_releases(folder) if records is None else entered(folder, records)
     current = newest(releases)
     for release in current:
         if problems := validate(release.folder):
             raise InputError(f"is damaged: {problems[0]}", source=str(release.folder))
-    folders = file_names([one.task for one in current], TAKEN)
-    leaderboards = {folders[one.task]: task_leaderboard(one) for one in current}
+    folders = file_names([release.task for release in current], TAKEN)
+    leaderboards = {folders[release.task]: task_leaderboard(release) for release in current}
     copies: list[tuple[str, str]] = []
     for release in current:
-        for name in TABLES:
-            source = release.path(f"{name}.csv")
+        paths = {name: f"data/{release.id}-{name}" for name in COPIES}
+        paths["report.html"] = f"{folders[release.task]}/report.html"
+        for name, path in paths.items():
+            source = release.path(name)
             if source.is_file():
                 content = source.read_bytes()
-                path = f"data/{release.id}-{name}.csv"
                 copies.append((path, hashlib.sha256(content).hexdigest()))
                 yield path, content
     about = (current or releases)[0].about
     title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
-    standing = sum(one.retracted is None for one in releases)
+    standing = sum(release.retracted is None for release in releases)
+    links = [entry for entry in _links("") if leaderboards or entry[0] != "Records"]
     yield page(
-        *("front.html", "index.html", title, _links("") if leaderboards else ()),
+        *("front.html", "index.html", title, links),
         lead=f"{counted(len(leaderboards), 'task')}, {counted(standing, 'release')}",
+        description=str(about.get("description") or ""),
         leaderboards=leaderboards,
+        leads={folder: lead_of(leaderboard) for folder, leaderboard in leaderboards.items()},
+        reports={path.partition("/")[0] for path, _ in copies if path.endswith("/report.html")},
+        most=MOST_RUNS,
+        releases=releases,
+    )
+    yield page(
+        *("data.html", "data.html", "Data", links),
+        lead=title,
         releases=releases,
         copies=copies,
-        citations=[_bibtex(title, one) for one in current],
+        citations=[_bibtex(title, release) for release in current],
     )
     if leaderboards:
         yield page(
             "history.html",
             "history.html",
             "Records",
-            _links(""),
+            links,
             lead=RECORDS,
             leaderboards=leaderboards,
         )
@@ -199,22 +213,24 @@ def _links(
     return listed
 
 
-def _check(target: Path, named: Path, private: Path | None) -> None:
+def _check(target: Path, folder: Path, private: Path | None) -> None:
     """Refuse to replace anything but a site of ours."""
     if private is not None and target.is_relative_to(private.resolve()):
-        raise PolicyError(f"{quoted(str(named))} lies in the campaign's folder, which is private")
+        raise PolicyError(f"{quoted(str(folder))} lies in the campaign's folder, which is private")
     if not os.path.lexists(target):
         if not target.parent.is_dir():
-            raise InputError("the parent folder does not exist", source=str(named.parent))
+            raise InputError("the parent folder does not exist", source=str(folder.parent))
         return
     if not target.is_dir():
-        raise PolicyError(f"{quoted(str(named))} is a file, expected a folder")
-    found = {path.relative_to(target).as_posix() for path in target.rglob("*") if not _folder(path)}
+        raise PolicyError(f"{quoted(str(folder))} is a file, expected a folder")
+    existing = {
+        path.relative_to(target).as_posix() for path in target.rglob("*") if not _folder(path)
+    }
     mark = target / MARK
     ours = {MARK, *mark.read_text("utf-8").splitlines()} if mark.is_file() else set()
-    if strange := sorted(found - ours):
+    if strange := sorted(existing - ours):
         raise PolicyError(
-            f"{quoted(str(named))} contains {quoted(strange[0])}, which does not belong to a site;"
+            f"{quoted(str(folder))} contains {quoted(strange[0])}, which does not belong to a site;"
             " nothing was changed"
         )
 
@@ -223,16 +239,16 @@ def _folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-def _put(target: Path, made: dict[str, bytes]) -> None:
-    """Write all files to a folder beside the target, then let it take the place."""
+def _put(target: Path, files: dict[str, bytes]) -> None:
+    """Write all files to a folder beside the target, then replace the target."""
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as work:
         fresh, old = Path(work) / "new", Path(work) / "old"
         fresh.mkdir()
-        for path, content in made.items():
+        for path, content in files.items():
             place = fresh / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content)
-        # It is to be served, whatever this process gives to its other files.
+        # The site is public, unlike the other files of this process.
         for place in (fresh, *fresh.rglob("*")):
             place.chmod(0o755 if place.is_dir() else 0o644)
         if target.is_dir():

@@ -47,7 +47,7 @@ addPicture({
     return {
       width, height, grid, parts,
       title: "Mean precision by rank",
-      note: `Curves are cut ${depth}: what is beyond is not known. The pair is in colour.`,
+      note: `Curves end ${depth}. The pair is in colour.`,
       nearest: (px, py) => {
         if (px < left - 4 || px > right + 8 || py < top || py > height - bottom + 4) return null;
         const column = ranks.reduce((best, rank, j) => (Math.abs(x(rank) - px) < Math.abs(x(ranks[best]) - px) ? j : best), 0);

@@ -1,4 +1,4 @@
-// How well the measures order the systems alike.
+// Kendall's tau between the rankings of systems by two measures.
 
 addPicture({
   id: "tau",
@@ -40,7 +40,7 @@ addPicture({
     return {
       width, height: end + 84, grid, parts,
       title: "Kendall's tau between measures",
-      note: "How well two measures order the systems alike: 1 is the same order.",
+      note: "Kendall's tau between the rankings of systems by two measures; 1: the same ranking.",
       hints: ["Click a row to choose its measure."],
       at: (c, r) => ({
         tip: [`${data.measures[r].label} and ${data.measures[c].label}`, `tau ${fixed(values[r * count + c], 4)}`],

@@ -41,7 +41,7 @@ addPicture({
     return {
       width, height: low + (named ? 12 + 5.6 * longest : 8), grid, parts,
       title: `${measure.label} by topic: ${labels[0]} minus ${labels[1]}`,
-      note: `Blue: ${labels[0]} is better; orange: ${labels[1]} is better. One bar a topic.`,
+      note: `Blue: ${labels[0]} is better; orange: ${labels[1]} is better. One bar per topic.`,
       at: (c) => {
         const row = topics[c];
         const scores = [row.first, row.second].map((value, k) => `${labels[k]} ${fixed(value, measure.places)}`);

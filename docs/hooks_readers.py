@@ -36,6 +36,10 @@ READERS = {
         "cranfield.meta.measure_studies.predictive:_PREFERENCES",
         "testing-measures.md",
     ),
+    "Predictions of query performance": (
+        "cranfield.meta.prediction_study:_PREDICTIONS",
+        "testing-measures.md",
+    ),
     "Answers": ("cranfield.texts.answers:ANSWERS", "answers.md"),
     "Nugget assignments": ("cranfield.texts.answers:ASSIGNMENTS", "answers.md"),
     "Nuggets": ("cranfield.texts.gold:NUGGETS", "answers.md"),

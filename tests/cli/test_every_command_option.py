@@ -121,6 +121,10 @@ def world(folder: Path) -> None:
             f"q{k},{','.join(f'{x:.3f}' for x in draw.random(4) ** [1, 0.6, 1.4, 2])}\n"
             for k in range(20)
         ),
+        "predictors.csv": "topic,wig,nqc\n"
+        + "".join(f"q{k},{k * 7 % 11},{k * 3 % 5}\n" for k in range(20)),
+        "scores.csv": "topic,system,measure,score\n"
+        + "".join(f"q{k},a,AP,{k % 7}\nq{k},a,RR,{k % 3}\n" for k in range(20)),
         "gaps.csv": "topic,a,b,c\n"
         + "".join(
             f"q{k},{k % 7 / 10},{'' if k == 3 else k % 5 / 9},{k % 3 / 8}\n" for k in range(12)
@@ -232,6 +236,7 @@ BASES = {
     "study measures": f"study measures {TWO} -m AP -m P@5 --resamples 50 {FEW} --sizes 2",
     "study pooling": f"study pooling {TWO} -m AP --methods depth,random --budgets 2,4 {FEW}"
     " --contributors all",
+    "study prediction": "study prediction s.csv predictors.csv",
     "study reproduction": "study reproduction q.txt --original-baseline a.run"
     " --original-advanced b.run --baseline b.run --advanced c.run -m AP",
     "study scales": f"study scales {TWO} -m AP --cutoffs 2,3",

@@ -194,6 +194,7 @@ def world(folder: Path) -> None:
         "half.q": "".join(line + "\n" for k, line in enumerate(q.splitlines()) if k % 2),
         "keys.csv": "page,query\np1,q1\n",
         "totals.csv": "query,doc,rank,impressions,clicks\nq1,d1,1,10,2\nq1,d2,2,10,1\n",
+        "costs.csv": "system,seconds\na,2\nb,3\n",
         "factors.csv": "system,stem\na,none\nb,porter\n",
         "groups-of-topics.csv": "topic,group\nq1,x\nq2,y\nq3,x\n",
     }

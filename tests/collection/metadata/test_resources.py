@@ -24,10 +24,10 @@ resources:
     system: 500 ms
   cpu:
     energy used system: {joules} J
+    used process: {{max: 117, min: 0, avg: 0}}
   ram:
     energy used system: null J
   gpu: null
-    used process: {{max: 117, min: 0, avg: 0}}
 """
 
 
@@ -40,12 +40,12 @@ def run_with(folder: Path, tag: str, ms: int, joules: int, cpu: str = "x") -> cf
 
 
 def test_costs_of_runs_and_their_front(tmp_path: Path) -> None:
-    runs = [run_with(tmp_path, "a", 1500, 0), run_with(tmp_path, "b", 90, 12)]
+    runs = [run_with(tmp_path, "a", 1500, 0), run_with(tmp_path, "b", 475, 12)]
     bare = cf.read_run({"q1": {"d1": 1}, "q2": {"d2": 1}}, name="c")
     costs = costs_of_runs([*runs, bare])
     assert costs == {
         "a": {"seconds": 1.5, "CPU seconds": 2.5, "CPU joules": 0},
-        "b": {"seconds": 0.09, "CPU seconds": 2.5, "CPU joules": 12},
+        "b": {"seconds": 0.475, "CPU seconds": 2.5, "CPU joules": 12},
         "c": {},
     }
     scores = {"a": [0.5, 0.6], "b": [0.4, 0.5], "c": [0.7, 0.8]}

@@ -11,14 +11,14 @@ from cranfield.base.text import plain
 from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.run import Run
 
-RESOURCES: dict[str, tuple[tuple[str, ...], str, float]] = {
-    "seconds": (("resources.runtime.wallclock",), "ms", 1e-3),
-    "CPU seconds": (("resources.runtime.user", "resources.runtime.system"), "ms", 1e-3),
-    "CPU joules": (("resources.cpu.energy used system",), "J", 1.0),
-    "RAM joules": (("resources.ram.energy used system",), "J", 1.0),
-    "GPU joules": (("resources.gpu.energy used system",), "J", 1.0),
+RESOURCES: dict[str, tuple[tuple[str, ...], str, int]] = {
+    "seconds": (("resources.runtime.wallclock",), "ms", 1000),
+    "CPU seconds": (("resources.runtime.user", "resources.runtime.system"), "ms", 1000),
+    "CPU joules": (("resources.cpu.energy used system",), "J", 1),
+    "RAM joules": (("resources.ram.energy used system",), "J", 1),
+    "GPU joules": (("resources.gpu.energy used system",), "J", 1),
 }
-"""Paths of each cost, whose values are added, their unit, and its value in the unit of the cost."""
+"""Paths of each cost, whose values are added; their unit, and its number in one of the cost."""
 
 MACHINE = (
     "platform.hardware.cpu.model",
@@ -84,12 +84,12 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
 def _amounts(about: Metadata) -> dict[str, float]:
     """Return the costs in some metadata, by name."""
     amounts = {}
-    for name, (paths, unit, factor) in RESOURCES.items():
+    for name, (paths, unit, number) in RESOURCES.items():
         values = [about.get(path) for path in paths]
         # The tracker writes `null J` on machines without a counter.
         if not any(value in (None, f"null {unit}") for value in values):
             pairs = zip(paths, values, strict=True)
-            amounts[name] = factor * sum(_number(about, *pair, unit) for pair in pairs)
+            amounts[name] = sum(_number(about, *pair, unit) for pair in pairs) / number
     return amounts
 
 

@@ -16,7 +16,7 @@ most 1; with cumulated proportions A and T of L groups in order, and q the targe
          :math:`\sum_j |i-j| (p_j - q_j)^2`: the root normalised order-aware divergence
 =======  ======================================================================================
 
-These choices are of this library, as only the abstract of the source was available:
+These choices are of this library and were not checked against the full text of the source:
 
 - :math:`a_k` is the mean over the documents down to rank k that have a group, and weights of a
   document in several groups are divided by their sum; where no document has a group, similarity

@@ -36,6 +36,10 @@ READERS = {
         "cranfield.meta.measure_studies.predictive:_PREFERENCES",
         "testing-measures.md",
     ),
+    "Predictions of query performance": (
+        "cranfield.meta.prediction_study:_PREDICTIONS",
+        "testing-measures.md",
+    ),
     "Answers": ("cranfield.texts.answers:ANSWERS", "answers.md"),
     "Nugget assignments": ("cranfield.texts.answers:ASSIGNMENTS", "answers.md"),
     "Nuggets": ("cranfield.texts.gold:NUGGETS", "answers.md"),
@@ -56,6 +60,7 @@ READERS = {
         "online-measures.md",
     ),
     "Groups of topics": ("cranfield.significance.summary:_TOPIC_GROUPS", "scores.md"),
+    "Costs of systems": ("cranfield.significance.cost:_COSTS", "effects.md"),
     "Pages to interleave": ("cranfield.online.interleaving.interleaver:_PAGES", "interleaving.md"),
     "Logged actions": ("cranfield.online.off_policy.policy_value:ACTIONS", "off-policy.md"),
     "Policies": ("cranfield.online.off_policy.policy_value:POLICY", "off-policy.md"),

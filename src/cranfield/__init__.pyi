@@ -60,6 +60,10 @@ from .scores import Scores as Scores
 from .sessions import read_sessions as read_sessions
 from .significance.comparison.compare import compare as compare
 from .significance.comparison.result import PairwiseComparison as PairwiseComparison
+from .significance.cost import (
+    CostEffectiveness as CostEffectiveness,
+    cost_effectiveness as cost_effectiveness,
+)
 from .significance.models.factors import (
     FactorialAnova as FactorialAnova,
     factorial_anova as factorial_anova,

@@ -121,6 +121,10 @@ def world(folder: Path) -> None:
             f"q{k},{','.join(f'{x:.3f}' for x in draw.random(4) ** [1, 0.6, 1.4, 2])}\n"
             for k in range(20)
         ),
+        "predictors.csv": "topic,wig,nqc\n"
+        + "".join(f"q{k},{k * 7 % 11},{k * 3 % 5}\n" for k in range(20)),
+        "scores.csv": "topic,system,measure,score\n"
+        + "".join(f"q{k},a,AP,{k % 7}\nq{k},a,RR,{k % 3}\n" for k in range(20)),
         "gaps.csv": "topic,a,b,c\n"
         + "".join(
             f"q{k},{k % 7 / 10},{'' if k == 3 else k % 5 / 9},{k % 3 / 8}\n" for k in range(12)
@@ -190,6 +194,7 @@ def world(folder: Path) -> None:
         "half.q": "".join(line + "\n" for k, line in enumerate(q.splitlines()) if k % 2),
         "keys.csv": "page,query\np1,q1\n",
         "totals.csv": "query,doc,rank,impressions,clicks\nq1,d1,1,10,2\nq1,d2,2,10,1\n",
+        "costs.csv": "system,seconds\na,2\nb,3\n",
         "factors.csv": "system,stem\na,none\nb,porter\n",
         "groups-of-topics.csv": "topic,group\nq1,x\nq2,y\nq3,x\n",
     }
@@ -231,6 +236,7 @@ BASES = {
     "study measures": f"study measures {TWO} -m AP -m P@5 --resamples 50 {FEW} --sizes 2",
     "study pooling": f"study pooling {TWO} -m AP --methods depth,random --budgets 2,4 {FEW}"
     " --contributors all",
+    "study prediction": "study prediction s.csv predictors.csv",
     "study reproduction": "study reproduction q.txt --original-baseline a.run"
     " --original-advanced b.run --baseline b.run --advanced c.run -m AP",
     "study scales": f"study scales {TWO} -m AP --cutoffs 2,3",

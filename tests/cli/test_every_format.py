@@ -29,6 +29,7 @@ FILES = {
     "b.run": RUN.format("b").replace("d1", "d9").replace("q3 Q0 d2", "q3 Q0 d8"),
     # A topic without a score, a system without any, names to escape, a measure in text.
     "s.csv": 'topic,"x, y","z&""_%"\nq1,0.5,0.1\nq2,,0.2\nq3,0.25,0.4\nq4,0.75,0.1\n',
+    "predictors.csv": "topic,wig,nqc\nq1,1,2\nq3,3,2\nq4,2,5\n",
     "n.csv": "topic,nugget,importance\nq,born,vital\np,height,okay\n",
     "answers.csv": "topic,system,nugget,length\nq,one,born,100\nq,two,,50\np,two,height,50\n",
     "sessions.csv": "session,topic,query,rank,doc\ns,q1,1,1,d1\ns,q1,2,1,d2\nr,q2,1,1,d3\n",
@@ -73,6 +74,7 @@ COMMANDS = {
     "study interleaving": "study interleaving q.txt a.run b.run --impressions 10",
     "study measures": "study measures q.txt a.run b.run -m AP -m P@5 --repeats 3",
     "study pooling": "study pooling q.txt a.run b.run -m AP",
+    "study prediction": "study prediction s.csv predictors.csv",
     "study reproduction": "study reproduction q.txt --original-baseline a.run --original-advanced"
     " b.run --baseline a.run --advanced b.run -m AP",
     "study scales": "study scales q.txt a.run b.run -m AP --cutoffs 2",

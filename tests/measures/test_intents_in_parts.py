@@ -15,6 +15,7 @@ from cranfield.measures import global_gain
 MEASURES = (
     *("IA(nDCG@5)", "IA(Bpref)", "IA(RBP(p=0.8, judged_only=True))", "IA(Q(rel=2))", "IA(TBG)"),
     *("AP_IA", "P_IA@3", "ERR_IA@5", "alpha_nDCG", "NRBP", "StRecall@3", "PQ", "Sharp(PQ@5)"),
+    *("RBU", "RBU(p=0.99, e=0.05)@5"),
     *("D(nDCG@5)", "D(Q)", "Sharp(D(nDCG))", "DIN(nDCG@5)", "Sharp(DIN(Q))"),
 )
 

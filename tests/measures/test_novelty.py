@@ -264,3 +264,86 @@ def test_intents_without_a_document_of_the_grade() -> None:
     assert value("StRecall(rel=2)@2", "ab", grades, intents=given_) == 0.5
     assert value("IA(P(rel=2)@1)", "ab", grades, intents=given_) == 0.5
     assert value("Sharp(D(P(rel=2)@1))", "ab", grades) == pytest.approx(0.5 * 0.5 + 0.5)
+
+
+# Rank-biased utility
+
+
+def utility(ranking: str, grades: dict[str, dict[str, int]], p: float, e: float) -> float:
+    """RBU of a ranking, one document after the other; intents are equally likely."""
+    best: dict[str, int] = {}
+    for own in grades.values():
+        for intent, grade in own.items():
+            best[intent] = max(best.get(intent, 0), grade)
+    unsatisfied = {intent: 1.0 for intent, grade in best.items() if grade > 0}
+    number, score = len(unsatisfied), 0.0
+    for k, doc in enumerate(ranking):
+        for intent, left in unsatisfied.items():
+            grade = max(grades.get(doc, {}).get(intent, 0), 0)
+            chance = (2**grade - 1) / 2 ** best[intent]
+            score += p**k * chance * left / number
+            unsatisfied[intent] = left * (1 - chance)
+        score -= e * p**k
+    return (1 - p) * score
+
+
+@settings(max_examples=60)
+@given(
+    st.dictionaries(
+        st.sampled_from("abcdef"),
+        st.dictionaries(st.sampled_from("123"), st.integers(-1, 3), min_size=1),
+        min_size=2,
+    ),
+    st.permutations("abcdefgh"),
+    st.integers(1, 8),
+    st.sampled_from([(0.8, 0.03), (0.99, 0.05), (0.5, 1.0), (0.6, 0.0)]),
+)
+def test_rbu(
+    grades: dict[str, dict[str, int]],
+    docs: list[str],
+    size: int,
+    parameters: tuple[float, float],
+) -> None:
+    p, e = parameters
+    ranking = "".join(docs)[:size]
+    found = values((f"RBU(p={p}, e={e})", f"RBU(p={p}, e={e})@3"), ranking, grades)
+    expected = [utility(part, grades, p, e) for part in (ranking, ranking[:3])]
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+RBU_EXAMPLE = {"a": {"1": 1, "2": 0}, "b": {"2": 1}, "c": {"1": 2}}
+
+
+def test_rbu_of_a_worked_example() -> None:
+    assert value("RBU", "abc", RBU_EXAMPLE) == pytest.approx(0.08636, abs=1e-12)
+    assert value("RBU(max_grade=2)", "abc", RBU_EXAMPLE) == pytest.approx(
+        0.2 * (0.125 + 0.8 * 0.125 + 0.64 * 0.5 * 0.75 * 0.75) - 0.03 * (1 - 0.8**3), abs=1e-12
+    )
+    with pytest.raises(MeasureError, match="at most max_grade=1"):
+        value("RBU(max_grade=1)", "abc", RBU_EXAMPLE)
+
+
+def test_rbu_is_negative_for_a_list_without_relevant_documents() -> None:
+    assert value("RBU", "xyz", RBU_EXAMPLE) == pytest.approx(-0.03 * (1 - 0.8**3), abs=1e-12)
+    qrels = cf.read_qrels(
+        by_subtopic(RBU_EXAMPLE) + [{"topic": "r", "doc": "a", "grade": 1, "subtopic": "1"}],
+        subtopics=True,
+    )
+    missing = cf.evaluate({"q": {"x": 1.0}}, qrels, ["RBU"])["RBU"]
+    assert dict(zip(missing.topics, missing.values[:, 0].tolist(), strict=True)) == {
+        "q": pytest.approx(-0.006),
+        "r": 0.0,
+    }
+
+
+def test_rbu_without_effort_of_one_intent_is_irbu() -> None:
+    grades = {"a": {"1": 1}, "b": {"1": 2}, "c": {"1": 3}, "d": {"1": 0}}
+    irbu = value("iRBU(gains='exponential', max_grade='topic', p=0.8)", "bxac", grades)
+    assert value("RBU(e=0)", "bxac", grades) == pytest.approx(irbu * 0.2 / 0.8, abs=1e-12)
+
+
+def test_rbu_uses_probabilities_unchanged() -> None:
+    halves = {"q": {"1": 0.25, "2": 0.25}}
+    with pytest.warns(cf.CranfieldWarning, match="add up to 0.5"):
+        half = value("RBU(e=0)", "abc", RBU_EXAMPLE, intents=halves)
+    assert half == pytest.approx(value("RBU(e=0)", "abc", RBU_EXAMPLE) / 2, abs=1e-12)

@@ -365,11 +365,24 @@ def test_names_and_order_of_input_do_not_matter(measure: Measure, other: str) ->
 
 
 COUNTS_RETRIEVED = {
-    *("NumRet", "SetP", "SetRelP", "SetAP", "SetF", "SetE", "Utility", "Judged", "MP", "IAA")
+    *("NumRet", "SetP", "SetRelP", "SetAP", "SetF", "SetE", "Utility", "Judged", "MP", "IAA", "RBU")
 }
 """Measures that look at how many documents are retrieved."""
 
-IN_GROUPS = ("DP", "EUR", "logDP", "logEUR", "logRUR", "rND", "rRD", "rKL", "PairParity", "AWRF")
+IN_GROUPS = (
+    "DP",
+    "EUR",
+    "logDP",
+    "logEUR",
+    "logRUR",
+    "rND",
+    "rRD",
+    "rKL",
+    "PairParity",
+    "AWRF",
+    "GF",
+    "GFR",
+)
 """Measures that look at groups, in which documents without judgments are too."""
 
 

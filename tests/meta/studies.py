@@ -26,6 +26,7 @@ PREFERRED = pl.DataFrame(
         "preferred": [(1, 1, 2, 1, 0)[k % 5] for k in range(60)],
     }
 )
+PREDICTORS = {"topic": AP.topics, "a": AP.values[:, 0], "b": AP.values[:, 1:3].sum(axis=1)}
 POOLED: dict[str, Any] = {"depth": 5, "contributors": [run.name for run in RUNS]}
 NINE_TOPICS = COVID.qrels.to_polars().filter(pl.col("topic").str.len_chars() == 1)
 
@@ -42,6 +43,7 @@ STUDIED: dict[str, Callable[[], Result]] = {
     "predictive-power": lambda: meta.predictive_power(SCORED, PREFERRED),
     "concordance": lambda: meta.concordance(SCORED, "P@10"),
     "innate-orders": lambda: meta.innate_orders(JUDGED, 10, ["P@10", "nDCG@10"]),
+    "prediction": lambda: meta.prediction(AP, PREDICTORS),
     "stability": lambda: meta.stability(AP, sizes=[10], repeats=5),
     "generalizability": lambda: meta.generalizability(AP),
     "facets": lambda: meta.facets(cf.evaluate(RUNS, COVID.qrels, "AP", shards=3)["AP"]),

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from cranfield.scores import Scores
     from cranfield.significance.comparison.rank_sets import RankSets
     from cranfield.significance.comparison.result import PairwiseComparison
+    from cranfield.significance.cost import CostEffectiveness
     from cranfield.significance.models.factors import FactorialAnova
     from cranfield.significance.preferences import PreferenceComparison
     from cranfield.significance.several.joint_measures import JointComparison
@@ -65,6 +66,7 @@ Examples:
   cranfield compare qrels.txt bm25.run -m AP --as summary
   cranfield compare qrels.txt runs/*.xz --as preferences
   cranfield compare qrels.txt grid/*.run -m AP --factors systems.csv
+  cranfield compare qrels.txt runs/*.xz -m AP --costs seconds.csv
   cranfield compare --scores scores.csv --baseline bm25 --margin 2%
   cranfield compare qrels.txt runs/*.xz -m AP -m RR --joint
   cranfield compare qrels.txt runs/*.xz -m AP --as prose --format latex
@@ -93,13 +95,14 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
 )
 @options_from(
     f"{__name__}.compare",
-    "format marks view topic_groups factors",
+    "format marks view topic_groups factors costs",
     group="Output",
     format={"type": click.Choice(OUTPUTS)},
     marks={"type": click.Choice(list(MARKS))},
     view={"flag": "--as view"},
     topic_groups={"type": READ},
     factors={"type": READ},
+    costs={"type": READ},
 )
 @table_options
 @output_option
@@ -118,6 +121,7 @@ def compare(
     view: Literal["pairs", "anova", "ranks", "prose", "summary", "preferences"] = "pairs",
     topic_groups: str | None,
     factors: str | None,
+    costs: str | None,
     printing: Printing,
     output: str | None,
     **judging: Any,
@@ -155,6 +159,9 @@ def compare(
     factors
         Table with system and a column for each component, such as stemmer and model, of which the
         systems are all combinations: analyse the effect of each component instead.
+    costs
+        Table with system and a column for each cost, such as seconds or joules: find the systems on
+        the Pareto front of effectiveness and each cost instead.
     """
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare as compared
@@ -162,9 +169,10 @@ def compare(
     from cranfield.significance.registry import CORRECTIONS
 
     # Before any file is read.
-    other = _OTHER_VIEWS.get(view if factors is None else "factors")
+    view_or_table = "factors" if factors is not None else "costs" if costs is not None else view
+    other = _OTHER_VIEWS.get(view_or_table)
     if other is not None:
-        result = other(source, scale, comparing, topic_groups or factors, judging)
+        result = other(source, scale, comparing, topic_groups or factors or costs, judging)
         _write_whole(result, format, output)
         return 0
     _check_view(view, format, printing, marks)
@@ -262,14 +270,31 @@ def _factors(
     from cranfield.significance.models.factors import factorial_anova
 
     used = (_OF_SUMMARIES | {"factors", "score_files"}) - {"baseline", "view", "topic_groups"}
-    _refuse_unused("--factors", used, judging)
-    scores = source.scores(judging, scale=scale)
-    if len(scores) > 1:
-        raise PolicyError(f"--factors requires one measure, got {', '.join(scores)}: name it by -m")
-    return factorial_anova(next(iter(scores.values())), factors, alpha=comparing.alpha)
+    scores = _one_measure("--factors", used, source, scale, judging)
+    return factorial_anova(scores, factors, alpha=comparing.alpha)
 
 
-_OTHER_VIEWS = {"summary": _summary, "preferences": _preferences, "factors": _factors}
+def _costs(
+    source: ScoreInput,
+    scale: str | None,
+    comparing: Comparing,
+    costs: str | None,
+    judging: Mapping[str, Any],
+) -> CostEffectiveness:
+    from cranfield.significance.cost import cost_effectiveness
+
+    used = {"asked", "format", "output", "scale", "settings", "score_files"}
+    used |= {"costs", "resamples", "seed"}
+    scores = _one_measure("--costs", used, source, scale, judging)
+    return cost_effectiveness(scores, costs, resamples=comparing.resamples, seed=comparing.seed)
+
+
+_OTHER_VIEWS = {
+    "summary": _summary,
+    "preferences": _preferences,
+    "factors": _factors,
+    "costs": _costs,
+}
 """Results other than pairwise tests of scores, with their own options."""
 
 
@@ -286,12 +311,22 @@ def _refuse_unused(flag: str, used: Set[str], judging: Mapping[str, Any]) -> Non
     refuse_given(names - used - {"qrels", "runs", *judging}, f"cannot be combined with {flag}")
 
 
+def _one_measure(
+    flag: str, used: Set[str], source: ScoreInput, scale: str | None, judging: Mapping[str, Any]
+) -> Scores:
+    """Refuse options that a table of systems does not use; return scores of the one measure."""
+    _refuse_unused(flag, used, judging)
+    scores = source.scores(judging, scale=scale)
+    if len(scores) > 1:
+        raise PolicyError(f"{flag} requires one measure, got {', '.join(scores)}: name it by -m")
+    return next(iter(scores.values()))
+
+
 def _only_baseline(
     view: str, used: Set[str], comparing: Comparing, judging: Mapping[str, Any]
 ) -> str | None:
     """Refuse options that a view does not use; return the baseline, of which there is one."""
-    names = {one.name or "" for one in click.get_current_context().command.params}
-    refuse_given(names - used - {"qrels", "runs", *judging}, f"cannot be combined with --as {view}")
+    _refuse_unused(f"--as {view}", used, judging)
     if len(comparing.baseline) > 1:
         raise PolicyError(f"--as {view} takes one --baseline")
     return next(iter(comparing.baseline), None)

@@ -38,6 +38,7 @@ from cranfield.cli.options.scores import (
     scale_option,
     score_input,
 )
+from cranfield.cli.options.signatures import options_of
 
 if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
@@ -310,6 +311,7 @@ def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
                 "--length", type=IntegerRange(1), help="Length of the runs, for charts of scales."
             ),
             option("--grades", type=IntegerRange(1), help="Highest grade, for charts of scales."),
+            *options_of("cranfield.reporting.charts.save", "width title", width={"metavar": "MM"}),
         ),
     )
 )
@@ -326,6 +328,8 @@ def plot(
     source: ScoreInput,
     comparing: Comparing,
     output: str | None,
+    width: float | None,
+    title: bool,
     **judging: Any,
 ) -> None:
     """Draw a chart to a file; `cranfield plot --list` lists the charts.
@@ -372,7 +376,7 @@ def plot(
 
             found = compare(found, jobs=judging["jobs"], **asked_for)
         drawn = getattr(found.plot, name)(**_pair(chart, name, found, options))
-    save(drawn, path)
+    save(drawn, path, width=width, title=title)
     click.echo(plain(f"written: {path}"), err=True)
 
 

@@ -1,4 +1,4 @@
-"""Studies of measures: `study measures`, `study scales`."""
+"""Studies of measures: `study measures`, `study scales`, `study prediction`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from cranfield.cli.options.declaring import (
     settings,
 )
 from cranfield.cli.options.judging import OF_DOCUMENTS, judged_runs, measures_option
+from cranfield.cli.options.output import ResultOutput, result_options
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.study_options import (
@@ -221,3 +222,48 @@ def scales(
         judged = judged.binary(1 if rel is None else rel)
     rules: dict[str, Any] = {"cutoffs": cutoffs, "ties": interval_ties, "alpha": alpha}
     options.show(options.study("scales", meta.study_scales, judged, asked or MEASURES, **rules))
+
+
+PREDICTION_EPILOG = """\b
+Examples:
+  cranfield study prediction scores.csv predictors.csv
+  cranfield study prediction bm25=bm25.eval predictors.csv -m AP --format csv
+"""
+
+
+@command(epilog=PREDICTION_EPILOG)
+@settings("ties lower")
+@click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=READ)
+@click.argument("predictions", type=READ)
+@options_from(f"{__name__}.prediction", "measure")
+@options_from(
+    "cranfield.meta.prediction",
+    "ties lower_is_better",
+    lower_is_better={"flag": "--lower lower_is_better", "multiple": True, "metavar": "PREDICTOR"},
+)
+@result_options(("predictors", "anova", "pairs", "topics"))
+def prediction(
+    scores: tuple[str, ...],
+    predictions: str,
+    *,
+    measure: str | None,
+    written: ResultOutput,
+    **rules: Any,
+) -> None:
+    """Evaluate predictors of query performance.
+
+    How well predictions, such as WIG or NQC, order the topics by the score of each system: sMARE
+    (Faggioli and others 2021), correlations, and the analysis of variance of sARE.
+
+    Parameters
+    ----------
+    measure
+        Measure to take from files with several.
+    """
+    from cranfield import meta
+    from cranfield.evaluation.scorefiles import read_scores
+    from cranfield.result import together
+
+    written.check(meta.Prediction.declared())
+    found = read_scores(scores[0] if len(scores) == 1 else scores, measure=measure)
+    written.write(together(meta.prediction(found, predictions, **rules)))

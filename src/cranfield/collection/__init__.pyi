@@ -11,4 +11,5 @@ from .judged.coverage import Scorable as Scorable
 from .metadata.metadata import Metadata as Metadata
 from .metadata.metadata import primad as primad
 from .metadata.reading import read_metadata as read_metadata
+from .metadata.resources import costs_of_runs as costs_of_runs
 from .shards import JudgedShards as JudgedShards

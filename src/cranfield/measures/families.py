@@ -20,7 +20,7 @@ REGISTRY: Registry[Any] = Registry(
     ranked.precision ranked.average_precision ranked.sets ranked.dcg ranked.total_orders
     ranked.incomplete
     users.stopping aspects ranked.ntcir novelty
-    fairness.attention fairness.exposure fairness.parity
+    fairness.attention fairness.exposure fairness.parity fairness.group_relevance
     sessions users.effort users.clicks users.browsing users.markov
     wrapping global_gain users.expectation cranfield.scales.interval_scaled
     texts.answers texts.rouge

@@ -28,16 +28,17 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import TRUE_SHARE, choice, number, parameter
+from cranfield.base.spec import TRUE_SHARE, choice, integer, number, optional, parameter
 from cranfield.collection.intents import Intents
 from cranfield.collection.judged.judged_runs import ByIntent, JudgedRuns, expected_by_intent
 from cranfield.collection.judged.rows import Rows, places, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
-from cranfield.measures.gains import POSITIVE_GAINS, Gain
+from cranfield.measures.gains import HIGHEST, POSITIVE_GAINS, Gain, highest_of
 from cranfield.measures.grammar import innermost
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
 from cranfield.measures.ranked.precision import REL, Precision
+from cranfield.measures.users.stopping import stopping
 from cranfield.measures.wrapping import Wrapping, wrapping
 
 _FAMILY = "diversity"
@@ -450,3 +451,74 @@ class NoveltyRBP(_NRBP):
 )
 class NormalisedNRBP(_NRBP):
     """NRBP over that of the ideal ranking, which is built greedily."""
+
+
+@measure(
+    "RBU",
+    summary="Rank-biased utility: what satisfies each intent, less the effort to read the list.",
+    formula=r"(1 - p) \sum_r p^{r-1} \Bigl( \sum_i Pr(i|q) \, R_{ir} \prod_{j<r} (1 - R_{ij})"
+    r" - e \Bigr), \quad R_{ir} = \frac{2^{g_{ir}} - 1}{2^{g_{max,i}}}",
+    source="Amigó and others (2018), as in the authors' program",
+    range=(-1.0, 1.0),
+    family=_FAMILY,
+    inputs=("intents",),
+    needs=_NEEDS,
+    scale_note="not known to be interval: what a document adds depends on those above it",
+)
+class RankBiasedUtility(Measure):
+    """Rank-biased utility, in the form and with the defaults of the authors' program.
+
+    Every retrieved document costs the effort e, so that a long list without relevant documents
+    scores about -e, less than an empty one, which scores 0. A run must not be padded, and a cutoff
+    saves effort. The form that sums p^r from rank 1, without the factor 1 - p, is the same times
+    p / (1 - p).
+
+    The highest grade is that of each intent of the topic unless `max_grade` says otherwise.
+    Probabilities of intents are not divided by their sum.
+    """
+
+    p: float = parameter(0.8, TRUE_SHARE, "probability of going on to the next document")
+    e: float = parameter(0.03, number(0, 1), "effort to read a document")
+    max_grade: int | None = parameter(
+        None,
+        optional(integer(1, HIGHEST)),
+        "highest grade of the scale; by default that of each intent of the topic",
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        intents = judged.intents(str(self), 1)
+        (topics, systems), size = judged.shape, intents.exists.shape[1]
+        rows = judged.relevant(1)
+        of, entry = intents.entries(rows.judgment)
+        good = intents.grade[entry] >= 1
+        of, entry = of[good], entry[good]
+        cell = rows.cell[of] * size + intents.place[entry]
+        order = np.argsort(cell, kind="stable")
+        # The answers to each intent, in order of rank, as if it were a topic.
+        answers = Rows(
+            cell[order],
+            rows.rank[of[order]],
+            intents.grade[entry[order]].astype(np.int64),
+            (topics * size, systems),
+        )
+        gain = Gain("exponential")
+        answers = answers.with_gains(gain.of(answers.grade))
+        highest = self._highest(judged, intents)
+        top = answers.at(gain.of(highest.reshape(-1, 1)))
+        weights = answers.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1))
+        by_intent = answers.total(stopping(answers, top) * weights)
+        utility = (by_intent.reshape(topics, size, systems) * intents.probability[:, :, None]).sum(
+            axis=1
+        )
+        return np.asarray(utility - self.e * (1.0 - self.p**judged.retrieved))
+
+    def _highest(self, judged: JudgedRuns, intents: Intents) -> Ints:
+        """Highest grade of each intent of each topic; shape (topics, intents)."""
+        if self.max_grade is not None:
+            highest = highest_of(judged, self.max_grade, str(self))
+            return np.full(intents.exists.shape, highest, dtype=np.int64)
+        of, entry = intents.entries(np.arange(judged.judgments.topic.size))
+        out = np.zeros(intents.exists.shape, dtype=np.int64)
+        where = judged.judgments.topic[of], intents.place[entry]
+        np.maximum.at(out, where, intents.grade[entry])
+        return out

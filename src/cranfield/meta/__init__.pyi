@@ -21,6 +21,7 @@ from .measure_studies.predictive import (
 )
 from .measure_studies.swap_method import Swaps as Swaps
 from .measure_studies.swap_method import swap_method as swap_method
+from .prediction_study import Prediction as Prediction, prediction as prediction
 from .scale_study import ScaleStudy as ScaleStudy
 from .scale_study import study_scales as study_scales
 from .test_studies.splits import agreement as agreement, publication_bias as publication_bias

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from html.parser import HTMLParser
 from io import BytesIO
@@ -122,3 +123,16 @@ def test_files_appear_whole_or_not_at_all(chart: Any, tmp_path: Path) -> None:
     with pytest.raises(cf.InputError, match="cannot be written"):
         save(chart, tmp_path / "missing" / "c.json")
     assert [one.name for one in tmp_path.iterdir()] == ["c.json"]
+
+
+def test_width_of_a_column_and_no_title(tmp_path: Path) -> None:
+    path = tmp_path / "chart.svg"
+    chart = box_plot({"bm25": [0.2, 0.4, 0.3, 0.5], "dense": [0.4, 0.5, 0.5, 0.6]})
+    save(chart, path, width=84, title=False)
+    text = path.read_text(encoding="utf-8")
+    assert f'width="{round(84 / 25.4 * 96)}"' in text
+    assert "Box plots" not in re.sub('aria-label="[^"]*"', "", text)
+    with pytest.raises(cf.PolicyError, match="width must be a number"):
+        save(chart, path, width=True)
+    with pytest.raises(cf.PolicyError, match="one panel"):
+        save(alt.hconcat(alt.Chart().mark_bar(), alt.Chart().mark_bar()), path, width=84)

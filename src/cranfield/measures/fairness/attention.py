@@ -238,12 +238,40 @@ def amortised_inequity(judged: JudgedRuns, **parameters: Any) -> Floats:
 _TARGETS = ("relevant", "judged", "equal")
 
 
-def _target(value: Any) -> str | Shares:
+TARGET_DOC = (
+    "target distribution: that of groups among the 'relevant' or all 'judged'"
+    " documents of the topic, 'equal' proportions, or a mapping of groups to"
+    " proportions"
+)
+
+
+def target_check(value: Any) -> str | Shares:
     if isinstance(value, str) and value in _TARGETS:
         return value
     if isinstance(value, str):
         raise ValueError(f"one of {', '.join(map(repr, _TARGETS))}, or a mapping of groups")
     return shares(value)
+
+
+def target_shares(
+    judged: JudgedRuns, groups: Groups, target: str | Shares, rel: int, measure: str
+) -> Floats:
+    """Return the target distribution of each topic; shape (topics, groups)."""
+    topics, number = judged.judgments.topics, len(groups.names)
+    if isinstance(target, Shares):
+        return np.broadcast_to(_given_shares(target, groups, measure), (topics, number))
+    if target == "equal":
+        return np.full((topics, number), 1.0 / number)
+    low = rel if target == "relevant" else judged.judgments.judged_from
+    counts = of_judged(judged, groups, (judged.judgments.grade >= low).astype(np.float64))
+    return ratio(counts, counts.sum(axis=1, keepdims=True))
+
+
+def _given_shares(given: Shares, groups: Groups, measure: str) -> Floats:
+    for name, _ in given.given:
+        if name not in groups.names:
+            raise MeasureError(f"{measure}: unknown group {quoted(name)}")
+    return np.array(given.of(groups.names))
 
 
 @measure(
@@ -270,15 +298,7 @@ class AttentionWeightedRankFairness(Exposing):
     Sapiezynski and others compare with a test in place of a divergence.
     """
 
-    target: str | Shares = parameter(
-        "relevant",
-        _target,
-        (
-            "target distribution: that of groups among the 'relevant' or all 'judged'"
-            " documents of the topic, 'equal' proportions, or a mapping of groups to"
-            " proportions"
-        ),
-    )
+    target: str | Shares = parameter("relevant", target_check, TARGET_DOC)
     population: Shares | None = parameter(
         None, optional(shares), "proportions of groups that are averaged with the target"
     )
@@ -306,22 +326,8 @@ class AttentionWeightedRankFairness(Exposing):
 
     def _shares(self, judged: JudgedRuns, groups: Groups) -> Floats:
         """Target distribution of each topic; shape (topics, groups)."""
-        topics, number = judged.judgments.topics, len(groups.names)
-        if isinstance(self.target, Shares):
-            target = np.broadcast_to(self._given(self.target, groups), (topics, number))
-        elif self.target == "equal":
-            target = np.full((topics, number), 1.0 / number)
-        else:
-            low = self.rel if self.target == "relevant" else judged.judgments.judged_from
-            found = of_judged(judged, groups, (judged.judgments.grade >= low).astype(np.float64))
-            target = ratio(found, found.sum(axis=1, keepdims=True))
+        target = target_shares(judged, groups, self.target, self.rel, str(self))
         if self.population is None:
             return target
-        mixed = target + self._given(self.population, groups)
+        mixed = target + _given_shares(self.population, groups, str(self))
         return ratio(mixed, mixed.sum(axis=1, keepdims=True))
-
-    def _given(self, given: Shares, groups: Groups) -> Floats:
-        for name, _ in given.given:
-            if name not in groups.names:
-                raise MeasureError(f"{self}: unknown group {quoted(name)}")
-        return np.array(given.of(groups.names))

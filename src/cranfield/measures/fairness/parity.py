@@ -73,14 +73,14 @@ class PairwiseParity(OfRelevance):
         groups = judged.groups(str(self))
         members = groups.rows.where(groups.rows.gains > 0)
         is_protected = members.grade == group_index(groups, self.protected, str(self))
-        inside, outside = _sides(_keys(members), is_protected)
+        inside, outside = _sides(row_keys(members), is_protected)
         shape = judged.shape
         if self.pairs == "all":
             above, number = _above(inside, outside, shape)
             return np.abs(ratio(2 * above - number, number))
         rows = judged.judged()
         good, bad = (
-            _keys(rows.where((rows.grade >= self.rel) == is_relevant))
+            row_keys(rows.where((rows.grade >= self.rel) == is_relevant))
             for is_relevant in (True, False)
         )
         shares, defined = [], np.ones(shape, dtype=bool)
@@ -91,7 +91,7 @@ class PairwiseParity(OfRelevance):
         return np.where(defined, np.abs(shares[0] - shares[1]), 0.0)
 
 
-def _keys(rows: Rows) -> Ints:
+def row_keys(rows: Rows) -> Ints:
     """Cell and rank of each row as one number; ranks stay far below 2^31."""
     return rows.cell << 32 | rows.rank
 

@@ -9,6 +9,7 @@ from .of_scales import spacing_chart as spacing_chart
 from .of_systems import box_plot as box_plot
 from .of_topics import difference_bars as difference_bars, difference_scatter as difference_scatter
 from .of_topics import difficulty_map as difficulty_map
+from .of_systems import cost_chart as cost_chart
 from .of_systems import intervals_chart as intervals_chart
 from .of_systems import significance_matrix as significance_matrix
 from .recall import precision_recall as precision_recall

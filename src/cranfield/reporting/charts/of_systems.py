@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import PolicyError
-from cranfield.base.text import capitalised, counted
-from cranfield.reporting.charts.inputs import boxes_of, labels, ordered, titled
+from cranfield.base.text import capitalised, counted, plain
+from cranfield.reporting.charts.inputs import boxes_of, first_or, labels, ordered, titled
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
+    by_look,
     cell_size,
     chart_of,
     coded,
@@ -33,6 +34,7 @@ from cranfield.reporting.charts.theme import (
 from cranfield.reporting.summary import BETTER, DIFFERENT, NONE, SAME, WORSE, by_pair, verdicts_of
 from cranfield.scores.one_measure import place_of
 from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.cost import CostEffectiveness
 
 WIDTH = 560
 
@@ -375,3 +377,81 @@ def _cells(comparison: PairwiseComparison) -> pl.DataFrame:
             "p": comparison.adjusted_pvalues[compared],
         }
     ).with_columns(pl.col("d", "p").round_sig_figs(DIGITS))
+
+
+NAMED = 25
+"""Points up to which all have their names beside them; else those on the front."""
+
+WIDE = 30
+"""Ratio of the largest and the smallest cost from which on the axis is logarithmic."""
+
+ON, OFF = "on the front", "dominated"
+
+
+@draws("cost", "CostEffectiveness")
+def cost_chart(found: CostEffectiveness, cost: str | None = None) -> alt.LayerChart:
+    """Draw the mean of each system against its cost, with the Pareto front as a line.
+
+    The line is the best mean up to a cost. The axis of costs is logarithmic if the largest is 30
+    times the smallest or more.
+
+    Parameters
+    ----------
+    found
+        The outcome of :func:`cranfield.cost_effectiveness`.
+    cost
+        Name of the cost; by default the first.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown cost.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> scores = {"bm25": [0.5, 0.4], "dense": [0.6, 0.5], "slow": [0.5, 0.5]}
+    >>> found = cf.cost_effectiveness(scores, {"bm25": 2, "dense": 9, "slow": 95})
+    >>> len(cost_chart(found).to_dict()["layer"])
+    3
+    """
+    chosen = first_or("cost", cost, dict.fromkeys(found.rows["cost"]))
+    rows, name = found.rows.filter(cost=chosen), plain(chosen)
+    status = pl.when("on front").then(pl.lit(ON)).otherwise(pl.lit(OFF)).alias("status")
+    points = rows.select(
+        pl.Series("system", labels(rows["system"].to_list()), dtype=pl.String),
+        *("mean", "amount", "on front"),
+        status,
+        proportion="front proportion",
+    )
+    front = points.filter("on front")
+    texts = (points if len(points) <= NAMED else front).group_by(
+        "amount", "mean", maintain_order=True
+    )
+    smallest, largest = points["amount"].min(), points["amount"].max()
+    is_wide = 0 < smallest <= largest / WIDE  # type: ignore[operator]
+    x = alt.X("amount:Q", title=name, scale=alt.Scale(type="log") if is_wide else alt.Undefined)
+    mean = titled(found.measure, lower_is_better=found.lower_is_better)
+    y = alt.Y("mean:Q", title=mean, scale=alt.Scale(zero=False, reverse=found.lower_is_better))
+    line = chart_of(front.select("amount", "mean")).mark_line(
+        interpolate="step-after", color=GREY, aria=False
+    )
+    looks = by_look("status", {ON: (COLOURS[0], "circle"), OFF: (COLOURS[1], "diamond")}, title="")
+    tooltip = tips("system:N", "mean", "amount:Q", "proportion", "status:N")
+    marks = chart_of(points.drop("on front")).mark_point(filled=True, size=60, opacity=1)
+    written = chart_of(texts.agg(pl.col("system").str.join(", ")))
+    written = written.mark_text(align="left", dx=7, dy=-7, fontSize=12, limit=200, aria=False)
+    listed = ", ".join(front["system"])
+    return overlaid(
+        line.encode(x=x, y=y),
+        marks.encode(x=x, y=y, tooltip=tooltip, **looks),
+        written.encode(x=x, y=y, text="system:N"),
+        width=WIDTH,
+        height=320,
+        title=headed(
+            f"{mean} and {name}: {len(front)} of {counted(len(points), 'system')} on the front",
+            "Line: best mean up to a cost (Pareto front).",
+        ),
+        description=f"Means of {counted(len(points), 'system')} against {name}. On the Pareto"
+        f" front: {listed}.",
+    )

@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from cranfield.base.errors import MissingDependencyError, PolicyError, quoted
+from cranfield.base.errors import MissingDependencyError, PolicyError, check_number, quoted
 from cranfield.base.files import whole_file
 
 FORMATS = ("html", "svg", "pdf", "png", "json")
@@ -33,7 +33,18 @@ class InScript(json.JSONEncoder):
         return text
 
 
-def save(chart: Any, path: str | PathLike[str], *, scale: float = SCALE) -> None:
+PIXELS_OF_MM = 96 / 25.4
+"""Pixels of a chart in a millimetre, as browsers have it."""
+
+
+def save(
+    chart: Any,
+    path: str | PathLike[str],
+    *,
+    scale: float = SCALE,
+    width: float | None = None,
+    title: bool = True,
+) -> None:
     """Write a chart to a file: HTML, SVG, PDF, PNG or JSON, as the name of the file says.
 
     Nothing is fetched from a network, now or when the file is opened: a page of HTML has in it all
@@ -49,11 +60,17 @@ def save(chart: Any, path: str | PathLike[str], *, scale: float = SCALE) -> None
     scale
         Pixels of a PNG for each of the chart; 2 is sharp on most screens. Other formats have no
         pixels.
+    width
+        Width of the whole chart in millimetres, such as 84 for a column of a paper, at 96 pixels
+        an inch: the plot gets narrower, and letters keep their size of some 8 points. The pixels of
+        a PDF are points, so include it with this width. Charts of several panels are refused.
+    title
+        Whether the chart keeps its title; papers have captions instead.
 
     Raises
     ------
     PolicyError
-        For another suffix, an invalid scale, or an object that is not a chart.
+        For another suffix, an invalid scale or width, or an object that is not a chart.
     InputError
         When the file cannot be written.
     MissingDependencyError
@@ -72,9 +89,41 @@ def save(chart: Any, path: str | PathLike[str], *, scale: float = SCALE) -> None
     cranfield.PolicyError: 'box.docx' does not end in .html, .svg, .pdf, .png or .json
     """
     suffix = format_of(path)
-    content = rendered(chart, suffix, scale=scale)
+    content = rendered(_sized(chart, width, title), suffix, scale=scale)
     with whole_file(path) as out:
         out.write(content)
+
+
+def _sized(chart: Any, width: float | None, title: bool) -> Any:
+    """Return a chart with a width in millimetres, or without its title."""
+    if width is None and title:
+        return chart
+    check_extra("json")
+    import altair as alt
+
+    changes: dict[str, Any] = {}
+    if width is not None:
+        check_number("width", width, 30, 1000)
+        if not isinstance(chart, (alt.Chart, alt.LayerChart)):
+            raise PolicyError("width requires a chart of one panel, and this one has several")
+        fit = alt.AutoSizeParams(type="fit", contains="padding")
+        changes = {"width": round(width * PIXELS_OF_MM), "autosize": fit}
+        chart = type(chart).from_dict(_with_narrow_legends(chart.to_dict()))
+    if not title:
+        changes["title"] = ""
+    return chart.properties(**changes)
+
+
+def _with_narrow_legends(spec: Any) -> Any:
+    """Return a specification in which legends of many columns have two."""
+    if isinstance(spec, list):
+        return [_with_narrow_legends(one) for one in spec]
+    if not isinstance(spec, dict):
+        return spec
+    narrow = {key: _with_narrow_legends(value) for key, value in spec.items() if key != "datasets"}
+    if isinstance(legend := narrow.get("legend"), dict) and "columns" in legend:
+        narrow["legend"] = {**legend, "columns": min(2, legend["columns"])}
+    return {**spec, **narrow}
 
 
 def format_of(path: Any) -> str:

@@ -1,0 +1,109 @@
+"""Time and energy of runs, from the metadata that tirex-tracker writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
+from cranfield.base.text import plain
+from cranfield.collection.metadata.metadata import Metadata
+from cranfield.collection.run import Run
+
+RESOURCES: dict[str, tuple[tuple[str, ...], str, int]] = {
+    "seconds": (("resources.runtime.wallclock",), "ms", 1000),
+    "CPU seconds": (("resources.runtime.user", "resources.runtime.system"), "ms", 1000),
+    "CPU joules": (("resources.cpu.energy used system",), "J", 1),
+    "RAM joules": (("resources.ram.energy used system",), "J", 1),
+    "GPU joules": (("resources.gpu.energy used system",), "J", 1),
+}
+"""Paths of each cost, whose values are added; their unit, and its number in one of the cost."""
+
+MACHINE = (
+    "platform.hardware.cpu.model",
+    "platform.hardware.cpu.number of cores",
+    "platform.hardware.gpu.model",
+    "platform.hardware.ram",
+    "platform.operating system.distribution",
+)
+"""Paths of what distinguishes machines."""
+
+
+def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
+    """Read the time and energy of runs from their metadata, as tirex-tracker writes them.
+
+    Time is in seconds: elapsed, and of the processor in user and kernel mode together, which is
+    more with several threads. Energy is in joules, separately for processor, memory and graphics
+    card, of the whole machine with all that it did meanwhile; 0 is below 1 J or not measured.
+
+    Parameters
+    ----------
+    runs
+        Runs with metadata, see :func:`read_metadata`.
+
+    Returns
+    -------
+    dict
+        Costs of each run by name, as :func:`cranfield.cost_effectiveness` takes them; empty for a
+        run without metadata or resources.
+
+    Raises
+    ------
+    InputError
+        For a time or an energy that is not a number with its unit, such as `"120 ms"`.
+    CranfieldError
+        For runs measured on different machines, whose costs are not comparable.
+
+    Examples
+    --------
+    >>> from cranfield import read_run
+    >>> costs_of_runs([read_run({"q1": {"d1": 1.5}}, name="bm25")])
+    {'bm25': {}}
+    """
+    costs: dict[str, dict[str, float]] = {}
+    machines: dict[str, str] = {}
+    for run in runs:
+        if not isinstance(run, Run):
+            raise PolicyError(f"expected runs of read_runs(), got {type(run).__name__}")
+        if run.name in costs:
+            raise PolicyError(f"expected runs of different names, got {quoted(run.name)} twice")
+        about = run.metadata
+        costs[run.name] = {} if about is None else _amounts(about)
+        if about is not None and costs[run.name]:
+            machines.setdefault(_machine(about), run.name)
+    if len(machines) > 1:
+        (first, one), (second, other) = list(machines.items())[:2]
+        raise CranfieldError(
+            f"expected costs measured on one machine, got {first} ({quoted(one)}) and {second}"
+            f" ({quoted(other)})"
+        )
+    return costs
+
+
+def _amounts(about: Metadata) -> dict[str, float]:
+    """Return the costs in some metadata, by name."""
+    amounts = {}
+    for name, (paths, unit, number) in RESOURCES.items():
+        values = [about.get(path) for path in paths]
+        # The tracker writes `null J` on machines without a counter.
+        if not any(value in (None, f"null {unit}") for value in values):
+            pairs = zip(paths, values, strict=True)
+            amounts[name] = sum(_number(about, *pair, unit) for pair in pairs) / number
+    return amounts
+
+
+def _number(about: Metadata, path: str, value: Any, unit: str) -> int:
+    matched = re.fullmatch(rf"(\d{{1,18}}) ?{unit}", value) if isinstance(value, str) else None
+    if matched is None:
+        raise InputError(
+            f"{path} must be a whole number of {unit}, such as '120 {unit}', got {quoted(value)}",
+            source=about.source,
+        )
+    return int(matched[1])
+
+
+def _machine(about: Metadata) -> str:
+    """Describe the machine, for comparison and for messages."""
+    values = (about.get(path) for path in MACHINE)
+    return ", ".join(plain(str(value)) for value in values if value is not None) or "unknown"

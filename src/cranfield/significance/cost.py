@@ -1,0 +1,310 @@
+"""Cost beside effect: systems for which no other one is at least as good and as cheap."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Bools, Floats, Ints, without_noise
+from cranfield.base.errors import CranfieldError, InputError, quoted
+from cranfield.base.kinds import Whole, check_arguments
+from cranfield.base.streams import stream
+from cranfield.base.text import counted, some_of
+from cranfield.result import Column, Columns, TableResult
+from cranfield.significance.prepare import as_scores, squarable
+from cranfield.significance.registry import MOST_RESAMPLES, RESAMPLES
+from cranfield.significance.resampling import as_integers, drawn_counts
+from cranfield.sources.columns import Table, columns_of_mapping, read_columns
+from cranfield.sources.schemas import Column as FileColumn
+from cranfield.sources.schemas import Schema
+from cranfield.sources.values import ID, NO_GRADE, NUMBER, absent, finite
+
+_AMOUNT = replace(NUMBER, missing=lambda cell: absent(cell, NO_GRADE))
+"""A cost, and nothing where it was not measured."""
+
+_COSTS = Schema(
+    "table of costs",
+    (FileColumn("system", ID),),
+    mapping=columns_of_mapping("table of costs"),
+    asked=True,
+)
+"""All other columns are costs, with names of the user."""
+
+_ENERGY = re.compile(r"joule|energy|kwh|\bwh\b|\bj\b", re.IGNORECASE)
+"""Names of costs whose counters show 0 when they could not measure."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CostEffectiveness(TableResult):
+    """Pareto fronts of effectiveness and costs; made by :func:`cost_effectiveness`.
+
+    Attributes
+    ----------
+    measure
+        The measure; empty if it is not known.
+    topics
+        Number of topics.
+    resamples, seed
+        Number of bootstrap samples of topics, and the seed.
+    lower_is_better
+        Whether lower scores of the measure are better.
+    notes
+        Systems, topics and columns that are excluded.
+    """
+
+    name: ClassVar[str] = "costs"
+    columns: ClassVar[Columns] = {
+        "cost": Column("Name of the cost.", key=True),
+        "system": Column("System, in ascending order of the cost.", key=True),
+        "mean": Column("Mean score over topics."),
+        "amount": Column("Cost of the system, in the unit of the input; lower is better."),
+        "on front": Column("Whether no other system dominates it."),
+        "dominated by": Column(
+            "The most effective system that dominates it, of several the cheapest; null on the"
+            " front."
+        ),
+        "front proportion": Column(
+            "Proportion of bootstrap samples of topics in which it is on the front; null for one"
+            " topic.",
+            3,
+        ),
+    }
+
+    measure: str
+    topics: int
+    resamples: int
+    seed: int
+    lower_is_better: bool
+    notes: tuple[str, ...] = ()
+
+    def heading(self) -> list[str]:
+        """Return the measure and its direction; and samples, seed and Monte Carlo error."""
+        better = "lower" if self.lower_is_better else "higher"
+        first = (
+            f"{self.measure or 'scores'} and cost: Pareto fronts over"
+            f" {counted(self.topics, 'topic')}; {better} scores and lower costs are better"
+        )
+        if self.topics < 2:
+            return [first, "front proportions require at least two topics"]
+        error = 0.5 / np.sqrt(self.resamples)
+        return [
+            first,
+            f"{self.resamples:,} bootstrap samples of topics, seed {self.seed}; standard"
+            f" error of proportions at most {error:.2g}",
+        ]
+
+
+def cost_effectiveness(
+    scores: Any,
+    costs: Any,
+    *,
+    resamples: Annotated[int, Whole(1, MOST_RESAMPLES)] = RESAMPLES,
+    seed: Annotated[int, Whole(0)] = 0,
+) -> CostEffectiveness:
+    r"""Find the systems on the Pareto front of effectiveness and cost, for each cost.
+
+    System b with mean score :math:`e_b` and cost :math:`c_b` dominates a if
+
+    .. math:: e_b \ge e_a, \quad c_b \le c_a, \quad (e_b, c_b) \ne (e_a, c_a)
+
+    or :math:`e_b \le e_a` for a measure of which lower scores are better. The front is the systems
+    that no other one dominates; two with equal mean and cost are both on it. As means vary with the
+    sample of topics, so does the front: topics are drawn with replacement, the same for all
+    systems, and the proportion of samples with a system on the front is reported. Costs are taken
+    as they are, without error.
+
+    Parameters
+    ----------
+    scores
+        Scores of one measure: :class:`Scores`, or what can be read as such.
+    costs
+        Costs by system, at least 0: a file or data frame with a column `system` and a column of
+        numbers for each cost, such as seconds or joules, or a mapping `{system: cost}` or
+        `{system: {name: cost}}`. Empty values are missing, and so is 0 in a column of energy
+        (joules, energy, kWh): counters show it for what they did not measure.
+    resamples, seed
+        Number of bootstrap samples of topics, and the seed.
+
+    Returns
+    -------
+    CostEffectiveness
+        A row for each cost and system.
+
+    Raises
+    ------
+    InputError
+        For costs below 0 or that are not numbers, no column of costs, or a system that occurs
+        twice.
+    CranfieldError
+        If no system has both scores and a cost, or no topic a score of every such system.
+
+    Notes
+    -----
+    Systems without a cost are excluded from its front and named in a note. Costs measured on
+    different machines, or with other work running, are not comparable.
+
+    Examples
+    --------
+    >>> scores = {"bm25": [0.5, 0.4, 0.3], "dense": [0.6, 0.5, 0.3], "slow": [0.7, 0.2, 0.4]}
+    >>> print(cost_effectiveness(scores, {"bm25": 2, "dense": 9, "slow": 95}))
+    scores and cost: Pareto fronts over 3 topics; higher scores and lower costs are better
+    10,000 bootstrap samples of topics, seed 0; standard error of proportions at most 0.005
+    <BLANKLINE>
+    cost  system    mean   amount  on front  dominated by  front proportion
+    cost  bm25    0.4000   2.0000  yes                                1.000
+    cost  dense   0.4667   9.0000  yes                                0.967
+    cost  slow    0.4333  95.0000  no        dense                    0.291
+    """
+    check_arguments(cost_effectiveness, locals())
+    ready = squarable(as_scores(scores)).over_shards()
+    amounts, notes = _amounts_by_system(costs, ready.systems)
+    matrix = np.array(list(amounts.values()))
+    measured = ~np.isnan(matrix).all(axis=0)
+    if not measured.any():
+        raise CranfieldError(
+            f"expected a cost of a system with scores, such as {quoted(ready.systems[0])}, got none"
+        )
+    for name, row in zip(amounts, matrix, strict=True):
+        if np.isnan(row).any():
+            listed = some_of([quoted(ready.systems[k]) for k in np.flatnonzero(np.isnan(row))], 10)
+            number = counted(int(np.isnan(row).sum()), "system")
+            notes.append(f"{number} without {name} excluded from its front: {listed}")
+    values = ready.values[:, measured]
+    complete = ~np.isnan(values).any(axis=1)
+    if missing := int((~complete).sum()):
+        notes.append(f"{counted(missing, 'topic')} without a score of every system excluded")
+    if not complete.any():
+        raise CranfieldError("no topic has a score of every system with a cost")
+    if ready.aggregate != "mean":
+        notes.append(f"{ready.measure} is averaged by its {ready.aggregate}; this uses means")
+    effects = values[complete]
+    names = pl.Series([ready.systems[k] for k in np.flatnonzero(measured)], dtype=pl.String)
+    fronts = _Fronts(-effects if ready.lower_is_better else effects, matrix[:, measured])
+    proportions = fronts.proportions(resamples, seed)
+    frames = []
+    for k, name in enumerate(amounts):
+        dominator = fronts.dominators(k)
+        columns = {
+            "system": names,
+            "mean": effects.mean(axis=0),
+            "amount": fronts.costs[k],
+            "on front": dominator < 0,
+            "dominated by": names[np.maximum(dominator, 0)].set(pl.Series(dominator < 0), None),
+            "front proportion": proportions[k],
+        }
+        frame = pl.DataFrame(columns).filter(pl.col("amount").is_not_nan())
+        frame = frame.sort(
+            "amount", "mean", descending=[False, not ready.lower_is_better], maintain_order=True
+        )
+        frames.append(frame.select(pl.lit(name).alias("cost"), pl.all()))
+    return CostEffectiveness(
+        pl.concat(frames).with_columns(pl.col("front proportion").fill_nan(None)),
+        ready.measure or "",
+        int(complete.sum()),
+        int(resamples),
+        int(seed),
+        ready.lower_is_better,
+        tuple(notes),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Fronts:
+    """Effects, shape (topics, systems), higher is better; and costs, shape (costs, systems)."""
+
+    effects: Floats
+    costs: Floats
+
+    def dominators(self, cost: int) -> Ints:
+        """Return, for each system, the index of one that dominates it; -1 without one."""
+        mean, amount = self._means(np.ones((1, len(self.effects))))[0], self.costs[cost]
+        # The most effective ones first, of equal ones the cheapest.
+        order = np.lexsort((amount, -mean))
+        dominates = (mean[order] >= mean[:, None]) & (amount[order] <= amount[:, None])
+        dominates &= (mean[order] > mean[:, None]) | (amount[order] < amount[:, None])
+        return np.where(dominates.any(axis=1), order[dominates.argmax(axis=1)], -1)
+
+    def proportions(self, resamples: int, seed: int) -> Floats:
+        """Return how often systems are on the front of samples of topics: (costs, systems)."""
+        topics = len(self.effects)
+        if topics < 2:
+            return np.full(self.costs.shape, np.nan)
+        total = np.zeros(self.costs.shape)
+        for _, counts in drawn_counts(stream(seed), resamples, topics):
+            means = self._means(counts)
+            for k, amounts in enumerate(self.costs):
+                total[k] += _on_front(means, amounts).sum(axis=0)
+        return total / resamples
+
+    def _means(self, counts: Floats) -> Floats:
+        """Return means of samples, by how often topics are drawn; equal ones have equal bits."""
+        units, unit = as_integers(self.effects, len(self.effects))
+        return without_noise(counts @ units * (unit / len(self.effects)))
+
+
+def _on_front(means: Floats, amounts: Floats) -> Bools:
+    """Return which systems are on the front, from means of shape (samples, systems)."""
+    front = np.zeros(means.shape, dtype=bool)
+    best = np.full(len(means), -np.inf)
+    for amount in np.unique(amounts[~np.isnan(amounts)]):
+        alike = np.flatnonzero(amounts == amount)
+        top = means[:, alike].max(axis=1)
+        front[:, alike] = (means[:, alike] == top[:, None]) & (top > best)[:, None]
+        best = np.maximum(best, top)
+    return front
+
+
+def _amounts_by_system(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats], list[str]]:
+    """Return each cost in order of systems, NaN where it is missing, and notes."""
+    if isinstance(costs, Mapping) and not any(map(_is_column, costs.values())):
+        costs = [
+            {"system": name, **(cost if isinstance(cost, Mapping) else {"cost": cost})}
+            for name, cost in costs.items()
+        ]
+    columns = read_columns(costs, _COSTS)
+    place = _COSTS.places(columns.names, columns.source)["system"]
+    names, notes = [], []
+    for k, name in enumerate(columns.names):
+        if k != place and any(finite(cell) is not None for cell in columns.cells(k)):
+            names.append(str(name))
+        elif k != place:
+            notes.append(
+                f"column {quoted(name)} of {columns.source} has no numbers and is not used"
+            )
+    if not names:
+        raise InputError("expected a column of numbers beside 'system'", source=columns.source)
+    cost_columns = tuple(FileColumn(name, _AMOUNT, None) for name in names)
+    table = columns.table(replace(_COSTS, columns=(*_COSTS.columns, *cost_columns)))
+    frame = table.frame
+    table.refuse(
+        ~frame["system"].is_first_distinct(),
+        lambda row: f"system {quoted(row['system'])} occurs twice",
+    )
+    places = {system: k for k, system in enumerate(frame["system"])}
+    if unknown := len(places.keys() - set(systems)):
+        notes.append(f"{counted(unknown, 'row')} of {table.source} of systems without scores")
+    rows = [places.get(system) for system in systems]
+    amounts = {}
+    for name in names:
+        _refuse_negative(table, name)
+        column = frame[name].fill_null(np.nan)
+        amount = np.array([np.nan if row is None else column[row] for row in rows])
+        if _ENERGY.search(name) and (zero := np.flatnonzero(amount == 0)).size:
+            amount[zero] = np.nan
+            listed = some_of([quoted(systems[int(k)]) for k in zero], 10)
+            notes.append(f"{name} of 0 is taken as not measured: {listed}")
+        amounts[name] = amount
+    return amounts, notes
+
+
+def _is_column(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+
+
+def _refuse_negative(table: Table, name: str) -> None:
+    table.refuse(table.frame[name] < 0, lambda row: f"{name} must be at least 0, got {row[name]:g}")

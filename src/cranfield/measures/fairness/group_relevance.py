@@ -51,7 +51,7 @@ class _GroupFairness(
     family="fairness",
     source="Sakai, Kim and Kang (2023)",
     inputs=("groups",),
-    needs="groups of documents and graded judgments (binary ones do)",
+    needs="groups of documents, and judgments, graded or binary",
     scale_note="not known to be interval: a divergence of distributions",
 ):
     divergence: str = parameter(

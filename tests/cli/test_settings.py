@@ -94,7 +94,7 @@ def test_help_lists_settings_with_their_values(folder: Path) -> None:
     whole, _ = cranfield(folder, "compare", "--help-all")
     assert "id-ascending" not in short
     settings = whole.split("Settings (keys of the --settings file):")[1]
-    assert "ties [trec|trec_eval-9|id-ascending|input|rank|file]" in settings
+    assert "ties [trec|trec_eval-9|id-ascending|input|rank|file|expected]" in settings
     assert "--ties" not in whole
 
 

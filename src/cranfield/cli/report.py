@@ -239,6 +239,7 @@ BY_STUDY = {
 """Which command draws the charts of a study, by the class of its result."""
 
 IN_PYTHON = {
+    "CostEffectiveness": "cf.cost_effectiveness",
     "JudgeComparison": "cf.assess.compare_judges",
     "SelfPreference": "cf.assess.self_preference",
     "QueryLog": "cf.online.read_log",

@@ -210,9 +210,10 @@ def compare_preferences(
     preferences between rankings: 50 topics, grades from 1; sign test, holm
     <BLANKLINE>
     preference     system         other              mean  wins  losses  ties       p  adjusted p
-    RPP            UPrrf93-wt-r5  UPrrf102-wt-r5  -0.0027    22      27     1  0.5682      0.5682
+    RPP            UPrrf93-wt-r5  UPrrf102-wt-r5  -0.0027    21      27     2  0.4709      0.4709
     lexiprecision  UPrrf93-wt-r5  UPrrf102-wt-r5  -0.2800    18      32     0  0.0649      0.0649
     lexirecall     UPrrf93-wt-r5  UPrrf102-wt-r5  -0.0400    24      26     0  0.8877      0.8877
+    innate@10      UPrrf93-wt-r5  UPrrf102-wt-r5  -0.0600    10      13    27  0.6776      0.6776
     """
     check_arguments(compare_preferences, locals())
     if not isinstance(judged, JudgedRuns):

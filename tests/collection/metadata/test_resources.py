@@ -61,7 +61,7 @@ def test_refusals(tmp_path: Path) -> None:
         costs_of_runs(runs)
     with pytest.raises(cf.PolicyError, match="'a' twice"):
         costs_of_runs([runs[0], runs[0]])
-    with pytest.raises(cf.PolicyError, match="got str"):
+    with pytest.raises(cf.PolicyError, match="expected a list"):
         costs_of_runs("a")  # type: ignore[arg-type]
     path = tmp_path / "a.run.ir-metadata.yml"
     path.write_text(path.read_text().replace("1500 ms", "{x: 1}"))

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import CensoredData, ecdf, logrank
 
 import cranfield as cf
-from cranfield.online.log.query_log import made_log
+from cranfield.online.log.query_log import log_from_tables
 from cranfield.online.measures.survival import curve
 from tests.online.measures.logs import pages_of, random_log
 
@@ -104,7 +104,7 @@ def test_times_to_click_are_censored_by_the_next_page() -> None:
     assert_allclose(row["seen_median"], np.median(waits))
     assert_allclose(row["seen_mean"], np.mean(waits))
     # Without what tells of later pages, what is censored is so at once.
-    alone = made_log(log.pages.drop("session"), log.results, log.clicks)
+    alone = log_from_tables(log.pages.drop("session"), log.results, log.clicks)
     assert cf.online.survival(alone, "TimeToClick").table["censored"].item() == row["censored"]
 
 

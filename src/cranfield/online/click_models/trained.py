@@ -39,7 +39,7 @@ from cranfield.online.click_models.model import (
     save,
     with_grades,
 )
-from cranfield.online.log.query_log import QueryLog, made_log
+from cranfield.online.log.query_log import QueryLog, log_from_tables
 from cranfield.result import Column, Columns, Result
 
 if TYPE_CHECKING:
@@ -413,7 +413,7 @@ class ClickModel(Result):
         table = pl.DataFrame(rows, schema=schema, orient="row", strict=False)
         if tied is not None:
             table = table.with_columns(doc=pl.format("d{}", "rank"))
-        listed = made_log(pl.DataFrame({"id": queries, "query": queries}), table)
+        listed = log_from_tables(pl.DataFrame({"id": queries, "query": queries}), table)
         longest = max(map(len, lists.values()), default=0)
         codes = np.full((len(queries), longest), -1, dtype=np.intp)
         codes[table["page"], table["rank"] - 1] = self.items.codes(listed)
@@ -425,7 +425,7 @@ class ClickModel(Result):
             table.rename({"page": "list"}), on="list", maintain_order="left_right"
         )
         clicks = pl.DataFrame({"page": page, "rank": at + 1})
-        return made_log(
+        return log_from_tables(
             pl.DataFrame(ids, schema=["id", "query"], orient="row"),
             results,
             clicks.join(results, on=["page", "rank"], how="left", maintain_order="left"),

@@ -24,7 +24,7 @@ from cranfield.base.errors import (
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
-from cranfield.online.experiments.estimates import percentiles, two_sided
+from cranfield.online.experiments.estimates import percentiles, two_sided_pvalue
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import p_of, ratio, t_interval
 from cranfield.significance.pairwise.ranks import binomial_pvalues
@@ -487,7 +487,7 @@ def _bootstrap(values: Floats, null: float, confidence: float) -> tuple[float, f
     known = values[~np.isnan(values)]
     if not known.size or np.ptp(known) <= TIE:
         return np.nan, np.nan, np.nan
-    return *percentiles(known, confidence), two_sided(known - null)
+    return *percentiles(known, confidence), two_sided_pvalue(known - null)
 
 
 def _credit_by_t(credit: Floats | None, level: float) -> tuple[float, Limits, float]:

@@ -16,7 +16,7 @@ import narwhals.stable.v2 as nw
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.online.log.query_log import NOT_TOLD, QueryLog
+from cranfield.online.log.query_log import MISSING_TABLES, QueryLog
 from cranfield.online.log.scanning import check_types, check_values, refuse_lazy_counts
 
 NEEDED = {"pages": ("page", "query"), "results": ("page", "rank"), "clicks": ("page", "rank")}
@@ -46,7 +46,7 @@ class LogTables:
         """Name the first required column that is missing; empty if none is."""
         for table, column in sorted(needs):
             if table not in self.tables:
-                return NOT_TOLD[table]
+                return MISSING_TABLES[table]
             if column not in self.columns[table]:
                 return f"the {column} of {table}"
         return ""

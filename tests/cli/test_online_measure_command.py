@@ -130,11 +130,11 @@ def test_labels_and_list(logged: Path) -> None:
         (("pages.csv", "clicks.csv", "-m", "CTR"), "CTR needs the results of pages"),
         (
             ("pages.csv", "results=results.csv", "-m", "UCTR"),
-            "UCTR needs clicks, of which no table",
+            "UCTR needs clicks, but the log has no table",
         ),
         (
             ("pages.csv", "--log-format", "tables", "-m", "Abandonment"),
-            "Abandonment needs clicks, of which no table",
+            "Abandonment needs clicks, but the log has no table",
         ),
         (("pages.csv", "clicks=clicks.csv", "clicks=results.csv"), "expected one file"),
         (

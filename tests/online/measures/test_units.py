@@ -9,7 +9,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import InputError, MeasureError, PolicyError
 from cranfield.online.log.query_log import log_from_tables
-from cranfield.online.measures.measuring import _summed
+from cranfield.online.measures.measuring import _sum_by_index
 from cranfield.online.measures.online_measure import MEASURES
 from tests.online.measures.logs import pages_of, random_log
 
@@ -148,8 +148,8 @@ def test_documents() -> None:
 def test_sums_do_not_depend_on_the_order_of_rows() -> None:
     rng = np.random.default_rng(3)
     values, place = rng.random(500), rng.integers(3, size=500)
-    first = _summed(place, values, 3)
+    first = _sum_by_index(place, values, 3)
     for _ in range(20):
         order = rng.permutation(500)
-        assert (_summed(place[order], values[order], 3) == first).all()
+        assert (_sum_by_index(place[order], values[order], 3) == first).all()
     assert first == pytest.approx(np.bincount(place, values))

@@ -359,7 +359,7 @@ def test_what_was_never_shown_is_told() -> None:
     run = cf.read_run({"q1": {"a": 2.0, "new": 1.0}, "q2": {"d": 2.0, "c": 1.0}})
     made = policy_value(shuffled_log(), run)
     assert made.unseen == pytest.approx(1 / 4)
-    assert any("25.0% of what the policy would show" in said for said in made.warnings)
+    assert any("25.0% of the results of the policy" in said for said in made.warnings)
     short = cf.read_run({"q1": {"a": 2.0, "b": 1.0}})
     assert any(
         "2 lists of queries" in said for said in policy_value(shuffled_log(), short).warnings
@@ -406,7 +406,7 @@ def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
     gap = right | {"position": [1, float("nan")]}
     yield "gap", gap, {}, "has no position"
     yield "below", below, {}, "row 2: position must be at least 0, got -1"
-    yield "twice", twice, {}, "position 1 is there twice in page '<b>'"
+    yield "twice", twice, {}, "position 1 occurs twice on page '<b>'"
     yield "unit", right, {"unit": "user"}, "intervals by user require the user"
     yield "predicted", right, {"estimator": "DR"}, "DR requires a column expected"
     yield "estimator", right, {"estimator": "DRR"}, "unknown estimator 'DRR'; expected one of:"
@@ -436,7 +436,7 @@ def test_bad_policies() -> None:
     log, policy = bandit()
     with pytest.raises(cf.PolicyError, match="position '1' must sum to 1, got 0.989"):
         policy_value(log, policy[1:])
-    with pytest.raises(cf.InputError, match="action '0' is there twice"):
+    with pytest.raises(cf.InputError, match="action '0' occurs twice"):
         policy_value(log, pl.concat([policy, policy[:1]]))
     other = pl.DataFrame({"action": ["x"], "target_probability": [1.0]})
     with pytest.raises(cf.CranfieldError, match="none of the logged actions"):

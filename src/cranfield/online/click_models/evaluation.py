@@ -405,7 +405,7 @@ def perplexity_gains(
     model_list = list(models)
     [reference] = [model for model in model_list if model.model == baseline]
     others = [model for model in model_list if model is not reference]
-    return pl.concat(perplexity_gain(one, reference, log, **options).to_polars() for one in others)
+    return pl.concat(perplexity_gain(m, reference, log, **options).to_polars() for m in others)
 
 
 def predict_relevance(

@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS, TIME
-from cranfield.online.log.linking import Anomaly, LogTables, number_pages
+from cranfield.online.log.linking import Anomaly, SourceTables, number_pages
 from cranfield.online.log.query_log import PAGE_TYPES, RESULT_TYPES
 from cranfield.online.log.tables import LINE, documents, is_blank, records, table_of
 from cranfield.sessions.log import Sessions
@@ -19,7 +19,7 @@ from cranfield.sources.columns import Table
 from cranfield.sources.text import decoded
 
 
-def split_flat_table(table: Table, clicks: bool = False) -> LogTables:
+def split_flat_table(table: Table, clicks: bool = False) -> SourceTables:
     """Split a flat table; a page without results is a row without a document.
 
     clicks: whether the log also has a table of clicks.
@@ -46,7 +46,7 @@ def split_flat_table(table: Table, clicks: bool = False) -> LogTables:
     if n_clicks is not None:
         table.refuse((n_clicks > 0) & ~has_doc, lambda row: "is clicked, but has no document")
     result_columns = tuple(name for name in RESULT_TYPES if name in table.names)
-    return LogTables(
+    return SourceTables(
         Table(pages, table.source, ("id", *page_columns)),
         replace(table.gather(has_doc.arg_true()), names=result_columns),
         None if n_clicks is None else _clicks_of_rows(table, n_clicks),
@@ -128,7 +128,7 @@ _MAX_SECONDS = 1e11
 """Approximate number of seconds after which Python has no dates."""
 
 
-def read_sessions_as_log(sessions: Sessions) -> LogTables:
+def read_sessions_as_log(sessions: Sessions) -> SourceTables:
     """Convert sessions, whose clocks start in 1970, to pages, results and clicks.
 
     Pages are named by session and query, such as `3-1`. A query without text has that of its topic.
@@ -183,7 +183,7 @@ def read_ubi(
     queries: tuple[bytes, str],
     events: tuple[bytes, str] | None,
     click_actions: Sequence[str],
-) -> LogTables:
+) -> SourceTables:
     """Read UBI queries and their events, given as bytes with the names of their sources.
 
     The results of a page are the documents of its `impression` events with a position; without
@@ -242,7 +242,7 @@ def read_ubi(
         session=pl.coalesce("session_id", "of_events"),
         time="timestamp",
     )
-    return LogTables(
+    return SourceTables(
         table_of(pages, PAGES, queries[1], empty=False),
         # Results come from two files, so that their lines are unknown.
         table_of(pl.concat([hits, impressions], how="diagonal"), RESULTS, queries[1]),
@@ -289,7 +289,7 @@ def _check_actions(events: pl.DataFrame, clicks: Sequence[str], source: str) -> 
         )
 
 
-def read_yandex(raw: bytes, source: str) -> LogTables:
+def read_yandex(raw: bytes, source: str) -> SourceTables:
     """Read records of the relevance prediction challenge of 2012, separated by tabs.
 
     A line is a query, `session time Q query region doc...`, or a click, `session time C doc`, which
@@ -317,7 +317,7 @@ def read_yandex(raw: bytes, source: str) -> LogTables:
     return _make_tables(pages, results.with_columns(rank=_RANKS), clicks, source)
 
 
-def read_pyclick(raw: bytes, source: str) -> LogTables:
+def read_pyclick(raw: bytes, source: str) -> SourceTables:
     """Read pages `query TAB doc,doc,... : clicked doc , clicked doc`, with semicolons between."""
     frame = _lines(raw, source).with_columns(pl.col("text").str.split(";")).explode("text")
     frame = frame.with_columns(pl.col("text").str.strip_chars()).filter(pl.col("text") != "")
@@ -357,8 +357,8 @@ def _make_tables(
     clicks: pl.DataFrame,
     source: str,
     empty: bool = False,
-) -> LogTables:
-    return LogTables(
+) -> SourceTables:
+    return SourceTables(
         table_of(pages, PAGES, source, empty=empty),
         table_of(results, RESULTS, source),
         table_of(clicks, CLICKS, source),

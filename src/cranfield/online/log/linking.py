@@ -30,7 +30,7 @@ class Anomaly(NamedTuple):
     source: str = ""
 
 
-class LogTables(NamedTuple):
+class SourceTables(NamedTuple):
     """Tables of a log, whose pages are named by their ids, and the anomalies in reading them."""
 
     pages: Table
@@ -43,7 +43,7 @@ Checked = tuple[pl.DataFrame, list[Anomaly]]
 """A table of a log and its anomalies."""
 
 
-def link_tables(tables: LogTables, on_anomaly: str, max_queries: int | None) -> QueryLog:
+def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) -> QueryLog:
     """Link tables to one log, and warn of its anomalies."""
     refuse = on_anomaly == "refuse"
     pages, page_anomalies = _check_pages(tables.pages, refuse)

@@ -23,7 +23,7 @@ from cranfield.online.log.formats import (
     read_yandex,
     split_flat_table,
 )
-from cranfield.online.log.linking import LogTables, first_records, link_tables
+from cranfield.online.log.linking import SourceTables, first_records, link_tables
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.log.tables import columns_of, documents, is_blank, is_bulk, open_table
 from cranfield.sessions.log import Sessions
@@ -159,7 +159,7 @@ def _read_tables(
     form: str,
     on_anomaly: str,
     click_actions: Sequence[str] | None,
-) -> LogTables:
+) -> SourceTables:
     """Read the tables of a log, in the chosen or the detected format.
 
     other_table: results or clicks, to be detected; in formats other than tables, clicks.
@@ -192,7 +192,7 @@ def _read_tables(
 
 def _read_one_source(
     source: Any, clicks: Any, form: str, on_anomaly: str, click_actions: Sequence[str] | None
-) -> LogTables:
+) -> SourceTables:
     """Read a log that is one source, or UBI queries with their events."""
     if form == "flat":
         refuse = on_anomaly == "refuse"
@@ -216,7 +216,7 @@ _MIXED = frozenset({"sessions", "yandex", "pyclick"})
 """Formats in which clicks stand among other records, so that a file without any is suspicious."""
 
 
-def _read_three_tables(source: Any, results: Any, clicks: Any, other: Any) -> LogTables:
+def _read_three_tables(source: Any, results: Any, clicks: Any, other: Any) -> SourceTables:
     if results is None:
         source = columns_of(source, PAGES)
         fields = (column for column in FLAT.columns if column.name in {"rank", "doc"})
@@ -252,7 +252,7 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, other: Any) -> Lo
             )
     if result_table is not None and result_table.frame.is_empty():
         _warn_of_no_results(result_table)
-    return LogTables(pages, result_table, click_table)
+    return SourceTables(pages, result_table, click_table)
 
 
 _CLICK_COLUMNS = frozenset({"time", "end", "dwell", "censored", "clicks"})

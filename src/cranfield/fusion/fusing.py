@@ -160,9 +160,9 @@ def fuse(
         (first, [run.of_topics(first, stop) for run in numbered_tops], names, topics[first:stop])
         for first, stop in _topic_blocks(numbered_tops, len(topics))
     )
-    parts = list(as_they_come(fuse_block, blocks, jobs or own_threads()))
+    fused_blocks = list(as_they_come(fuse_block, blocks, jobs or own_threads()))
     del numbered_tops
-    codes, docs, scores, ranks = zip(*parts, strict=True)
+    codes, docs, scores, ranks = zip(*fused_blocks, strict=True)
     return Run(
         name=name,
         topics=tuple(topics),

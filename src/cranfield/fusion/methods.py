@@ -207,9 +207,9 @@ def min_max(rankings: Rankings) -> Floats:
     r"""Scale scores to 0 to 1: :math:`(s - \min s) / (\max s - \min s)`; 1 if all are equal."""
     # Halves, so that the difference of two scores cannot overflow.
     halves = rankings.scores / 2
-    low, high = (_reduce_rankings(rankings, halves, by) for by in (np.minimum, np.maximum))
-    above, width = (halves - low[rankings.cell]), (high - low)[rankings.cell]
-    return np.where(width > 0, ratio(above, width), 1.0)
+    low, high = (_reduce_rankings(rankings, halves, reduce) for reduce in (np.minimum, np.maximum))
+    excess, width = (halves - low[rankings.cell]), (high - low)[rankings.cell]
+    return np.where(width > 0, ratio(excess, width), 1.0)
 
 
 def by_max(rankings: Rankings) -> Floats:
@@ -228,11 +228,11 @@ def by_max(rankings: Rankings) -> Floats:
 def by_sum(rankings: Rankings) -> Floats:
     r"""Scale to the sum 1: :math:`(s - \min s) / \sum (s - \min s)`; 1/n if all are equal."""
     scores = _scaled_scores(rankings)
-    above = scores - _reduce_rankings(rankings, scores, np.minimum)[rankings.cell]
-    total = np.bincount(rankings.cell, weights=above, minlength=rankings.lists.size - 1)[
+    excess = scores - _reduce_rankings(rankings, scores, np.minimum)[rankings.cell]
+    total = np.bincount(rankings.cell, weights=excess, minlength=rankings.lists.size - 1)[
         rankings.cell
     ]
-    return np.where(total > 0, ratio(above, total), 1 / _row_lengths(rankings))
+    return np.where(total > 0, ratio(excess, total), 1 / _row_lengths(rankings))
 
 
 def z_score(rankings: Rankings) -> Floats:
@@ -240,9 +240,9 @@ def z_score(rankings: Rankings) -> Floats:
     cells, lengths = rankings.lists.size - 1, np.maximum(np.diff(rankings.lists), 1)
     scores = _scaled_scores(rankings)
     mean = np.bincount(rankings.cell, weights=scores, minlength=cells) / lengths
-    above = scores - mean[rankings.cell]
-    variance = np.bincount(rankings.cell, weights=above**2, minlength=cells) / lengths
-    return ratio(above, np.sqrt(variance)[rankings.cell])
+    deviations = scores - mean[rankings.cell]
+    variance = np.bincount(rankings.cell, weights=deviations**2, minlength=cells) / lengths
+    return ratio(deviations, np.sqrt(variance)[rankings.cell])
 
 
 def by_rank(rankings: Rankings) -> Floats:
@@ -403,11 +403,11 @@ class CombMed(Combination):
         values, starts, sizes = scores.values, scores.starts, scores.sizes
         zeros = scores.runs - sizes if self.absent == "zero" else np.zeros_like(sizes)
         # Zeros of runs without the document stand between the negative scores and the others.
-        below = np.add.reduceat(values < 0, starts, dtype=np.int64)
+        n_negative = np.add.reduceat(values < 0, starts, dtype=np.int64)
 
         def value_at(index: Ints) -> Floats:
-            score_index = np.where(index < below, index, index - zeros)
-            is_scored = (index >= below) & (score_index < below)
+            score_index = np.where(index < n_negative, index, index - zeros)
+            is_scored = (index >= n_negative) & (score_index < n_negative)
             return np.where(is_scored, 0.0, values[starts + np.clip(score_index, 0, sizes - 1)])
 
         n_values = sizes + zeros

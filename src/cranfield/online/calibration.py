@@ -172,10 +172,10 @@ def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     if "grade" in log.results.columns:
         grades = log.results.select("page", "rank", "grade")
         clicks = clicks.join(grades, on=["page", "rank"], how="left", maintain_order="left")
-    timed = clicks.filter(pl.col("dwell") >= 0)
+    timed_clicks = clicks.filter(pl.col("dwell") >= 0)
     censored = pl.col("censored").fill_null(False)
     tables = [
-        timed.drop_nulls(key)
+        timed_clicks.drop_nulls(key)
         .group_by(by=pl.lit(key), value=pl.col(key).cast(pl.Int64))
         .agg(
             mean=pl.col("dwell").sum() / (~censored).sum(),
@@ -187,7 +187,7 @@ def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         for key in STAYS
         if key in clicks.columns
     ]
-    return pl.concat(tables), clicks.height - timed.height
+    return pl.concat(tables), clicks.height - timed_clicks.height
 
 
 def examined(model: Model, values: Values, pages: Patterns) -> Floats:

@@ -167,8 +167,8 @@ def parameters_of(models: Iterable[ClickModel]) -> pl.DataFrame:
                 for key in frame.columns
                 if key not in values
             ]
-            of = pl.concat_str(keys, separator=", ") if keys else pl.lit("")
-            labels = {"model": pl.lit(str(model.model)), "parameter": pl.lit(name), "of": of}
+            key_text = pl.concat_str(keys, separator=", ") if keys else pl.lit("")
+            labels = {"model": pl.lit(str(model.model)), "parameter": pl.lit(name), "of": key_text}
             frames.append(frame.select(**labels, **{value: pl.col(value) for value in values}))
     return pl.concat(frames)
 
@@ -200,9 +200,9 @@ def _evaluate_model(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any],
     weight, number = pages.weight, np.bincount(pages.rank, pages.weight)
     click_probability = model.model.click_probabilities(model.values, pages)
     observed = _logarithm(model.model.conditional(model.values, pages))
-    unconditional = _logarithm(np.where(pages.clicks, click_probability, 1 - click_probability))
+    marginal = _logarithm(np.where(pages.clicks, click_probability, 1 - click_probability))
     perplexity, conditional = (
-        np.exp(-np.bincount(pages.rank, log * weight) / number) for log in (unconditional, observed)
+        np.exp(-np.bincount(pages.rank, log * weight) / number) for log in (marginal, observed)
     )
     perplexities = {"perplexity": perplexity, "conditional perplexity": conditional}
     page_means = np.bincount(pages.pattern, observed) / pages.lengths
@@ -234,9 +234,9 @@ def area_under_curve(values: Floats, positive: Bools, weights: Floats) -> float:
     values_rank = np.unique(values, return_inverse=True)[1]
     positives = np.bincount(values_rank, weights * positive)
     negatives = np.bincount(values_rank, weights) - positives
-    below = np.cumsum(negatives) - negatives
+    n_below = np.cumsum(negatives) - negatives
     pairs = positives.sum() * negatives.sum()
-    return float(positives @ (below + negatives / 2) / pairs) if pairs else np.nan
+    return float(positives @ (n_below + negatives / 2) / pairs) if pairs else np.nan
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -351,7 +351,7 @@ def perplexity_gain(
     def sum_by_query(values: Floats | None) -> Floats:
         return np.bincount(key, values, queries * ranks).reshape(shape).astype(np.float64)
 
-    numbers, parts = sum_by_query(None), []
+    numbers, log_probabilities = sum_by_query(None), []
     for trained, pages in zip((baseline, model), patterns, strict=True):
         if conditional:
             probability = trained.model.conditional(trained.values, pages)
@@ -359,8 +359,8 @@ def perplexity_gain(
             click = trained.model.click_probabilities(trained.values, pages)
             probability = np.where(pages.clicks, click, 1 - click)
         logarithm = _logarithm(probability)[pages.result_index(page, rank)]
-        parts.append(sum_by_query(logarithm))
-    sums = np.stack(parts)
+        log_probabilities.append(sum_by_query(logarithm))
+    sums = np.stack(log_probabilities)
 
     def gains(log_sums: Floats, n_pages: Floats) -> tuple[Floats, Floats]:
         """Gains of the mean, and by rank; ranks without pages in a sample are ignored."""
@@ -391,11 +391,9 @@ def perplexity_gain(
 def _number_queries(log: QueryLog) -> tuple[Indices, int]:
     """Number the queries of pages; also return the number of queries with results."""
     page_queries = log.pages["query"].gather(log.results["page"].unique())
-    places = pl.DataFrame({"query": page_queries.unique(maintain_order=True)}).with_row_index(
-        "place"
-    )
-    numbered = log.pages.select("query").join(places, on="query", how="left", maintain_order="left")
-    return numbered["place"].fill_null(0).to_numpy().astype(np.intp), places.height
+    codes = page_queries.unique(maintain_order=True).to_frame().with_row_index("number")
+    numbered = log.pages.select("query").join(codes, on="query", how="left", maintain_order="left")
+    return numbered["number"].fill_null(0).to_numpy().astype(np.intp), codes.height
 
 
 def perplexity_gains(
@@ -546,9 +544,9 @@ def _rates(log: QueryLog, query: str, model: Model) -> Iterable[tuple[str, str, 
     items = Items.from_log(query_log, None)
     pages = patterns_of(query_log, items)
     top = pages.codes[pages.slices[0]]
-    below = np.unique(pages.codes[pages.slices[0].stop :])
+    lower_items = np.unique(pages.codes[pages.slices[0].stop :])
     clicks = pages.clicks[pages.slices[0]]
-    for item in np.intersect1d(top, below).tolist():
+    for item in np.intersect1d(top, lower_items).tolist():
         is_first = top == item
         weights: Floats = np.where(is_first, 0.0, pages.weights)
         elsewhere = np.zeros(len(pages), dtype=bool)

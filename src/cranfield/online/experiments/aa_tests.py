@@ -157,14 +157,14 @@ def simulate_aa_tests(
         ids = pl.Series(np.arange(number)).cast(pl.String)
     columns = units.columns
     centre = columns.mean(axis=0)
-    deviations = columns - centre
+    residuals = columns - centre
     first, second = np.triu_indices(columns.shape[1])
-    products = deviations[:, first] * deviations[:, second]
+    products = residuals[:, first] * residuals[:, second]
     pvalues = np.empty((len(units.places) + 1, n_tests))
     for block in row_slices(n_tests, number, BLOCK_CELLS):
         probabilities = [by_md5(f"{salt}-{k}", ids) for k in range(block.start, block.stop)]
         is_treated = np.stack(probabilities) >= proportions[0]
-        moments = moments_of_two(deviations, products, centre, is_treated)
+        moments = moments_of_two(residuals, products, centre, is_treated)
         for k, metric in enumerate(units.places.values()):
             pvalues[k, block] = Effects.of(arm_means(moments, metric, theta), 0, 1).pvalue()
         pvalues[-1, block] = chi_square(moments.count, proportions)[1]
@@ -187,15 +187,15 @@ def _read_units(data: Any, metrics: Any, unit: str | None, missing: str) -> Unit
     return units
 
 
-def moments_of_two(apart: Floats, products: Floats, centre: Floats, treated: Bools) -> Moments:
+def moments_of_two(residuals: Floats, products: Floats, centre: Floats, mask: Bools) -> Moments:
     """Return moments of both variants of each test, shape (tests, 2), by sums around a centre.
 
     Both means of a random assignment are near the centre, which avoids cancellation.
     """
-    membership = np.stack([~treated, treated], axis=1).astype(np.float64)
+    membership = np.stack([~mask, mask], axis=1).astype(np.float64)
     count, sums = membership.sum(axis=-1), membership @ products
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = (membership @ apart) / count[..., None]
+        mean = (membership @ residuals) / count[..., None]
     first, second = np.triu_indices(centre.size)
     scatter = np.empty((*count.shape, centre.size, centre.size))
     scatter[..., first, second] = scatter[..., second, first] = sums

@@ -404,9 +404,9 @@ def _table(
     is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(lower)
     # The bounds of two-sided intervals at alpha are one-sided at alpha / 2.
     is_not_worse = pl.col("p not worse").is_not_nan() & (pl.col("p not worse") <= options.alpha / 2)
-    decided = pl.when(is_good).then(pl.lit("better")).otherwise(pl.lit("worse"))
-    undecided = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))
-    verdict = pl.when(is_significant).then(decided).otherwise(undecided)
+    direction = pl.when(is_good).then(pl.lit("better")).otherwise(pl.lit("worse"))
+    fallback = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))
+    verdict = pl.when(is_significant).then(direction).otherwise(fallback)
     return table.with_columns(verdict=pl.lit("no verdict") if stopped else verdict)
 
 
@@ -425,10 +425,10 @@ def _notes_on_intervals(table: pl.DataFrame, options: Options) -> list[str]:
         & ~by_correction,
         "significant, though an interval contains 0; the p-value decides": contains & significant,
     }
-    tested = table.filter(pl.col("adjusted p").is_not_nan()).fill_nan(None)
+    rows = table.filter(pl.col("adjusted p").is_not_nan()).fill_nan(None)
     notes = []
     for reason, condition in cases.items():
-        pairs = tested.filter(condition).select("metric", "variant").rows()
+        pairs = rows.filter(condition).select("metric", "variant").rows()
         if pairs:
             pair_list = ", ".join(f"{metric} of {variant}" for metric, variant in pairs)
             notes.append(f"{pair_list}: {reason}")

@@ -146,8 +146,8 @@ class PermutationTest:
 
     def _ratios(self, effects: Effects, quantile: float) -> Bounds:
         squared = np.array(min(abs(quantile), 1e50) ** 2)
-        own, other = effects.control_squared, effects.other_squared
-        return fieller_interval(effects.control, effects.other, own, other, np.zeros(()), squared)
+        v, w = effects.control_squared, effects.other_squared
+        return fieller_interval(effects.control, effects.other, v, w, np.zeros(()), squared)
 
 
 def permutation_test(
@@ -190,10 +190,10 @@ def permutation_moments(
     """
     units, width = columns.shape
     centre = columns.mean(axis=0)
-    apart = columns - centre
+    residuals = columns - centre
     first, second = np.triu_indices(width)
-    products = apart.T[first] * apart.T[second]
-    scaled = [as_integers(values, units) for values in (*apart.T, *products)]
+    products = residuals.T[first] * residuals.T[second]
+    scaled = [as_integers(values, units) for values in (*residuals.T, *products)]
     integers, scales = zip(*scaled, strict=True)
     features, scale = np.stack(integers, axis=1), np.array(scales)
     # Only units of the smaller variant are drawn; the others follow from the total.
@@ -201,9 +201,9 @@ def permutation_moments(
     smaller = ~treated if is_swapped else treated
     size = int(smaller.sum())
     if (number := comb(units, size)) <= MAX_ENUMERATED:
-        places = np.fromiter(combinations(range(units), size), np.dtype((np.intp, size)), number)
-        is_observed = (places == np.flatnonzero(smaller)).all(axis=1)
-        samples: Iterable[Indices] = np.array_split(places[~is_observed], number // 1000 + 1)
+        picks = np.fromiter(combinations(range(units), size), np.dtype((np.intp, size)), number)
+        is_observed = (picks == np.flatnonzero(smaller)).all(axis=1)
+        samples: Iterable[Indices] = np.array_split(picks[~is_observed], number // 1000 + 1)
     else:
         choices = range(resamples)
         samples = (random.choice(units, (1, size), replace=False, shuffle=False) for _ in choices)
@@ -281,9 +281,9 @@ def compare_variants(
         values: Sequence[Any] = bootstrapped.get((name, other), ())
         if test == "permutation":
             draws: dict[str, Any] = {"resamples": options.resamples, "seed": options.seed}
-            place, theta = units.places[name], options.theta
+            metric, theta = units.places[name], options.theta
             permutations = permutation_test(
-                columns, treated, place, theta=theta, all_units=all_units, key=other, **draws
+                columns, treated, metric, theta=theta, all_units=all_units, key=other, **draws
             )
             test = "exact permutation" if permutations.exact else test
             values = permutations.inference(effect, level)

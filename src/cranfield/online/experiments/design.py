@@ -259,9 +259,9 @@ def unit_ids(units: Any) -> pl.Series:
     cells = units if isinstance(units, pl.Series) else list(units)
     if not len(cells):
         return pl.Series("unit", [], dtype=pl.String)
-    ids, bad = ID.column("unit", cells)
-    if bad is not None:
-        raise CranfieldError(f"unit {bad + 1}: {ID.reason('unit', cells[bad])}")
+    ids, row = ID.column("unit", cells)
+    if row is not None:
+        raise CranfieldError(f"unit {row + 1}: {ID.reason('unit', cells[row])}")
     return ids
 
 

@@ -131,18 +131,18 @@ class Effects:
         be 0. NaN if the method has no interval, or nothing varies within either variant.
         """
         check_choice("lift", method, LIFTS)
-        below, above = self.control, self.other
+        control, other = self.control, self.other
         v, w = self.control_squared, self.other_squared
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            quotient = above / below
+            quotient = other / control
             if method == "fieller":
                 squared = critical(self._df(v * quotient**2, w)) ** 2
-                low, high = fieller_interval(below, above, v, w, np.zeros_like(below), squared)
+                low, high = fieller_interval(control, other, v, w, np.zeros_like(control), squared)
             elif method == "linear":
-                half = critical(self.df) * np.sqrt(w / below**2 + v / below**2 * quotient**2)
+                half = critical(self.df) * np.sqrt(w / control**2 + v / control**2 * quotient**2)
                 low, high = quotient - half, quotient + half
             else:
-                a, b = v / below**2, w / above**2
+                a, b = v / control**2, w / other**2
                 factor = np.exp(critical(self._df(a, b)) * np.sqrt(a + b))
                 low = np.where(quotient > 0, quotient / factor, np.nan)
                 high = np.where(quotient > 0, quotient * factor, np.nan)

@@ -70,15 +70,15 @@ def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
         for k in range(width):
             mean[:, k] = np.bincount(group, weights=columns[:, k], minlength=groups) / count
             n_varying = np.bincount(group, weights=varies[:, k], minlength=groups)
-            same = (count > 0) & (n_varying == 0)
-            mean[same, k] = examples[same, k]
-    apart = columns - mean[group]
+            is_equal = (count > 0) & (n_varying == 0)
+            mean[is_equal, k] = examples[is_equal, k]
+    residuals = columns - mean[group]
     # Equal values may differ from their mean by rounding.
-    apart[np.abs(apart) <= 2.0**-50 * np.abs(mean)[group]] = 0.0
+    residuals[np.abs(residuals) <= 2.0**-50 * np.abs(mean)[group]] = 0.0
     scatter = np.empty((groups, width, width))
     for i in range(width):
         for j in range(i, width):
-            sums = np.bincount(group, weights=apart[:, i] * apart[:, j], minlength=groups)
+            sums = np.bincount(group, weights=residuals[:, i] * residuals[:, j], minlength=groups)
             scatter[:, i, j] = scatter[:, j, i] = sums
     return Moments(
         count.reshape(shape), mean.reshape(*shape, width), scatter.reshape(*shape, width, width)
@@ -254,14 +254,14 @@ def squared_error(groups: Moments, gradient: Floats) -> Floats:
     return np.maximum(squared, 0.0)
 
 
-def _ratio(groups: Moments, above: int, below: int) -> tuple[Floats, Floats]:
+def _ratio(groups: Moments, numerator: int, denominator: int) -> tuple[Floats, Floats]:
     """Return a ratio of means, and its gradient by the means of all columns."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        denominator = groups.mean[..., below]
-        value = groups.mean[..., above] / denominator
+        divisor = groups.mean[..., denominator]
+        value = groups.mean[..., numerator] / divisor
         gradient = np.zeros_like(groups.mean)
-        gradient[..., above] += 1 / denominator
-        gradient[..., below] -= value / denominator
+        gradient[..., numerator] += 1 / divisor
+        gradient[..., denominator] -= value / divisor
     is_undefined = ~np.isfinite(value)
     if is_undefined.any():
         value = np.where(is_undefined, np.nan, value)

@@ -358,10 +358,10 @@ class ExperimentReport(Result):
     def heading(self) -> list[str]:
         """Return a summary in a few lines, the sample ratio first."""
         lines = self.sample_ratio.heading()
-        bad = self.sample_ratios.filter(pl.col("adjusted_p") < ALARM)
+        mismatches = self.sample_ratios.filter(pl.col("adjusted_p") < ALARM)
         lines += [
             f"SAMPLE RATIO MISMATCH in {plain(by)} {plain(level)}: p {p:.3g}"
-            for by, level, p in bad.select("by", "level", "p").iter_rows()
+            for by, level, p in mismatches.select("by", "level", "p").iter_rows()
         ]
         if self.stopped:
             lines.append(STOPPED)

@@ -101,8 +101,8 @@ class Units:
 
     def skewness(self, gradient: Floats, other: int) -> float:
         """Return the skewness of a linear function of the columns in the control and a variant."""
-        inside = (self.arm == 0) | (self.arm == other)
-        return skewness(self.columns[inside] @ gradient)
+        is_compared = (self.arm == 0) | (self.arm == other)
+        return skewness(self.columns[is_compared] @ gradient)
 
     def is_proportion(self, metric: MetricColumns) -> bool:
         """Return whether a metric is the mean of values 0 and 1."""
@@ -199,9 +199,9 @@ def check_rows(
     a column whose values occur in one variant only is reported.
     """
     places = schema.places(columns.names, columns.source)
-    below = {places[name] for name in denominators}
+    divisors = {places[name] for name in denominators}
     unit_schema = replace(schema, decisive=("user", "session", "units", "count", "weight"))
-    *_, kinds = unit_schema.unused(columns.names, {*places.values()} - below)
+    *_, kinds = unit_schema.unused(columns.names, {*places.values()} - divisors)
     by_user = False
     for kind in ("user", "session"):
         for k in (k for k in kinds if kinds[k] == kind):
@@ -221,7 +221,7 @@ def check_rows(
         return
     for k, kind in kinds.items():
         # The denominator of a metric may be a number of impressions, but not of users.
-        if kind in {"count", "weight", "units"} and (kind == "units" or k not in below):
+        if kind in {"count", "weight", "units"} and (kind == "units" or k not in divisors):
             values = _texts(columns.cells(k)).cast(pl.Float64, strict=False).drop_nulls()
             is_constant = kind == "weight" and values.n_unique() < 2
             if not (is_constant or values.is_in([0.0, 1.0]).all()):
@@ -329,9 +329,9 @@ def _read_table(
 
 def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: str | None) -> None:
     """Refuse columns with two uses or no name; segments and time may also be metrics."""
-    used = [name for name in exclusive if name is not None]
-    used += [name for name in dict.fromkeys(shared) if name is not None and name in {"", variant}]
-    if clash := [name for name in used if not name or used.count(name) > 1]:
+    names = [name for name in exclusive if name is not None]
+    names += [name for name in dict.fromkeys(shared) if name is not None and name in {"", variant}]
+    if clash := [name for name in names if not name or names.count(name) > 1]:
         raise PolicyError(
             f"unit, variant, metric, segment and time must be different columns, got"
             f" {quoted(clash[0])}"
@@ -448,26 +448,26 @@ def _columns_of(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Flo
     """
     columns: dict[tuple[str, ...], Floats] = {(): np.ones(frame.height)}
 
-    def add_columns(above: str, below: str) -> tuple[int, int]:
+    def add_columns(numerator: str, denominator: str) -> tuple[int, int]:
         keys: list[tuple[str, ...]]
-        values = [frame[name].to_numpy() for name in (above, below) if name]
+        values = [frame[name].to_numpy() for name in (numerator, denominator) if name]
         is_known: Bools = ~np.isnan(np.sum(values, axis=0))
         if is_known.all():
-            for name, column in zip((above, below), values, strict=False):
+            for name, column in zip((numerator, denominator), values, strict=False):
                 columns.setdefault((name,), column)
-            keys = [(above,), (below,) if below else ()]
+            keys = [(numerator,), (denominator,) if denominator else ()]
         else:
-            keys = [(above, below, "above"), (above, below, "below")]
+            keys = [(numerator, denominator, "above"), (numerator, denominator, "below")]
             columns[keys[0]] = np.where(is_known, values[0], 0.0)
-            columns[keys[1]] = np.where(is_known, values[1] if below else 1.0, 0.0)
+            columns[keys[1]] = np.where(is_known, values[1] if denominator else 1.0, 0.0)
         order = list(columns)
         return order.index(keys[0]), order.index(keys[1])
 
     places = {}
     for name, metric in metrics.items():
-        above, below, covariate, covariate_below = metric.parts()
+        numerator, denominator, covariate, covariate_below = metric.parts()
         covariate_places = add_columns(covariate, covariate_below) if covariate else (-1, ONES)
-        places[name] = MetricColumns(*add_columns(above, below), *covariate_places)
+        places[name] = MetricColumns(*add_columns(numerator, denominator), *covariate_places)
     return np.column_stack(list(columns.values())), places
 
 
@@ -518,7 +518,7 @@ def units_of_log(
 def _assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]]:
     """Return the pages of units in one variant, and notes on excluded ones."""
     log.require("pages", unit, "variant", purpose="an experiment")
-    notes = [f"{number:,} {what}" for what, number in log.anomalies.items() if number]
+    notes = [f"{number:,} {kind}" for kind, number in log.anomalies.items() if number]
     pages = log.pages.filter(pl.col("variant").is_not_null())
     if n_without := log.pages.height - pages.height:
         notes.append(f"{counted(n_without, 'page')} without a variant excluded")
@@ -547,10 +547,10 @@ def units_of_sums(
     """Return units from sums by unit, with the measure of each metric, and covariates `before`."""
     has_variant = sums.variant >= 0
     messages = list(notes)
-    for table, when in ((sums, ""), (before, " before the experiment")):
+    for table, period in ((sums, ""), (before, " before the experiment")):
         if table is not None and table.unassigned:
             pages, share = counted(table.unassigned, "page"), table.unassigned / table.pages
-            messages.append(f"{pages}{when} ({share:.1%}) without a {table.kind} excluded")
+            messages.append(f"{pages}{period} ({share:.1%}) without a {table.kind} excluded")
     if n_without := int((~has_variant).sum()):
         messages.append(f"{counted(n_without, sums.kind)} without a single variant excluded")
     labels = pl.Series([sums.variants[k] for k in sums.variant[has_variant]], dtype=pl.String)
@@ -571,12 +571,13 @@ def units_of_sums(
     places = {}
     for name, measure in measures.items():
         k = sums.names.index(measure)
-        above, below = add_columns(sums.totals[has_variant, k], sums.numbers[has_variant, k])
+        totals, numbers = sums.totals[has_variant, k], sums.numbers[has_variant, k]
+        indices = add_columns(totals, numbers)
         covariate = (-1, ONES)
         if before is not None and past is not None:
             j = before.names.index(measure)
             parts = (before.totals[past, j], before.numbers[past, j])
             covariate = add_columns(*(np.where(past >= 0, part, 0.0) for part in parts))
-        places[name] = MetricColumns(above, below, *covariate)
+        places[name] = MetricColumns(*indices, *covariate)
     values, codes = np.column_stack(columns), _codes(labels, arms)
     return Units(source, sums.kind, ids, arms, codes, values, places, notes=tuple(messages))

@@ -198,8 +198,8 @@ class Interleaver:
         >>> interleaver.credits([[0, 1, 2]], [[True, False, False]], [[0, 1, 1]]).tolist()
         [[1.0, 0.0]]
         """
-        parts = self._check_impressions(lists, clicks, teams)
-        credits = [self.method.credits(self.rankings, *part) for part in parts]
+        batches = self._check_impressions(lists, clicks, teams)
+        credits = [self.method.credits(self.rankings, *batch) for batch in batches]
         return np.concatenate([np.empty((0, len(self.rankers))), *credits])
 
     def outcomes(
@@ -220,8 +220,8 @@ class Interleaver:
         rankers = tuple(indices(pair, "rankers", len(self.rankers)).tolist())
         if len(rankers) != 2:
             raise PolicyError(f"pair must be two rankers, got {len(rankers)}")
-        parts = self._check_impressions(lists, clicks, teams)
-        outcomes = [self.method.outcomes(self.rankings, *part, rankers) for part in parts]
+        batches = self._check_impressions(lists, clicks, teams)
+        outcomes = [self.method.outcomes(self.rankings, *batch, rankers) for batch in batches]
         return np.concatenate([np.empty(0), *outcomes])
 
     def _check_impressions(

@@ -162,9 +162,9 @@ def units_of(
         return unit, np.arange(pages.height), notes
     log.require("pages", unit, purpose=f"a preference by {unit}")
     code = pages[unit].rank("dense").to_numpy() - 1.0
-    if alone := int(np.isnan(code).sum()):
-        code[np.isnan(code)] = pages[unit].n_unique() + np.arange(alone)
-        notes.append(f"{counted(alone, 'page')} without {unit}, each treated as a separate {unit}")
+    if number := int(np.isnan(code).sum()):
+        code[np.isnan(code)] = pages[unit].n_unique() + np.arange(number)
+        notes.append(f"{counted(number, 'page')} without {unit}, each treated as a separate {unit}")
     return unit, code.astype(np.intp), notes
 
 
@@ -297,8 +297,8 @@ def _credits_of_query(
     if (doc_codes < 0).any():
         doc = rows["doc"][int(np.argmax(doc_codes < 0))]
         raise InputError("a page shows a document that is in no ranking", source=source, doc=doc)
-    page, place = np.unique(rows["page"].to_numpy(), return_inverse=True)
-    cells = place, rows["rank"].to_numpy() - 1
+    page, row = np.unique(rows["page"].to_numpy(), return_inverse=True)
+    cells = row, rows["rank"].to_numpy() - 1
     teams = {name: k for k, name in enumerate(interleaver.rankers)}
     codes, owners = np.full((2, len(page), length), -1, dtype=np.intp)
     codes[cells] = doc_codes

@@ -90,12 +90,12 @@ def rankings_of(lists: RankedLists) -> Rankings:
         names = [f"ranker {1 + k}" for k in range(len(rows))]
     if len(rows) < 2:
         raise PolicyError(f"expected two or more rankings, got {len(rows)}")
-    listed = [_document_ids(row, name) for row, name in zip(rows, names, strict=True)]
-    code = {doc: k for k, doc in enumerate(dict.fromkeys(doc for row in listed for doc in row))}
+    doc_lists = [_document_ids(row, name) for row, name in zip(rows, names, strict=True)]
+    code = {doc: k for k, doc in enumerate(dict.fromkeys(doc for row in doc_lists for doc in row))}
     if not code:
         raise PolicyError("expected documents, got only empty rankings")
-    orders = np.full((len(listed), max(map(len, listed))), -1, dtype=np.intp)
-    for order, row in zip(orders, listed, strict=True):
+    orders = np.full((len(doc_lists), max(map(len, doc_lists))), -1, dtype=np.intp)
+    for order, row in zip(orders, doc_lists, strict=True):
         order[: len(row)] = [code[doc] for doc in row]
     return Rankings(tuple(names), tuple(code), orders)
 
@@ -125,8 +125,8 @@ def rank_documents(run: Run, ties: str) -> dict[str, list[str]]:
     docs = run.docs[order.rows]
     starts = order.starts.tolist()
     ends = [*starts[1:], len(docs)]
-    places = zip(run.topics, starts, ends, strict=True)
-    return {topic: docs[start:end].to_list() for topic, start, end in places}
+    spans = zip(run.topics, starts, ends, strict=True)
+    return {topic: docs[start:end].to_list() for topic, start, end in spans}
 
 
 Pair = tuple[int, int]

@@ -230,25 +230,25 @@ def _sum_over_paths(
         is_able = ~np.isnan(probabilities[:, rank])
         weights = np.nan_to_num(probabilities[:, rank])
         has_ended = ~filled[:, rank]
-        after: dict[int, Floats] = {}
-        for turns_before, sums in paths.items():
-            is_free = is_able & [replace or not turns_before >> k & 1 for k in range(rankers)]
+        new_paths: dict[int, Floats] = {}
+        for old_turns, sums in paths.items():
+            is_free = is_able & [replace or not old_turns >> k & 1 for k in range(rankers)]
             is_new_round = ~is_free.any(axis=1)
             is_free[is_new_round] = is_able[is_new_round]
             shares = weights * is_free / np.maximum(is_free.sum(axis=1, keepdims=True), 1)
             for ranker in range(rankers):
                 updated = update(sums, rank, ranker)
                 bit = 0 if replace else 1 << ranker
-                for turns, rows in ((turns_before | bit, ~is_new_round), (bit, is_new_round)):
+                for turns, rows in ((old_turns | bit, ~is_new_round), (bit, is_new_round)):
                     weight = shares[:, ranker] * rows
                     if weight.any():
-                        after[turns] = after.get(turns, 0) + updated * weight[:, None]
+                        new_paths[turns] = new_paths.get(turns, 0) + updated * weight[:, None]
             if has_ended.any():
-                after[turns_before] = after.get(turns_before, 0) + sums * has_ended[:, None]
-        total = sum(sums[:, 0] for sums in after.values())
+                new_paths[old_turns] = new_paths.get(old_turns, 0) + sums * has_ended[:, None]
+        total = sum(sums[:, 0] for sums in new_paths.values())
         if np.any(total == 0):
             raise PolicyError("a list cannot have been drawn by this method from these rankings")
-        paths = {turns: sums / np.asarray(total)[:, None] for turns, sums in after.items()}
+        paths = {turns: sums / np.asarray(total)[:, None] for turns, sums in new_paths.items()}
     return np.asarray(sum(sums[:, 1:] for sums in paths.values()))
 
 
@@ -546,11 +546,11 @@ class _OptimisedMethod(InterleavingMethod):
         distribution = steps.enumerate(self.candidates)
         if distribution is not None:
             return distribution.lists
-        drawn, _ = steps.draw(uniforms(self.seed, 0, self.candidates, length))
+        samples, _ = steps.draw(uniforms(self.seed, 0, self.candidates, length))
         full_rankings = np.full((len(rankings.rankers), length), NOBODY, dtype=np.intp)
         top = rankings.orders[:, :length]
         full_rankings[:, : top.shape[1]] = top
-        return np.unique(np.concatenate([full_rankings[rankings.sizes >= length], drawn]), axis=0)
+        return np.unique(np.concatenate([full_rankings[rankings.sizes >= length], samples]), axis=0)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         credit = np.where(clicks, self.credit_of(rankings)[:, lists], 0.0)

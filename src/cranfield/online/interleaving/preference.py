@@ -160,12 +160,12 @@ class Preference(Result):
     def verdict(self) -> str:
         """One sentence with the result of the sign test, or else of the bootstrap."""
         a, b = self.names
-        decided = self.wins + self.losses
-        if not decided:
+        n = self.wins + self.losses
+        if not n:
             return f"No impression decides between {a} and {b}: {counted(self.ties, 'tie')}."
         note = "" if self.expected == 0.5 else f"; {100 * self.expected:g}% if rankers are equal"
         counts = (
-            f"Of {counted(decided, 'impression')} that decide{'s' if decided == 1 else ''} between"
+            f"Of {counted(n, 'impression')} that decide{'s' if n == 1 else ''} between"
             f" {a} and {b}, {a} wins {self.wins:,} ({100 * self.outcome:.1f}%;"
             f" {counted(self.ties, 'more tie')}{note})."
         )
@@ -406,14 +406,14 @@ def _preference(
     wins, losses, ties = map(int, number @ kinds)
     sign = np.sign(kinds[:, 0] - kinds[:, 1])
     ahead, behind, level = (int(number[sign == value].sum()) for value in (1, -1, 0))
-    decided = ahead + behind
+    n = ahead + behind
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.divide(ahead - decided * expected, np.sqrt(decided * expected * (1 - expected)))
+        z = np.divide(ahead - n * expected, np.sqrt(n * expected * (1 - expected)))
     # Twice the smaller binomial tail, at most 1: the test that Clopper-Pearson inverts.
     counts = np.array(ahead), np.array(behind)
     tails = [binomial_pvalues(*counts, tail, expected) for tail in ("greater", "less")]
     pvalue = min(1.0, 2 * float(min(tails)))
-    low, high = map(float, clopper_pearson(np.array(ahead), np.array(decided), confidence))
+    low, high = map(float, clopper_pearson(np.array(ahead), np.array(n), confidence))
     notes = list(notes)
     if (kinds.sum(axis=1) > 1).any():
         check_whole("resamples", resamples, 1, MOST_RESAMPLES)
@@ -430,9 +430,9 @@ def _preference(
         outcome = _bootstrap(outcomes, expected, confidence)
         delta = _bootstrap(delta_of(samples), 0.0, confidence)
         n_empty = int(np.isnan(outcomes).sum())
-        if n_empty and decided:
+        if n_empty and n:
             notes.append(f"{counted(n_empty, 'bootstrap sample')} with ties only excluded")
-        constant = ["outcome"] if decided and np.isnan(outcome[0]) else []
+        constant = ["outcome"] if n and np.isnan(outcome[0]) else []
         constant += ["Delta"] if np.isnan(delta[0]) else []
         if constant:
             notes.append(
@@ -441,7 +441,7 @@ def _preference(
             )
     else:
         resamples = seed = 0
-        fraction = decided / (decided + level) if decided else np.nan
+        fraction = n / (n + level) if n else np.nan
         outcome = low, high, pvalue
         delta = fraction * (low - 0.5), fraction * (high - 0.5), pvalue
     if expected != 0.5:
@@ -456,7 +456,7 @@ def _preference(
         )
     return Preference(
         *(pair, unit, wins, losses, ties, ahead, behind, level, float(expected), pvalue),
-        z=float(z) if decided else 0.0,
+        z=float(z) if n else 0.0,
         unit_interval=(low, high),
         outcome_interval=outcome[:2],
         delta_interval=delta[:2],

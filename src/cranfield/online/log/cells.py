@@ -139,8 +139,8 @@ def _convert_id(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         column = column.str.strip_chars()
         return pl.when(column != "").then(column)
     if dtype.is_float():
-        whole = column.cast(pl.Int64, strict=False)
-        return pl.when(whole == column).then(whole).cast(pl.String)
+        integer = column.cast(pl.Int64, strict=False)
+        return pl.when(integer == column).then(integer).cast(pl.String)
     is_name = dtype.is_integer() or isinstance(dtype, pl.Null)
     return column.cast(pl.String) if is_name else _nulls(column, pl.String)
 
@@ -159,8 +159,8 @@ def _convert_integer(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         column = column.str.strip_chars()
     elif dtype.is_float() or dtype.is_decimal():
         number = column.cast(pl.Float64, strict=False)
-        whole = number.cast(pl.Int64, strict=False)
-        return pl.when(whole == number).then(whole)
+        integer = number.cast(pl.Int64, strict=False)
+        return pl.when(integer == number).then(integer)
     elif not (dtype.is_integer() or isinstance(dtype, (pl.Null, pl.Boolean))):
         return _nulls(column, pl.Int64)
     return column.cast(pl.Int64, strict=False)
@@ -192,8 +192,8 @@ def _time_from_number(number: pl.Expr) -> pl.Expr:
     scale = (
         pl.when(size < 1e11).then(1e6).when(size < 1e14).then(1e3).when(size < 1e17).then(1.0)
     ).otherwise(1e-3)
-    parts = number.cast(pl.Float64) * scale
-    return pl.when(parts.is_between(*_YEAR_BOUNDS)).then(parts.round()).cast(pl.Int64).cast(UTC)
+    time = number.cast(pl.Float64) * scale
+    return pl.when(time.is_between(*_YEAR_BOUNDS)).then(time.round()).cast(pl.Int64).cast(UTC)
 
 
 _TIME_FORMATS = (

@@ -344,8 +344,8 @@ def _lines(raw: bytes, source: str) -> pl.DataFrame:
     return frame.with_columns(pl.int_range(1, pl.len() + 1).alias(LINE))
 
 
-def _refuse_lines(frame: pl.DataFrame, bad: pl.Expr | pl.Series, form: str, source: str) -> None:
-    bad_lines = frame.filter(bad)
+def _refuse_lines(frame: pl.DataFrame, mask: pl.Expr | pl.Series, form: str, source: str) -> None:
+    bad_lines = frame.filter(mask)
     if bad_lines.height:
         text, line = bad_lines.row(0, named=True)["text"], bad_lines[LINE][0]
         raise InputError(f"expected a line of {form}, got {quoted(text)}", source=source, line=line)

@@ -76,8 +76,8 @@ def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) 
     )
     if max_queries is not None:
         log = _drop_bots(log, max_queries)
-    treated = {item.kind: item for item in anomalies if item.number and item.treatment}
-    for kind, anomaly in treated.items():
+    by_kind = {item.kind: item for item in anomalies if item.number and item.treatment}
+    for kind, anomaly in by_kind.items():
         count_text = count_phrase(counts[kind], kind)
         warn(f"{anomaly.source}: {count_text}, {anomaly.treatment}", stacklevel=3)
     return log
@@ -87,14 +87,14 @@ def _check_overlap(contents: str, table: Table, rows: pl.DataFrame, pages: Table
     """Refuse a table without any row on a page, or on a result, of the log."""
     if table.frame.height and rows.is_empty():
         page, row = quoted(pages.frame["id"][0]), table.frame.row(0, named=True)
-        place = f"page {quoted(row['page'])}"
+        location = f"page {quoted(row['page'])}"
         if row.get("doc") is not None:
-            place = f"document {quoted(row['doc'])} of {place}"
+            location = f"document {quoted(row['doc'])} of {location}"
         elif row.get("rank") is not None:
-            place = f"rank {row['rank']} of {place}"
+            location = f"rank {row['rank']} of {location}"
         raise InputError(
             f"expected {contents} on pages of {pages.source}, such as page {page}, got none; the"
-            f" first of {table.frame.height:,} is on {place}",
+            f" first of {table.frame.height:,} is on {location}",
             source=table.source,
         )
 

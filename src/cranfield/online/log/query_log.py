@@ -272,7 +272,7 @@ class QueryLog(Plotted):
             counted(self.results.height, "result"),
             counted(self.clicks.height, "click") if self.has_clicks else "clicks not known",
         ]
-        notes = [count_phrase(number, what) for what, number in self.anomalies.items() if number]
+        notes = [count_phrase(number, kind) for kind, number in self.anomalies.items() if number]
         return f"QueryLog({', '.join(texts)}{'; ' if notes else ''}{', '.join(notes)})"
 
 

@@ -148,8 +148,8 @@ class OnlineMeasurements(TableResult):
         """Values of a measure, shape (units,)."""
         parsed = parse_online_measure(measure)
         if parsed not in self.measures:
-            measured = ", ".join(map(str, self.measures))
-            raise MeasureError(f"{parsed} was not measured; expected one of: {measured}")
+            names = ", ".join(map(str, self.measures))
+            raise MeasureError(f"{parsed} was not measured; expected one of: {names}")
         return np.asarray(self.means[:, self.measures.index(parsed)])
 
     def scores(self, measure: str | OnlineMeasure) -> Scores:
@@ -468,7 +468,7 @@ def _add_labels(pages: pl.DataFrame, labels: Any, names: list[str], source: str)
     for name in names:
         if [text for text in present if text.casefold() == name.casefold()] != [name]:
             problem = "pages have several spellings of" if name in present else "no page has"
-            listed = some_of(map(quoted, present), 6)
-            reason = f"{problem} the label {quoted(name)}; labels: {listed}"
+            label_list = some_of(map(quoted, present), 6)
+            reason = f"{problem} the label {quoted(name)}; labels: {label_list}"
             raise InputError(reason, source=source)
     return pages.with_columns(label)

@@ -111,9 +111,9 @@ def logged_actions(data: Any, policy: Any = None) -> LoggedActions:
     rows = rows.drop("target_probability", "anywhere", strict=False)
     rows = rows.join(probabilities, on=keys, how="left", maintain_order="left")
     if "position" in keys:
-        others = [name for name in keys if name != "position"]
-        sums = probabilities.group_by(others).agg(anywhere=pl.col("target_probability").sum())
-        rows = rows.join(sums, on=others, how="left", maintain_order="left")
+        query_keys = [name for name in keys if name != "position"]
+        sums = probabilities.group_by(query_keys).agg(anywhere=pl.col("target_probability").sum())
+        rows = rows.join(sums, on=query_keys, how="left", maintain_order="left")
     if "query" in keys:
         has_policy = rows["query"].is_in(probabilities["query"].unique().implode())
         if n_unknown := rows.filter(~has_policy)["list"].n_unique():

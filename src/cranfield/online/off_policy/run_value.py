@@ -317,8 +317,8 @@ def _swaps(results: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
     """Return clicks at rank k over clicks at rank 1, errors of logarithms, and number of swaps."""
     columns = ["page", "query", "doc", "clicked"]
     top = results.filter(pl.col("rank") == 1).select(columns)
-    below = results.filter(pl.col("rank") > 1).select("page", "rank", other="doc", below="clicked")
-    rows = top.join(below, on="page", maintain_order="left_right").with_columns(
+    lower = results.filter(pl.col("rank") > 1).select("page", "rank", other="doc", below="clicked")
+    rows = top.join(lower, on="page", maintain_order="left_right").with_columns(
         first=pl.min_horizontal("doc", "other"), second=pl.max_horizontal("doc", "other")
     )
     orders = rows.group_by("query", "rank", "first", "second", "doc", maintain_order=True).agg(
@@ -438,10 +438,10 @@ def run_value(
     weighted = ranks.with_columns(worth=rank_weights[ranks["new"].to_numpy()])
     per_query = weighted.group_by("query").agg(pl.col("worth").sum())
     queries = log.pages.select("query")
-    possible = queries.join(per_query, on="query", how="left", maintain_order="left")["worth"]
-    total = float(possible.sum())
+    query_weights = queries.join(per_query, on="query", how="left", maintain_order="left")["worth"]
+    total = float(query_weights.sum())
     unseen = 1 - float(new.sum()) / total if total else float("nan")
-    if n_lacking := possible.null_count():
+    if n_lacking := query_weights.null_count():
         warnings.append(
             f"{counted(n_lacking, 'page')} of queries without a ranking in the run count as 0"
         )

@@ -31,7 +31,7 @@ from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.policies import TIES, TieOrder
 from cranfield.collection.run import Run
 from cranfield.fusion.methods import FUSIONS, NORMS, Fusion, finite
-from cranfield.fusion.rankings import Rankings, Top, all_topics, number_alike, top_of
+from cranfield.fusion.rankings import Rankings, Top, all_topics, number_jointly, top_of
 from cranfield.sources.chunks import Origin
 
 DEFAULT = "RRF"
@@ -146,18 +146,12 @@ def fuse(
     names = distinct_names([run.name for run in tops], [run.stem for run in tops])
     run_weights = _run_weights(weights, names)
     topics = all_topics(tops)
-    numbered_tops, ids = number_alike(tops, topics)
+    numbered_tops, ids = number_jointly(tops, topics)
     name = name or str(fusion).replace(" ", "")
-    fuse_block = partial(
-        _fuse_block,
-        ids=ids,
-        method=fusion,
-        weights=run_weights,
-        norm=norm or NORM,
-        limit=limit,
-    )
+    options: dict[str, Any] = {"method": fusion, "norm": norm or NORM, "limit": limit}
+    fuse_block = partial(_fuse_block, ids=ids, weights=run_weights, **options)
     blocks = (
-        (first, [run.of_topics(first, stop) for run in numbered_tops], names, topics[first:stop])
+        (first, [run.slice_topics(first, stop) for run in numbered_tops], names, topics[first:stop])
         for first, stop in _topic_blocks(numbered_tops, len(topics))
     )
     fused_blocks = list(as_they_come(fuse_block, blocks, jobs or own_threads()))

@@ -21,8 +21,8 @@ from cranfield.collection.run import Run
 
 
 @dataclass(frozen=True, eq=False)
-class NamedTop:
-    """The first documents of a run in order of topic and rank, topics as in the run.
+class RunTop:
+    """The top documents of a run in order of topic and rank, topics as in the run.
 
     sizes: documents of each topic; shape (topics,).
     scores: of each row; empty unless requested.
@@ -38,9 +38,9 @@ class NamedTop:
 
 @dataclass(frozen=True, eq=False)
 class Top:
-    """The first documents of a run, in order of topic and rank; topics are those of all runs.
+    """The top documents of a run, in order of topic and rank; topics are those of all runs.
 
-    starts: where the rows of each topic begin; shape (topics + 1,).
+    starts: start of the rows of each topic; shape (topics + 1,).
     docs: the documents as numbers, in the order of the bytes of their ids.
     scores: of each row; empty unless requested.
     """
@@ -49,7 +49,7 @@ class Top:
     docs: Ints
     scores: Floats
 
-    def of_topics(self, first: int, stop: int) -> Top:
+    def slice_topics(self, first: int, stop: int) -> Top:
         """Return the rows of a range of topics."""
         starts = self.starts[first : stop + 1]
         rows = slice(int(starts[0]), int(starts[-1]))
@@ -58,7 +58,7 @@ class Top:
 
 def top_of(
     run: Run, stem: str | None, *, depth: int | None, ties: str, scored: bool = True
-) -> NamedTop:
+) -> RunTop:
     """Return the top documents of each topic, or all; with their scores if requested."""
     order = order_of(run, ties)
     rows, sizes = order.rows, order.counts
@@ -66,15 +66,15 @@ def top_of(
         rows = rows[_span_rows(np.zeros_like(sizes), sizes) < depth]
         sizes = np.minimum(sizes, depth)
     scores = run.scores[rows] if scored else np.zeros(0)
-    return NamedTop(run.name, stem, run.topics, sizes, run.docs[rows], scores)
+    return RunTop(run.name, stem, run.topics, sizes, run.docs[rows], scores)
 
 
-def all_topics(tops: Iterable[NamedTop]) -> list[str]:
+def all_topics(tops: Iterable[RunTop]) -> list[str]:
     """List the topics of all runs, in order."""
     return topic_order(list({name for top in tops for name in top.topics}))
 
 
-def number_alike(tops: Sequence[NamedTop], topics: Sequence[str]) -> tuple[list[Top], pl.Series]:
+def number_jointly(tops: Sequence[RunTop], topics: Sequence[str]) -> tuple[list[Top], pl.Series]:
     """Number topics and documents jointly over all runs; also return document ids by number."""
     docs = pl.concat([top.docs for top in tops])
     ids = docs.unique().sort()
@@ -87,7 +87,7 @@ def number_alike(tops: Sequence[NamedTop], topics: Sequence[str]) -> tuple[list[
     return [_align_topics(top, doc_numbers, positions) for top, doc_numbers in pairs], ids
 
 
-def _align_topics(top: NamedTop, numbers: Ints, positions: Mapping[str, int]) -> Top:
+def _align_topics(top: RunTop, numbers: Ints, positions: Mapping[str, int]) -> Top:
     """Sort the rows of a run by the topics of all runs."""
     topic_rows = np.array([positions[name] for name in top.topics], dtype=np.intp)
     sizes = np.zeros(len(positions), dtype=np.int64)

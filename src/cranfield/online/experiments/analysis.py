@@ -103,7 +103,7 @@ def _effects_by_segment(
             means = arm_means(by_level, metric, options.theta)
             for k, variant in enumerate(units.variants[1:], 1):
                 effects = Effects.of(means, 0, k)
-                is_tested = ~(effects.is_few | effects.is_constant)
+                is_tested = ~(effects.has_few_units | effects.is_constant)
                 values = np.where(is_tested, effects.inference(critical, options.lift), np.nan)
                 keys = {"segment": segment, "level": pl.Series(levels, dtype=pl.String)}
                 columns = {

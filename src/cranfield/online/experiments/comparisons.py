@@ -294,7 +294,7 @@ def compare_variants(
             *bounds, pvalue = effect.inference(critical, options.lift)
             values = (*bounds, last_pvalues.get((name, other), pvalue))
         # Neither method is valid for a few units.
-        if effect.is_few and test in {"bootstrap", "always valid"}:
+        if effect.has_few_units and test in {"bootstrap", "always valid"}:
             values = (np.nan,) * 5
         row: Row = {
             "metric": name,
@@ -332,7 +332,7 @@ def _test_of(effect: Effects, distortion: Distortion, options: Options, *, is_me
         return "exact permutation" if effect.difference else "delta"
     if options.errors == "bootstrap":
         return "bootstrap"
-    is_unreliable = bool(effect.is_few | effect.is_constant) or distortion.is_large
+    is_unreliable = bool(effect.has_few_units | effect.is_constant) or distortion.is_large
     is_requested = options.errors == "permutation" or (options.errors == "auto" and is_unreliable)
     # Permutations would change the standard deviations in an overall criterion.
     is_possible = bool(np.isfinite(effect.error)) and is_metric

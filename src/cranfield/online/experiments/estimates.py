@@ -40,9 +40,9 @@ class Effects:
 
     control: Floats  # Mean of the control
     other: Floats  # Mean of the other variant
-    control_squared: Floats  # Squared standard errors of both
+    control_squared: Floats  # Squared standard errors of both means
     other_squared: Floats
-    control_count: Floats  # Units of both
+    control_count: Floats  # Numbers of units of both
     other_count: Floats
 
     @classmethod
@@ -67,11 +67,11 @@ class Effects:
 
     @property
     def count(self) -> Floats:
-        """Units of both variants."""
+        """Number of units of both variants."""
         return self.control_count + self.other_count
 
     @property
-    def is_few(self) -> Bools:
+    def has_few_units(self) -> Bools:
         """Whether a variant has too few units for Welch's test."""
         return np.asarray(np.minimum(self.control_count, self.other_count) < FEW)
 
@@ -112,8 +112,8 @@ class Effects:
         n, m = self.control_count, self.other_count
         assignments = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
         tail = np.where(away(self.difference, alternative) > 0, np.exp(-assignments), 1.0)
-        constant = (self.error == 0) & (self.difference != 0)
-        pvalue = np.where(constant, of_tail(tail, alternative), pvalue)
+        is_constant = (self.error == 0) & (self.difference != 0)
+        pvalue = np.where(is_constant, of_tail(tail, alternative), pvalue)
         return np.where(np.isnan(self.error + self.difference), np.nan, pvalue)
 
     def interval(self, critical: Critical) -> Bounds:
@@ -146,8 +146,8 @@ class Effects:
                 factor = np.exp(critical(self._df(a, b)) * np.sqrt(a + b))
                 low = np.where(quotient > 0, quotient / factor, np.nan)
                 high = np.where(quotient > 0, quotient * factor, np.nan)
-        undefined = ~np.isfinite(quotient) | (self.error == 0)
-        return np.where(undefined, np.nan, low - 1), np.where(undefined, np.nan, high - 1)
+        is_undefined = ~np.isfinite(quotient) | (self.error == 0)
+        return np.where(is_undefined, np.nan, low - 1), np.where(is_undefined, np.nan, high - 1)
 
     def inference(self, critical: Critical, lift: str) -> tuple[Floats, ...]:
         """Return the values of :data:`INFERENCE`."""
@@ -225,7 +225,7 @@ SEQUENTIAL: Registry[type[Sequential]] = Registry(
 
 
 def parse_sequential(text: str | Sequential) -> Sequential:
-    """Read a sequential method from its text form.
+    """Parse a sequential method from its text form.
 
     >>> parse_sequential("cs(tuned=1000)")
     CS(tuned=1000)
@@ -260,7 +260,7 @@ def always_valid(
     difference, error
         The estimate so far and its standard error at each look, the last axis of arrays.
     units
-        Units of both variants so far, at each look.
+        Number of units of both variants so far, at each look.
     method
         `CS(tuned=5000)`: asymptotic confidence sequence, narrowest near that number of units; or
         `mSPRT(tau=0.1)`: mixture test with the expected standard deviation of differences.

@@ -107,7 +107,7 @@ class Metric:
     ----------
     value
         Column, or two: `revenue`, or `clicks/pages`, the sum of the first over the sum of the
-        second. A pair of names where a name has a slash.
+        second. A pair of names if a name has a slash.
     covariate
         Pre-experiment values of the same units, for variance reduction (CUPED): a column, or the
         ratio of two. It must be known before a unit is exposed: a quantity that the experiment can
@@ -163,12 +163,12 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
     if isinstance(metrics, (str, Metric)):
         metrics = [metrics]
     if isinstance(metrics, Sequence):
-        listed = [item if isinstance(item, Metric) else Metric(item) for item in metrics]
+        items = [item if isinstance(item, Metric) else Metric(item) for item in metrics]
         metrics = {
             metric.value
             if isinstance(metric.value, str)
             else "/".join(filter(None, metric.parts()[:2])): metric
-            for metric in listed
+            for metric in items
         }
     if not isinstance(metrics, Mapping) or not metrics:
         raise PolicyError("metrics must be columns by name, at least one")
@@ -218,22 +218,22 @@ def arm_means(
     """
     check_choice("theta", theta, THETAS)
     value, gradient = _ratio(groups, metric.numerator, metric.denominator)
-    factor = middle = np.zeros(groups.count.shape[:-1])[..., None]
+    factor = pivot = np.zeros(groups.count.shape[:-1])[..., None]
     if metric.covariate >= 0:
         all_units = groups.pooled() if all_units is None else all_units
         before, slope = _ratio(groups, metric.covariate, metric.covariate_denominator)
-        centre, whole_slope = _ratio(all_units, metric.covariate, metric.covariate_denominator)
+        centre, pooled_slope = _ratio(all_units, metric.covariate, metric.covariate_denominator)
         if theta == "pooled":
-            _, whole_gradient = _ratio(all_units, metric.numerator, metric.denominator)
-            cov = _product(whole_gradient, all_units.scatter, whole_slope)
-            var = _product(whole_slope, all_units.scatter, whole_slope)
+            _, pooled_gradient = _ratio(all_units, metric.numerator, metric.denominator)
+            cov = _product(pooled_gradient, all_units.scatter, pooled_slope)
+            var = _product(pooled_slope, all_units.scatter, pooled_slope)
         else:
             cov = _product(gradient, groups.scatter, slope).sum(axis=-1)
             var = _product(slope, groups.scatter, slope).sum(axis=-1)
         # A covariate without variance carries no information.
         factor = np.divide(cov, var, out=np.zeros_like(cov), where=var > 0)[..., None]
-        middle = centre[..., None]
-        value = value - factor * (before - middle)
+        pivot = centre[..., None]
+        value = value - factor * (before - pivot)
         gradient = gradient - factor[..., None] * slope
 
     def evaluate(mean: Floats) -> Floats:
@@ -242,7 +242,7 @@ def arm_means(
             if metric.covariate < 0:
                 return raw
             covariate = mean[..., metric.covariate] / mean[..., metric.covariate_denominator]
-            return np.asarray(raw - factor * (covariate - middle))
+            return np.asarray(raw - factor * (covariate - pivot))
 
     return ArmMeans(value, squared_error(groups, gradient), groups.count, gradient, evaluate)
 

@@ -59,11 +59,11 @@ class Preference(Result):
     expected
         Expected proportion of wins among wins and losses of two equal rankers.
     pvalue, z, unit_interval
-        Of the exact sign test by unit, without ties: twice the smaller tail of the binomial
-        distribution; wins less those expected, by their standard deviation; the interval of
+        Exact sign test by unit, without ties: twice the smaller tail of the binomial distribution;
+        excess of wins divided by its standard deviation; the interval of
         `unit_outcome` that belongs to the test (Clopper and Pearson, 1934).
     outcome_interval, delta_interval, outcome_pvalue, delta_pvalue
-        Intervals and p-values of `outcome` and `delta`. Where each unit has one impression they are
+        Intervals and p-values of `outcome` and `delta`. If each unit has one impression, they are
         those of the sign test, given the number of ties; otherwise percentiles of a bootstrap over
         units. NaN if all resamples are equal.
     credit, credit_interval, credit_pvalue
@@ -73,7 +73,7 @@ class Preference(Result):
     confidence, resamples, seed
         Confidence level, number of bootstrap resamples (0: no bootstrap), and the seed.
     notes
-        Notes for the reader, such as excluded impressions.
+        Remarks on the data, such as excluded impressions.
     """
 
     name: ClassVar[str] = "preference"
@@ -142,11 +142,11 @@ class Preference(Result):
         return round(1 - self.confidence, 12)
 
     def _frame(self) -> pl.DataFrame:
-        exact = "sign test, Clopper-Pearson"
-        method = f"bootstrap by {self.unit}" if self.resamples else exact
+        sign_test = "sign test, Clopper-Pearson"
+        method = f"bootstrap by {self.unit}" if self.resamples else sign_test
         outcome = (self.outcome, *self.outcome_interval, self.outcome_pvalue, method)
         delta = (self.delta, *self.delta_interval, self.delta_pvalue, method)
-        unit = (self.unit_outcome, *self.unit_interval, self.pvalue, exact)
+        unit = (self.unit_outcome, *self.unit_interval, self.pvalue, sign_test)
         credit = (self.credit, *self.credit_interval, self.credit_pvalue, "t-test")
         rows = [("outcome", "impression", *outcome), ("Delta", "impression", *delta)]
         if self.unit != "impression":
@@ -367,8 +367,8 @@ def preference_between(
     difference = first - second
     is_compared = ~np.isnan(difference)
     if not is_compared.all():
-        n_without = counted(int((~is_compared).sum()), "impression")
-        notes = [*notes, f"{n_without} excluded: only one of the two rankers took part"]
+        excluded = counted(int((~is_compared).sum()), "impression")
+        notes = [*notes, f"{excluded} excluded: only one of the two rankers took part"]
     difference = difference[is_compared]
     unit_ids, code = np.unique(units[is_compared], return_inverse=True)
     sign = np.where(np.abs(difference) <= TIE, 0, np.sign(difference))
@@ -432,11 +432,11 @@ def _preference(
         n_empty = int(np.isnan(outcomes).sum())
         if n_empty and n:
             notes.append(f"{counted(n_empty, 'bootstrap sample')} with ties only excluded")
-        constant = ["outcome"] if n and np.isnan(outcome[0]) else []
-        constant += ["Delta"] if np.isnan(delta[0]) else []
-        if constant:
+        constants = ["outcome"] if n and np.isnan(outcome[0]) else []
+        constants += ["Delta"] if np.isnan(delta[0]) else []
+        if constants:
             notes.append(
-                f"{' and '.join(constant)} equal in all bootstrap samples: no interval can be"
+                f"{' and '.join(constants)} equal in all bootstrap samples: no interval can be"
                 " computed"
             )
     else:

@@ -53,9 +53,8 @@ def read_log(
 
     A table is a file (CSV, TSV, Parquet, JSON lines), a data frame of any library, a dict of
     columns or a list of dicts; its columns have any of their usual names, however spelt. Blanks
-    around ids and names are removed. Times are
-    ISO 8601, in UTC without a time zone, or numbers since 1970: seconds, or thousandths of them
-    and so on, by their size.
+    around ids and names are removed. Times are ISO 8601, in UTC without a time zone, or numbers
+    since 1970: seconds, milliseconds and so on, by their size.
 
     Parameters
     ----------
@@ -137,18 +136,18 @@ def read_files(
         name, equals, path = file.partition("=")
         if equals and name in {"results", "clicks"}:
             named[name] = path
-    plain = [file for file in files if file.partition("=")[0] not in named]
-    if len(plain) not in ({1} if named else {1, 2, 3}) or len(plain) + len(named) < len(files):
+    paths = [file for file in files if file.partition("=")[0] not in named]
+    if len(paths) not in ({1} if named else {1, 2, 3}) or len(paths) + len(named) < len(files):
         raise PolicyError(
             "expected one file, PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
         )
-    if [*plain, *named.values()].count("-") > 1:
+    if [*paths, *named.values()].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
-    other = plain.pop() if len(plain) == 2 else None
-    tables: dict[str, Any] = dict(zip(("source", "results", "clicks"), plain, strict=False)) | named
+    other = paths.pop() if len(paths) == 2 else None
+    tables: dict[str, Any] = dict(zip(("source", "results", "clicks"), paths, strict=False)) | named
     pages, results, clicks = (tables.get(name) for name in ("source", "results", "clicks"))
-    parts = _read_tables(pages, results, clicks, other, format, on_anomaly, click_actions)
-    return link_tables(parts, on_anomaly, max_queries)
+    log_tables = _read_tables(pages, results, clicks, other, format, on_anomaly, click_actions)
+    return link_tables(log_tables, on_anomaly, max_queries)
 
 
 def _read_tables(
@@ -162,7 +161,7 @@ def _read_tables(
 ) -> SourceTables:
     """Read the tables of a log, in the chosen or the detected format.
 
-    other_table: results or clicks, to be detected; in formats other than tables, clicks.
+    other: results or clicks, to be detected; in formats other than tables, clicks.
     """
     clicks = other if clicks is None else clicks
     is_file = isinstance(source, (str, PathLike))
@@ -213,7 +212,7 @@ def _read_one_source(
 
 
 _MIXED = frozenset({"sessions", "yandex", "pyclick"})
-"""Formats in which clicks stand among other records, so that a file without any is suspicious."""
+"""Formats that mix clicks with other records, so that a file without clicks is suspicious."""
 
 
 def _read_three_tables(source: Any, results: Any, clicks: Any, other: Any) -> SourceTables:

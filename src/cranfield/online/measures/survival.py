@@ -37,7 +37,7 @@ class Curve:
     times: Floats  # Times of events, ascending
     survivors: Floats  # Estimated proportion of survivors after each time, of the same shape
     at_risk: Floats  # Number of values at least as long as each time
-    ended: Floats  # Number of events at each time
+    events: Floats  # Number of events at each time
     last: float  # The longest time, censored or not; NaN for an empty group
 
     @property
@@ -67,7 +67,7 @@ class Curve:
         times = np.concatenate([[0.0], self.times[is_before], [horizon]])
         areas = np.diff(times) * np.concatenate([[1.0], self.survivors[is_before]])
         areas_after = np.cumsum(areas[::-1])[::-1][1:]
-        at_risk, events = self.at_risk[is_before], self.ended[is_before]
+        at_risk, events = self.at_risk[is_before], self.events[is_before]
         has_survivors = at_risk > events
         terms = areas_after[has_survivors] ** 2 * events[has_survivors]
         terms = terms / (at_risk[has_survivors] * (at_risk[has_survivors] - events[has_survivors]))
@@ -230,7 +230,7 @@ def survival(
     if not any(times.size for times, _ in samples.values()):
         raise InputError(f"{parsed} has no value", source=tables.source)
     curves = {name: kaplan_meier(*sample) for name, sample in samples.items()}
-    limit = _horizon(horizon, curves)
+    limit = _check_horizon(horizon, curves)
     table = []
     for name, (times, is_observed) in samples.items():
         ends = times[is_observed]
@@ -246,7 +246,7 @@ def survival(
         tuple(curves.values()),
         frame,
         limit,
-        _tests(samples, correction),
+        _logrank_tests(samples, correction),
         correction,
         durations.height - rows.height,
     )
@@ -287,7 +287,7 @@ def _durations(
     return measure.rows(pages, keys).select(*keys, time=duration.cast(pl.Float64), seen=is_observed)
 
 
-def _horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
+def _check_horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
     if horizon is None:
         return min(estimate.last for estimate in curves.values() if np.isfinite(estimate.last))
     check_number("horizon", horizon, above=0, most=np.inf)
@@ -302,7 +302,7 @@ def _horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
     return limit
 
 
-def _tests(samples: Mapping[str, tuple[Floats, Bools]], correction: str) -> pl.DataFrame:
+def _logrank_tests(samples: Mapping[str, tuple[Floats, Bools]], correction: str) -> pl.DataFrame:
     """Compare all pairs of groups by the log-rank test (Mantel, 1966)."""
     from scipy.stats import CensoredData, logrank
 

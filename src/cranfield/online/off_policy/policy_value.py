@@ -80,7 +80,7 @@ class LoggedActions:
     notes: tuple[str, ...]  # Excluded actions and lists
 
     @property
-    def first(self) -> Bools:
+    def is_first(self) -> Bools:
         """Mask of the first rows of lists."""
         return self.rows["list"].is_first_distinct().to_numpy()
 
@@ -249,13 +249,14 @@ def weights_of(logged: LoggedActions, depends: str, purpose: str) -> Weights:
         return Weights(weights, ones, weights)
     weight = pl.col("weight")
     frame = logged.rows.select("list", weight=pl.Series(weights)).with_columns(
-        whole=weight.product().over("list"), down=weight.cum_prod().over("list")
+        total=weight.product().over("list"), running=weight.cum_prod().over("list")
     )
-    frame = frame.with_columns(before=pl.col("down").shift(1, fill_value=1.0).over("list"))
-    whole, down, before = (frame[name].to_numpy() for name in ("whole", "down", "before"))
+    frame = frame.with_columns(previous=pl.col("running").shift(1, fill_value=1.0).over("list"))
+    columns = ("total", "running", "previous")
+    total, running, previous = (frame[name].to_numpy() for name in columns)
     if depends == "list":
-        return Weights(whole, ones, whole[logged.first])
-    return Weights(down, before, down)
+        return Weights(total, ones, total[logged.is_first])
+    return Weights(running, previous, running)
 
 
 def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Weights:
@@ -280,9 +281,9 @@ def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Wei
         raise InputError("PI requires lists of one length", source=logged.source)
     if length > m and not repeats:
         raise PolicyError(f"candidates must be at least the {length} positions of a list")
-    matched: Floats = np.bincount(code, weights=probability).astype(np.float64)
+    position_sums: Floats = np.bincount(code, weights=probability).astype(np.float64)
     if repeats:
-        list_weights = np.asarray(m * matched - length + 1.0)
+        list_weights = np.asarray(m * position_sums - length + 1.0)
     else:
         # If all candidates are shown, they include the actions of the policy.
         anywhere = (
@@ -290,15 +291,15 @@ def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Wei
             if length < m or "anywhere" in rows.columns
             else np.ones(code.size)
         )
-        policy_shown = np.bincount(code, weights=anywhere) / length
-        list_weights = np.asarray(1 + (m - 1) * (matched - policy_shown))
+        mean_anywhere = np.bincount(code, weights=anywhere) / length
+        list_weights = np.asarray(1 + (m - 1) * (position_sums - mean_anywhere))
         if length < m:
-            list_weights = list_weights + m * (m - 1) / (m - length) * (policy_shown - length / m)
+            list_weights = list_weights + m * (m - 1) / (m - length) * (mean_anywhere - length / m)
     if "propensity" in rows.columns:
         propensity = rows["propensity"].to_numpy()
         position = rows.select(pl.int_range(pl.len()).over("list")).to_series().to_numpy()
-        remaining = m if repeats else m - position
-        if not any((np.abs(propensity * n - 1) < 1e-6).all() for n in (m, remaining)):
+        n_remaining = m if repeats else m - position
+        if not any((np.abs(propensity * n - 1) < 1e-6).all() for n in (m, n_remaining)):
             raise InputError(
                 "PI requires uniformly drawn lists, but propensities are not 1 / candidates",
                 source=logged.source,
@@ -424,7 +425,7 @@ def policy_value(
         if not bases.any():
             raise InputError("SNIPS requires a weight above 0, got none", source=actions.source)
     totals = np.stack([np.bincount(code, weights=values) for values in (value, reward)], axis=1)
-    unit_code, units = unit_codes(actions.rows.filter(actions.first), unit, actions.source)
+    unit_code, units = unit_codes(actions.rows.filter(actions.is_first), unit, actions.source)
     means = two_means(totals, np.stack([bases, np.ones(lists)], axis=1), unit_code, units, interval)
     warnings = [*actions.notes, *means.notes(units, unit)]
     summary = None
@@ -458,7 +459,7 @@ def _row_values(
         if weights is None:
             # In a cascade, expected rewards are cumulative from the position down.
             return np.asarray(
-                np.where(actions.first, expected, 0.0) if depends == "above" else expected
+                np.where(actions.is_first, expected, 0.0) if depends == "above" else expected
             )
         error = reward - actions.column("predicted", estimator)
         return np.asarray(weights.reward * error + weights.expected * expected)

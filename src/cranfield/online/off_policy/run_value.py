@@ -92,8 +92,8 @@ def all_pairs(harvested: Harvest, depth: int) -> tuple[Floats, Floats]:
     value[has_pairs[1:] & (clicks[1:] == 0)] = 0.0
     is_linked = _linked_ranks(harvested, clicks > 0, depth)
     value[0], error[0] = 1.0, 0.0
-    used = is_linked[harvested.rank] & is_linked[harvested.other]
-    if not used.any():
+    mask = is_linked[harvested.rank] & is_linked[harvested.other]
+    if not mask.any():
         return value, error
     ranks = np.flatnonzero(is_linked)
     ranks = ranks[ranks > 1]
@@ -102,26 +102,26 @@ def all_pairs(harvested: Harvest, depth: int) -> tuple[Floats, Floats]:
         np.maximum(harvested.rank, harvested.other),
     )
     pair = low * (depth + 1) + high
-    totals = np.bincount(pair, weights=harvested.clicked * used, minlength=(depth + 1) ** 2)
+    totals = np.bincount(pair, weights=harvested.clicked * mask, minlength=(depth + 1) ** 2)
     # A pair of ranks without any click carries no information: r = 0 explains it.
-    used &= totals[pair] > 0
-    pairs, column = np.unique(pair[used], return_inverse=True)
-    cell, row = np.unique(pair[used] * (depth + 1) + harvested.rank[used], return_inverse=True)
+    mask &= totals[pair] > 0
+    pairs, column = np.unique(pair[mask], return_inverse=True)
+    cell, row = np.unique(pair[mask] * (depth + 1) + harvested.rank[mask], return_inverse=True)
     design = np.zeros((cell.size, ranks.size + pairs.size))
     column_of_rank = np.full(depth + 1, -1)
     column_of_rank[ranks] = np.arange(ranks.size)
-    rank_column = column_of_rank[harvested.rank[used]]
+    rank_column = column_of_rank[harvested.rank[mask]]
     design[row[rank_column >= 0], rank_column[rank_column >= 0]] = 1
     design[row, ranks.size + column] = 1
-    counts = harvested.clicked[used], harvested.not_clicked[used]
+    counts = harvested.clicked[mask], harvested.not_clicked[mask]
     c, n = (np.bincount(row, weights=count).astype(np.float64) for count in counts)
     beta = _newton(design, c, n, ranks.size)
     n = np.maximum(n, FLOORS[-1])
     odds, slope = _odds_and_slope(design @ beta)
     queries = int(harvested.query.max()) + 1
     score = np.zeros((queries, cell.size))
-    excess = harvested.clicked[used] - harvested.not_clicked[used] * odds[row]
-    np.add.at(score, (harvested.query[used], row), excess)
+    excess = harvested.clicked[mask] - harvested.not_clicked[mask] * odds[row]
+    np.add.at(score, (harvested.query[mask], row), excess)
     inverse = np.linalg.pinv(design.T @ (design * (n * slope)[:, None]))
     influence = score @ design @ inverse
     value[ranks - 1] = np.exp(beta[: ranks.size])
@@ -427,23 +427,23 @@ def run_value(
     clicked = (results["clicks"] > 0).to_numpy()
     is_known = results["probability"].is_not_null().to_numpy()
     weight = 1 / results["probability"].fill_null(1.0).to_numpy()
-    used = (weight if clip is None else np.minimum(weight, clip)) * (clicked & is_known)
+    ips = (weight if clip is None else np.minimum(weight, clip)) * (clicked & is_known)
     page = results["page"].to_numpy()
     number = log.pages.height
     totals = np.stack(
-        [np.bincount(page, weights=used * gain, minlength=number) for gain in (new, old)], axis=1
+        [np.bincount(page, weights=ips * gain, minlength=number) for gain in (new, old)], axis=1
     )
     code, units = unit_codes(log.pages, unit, log.source)
     means = two_means(totals, np.ones((number, 2)), code, units, interval)
-    weighted = ranks.with_columns(worth=rank_weights[ranks["new"].to_numpy()])
-    per_query = weighted.group_by("query").agg(pl.col("worth").sum())
+    weighted = ranks.with_columns(gain=rank_weights[ranks["new"].to_numpy()])
+    per_query = weighted.group_by("query").agg(pl.col("gain").sum())
     queries = log.pages.select("query")
-    query_weights = queries.join(per_query, on="query", how="left", maintain_order="left")["worth"]
+    query_weights = queries.join(per_query, on="query", how="left", maintain_order="left")["gain"]
     total = float(query_weights.sum())
     unseen = 1 - float(new.sum()) / total if total else float("nan")
-    if n_lacking := query_weights.null_count():
+    if n_unranked := query_weights.null_count():
         warnings.append(
-            f"{counted(n_lacking, 'page')} of queries without a ranking in the run count as 0"
+            f"{counted(n_unranked, 'page')} of queries without a ranking in the run count as 0"
         )
     if n_lost := int((clicked & ~is_known).sum()):
         warnings.append(f"{counted(n_lost, 'click')} at ranks of unknown examination excluded")
@@ -488,10 +488,10 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
         has_ranks = all(isinstance(rank, Integral) for rank in by_rank)
         if not has_ranks or not all(isinstance(x, Real) for x in by_rank.values()):
             raise PolicyError("examination must be a number for each rank")
-        positive = {
+        values = {
             rank: float(x) for rank, x in by_rank.items() if x > 0 or (x <= 0 and not is_relative)
         }
-        probability = pl.col("rank").replace_strict(positive, default=None, return_dtype=pl.Float64)
+        probability = pl.col("rank").replace_strict(values, default=None, return_dtype=pl.Float64)
     results = log.results_with_clicks.with_columns(probability=probability)
     bound = np.inf if is_relative else 1
     invalid = results.filter(~pl.col("probability").is_between(0, bound, closed="right"))

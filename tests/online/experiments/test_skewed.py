@@ -46,7 +46,7 @@ def test_tails_are_those_of_all_assignments(monkeypatch: pytest.MonkeyPatch) -> 
     known = np.array(every)
     observed = ttest_ind(values[:3], values[3:], equal_var=False).statistic
     assert found.observed == pytest.approx(observed, rel=1e-9)
-    assert not found.exact
+    assert not found.is_exact
     unique, count = np.unique(found.statistics.round(9), return_counts=True)
     assert unique == pytest.approx(np.unique(known.round(9)), abs=1e-8)
     # Each of the 120 assignments is drawn with the same probability.

@@ -372,10 +372,10 @@ def perplexity_gain(
     value, by_rank = gains(sums.sum(axis=1), numbers.sum(axis=0))
     low = high = np.nan
     if queries > 1 and np.isfinite(sums).all():
-        equal, samples = np.full(queries, 1 / queries), []
+        uniform, samples = np.full(queries, 1 / queries), []
         for block in row_slices(resamples, queries, BLOCK_CELLS):
             size = block.stop - block.start
-            times = stream(seed, block.start).multinomial(queries, equal, size=size) * 1.0
+            times = stream(seed, block.start).multinomial(queries, uniform, size=size) * 1.0
             samples.append(gains(times @ sums, times @ numbers)[0])
         tail = (1 - confidence) / 2
         sampled_gains = np.concatenate(samples)
@@ -528,13 +528,13 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
     parsed = parse_model(model)
     log.require("results", purpose="a click model")
     results = log.results.with_columns(query=log.pages["query"].gather(log.results["page"]))
-    places = results.group_by("query", "doc").agg(
+    positions = results.group_by("query", "doc").agg(
         first=(pl.col("rank") == 1).any(), below=(pl.col("rank") > 1).any()
     )
-    queries = places.filter("first", "below")["query"].unique().sort().to_list()
+    queries = positions.filter("first", "below")["query"].unique().sort().to_list()
     rows = [row for query in queries for row in _rates(log, query, parsed)]
-    kinds = (pl.String, pl.String, pl.Int64, pl.Float64, pl.Float64)
-    schema = dict(zip(RatePrediction.columns, kinds, strict=True))
+    types = (pl.String, pl.String, pl.Int64, pl.Float64, pl.Float64)
+    schema = dict(zip(RatePrediction.columns, types, strict=True))
     return RatePrediction(pl.DataFrame(rows, schema=schema, orient="row"), str(parsed))
 
 

@@ -166,20 +166,20 @@ class Patterns:
     def last_clicks(self) -> Indices:
         """Rank of the last click above each result, from 0; -1 without one."""
         last = np.full(len(self), -1)
-        lasts = np.empty(self.codes.size, dtype=np.intp)
+        last_ranks = np.empty(self.codes.size, dtype=np.intp)
         for r, rows in enumerate(self.slices):
             current = last[: rows.stop - rows.start]
-            lasts[rows] = current
+            last_ranks[rows] = current
             current[self.clicks[rows]] = r
-        return lasts
+        return last_ranks
 
     @cached_property
     def lowest_clicks(self) -> Indices:
         """Rank of the lowest click of each pattern, from 0; -1 without clicks."""
-        clicked = np.flatnonzero(self.clicks)
+        click_rows = np.flatnonzero(self.clicks)
         lowest = np.full(len(self), -1)
         # The last assignment to a pattern is that of its lowest click.
-        lowest[self.pattern[clicked]] = self.rank[clicked]
+        lowest[self.pattern[click_rows]] = self.rank[click_rows]
         return lowest
 
     def value_index(self, by: str) -> Indices:

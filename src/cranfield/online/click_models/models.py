@@ -139,9 +139,9 @@ class UBM(ExaminationModel):
     def click_probability(self, values: Values, rank: int, item: Indices, state: Indices) -> Floats:
         examination = values["examination"]
         # The last trained rank n has the last n of the n (n + 1) / 2 values.
-        beyond = max(rank + 1 - (isqrt(8 * (examination.size - 1) + 1) - 1) // 2, 0)
-        above = np.where(state < 0, state, np.maximum(state - beyond, 0))
-        index = cell_index(rank - beyond, above)
+        n_beyond = max(rank + 1 - (isqrt(8 * (examination.size - 1) + 1) - 1) // 2, 0)
+        last = np.where(state < 0, state, np.maximum(state - n_beyond, 0))
+        index = cell_index(rank - n_beyond, last)
         return np.asarray(values["attractiveness"][item] * examination[index])
 
     def next_state(
@@ -199,8 +199,8 @@ def posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continuation)
     """
     t1, t2, t3 = continuation
     clicks = pages.clicks
-    below = pages.rank >= pages.lowest_clicks[pages.pattern]  # Nothing is clicked below.
-    tail = below & ~clicks
+    is_below = pages.rank >= pages.lowest_clicks[pages.pattern]  # Nothing is clicked below.
+    tail = is_below & ~clicks
     after_click = (1 - s) * t2 + s * t3
     examined, beta = np.empty(clicks.size), np.empty(clicks.size)
     e = np.ones(len(pages))
@@ -217,23 +217,23 @@ def posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continuation)
         beta[rows] = current
         current[:] = np.where(tail[rows], (1 - a[rows]) * (t1 * current + (1 - t1)), 1.0)
     on1, on2, on3 = t1 * beta, t2 * beta, t3 * beta
-    end1, end2, end3 = (1 - t1) * below, (1 - t2) * below, (1 - t3) * below
+    end1, end2, end3 = (1 - t1) * is_below, (1 - t2) * is_below, (1 - t3) * is_below
     probability = examined * a
-    final = (examined - probability) * (on1 + end1)
-    final = np.where(tail, final / np.maximum(final + (1 - examined), TINY), 1.0)
+    smoothed = (examined - probability) * (on1 + end1)
+    smoothed = np.where(tail, smoothed / np.maximum(smoothed + (1 - examined), TINY), 1.0)
     satisfying, unsatisfying = s * (on3 + end3), (1 - s) * (on2 + end2)
     satisfied = np.where(clicks, satisfying / np.maximum(satisfying + unsatisfying, TINY), 0.0)
     unsatisfied = np.where(clicks, 1 - satisfied, 0.0)
     continued = np.stack(
         [
-            np.where(clicks, 0.0, final) * on1 / np.maximum(on1 + end1, TINY),
+            np.where(clicks, 0.0, smoothed) * on1 / np.maximum(on1 + end1, TINY),
             unsatisfied * on2 / np.maximum(on2 + end2, TINY),
             satisfied * on3 / np.maximum(on3 + end3, TINY),
         ]
     )
     return Posterior(
-        examined=final,
-        attracted=np.where(clicks, 1.0, (1 - final) * a),
+        examined=smoothed,
+        attracted=np.where(clicks, 1.0, (1 - smoothed) * a),
         satisfied=satisfied,
         continued=continued,
         likelihood=np.where(clicks, probability, 1 - probability),
@@ -409,22 +409,22 @@ class DynamicModel(EMModel, CascadeModel):
         inner = weight * (pages.rank < pages.lengths[pages.pattern] - 1)
 
         def expect(values: Values) -> tuple[Tallies, float]:
-            hidden = self.posterior(values, pages)
-            attracted = sum_by(pages.codes, weight * hidden.attracted, items)
-            satisfied = sum_by(pages.codes, weight * hidden.satisfied, items)
-            unsatisfied = np.where(pages.clicks, 1 - hidden.satisfied, 0.0)
-            possible = np.stack([hidden.examined * ~pages.clicks, unsatisfied, hidden.satisfied])
+            states = self.posterior(values, pages)
+            attracted = sum_by(pages.codes, weight * states.attracted, items)
+            satisfied = sum_by(pages.codes, weight * states.satisfied, items)
+            unsatisfied = np.where(pages.clicks, 1 - states.satisfied, 0.0)
+            eligible = np.stack([states.examined * ~pages.clicks, unsatisfied, states.satisfied])
             tallies = {"attractiveness": Tally(attracted, trials[0])}
             if "satisfaction" in self.by:
                 tallies["satisfaction"] = Tally(satisfied, trials[1])
             else:
                 tallies["attractiveness"] = Tally(attracted + satisfied, trials[0] + trials[1])
-            tally = Tally(hidden.continued @ inner, possible @ inner)
+            tally = Tally(states.continued @ inner, eligible @ inner)
             if not self.cases:
                 counts = (tally.hits, tally.trials)
                 tally = Tally(*(count[:2].sum(keepdims=True) for count in counts))
             tallies["continuation"] = tally
-            return tallies, float(weight @ np.log(np.maximum(hidden.likelihood, TINY)))
+            return tallies, float(weight @ np.log(np.maximum(states.likelihood, TINY)))
 
         return expect
 

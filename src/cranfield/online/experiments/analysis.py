@@ -296,7 +296,7 @@ def analyse_experiment(
     ):
         raise PolicyError(f"theta={theta!r} requires a covariate")
     shares = None if weights is None else checked_weights(weights)
-    reading: dict[str, Any] = {"control": control, "variants": shares and tuple(shares)}
+    arguments: dict[str, Any] = {"control": control, "variants": shares and tuple(shares)}
     if isinstance(data, (QueryLog, UnitSums)):
         table_options = {"segments": segments, "time": time, "variant": variant != "variant"}
         for name, value in {**table_options, "missing": missing != "error"}.items():
@@ -304,15 +304,15 @@ def analyse_experiment(
                 raise PolicyError(f"{name} requires a table of units, got a log")
         parsed_metrics = set_directions(parsed_metrics)
         units = units_of_log(
-            data, parsed_metrics, unit=unit or "user", before=before, mixed=mixed, **reading
+            data, parsed_metrics, unit=unit or "user", before=before, mixed=mixed, **arguments
         )
     else:
         if before is not None:
             raise PolicyError(
                 "before requires a log; in a table the covariate is a column of its own"
             )
-        reading |= {"segments": segments, "time": time, "mixed": mixed, "missing": missing}
-        units = read_units(data, parsed_metrics, variant=variant, unit=unit, **reading)
+        arguments |= {"segments": segments, "time": time, "mixed": mixed, "missing": missing}
+        units = read_units(data, parsed_metrics, variant=variant, unit=unit, **arguments)
     return analyse_units(
         units, parsed_metrics, options, shares, srm=srm, segments=segments, oec=oec
     )
@@ -360,7 +360,7 @@ def analyse_units(
     table = _table(rows, metrics, options, stopped=stopped)
     notes += _notes_on_intervals(table, options)
     # Results that cannot be trusted are not shown.
-    visible = np.nan if stopped else 1.0
+    factor = np.nan if stopped else 1.0
     if not {"bootstrap", "permutation"} & {row["test"] for row in rows}:
         options = replace(options, resamples=0)
     return ExperimentReport(
@@ -372,8 +372,8 @@ def analyse_units(
         sample_ratio=checks,
         units=by_arm.count.astype(np.intp),
         means=np.stack([means.value for means in arms.values()]),
-        mean_low=mean_low * visible,
-        mean_high=mean_high * visible,
+        mean_low=mean_low * factor,
+        mean_high=mean_high * factor,
         comparisons=table,
         sample_ratios=by_level,
         segments=by_segment,
@@ -390,15 +390,15 @@ def _table(
 ) -> pl.DataFrame:
     """Return the table of comparisons, with corrected p-values and verdicts."""
     table = pl.DataFrame([{**row, "distortion": None} for row in rows]).drop("distortion")
-    pvalues, corrected = table["p"].to_numpy(), np.empty(table.height)
-    overall = (table["metric"] == OEC).to_numpy()
-    for family in (overall, ~overall):
-        corrected[family] = adjusted(pvalues[family], options.correction)
+    pvalues, adjusted_p = table["p"].to_numpy(), np.empty(table.height)
+    is_overall = (table["metric"] == OEC).to_numpy()
+    for family in (is_overall, ~is_overall):
+        adjusted_p[family] = adjusted(pvalues[family], options.correction)
     # Results that cannot be trusted are not shown.
-    visible = np.nan if stopped else 1.0
+    factor = np.nan if stopped else 1.0
     unreliable = ["low", "high", "lift low", "lift high", "p", "adjusted p", "p not worse"]
-    table = table.with_columns(pl.Series("adjusted p", corrected))
-    table = table.with_columns(pl.col(unreliable) * visible)
+    table = table.with_columns(pl.Series("adjusted p", adjusted_p))
+    table = table.with_columns(pl.col(unreliable) * factor)
     lower = {name for name, metric in metrics.items() if metric.good == "down"}
     is_significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
     is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(lower)
@@ -414,7 +414,7 @@ def _notes_on_intervals(table: pl.DataFrame, options: Options) -> list[str]:
     """Return notes on comparisons whose decision differs from that of their interval."""
     low, high, lift_low, lift_high = (pl.col(name) for name in INFERENCE[:4])
     excludes = (low > 0) | (high < 0) | (lift_low > 0) | (lift_high < 0)
-    contains = ((low <= 0) & (high >= 0)) | ((lift_low <= 0) & (lift_high >= 0))
+    has_zero = ((low <= 0) & (high >= 0)) | ((lift_low <= 0) & (lift_high >= 0))
     significant = pl.col("adjusted p") <= options.alpha
     by_correction = ~significant & (pl.col("p") <= options.alpha)
     cases = {
@@ -423,7 +423,7 @@ def _notes_on_intervals(table: pl.DataFrame, options: Options) -> list[str]:
         "not significant, though an interval excludes 0; the p-value decides": excludes
         & ~significant
         & ~by_correction,
-        "significant, though an interval contains 0; the p-value decides": contains & significant,
+        "significant, though an interval contains 0; the p-value decides": has_zero & significant,
     }
     rows = table.filter(pl.col("adjusted p").is_not_nan()).fill_nan(None)
     notes = []
@@ -462,9 +462,9 @@ def _notes_on_constants(
                 note += f"; p = {row['p']:.2g} is that of the exact permutation test"
             notes.append(note)
     for name, arm in arms.items():
-        constant = [units.variants[k] for k in np.flatnonzero(arm.squared == 0)]
-        if constant and not (name in units.places and units.is_proportion(units.places[name])):
-            variant_list = ", ".join(constant)
+        constants = [units.variants[k] for k in np.flatnonzero(arm.squared == 0)]
+        if constants and not (name in units.places and units.is_proportion(units.places[name])):
+            variant_list = ", ".join(constants)
             notes.append(f"{name}: all values equal in {variant_list}: no interval of the mean")
     return notes
 
@@ -517,7 +517,7 @@ def _notes_on_segments(rows: Sequence[Row], segments: pl.DataFrame, options: Opt
         )
     if {"bootstrap", "permutation", "exact permutation"} & {row["test"] for row in rows}:
         notes.append("p-values and intervals by segment are those of Welch's test")
-    skewed = dict.fromkeys(row["metric"] for row in rows if row["distortion"].is_large)
-    if skewed:
-        notes.append(f"skewness distorts the tests by segment of {', '.join(skewed)}")
+    metrics = dict.fromkeys(row["metric"] for row in rows if row["distortion"].is_large)
+    if metrics:
+        notes.append(f"skewness distorts the tests by segment of {', '.join(metrics)}")
     return notes

@@ -111,7 +111,7 @@ class PermutationTest:
 
     observed: float  # Statistic of the variants as assigned
     statistics: Floats  # Statistics of the permutations, in ascending order
-    exact: bool = False  # Whether these are all other assignments, each once
+    is_exact: bool = False  # Whether these are all other assignments, each once
 
     def tail(self, statistic: float, alternative: str) -> float:
         """Return the one-sided p-value of a statistic, (count + 1) / (B + 1)."""
@@ -152,7 +152,7 @@ class PermutationTest:
 
 def permutation_test(
     columns: Floats,
-    treated: Bools,
+    is_treated: Bools,
     metric: MetricColumns,
     *,
     theta: str,
@@ -171,18 +171,18 @@ def permutation_test(
     if all_units is not None:
         scatter = all_units.scatter[np.ix_(numbers, numbers)]
         all_units = Moments(all_units.count, all_units.mean[numbers], scatter)
-    by_arm = permutation_moments(columns[:, numbers], treated, resamples, stream(seed, key))
+    by_arm = permutation_moments(columns[:, numbers], is_treated, resamples, stream(seed, key))
     local_columns = MetricColumns(*(k if k < 0 else numbers.index(k) for k in astuple(metric)))
     effects = Effects.of(arm_means(by_arm, local_columns, theta, all_units), 0, 1)
     statistics = np.nan_to_num(
         ratio(effects.difference, effects.error), nan=0.0, posinf=np.inf, neginf=-np.inf
     )
-    exact = comb(len(treated), int(treated.sum())) <= MAX_ENUMERATED
-    return PermutationTest(float(statistics[0]), np.sort(statistics[1:]), exact)
+    is_exact = comb(len(is_treated), int(is_treated.sum())) <= MAX_ENUMERATED
+    return PermutationTest(float(statistics[0]), np.sort(statistics[1:]), is_exact)
 
 
 def permutation_moments(
-    columns: Floats, treated: Bools, resamples: int, random: np.random.Generator
+    columns: Floats, is_treated: Bools, resamples: int, random: np.random.Generator
 ) -> Moments:
     """Return the moments of control and treatment, as assigned and for each permutation.
 
@@ -197,8 +197,8 @@ def permutation_moments(
     integers, scales = zip(*scaled, strict=True)
     features, scale = np.stack(integers, axis=1), np.array(scales)
     # Only units of the smaller variant are drawn; the others follow from the total.
-    is_swapped = treated.sum() * 2 > units
-    smaller = ~treated if is_swapped else treated
+    is_swapped = is_treated.sum() * 2 > units
+    smaller = ~is_treated if is_swapped else is_treated
     size = int(smaller.sum())
     if (number := comb(units, size)) <= MAX_ENUMERATED:
         picks = np.fromiter(combinations(range(units), size), np.dtype((np.intp, size)), number)
@@ -272,7 +272,7 @@ def compare_variants(
     for name, other in pairs:
         effect, level = Effects.of(arms[name], 0, other), levels[name]
         is_compared = (units.arm == 0) | (units.arm == other)
-        columns, treated = units.columns[is_compared], units.arm[is_compared] == other
+        columns, is_treated = units.columns[is_compared], units.arm[is_compared] == other
         gradient = arms[name].gradient[[0, other]].mean(axis=0)
         gamma = units.skewness(gradient, other)
         distortion = Distortion.of(gamma, sizes[other], sizes[0])
@@ -283,9 +283,9 @@ def compare_variants(
             draws: dict[str, Any] = {"resamples": options.resamples, "seed": options.seed}
             metric, theta = units.places[name], options.theta
             permutations = permutation_test(
-                columns, treated, metric, theta=theta, all_units=all_units, key=other, **draws
+                columns, is_treated, metric, theta=theta, all_units=all_units, key=other, **draws
             )
-            test = "exact permutation" if permutations.exact else test
+            test = "exact permutation" if permutations.is_exact else test
             values = permutations.inference(effect, level)
         elif test != "bootstrap":
             critical: Critical = partial(t_quantile, level)

@@ -74,14 +74,14 @@ def fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
     starts = np.cumsum(lengths) - lengths
     # The longest first, so that texts with a character at a position are adjacent.
     order = np.argsort(-lengths, kind="stable")
-    starts, falling = starts[order], -lengths[order]
+    starts, negated = starts[order], -lengths[order]
     hashes = np.full(lengths.size, FNV_START)
     for position in range(int(lengths.max(initial=0))):
-        active = int(np.searchsorted(falling, -position))
-        hashes[:active] = (hashes[:active] ^ characters[starts[:active] + position]) * FNV_PRIME
-    sorted_back = np.empty_like(hashes)
-    sorted_back[order] = hashes
-    return sorted_back
+        n = int(np.searchsorted(negated, -position))
+        hashes[:n] = (hashes[:n] ^ characters[starts[:n] + position]) * FNV_PRIME
+    result = np.empty_like(hashes)
+    result[order] = hashes
+    return result
 
 
 BINS = 20
@@ -285,14 +285,14 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     Parameters
     ----------
     experiments
-        One or more.
+        One or more experiments.
     units
-        Ids, each once; some thousand at least.
+        Distinct ids; at least some thousand.
 
     Returns
     -------
     polars.DataFrame
-        `check`, `statistic`, `df` and `p`; NaN where too few units are in both experiments.
+        `check`, `statistic`, `df` and `p`; NaN if too few units are in both experiments.
 
     Examples
     --------
@@ -486,10 +486,10 @@ def experiment_size(
         target, number = power or 0.0, units
         if target <= power_of(units, 0.0):
             raise PolicyError(f"power must be above that without any difference, got {target:g}")
-        top = residual_deviation / abs(mean)
-        while power_of(units, top) < target:
-            top *= 2
-        lift = float(brentq(lambda x: power_of(number, x) - target, 0.0, top, xtol=1e-14))
+        upper = residual_deviation / abs(mean)
+        while power_of(units, upper) < target:
+            upper *= 2
+        lift = float(brentq(lambda x: power_of(number, x) - target, 0.0, upper, xtol=1e-14))
         lift = -lift if alternative == "less" else lift
     assert lift is not None
     # Python integers may exceed the range of a column.

@@ -71,10 +71,10 @@ class SampleRatio(TableResult):
 
     def heading(self) -> list[str]:
         rows = self.rows.select("variant", "units").iter_rows()
-        parts = " : ".join(f"{plain(name)} {count:,}" for name, count in rows)
+        counts = " : ".join(f"{plain(name)} {count:,}" for name, count in rows)
         proportions = " : ".join(f"{proportion:.4g}" for proportion in self.expected_proportion)
         verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "sample ratio as expected"
-        return [f"{verdict}: {parts} for {proportions}; {self.method} p {self.pvalue:.6g}"]
+        return [f"{verdict}: {counts} for {proportions}; {self.method} p {self.pvalue:.6g}"]
 
 
 def sample_ratio(
@@ -122,19 +122,19 @@ def sample_ratio(
     SampleRatio(SAMPLE RATIO MISMATCH: A 821,588 : B 815,482 for 0.5 : 0.5; chi-square p 1.8...)
     """
     check_choice("method", method, METHODS)
-    planned = checked_weights(list(counts) if weights is None else weights)
+    weights = checked_weights(list(counts) if weights is None else weights)
     counts = {str(name): count for name, count in counts.items()}
-    if unlisted := [name for name in counts if name not in planned]:
+    if unlisted := [name for name in counts if name not in weights]:
         raise PolicyError(
             f"weights must name every variant; missing: {plain(', '.join(map(repr, unlisted[:5])))}"
         )
     for count in counts.values():
         check_whole("the number of units of a variant", count, 0, MAX_UNITS)
-    number = np.array([counts.get(name, 0) for name in planned], dtype=np.intp)
+    number = np.array([counts.get(name, 0) for name in weights], dtype=np.intp)
     total = int(number.sum())
     if not total:
         raise CranfieldError("expected at least one unit, got none")
-    shares = np.fromiter(planned.values(), dtype=np.float64)
+    shares = np.fromiter(weights.values(), dtype=np.float64)
     shares /= shares.sum()
     is_exact = method == "exact" or (method == "auto" and total < FEW)
     statistic, pvalue = map(float, chi_square(number, shares))
@@ -144,7 +144,7 @@ def sample_ratio(
             for n, p in zip(number, shares, strict=True)
         ]
         pvalue = pvalues[0] if len(pvalues) == 2 else min(1.0, min(pvalues) * len(pvalues))
-    columns = [[*planned], number, shares * total, number / total, shares * total / total]
+    columns = [[*weights], number, shares * total, number / total, shares * total / total]
     rows = pl.DataFrame(dict(zip(SampleRatio.columns, columns, strict=True)))
     return SampleRatio(rows, "exact" if is_exact else "chi-square", statistic, pvalue)
 

@@ -71,7 +71,7 @@ _TIME_KIND = Kind(
 
 
 Places = dict[str, MetricColumns]
-"""Columns of metrics by name."""
+"""Column numbers of metrics by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +84,8 @@ class Units:
     variants: tuple[str, ...]  # The variants, the control first
     arm: Indices  # Variant of each unit
     columns: Floats  # Columns of the metrics, shape (units, columns); the first column is all 1
-    places: Places  # Places of the columns of each metric
-    # Levels of each segment, and the level of each unit; -1 where it has none
+    places: Places  # Column numbers of each metric
+    # Levels of each segment, and the level of each unit; -1 without a level
     segments: dict[str, tuple[tuple[str, ...], Indices]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # Excluded and merged rows
 
@@ -206,8 +206,8 @@ def check_rows(
     for kind in ("user", "session"):
         for k in (k for k in kinds if kinds[k] == kind):
             cells = columns.cells(k)
-            values_list = [] if isinstance(cells, pl.Series) else cells
-            if nested_values := [value for value in values_list if isinstance(value, (list, dict))]:
+            items = [] if isinstance(cells, pl.Series) else cells
+            if nested_values := [value for value in items if isinstance(value, (list, dict))]:
                 reason = f"expected text or a number in {quoted(columns.names[k])}"
                 raise InputError(f"{reason}, got {quoted(nested_values[0])}", source=columns.source)
             ids = _texts(cells)
@@ -307,7 +307,7 @@ def _totals_error(columns: Columns, evidence: str) -> PolicyError:
 
 
 def _read_table(
-    data: Any, kinds: Mapping[str, Kind], unit: str | None, variant: str | None, below: list[str]
+    data: Any, kinds: Mapping[str, Kind], unit: str | None, variant: str | None, divisors: list[str]
 ) -> tuple[Table, str | None]:
     """Read a table; also return its unit, None if rows are units."""
     name, ids = "table of units", [] if unit is None else [Column(unit, ID, None)]
@@ -323,7 +323,7 @@ def _read_table(
         schema, unit = replace(schema, columns=schema.columns[:-1]), None
     elif unit is None:
         metrics = [name for name, kind in kinds.items() if kind is _METRIC]
-        check_rows(columns, schema, variant, metrics, below)
+        check_rows(columns, schema, variant, metrics, divisors)
     return columns.table(schema), unit
 
 
@@ -442,7 +442,7 @@ def _levels(labels: pl.Series) -> tuple[tuple[str, ...], Indices]:
 
 
 def _columns_of(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Floats, Places]:
-    """Return the distinct columns of all metrics, and their places.
+    """Return the distinct columns of all metrics, and their numbers.
 
     A mean with missing values is the sum of the other values divided by their number.
     """

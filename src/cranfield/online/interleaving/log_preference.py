@@ -80,8 +80,8 @@ def weigh_clicks(
         if n_unknown := rows["dwell"].null_count():
             notes.append(f"{counted(n_unknown, 'click')} of unknown dwell treated as not satisfied")
     elif clicks != "all":
-        numeric = [name for name, kind in rows.schema.items() if kind.is_numeric()]
-        check_choice("clicks", clicks, ["all", "first", "last", "sat", *numeric[2:]])
+        numeric_columns = [name for name, kind in rows.schema.items() if kind.is_numeric()]
+        check_choice("clicks", clicks, ["all", "first", "last", "sat", *numeric_columns[2:]])
         weight = pl.col(clicks).cast(pl.Float64).fill_null(0.0)
         if n_unknown := rows[clicks].null_count():
             notes.append(f"{counted(n_unknown, 'click')} without {clicks} counted as 0")
@@ -227,13 +227,13 @@ def _power(number: Indices, p: float, alpha: float) -> Floats:
     """Return the power of the exact test by number of impressions without ties."""
     # The largest number of losses with which the test rejects: the probability of that number or
     # fewer is at most alpha / 2.
-    approximate = np.floor(number / 2 + ndtri(alpha / 2) * np.sqrt(number) / 2)
-    count = approximate + np.arange(-3, 4)[:, None]
+    guess = np.floor(number / 2 + ndtri(alpha / 2) * np.sqrt(number) / 2)
+    count = guess + np.arange(-3, 4)[:, None]
     is_small = (count >= 0) & (bdtr(np.maximum(count, 0), number, 0.5) <= alpha / 2 * (1 + 1e-12))
     largest = np.where(is_small, count, -1.0).max(axis=0)
     threshold = np.maximum(largest, 0)
-    rejected = bdtr(threshold, number, 1 - p) + bdtr(threshold, number, p)
-    return np.asarray(np.where(largest >= 0, rejected, 0.0))
+    power = bdtr(threshold, number, 1 - p) + bdtr(threshold, number, p)
+    return np.asarray(np.where(largest >= 0, power, 0.0))
 
 
 Lists = Mapping[str, Mapping[str, Sequence[str]]]
@@ -266,8 +266,7 @@ def outcomes_by_method(
     if "team" not in results.columns:
         results = results.with_columns(team=pl.lit(None, pl.String))
     pair = _check_pair(
-        names
-        or sorted({name for method_name in lists.values() for name in method_name}, key=str.encode)
+        names or sorted({name for rankings in lists.values() for name in rankings}, key=str.encode)
     )
     values = np.zeros((log.pages.height, 2))
     for (query, method_name), rows in results.group_by("query", "method", maintain_order=True):
@@ -303,11 +302,11 @@ def _credits_of_query(
     codes, owners = np.full((2, len(page), length), -1, dtype=np.intp)
     codes[cells] = doc_codes
     owners[cells] = rows["team"].replace_strict(teams, default=-1, return_dtype=pl.Int64)
-    clicked = np.zeros(codes.shape, dtype=bool)
-    clicked[cells] = rows["weight"] > 0
+    is_clicked = np.zeros(codes.shape, dtype=bool)
+    is_clicked[cells] = rows["weight"] > 0
     if interleaver.method.by_team:
-        return page, interleaver.credits(codes, clicked, owners)
-    outcomes = interleaver.outcomes(codes, clicked, owners)
+        return page, interleaver.credits(codes, is_clicked, owners)
+    outcomes = interleaver.outcomes(codes, is_clicked, owners)
     return page, np.stack([outcomes, np.zeros_like(outcomes)], axis=1)
 
 

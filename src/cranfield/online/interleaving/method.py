@@ -287,13 +287,13 @@ class Steps:
             docs, teams, weights = self.options(self.rankings, prefixes)
             row, option = np.nonzero(weights)
             total = weights.sum(axis=1)
-            ended = np.flatnonzero(total <= 0)
-            if row.size + ended.size > limit:
+            end_rows = np.flatnonzero(total <= 0)
+            if row.size + end_rows.size > limit:
                 return None
             probability = probabilities[row] * weights[row, option] / total[row]
-            probabilities = np.r_[probability, probabilities[ended]]
-            nobody = np.full(ended.size, NOBODY)
-            prefixes = prefixes.take(np.r_[row, ended])
+            probabilities = np.r_[probability, probabilities[end_rows]]
+            nobody = np.full(end_rows.size, NOBODY)
+            prefixes = prefixes.take(np.r_[row, end_rows])
             prefixes.extend(np.r_[docs[row, option], nobody], np.r_[teams[row, option], nobody])
         order = np.lexsort(np.c_[prefixes.lists, prefixes.teams].T[::-1])
         return Distribution(

@@ -295,12 +295,12 @@ class Probabilistic(InterleavingMethod):
             available = prefixes.available[:, :-1]
             # Summed over available documents rather than by difference, to be exactly 0 for none.
             sums = _sum_weights(available, weights)
-            able = sums > 0
-            turn = able.astype(np.float64) if self.replace else turn_weights(prefixes, able)
+            mask = sums > 0
+            turn = mask.astype(np.float64) if self.replace else turn_weights(prefixes, mask)
             shares = divide(turn, sums, 0.0)
             shape = (len(available), rankers * docs)
-            relative = (shares[:, :, None] * weights * available[:, None]).reshape(shape)
-            return np.broadcast_to(all_docs, shape), np.broadcast_to(teams, shape), relative
+            relative_weights = (shares[:, :, None] * weights * available[:, None]).reshape(shape)
+            return np.broadcast_to(all_docs, shape), np.broadcast_to(teams, shape), relative_weights
 
         return Steps(rankings, length, options)
 
@@ -417,8 +417,8 @@ def pair_weights(rankings: Rankings, length: int) -> Floats:
     weights = np.ones((length + 1, length + 1))
     for better in range(1, length + 1):
         for worse in range(better + 1, length + 1):
-            remaining = union[worse - 1] - (worse - 2)
-            step = remaining / (remaining - 1) if remaining > 1 else np.inf
+            n_remaining = union[worse - 1] - (worse - 2)
+            step = n_remaining / (n_remaining - 1) if n_remaining > 1 else np.inf
             weights[better, worse] = weights[better, worse - 1] * step
     return weights
 
@@ -440,11 +440,11 @@ def minimise_in_order(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> 
     options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     for cost in costs:
         scale = max(float(np.abs(cost[columns]).max()), 1e-300)
-        scaled, submatrix = cost[columns] / scale, matrix[:, columns]
-        optimum = linprog(scaled, A_eq=submatrix, b_eq=sums, options=options)
+        scaled_cost, submatrix = cost[columns] / scale, matrix[:, columns]
+        optimum = linprog(scaled_cost, A_eq=submatrix, b_eq=sums, options=options)
         if not optimum.success:
             raise CranfieldError(f"the optimisation failed: {optimum.message}")
-        reduced_costs = scaled - optimum.eqlin.marginals @ submatrix
+        reduced_costs = scaled_cost - optimum.eqlin.marginals @ submatrix
         is_optimal = (reduced_costs <= _ZERO) | (optimum.x > _ZERO)
         point, columns = optimum.x[is_optimal], columns[is_optimal]
     solution = np.zeros(matrix.shape[1])
@@ -501,8 +501,8 @@ class _OptimisedMethod(InterleavingMethod):
         raise NotImplementedError
 
     def lists(self, rankings: Rankings, length: int) -> Distribution:
-        allowed = self._allowed_lists(rankings, length)
-        credits = np.c_[self.credit_of(rankings), np.zeros(len(rankings.rankers))][:, allowed]
+        codes = self._allowed_lists(rankings, length)
+        credits = np.c_[self.credit_of(rankings), np.zeros(len(rankings.rankers))][:, codes]
         # One row per pair of rankers and rank, by pair; scaled by the largest credit.
         pairs = combinations(credits.cumsum(axis=2), 2)
         bias = np.concatenate([(first - second).T for first, second in pairs])
@@ -515,17 +515,17 @@ class _OptimisedMethod(InterleavingMethod):
                 f" expected credits differ by up to {imbalance.max():.6g}"
             )
         is_positive = p > 0
-        nobody = np.full_like(allowed[is_positive], NOBODY)
-        return Distribution(rankings, allowed[is_positive], nobody, p[is_positive], imbalance)
+        nobody = np.full_like(codes[is_positive], NOBODY)
+        return Distribution(rankings, codes[is_positive], nobody, p[is_positive], imbalance)
 
     def _probabilities(self, bias: Floats, cost: Floats, length: int, unit: float) -> Floats:
         """Solve the linear program, whose variables are probabilities, bias by rank, and slacks."""
         rows, lists = bias.shape
-        allowed = np.tile(np.eye(length), (2 * rows // length, 1))
+        allowances = np.tile(np.eye(length), (2 * rows // length, 1))
         matrix = np.block(
             [
                 [np.ones((1, lists)), np.zeros((1, length + 2 * rows))],
-                [np.concatenate([bias, -bias]), -allowed, np.eye(2 * rows)],
+                [np.concatenate([bias, -bias]), -allowances, np.eye(2 * rows)],
             ]
         )
         bias_cost, list_cost, ties = np.zeros((3, matrix.shape[1]))

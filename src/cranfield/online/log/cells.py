@@ -95,8 +95,8 @@ class Cell(Kind):
         # Cells of several types have become text, some of them null.
         words = frozenset(self.blank)
         invalid_rows = (int(row) for row in is_invalid.arg_true())
-        bad = (row for row in invalid_rows if self.is_required or not absent(cells[row], words))
-        return values, next(bad, None)
+        faults = (row for row in invalid_rows if self.is_required or not absent(cells[row], words))
+        return values, next(faults, None)
 
 
 def _series_of(cells: Sequence[Any]) -> pl.Series:
@@ -206,15 +206,15 @@ _TIME_FORMATS = (
 def _text_conversions(column: pl.Expr) -> list[pl.Expr]:
     """Return the conversions of text to times, the most frequent format first."""
     text = column.str.strip_chars()
-    zoned = text.str.replace("(?:[zZ]| UTC)$", "+00:00")
+    zone_text = text.str.replace("(?:[zZ]| UTC)$", "+00:00")
     # Databases write the offset of a time zone in hours alone.
-    zoned = zoned.str.replace(r"(:\d\d(?:\.\d+)?[+-]\d\d)$", "${1}:00")
-    zoned = zoned.str.replace(r"^(\d{4}-\d\d-\d\d) +", "${1}T")
-    usual_time = text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us", strict=False)
+    zone_text = zone_text.str.replace(r"(:\d\d(?:\.\d+)?[+-]\d\d)$", "${1}:00")
+    zone_text = zone_text.str.replace(r"^(\d{4}-\d\d-\d\d) +", "${1}T")
+    iso_time = text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us", strict=False)
     number = _convert_real(text, pl.String())
-    times = [_limit_years(usual_time.dt.replace_time_zone("UTC")), _time_from_number(number)]
+    times = [_limit_years(iso_time.dt.replace_time_zone("UTC")), _time_from_number(number)]
     for time_format in _TIME_FORMATS:
-        time = zoned.str.to_datetime(time_format, time_unit="us", strict=False).dt
+        time = zone_text.str.to_datetime(time_format, time_unit="us", strict=False).dt
         has_zone = time_format.endswith("z")
         utc = time.convert_time_zone("UTC") if has_zone else time.replace_time_zone("UTC")
         times.append(_limit_years(utc))

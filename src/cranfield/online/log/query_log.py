@@ -211,8 +211,8 @@ class QueryLog(Plotted):
         row = mask.cast(pl.Int64).cum_sum() - 1
 
         def select_rows(rows: pl.DataFrame) -> pl.DataFrame:
-            kept_rows = rows.filter(mask.gather(rows["page"]))
-            return kept_rows.with_columns(page=row.gather(kept_rows["page"]))
+            subset = rows.filter(mask.gather(rows["page"]))
+            return subset.with_columns(page=row.gather(subset["page"]))
 
         tables = (self.pages.filter(mask), select_rows(self.results), select_rows(self.clicks))
         return QueryLog(*tables, self.source, has_clicks=self.has_clicks)
@@ -240,14 +240,14 @@ class QueryLog(Plotted):
         frames = {"clicks": self.clicks} if self.has_clicks else {}
         if self.results.height or format == "ubi":
             frames = {"results": self.results, **frames}
-        with_page_ids = {
+        page_frames = {
             name: frame.with_columns(page=self.pages["id"].gather(frame["page"]))
             for name, frame in frames.items()
         }
-        tables = {"pages": self.pages.rename({"id": "page"}), **with_page_ids}
+        tables = {"pages": self.pages.rename({"id": "page"}), **page_frames}
         suffix = format
         if format == "ubi":
-            tables, suffix = _ubi_tables(self.pages, **with_page_ids), "jsonl"
+            tables, suffix = _ubi_tables(self.pages, **page_frames), "jsonl"
         target = Path(fspath(folder))
         try:
             target.mkdir(parents=True, exist_ok=True)

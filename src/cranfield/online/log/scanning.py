@@ -99,22 +99,22 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
     columns = [item for item in schema.columns if item.name in places and item.name != "end"]
     # Unknown columns, and other columns of the same meaning, are dropped.
     lazy = lazy.select(nw.col(names[places[column.name]]).alias(column.name) for column in columns)
-    native, names = lazy.to_native(), [column.name for column in columns]
+    native, fields = lazy.to_native(), [column.name for column in columns]
     with refusing(_UNREADABLE, source, _ERRORS), quiet_panics():
         if isinstance(native, pl.LazyFrame):
             has_lines = is_path and Source(source).suffix != ".parquet"
             lazy = nw.from_native(_convert_columns(native, columns, source, has_lines)).lazy()
         else:
-            check_types(lazy, name, names, source)
-            check_values(lazy, names, source)
-            # Keys of pages that are integers stay so; other names become text.
+            check_types(lazy, name, fields, source)
+            check_values(lazy, fields, source)
+            # Keys of pages that are integers stay so; other fields become text.
             types = lazy.collect_schema()
-            keys = {key for key in ("id", "page") if key in names and types[key].is_integer()}
-            texts = [key for key in names if key not in {*_TYPES, *keys}]
+            keys = {key for key in ("id", "page") if key in fields and types[key].is_integer()}
+            texts = [key for key in fields if key not in {*_TYPES, *keys}]
             lazy = lazy.with_columns(nw.col(key).cast(nw.String) for key in texts)
     if name == "results":
         _refuse_repeated(lazy, source)
-    if "dwell" in names:
+    if "dwell" in fields:
         # As in read_log, a dwell of 0 or less is unknown.
         lazy = lazy.with_columns(dwell=nw.when(nw.col("dwell") > 0).then(nw.col("dwell")))
     return lazy.rename({"id": "page"}) if name == "pages" else lazy

@@ -427,24 +427,24 @@ def _parse_measures(
     measures: Any, keys: Sequence[str], tables: LogTables, has_labels: bool
 ) -> list[OnlineMeasure]:
     """Parse measures; refuse requested ones that the log or the unit does not allow."""
-    extra = {("pages", "label")} if has_labels else set()
+    labels = {("pages", "label")} if has_labels else set()
     texts = [measures] if isinstance(measures, (str, OnlineMeasure)) else measures
     parsed = list(dict.fromkeys(map(parse_online_measure, MEASURES if texts is None else texts)))
     if not parsed:
         raise MeasureError("expected at least one online measure, got none")
-    computable = []
+    selection = []
     for measure in parsed:
-        finer, missing = _finer_unit(measure, keys), tables.missing_column(measure.needs - extra)
-        if not (finer or missing):
-            computable.append(measure)
-        elif measures is not None and finer:
+        unit, missing = _finer_unit(measure, keys), tables.missing_column(measure.needs - labels)
+        if not (unit or missing):
+            selection.append(measure)
+        elif measures is not None and unit:
             raise MeasureError(
-                f"{measure} is a measure of {measure.level}s and cannot be computed by {finer}"
+                f"{measure} is a measure of {measure.level}s and cannot be computed by {unit}"
             )
         elif measures is not None:
             hint = ", set by labels=" if ("pages", "label") in measure.needs else ""
             raise InputError(f"{measure} needs {missing}{hint}", source=tables.source)
-    return computable
+    return selection
 
 
 def _finer_unit(measure: OnlineMeasure, keys: Sequence[str]) -> str:
@@ -464,11 +464,11 @@ def _add_labels(pages: pl.DataFrame, labels: Any, names: list[str], source: str)
     for page in frame.join(ids, on="page", how="anti")["page"]:
         raise InputError(f"unknown page {quoted(page)}: it is not in {source}", source=table.source)
     label = ids.join(frame, on="page", how="left", maintain_order="left")["label"]
-    present = label.drop_nulls().unique().sort()
+    spellings = label.drop_nulls().unique().sort()
     for name in names:
-        if [text for text in present if text.casefold() == name.casefold()] != [name]:
-            problem = "pages have several spellings of" if name in present else "no page has"
-            label_list = some_of(map(quoted, present), 6)
+        if [text for text in spellings if text.casefold() == name.casefold()] != [name]:
+            problem = "pages have several spellings of" if name in spellings else "no page has"
+            label_list = some_of(map(quoted, spellings), 6)
             reason = f"{problem} the label {quoted(name)}; labels: {label_list}"
             raise InputError(reason, source=source)
     return pages.with_columns(label)

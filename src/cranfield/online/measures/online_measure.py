@@ -19,7 +19,7 @@ SUMS = ("total", "number", "values", "censored", "without")
 """Columns of the rows of a measure: two sums and numbers of values, additive over rows."""
 
 
-_NONE = pl.lit(0.0)
+_ZERO = pl.lit(0.0)
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Sums:
 
     total: pl.Expr
     number: pl.Expr | None = None
-    censored: pl.Expr = _NONE
-    missing: pl.Expr = _NONE
-    until: pl.Expr = _NONE
+    censored: pl.Expr = _ZERO
+    missing: pl.Expr = _ZERO
+    until: pl.Expr = _ZERO
 
     def expressions(self) -> dict[str, pl.Expr]:
         number = self.total.is_not_null() if self.number is None else self.number
@@ -85,7 +85,7 @@ class OnlineMeasure(Spec):
         """
         sums = self.sums().expressions()
         if not {*sums["until"].meta.root_names()} <= {*pages.columns}:
-            sums["until"] = _NONE
+            sums["until"] = _ZERO
         if self.level == "page":
             return pages.select(*keys, **sums)
         shared_keys = [
@@ -119,8 +119,8 @@ class OnlineMeasure(Spec):
     def columns(self, *, until: bool = False) -> set[str]:
         """Return the columns of pages in its formulas; with `until`, those of `Sums.until`, too."""
         sums = self.sums().expressions()
-        mentioned = (expression for name, expression in sums.items() if until or name != "until")
-        names = {name for expression in mentioned for name in expression.meta.root_names()}
+        expressions = (expression for name, expression in sums.items() if until or name != "until")
+        names = {name for expression in expressions for name in expression.meta.root_names()}
         return names | ({self.level} - {"page"})
 
     @property

@@ -196,7 +196,7 @@ def count_of(column: str) -> Count | None:
     is_upto, is_at = _indicator(rank <= number), _indicator(rank == number)
     inverse = _rounded(UNIT / rank)
     first = nw.when(order == order.min().over("page")).then(rank)
-    ended = nw.when(~censored).then(_rounded(dwell * SECOND)).otherwise(0)
+    duration = nw.when(~censored).then(_rounded(dwell * SECOND)).otherwise(0)
     is_sat = number <= dwell
     # The dwell is unknown, or censored below the number.
     is_unsure = dwell.is_null() | (censored & (number > dwell))
@@ -217,7 +217,7 @@ def count_of(column: str) -> Count | None:
         "first_rank": Count("clicks", first, ("order",), "min"),
         "first_click": Count("clicks", time, ("time",), "min"),
         "last_click": Count("clicks", time, ("time",), "max"),
-        "dwell": Count("clicks", ended, ("dwell",)),
+        "dwell": Count("clicks", duration, ("dwell",)),
         "dwells": Count("clicks", _indicator(has_dwell & ~censored), ("dwell",)),
         "dwells_censored": Count("clicks", _indicator(has_dwell & censored), ("dwell",)),
         "sat": Count("clicks", _indicator(is_sat), ("dwell",)),

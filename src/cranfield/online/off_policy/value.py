@@ -84,9 +84,9 @@ def two_means(
     confidence, resamples, seed = interval
     if resamples:
         samples = np.empty((resamples, 3))
-        equal = np.full(units, 1 / units)
-        for values, rows in enumerate(row_slices(resamples, units, BLOCK_DRAWS)):
-            times = stream(seed, values).multinomial(units, equal, size=rows.stop - rows.start)
+        uniform = np.full(units, 1 / units)
+        for block, rows in enumerate(row_slices(resamples, units, BLOCK_DRAWS)):
+            times = stream(seed, block).multinomial(units, uniform, size=rows.stop - rows.start)
             samples[rows] = _with_difference(_ratio(sums @ times.T.astype(np.float64))).T
         tail = (1 - confidence) / 2
         low, high = np.nanquantile(samples, [tail, 1 - tail], axis=0)

@@ -337,10 +337,7 @@ class Model(Spec):
         return state
 
     def walk(
-        self,
-        values: Values,
-        items: Sequence[Indices],
-        decide: Callable[[int, Floats], Bools],
+        self, values: Values, items: Sequence[Indices], decide: Callable[[int, Floats], Bools]
     ) -> None:
         """Walk down pages, longest first; `decide` returns clicks from probabilities at a rank."""
         state = self.start(items[0].size if items else 0)

@@ -59,10 +59,8 @@ class AATests(Result):
         "low": Column("Lower bound of its 0.95 confidence interval (Wilson)."),
         "high": Column("Upper bound of the interval."),
         "uniform p": Column(
-            (
-                "p-value of the Kolmogorov-Smirnov test that p-values are uniform; NaN if"
-                " there are too few distinct p-values, as with counts of a few hundred units."
-            ),
+            "p-value of the Kolmogorov-Smirnov test that p-values are uniform; NaN if"
+            " there are too few distinct p-values, as with counts of a few hundred units.",
             pvalue=True,
         ),
     }

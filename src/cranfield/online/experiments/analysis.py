@@ -289,11 +289,8 @@ def analyse_experiment(
     method = None if sequential is None else parse_sequential(sequential)
     options = Options(theta, lift, errors, correction, alpha, method, looks, resamples, draws, seed)
     parsed_metrics = read_metrics(metrics)
-    if (
-        theta != "pooled"
-        and before is None
-        and all(m.covariate is None for m in parsed_metrics.values())
-    ):
+    has_covariate = before is not None or any(m.covariate for m in parsed_metrics.values())
+    if theta != "pooled" and not has_covariate:
         raise PolicyError(f"theta={theta!r} requires a covariate")
     shares = None if weights is None else checked_weights(weights)
     arguments: dict[str, Any] = {"control": control, "variants": shares and tuple(shares)}
@@ -470,10 +467,7 @@ def _notes_on_constants(
 
 
 def _notes_on_skewness(
-    units: Units,
-    metrics: Mapping[str, Metric],
-    rows: Sequence[Row],
-    options: Options,
+    units: Units, metrics: Mapping[str, Metric], rows: Sequence[Row], options: Options
 ) -> list[str]:
     notes = []
     for row in rows:

@@ -419,10 +419,7 @@ def _bootstrap(
 
 
 def overall_criterion(
-    by_arm: Moments,
-    arms: Mapping[str, ArmMeans],
-    metrics: Mapping[str, Metric],
-    weights: Any,
+    by_arm: Moments, arms: Mapping[str, ArmMeans], metrics: Mapping[str, Metric], weights: Any
 ) -> ArmMeans:
     """Return the weighted sum of standardised metrics, with covariances from those of columns."""
     if not isinstance(weights, Mapping) or not weights:

@@ -314,11 +314,8 @@ def interleave(
         raise PolicyError(f"topic must be an id, got {quoted(topic)}")
     if not isinstance(lists, (Mapping, Sequence, np.ndarray)):
         raise PolicyError(f"rankings must be lists of ids, or runs, got {quoted(lists)}")
-    runs = (
-        []
-        if isinstance(lists, Mapping)
-        else [ranking for ranking in lists if isinstance(ranking, Run)]
-    )
+    entries: Any = [] if isinstance(lists, Mapping) else lists
+    runs = [entry for entry in entries if isinstance(entry, Run)]
     parsed = checked_method(method, length, len(lists))
     if not runs:
         return Interleaver(parsed, rankings_of(cast("RankedLists", lists)), length, topic or "")

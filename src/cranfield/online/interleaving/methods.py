@@ -355,10 +355,8 @@ class PairwisePreference(InterleavingMethod):
     pairs: str = parameter(
         "joachims",
         choice("joachims", "all"),
-        (
-            "unclicked documents to which a clicked one is preferred: 'joachims', those above"
-            " it; 'all', all down to one rank below the last click, as in the authors' code"
-        ),
+        "unclicked documents to which a clicked one is preferred: 'joachims', those above"
+        " it; 'all', all down to one rank below the last click, as in the authors' code",
     )
     outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME)
     mean: bool = parameter(False, flag, "divide by the number of pairs, as in the authors' code")
@@ -484,10 +482,8 @@ class _OptimisedMethod(InterleavingMethod):
     candidates: int = parameter(
         2_000,
         integer(1, 100_000),
-        (
-            "maximum number of lists that get a probability; if more are allowed, a random"
-            " sample of this size is used"
-        ),
+        "maximum number of lists that get a probability; if more are allowed, a random"
+        " sample of this size is used",
     )
     seed: int = parameter(0, integer(0), "seed of these draws")
 
@@ -582,10 +578,8 @@ class Optimised(_OptimisedMethod):
     credit: str = parameter(
         "linear",
         choice("linear", "inverse"),
-        (
-            "credit of a click: minus the rank, or 1 / rank; documents that a ranking lacks"
-            " count as after its last rank"
-        ),
+        "credit of a click: minus the rank, or 1 / rank; documents that a ranking lacks"
+        " count as after its last rank",
     )
 
     def cost(self, credits: Floats) -> Floats:

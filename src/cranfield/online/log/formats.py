@@ -180,9 +180,7 @@ EVENTS: dict[str, Any] = {
 
 
 def read_ubi(
-    queries: tuple[bytes, str],
-    events: tuple[bytes, str] | None,
-    click_actions: Sequence[str],
+    queries: tuple[bytes, str], events: tuple[bytes, str] | None, click_actions: Sequence[str]
 ) -> SourceTables:
     """Read UBI queries and their events, given as bytes with the names of their sources.
 
@@ -281,10 +279,8 @@ def _check_actions(events: pl.DataFrame, clicks: Sequence[str], source: str) -> 
     if not names & {*clicks} and names - {_IMPRESSION}:
         action_list = some_of([f"{quoted(name)} ({times:,})" for name, times in actions], 12)
         raise InputError(
-            (
-                f"expected events with action_name {' or '.join(map(quoted, clicks))}, got"
-                f" {action_list}; set click_actions=... to the actions that are clicks"
-            ),
+            f"expected events with action_name {' or '.join(map(quoted, clicks))}, got"
+            f" {action_list}; set click_actions=... to the actions that are clicks",
             source=source,
         )
 

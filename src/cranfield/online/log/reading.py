@@ -318,10 +318,8 @@ def _find_file(folder: Path, name: str) -> str | None:
     files = [str(path) for path in paths if path.is_file()]
     if len(files) > 1:
         raise InputError(
-            (
-                f"has several files of {name}; keep one:"
-                f" {', '.join(Path(file).name for file in files)}"
-            ),
+            f"has several files of {name}; keep one:"
+            f" {', '.join(Path(file).name for file in files)}",
             source=str(folder),
         )
     return files[0] if files else None

@@ -43,10 +43,8 @@ DSAT_SECONDS = parameter(15.0, number(0), "dwell below which a click is dissatis
 UNKNOWN = parameter(
     "drop",
     choice("drop", "sat", "not"),
-    (
-        "how to treat clicks of unknown dwell: as satisfied, as `not` satisfied, or `drop`"
-        " the values that they could change"
-    ),
+    "how to treat clicks of unknown dwell: as satisfied, as `not` satisfied, or `drop`"
+    " the values that they could change",
 )
 
 

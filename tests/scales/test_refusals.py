@@ -226,7 +226,7 @@ def test_what_is_just_within_reach() -> None:
     assert image("nDCG@5", judgments=100_000).size == 32
     many: Any = np.int64(100_000)
     assert scale_of("AP@5", judgments=many).judgments == 100_000
-    assert verdicts.many(2**999).endswith("e+300 runs")
+    assert verdicts.format_n_runs(2**999).endswith("e+300 runs")
 
 
 def test_a_cutoff_without_a_limit_has_a_name() -> None:

@@ -48,15 +48,15 @@ from cranfield.scales.runs import (
     depends_on_recall_base,
 )
 from cranfield.scales.verdicts import (
-    LISTED,
+    MOST_LISTED,
     Run,
     RunSet,
     ScaleReport,
     TopicsReport,
     Verdict,
     Witness,
-    completed,
     run_set,
+    with_required_cutoff,
 )
 
 BLOCK = 512
@@ -135,7 +135,7 @@ def prove_set_based(order: str, form: Form, sign: int) -> Verdict:
 def _gained(form: Form, rank: int) -> list[tuple[Fraction, Fraction] | None]:
     """Return the gain of each grade over grade 0 at a rank, as coefficient and base, or None."""
     assert isinstance(form.shape, Additive)
-    if not form.below:
+    if not form.divisor:
         return [None] * (form.shape.grades + 1)
     row, base = form.shape.coefficients[rank], form.shape.bases[rank]
     return [(coefficient - row[0], base) if coefficient != row[0] else None for coefficient in row]
@@ -186,7 +186,7 @@ def evenly_spaced(form: Form) -> bool | None:
     """Whether an additive measure's values are equally spaced; None if too many runs tie to say."""
     shape = form.shape
     assert isinstance(shape, Additive)
-    if not form.below or _contiguous(shape):
+    if not form.divisor or _contiguous(shape):
         return True
     try:
         # No grade is relevant: how many documents are so does not matter here.
@@ -228,7 +228,7 @@ RANK_BASED = "rank-based total order"
 
 def own_verdict(values: Values, runs: Ints) -> Verdict:
     """Judge a measure for its own order: whether its values are equally spaced."""
-    place = values.uneven()
+    place = values.find_uneven_gap()
     if place is None:
         return Verdict(OWN, Scale.INTERVAL)
     return Verdict(OWN, Scale.ORDINAL, True, _gaps(values, runs, place))
@@ -258,7 +258,7 @@ def against(order: str, ranks: NDArray[Any], values: Values, runs: Ints, sign: i
                 greatest = int(np.argmax(high[: at + 1] == before[at]))
                 pair = by_class[[ends[greatest], starts[at + 1]]]
             return Verdict(order, None, True, _witness(kind, values, runs, pair))
-    uneven = values.uneven()
+    uneven = values.find_uneven_gap()
     if uneven is None:
         return Verdict(order, Scale.INTERVAL)
     return Verdict(order, Scale.ORDINAL, True, _gaps(values, runs, uneven))
@@ -295,7 +295,7 @@ def searched_verdicts(candidates: RunSet, exact: Form | None) -> list[Verdict]:
     others a witness is looked for.
     """
     own = _own(candidates)
-    if candidates.stated is not None or exact is None or not isinstance(exact.shape, Additive):
+    if candidates.judgments is not None or exact is None or not isinstance(exact.shape, Additive):
         return [own, *_witnesses(candidates)]
     if not own.decided and (even := evenly_spaced(exact)) is not None:
         scale = Scale.INTERVAL if even else Scale.ORDINAL
@@ -312,9 +312,9 @@ def _own(candidates: RunSet) -> Verdict:
     measure, length, grades = candidates.measure, candidates.length, candidates.grades
     depth = length if measure.cutoff is None else min(length, measure.cutoff)
     if candidates.can_be_listed(depth):
-        runs = candidates.listed(depth)
+        runs = candidates.list_runs(depth)
         return own_verdict(candidates.values(runs), runs)
-    if measure.info.monotone and _rising(candidates) and depth > 1 and not candidates.graded:
+    if measure.info.monotone and _rising(candidates) and depth > 1 and not candidates.has_grades:
         runs = np.pad(bottom_runs(depth, grades), ((0, 0), (0, length - depth)))
         witness = uneven_bottom(candidates.values(runs), runs, candidates.sign)
         if witness is not None:
@@ -325,7 +325,7 @@ def _own(candidates: RunSet) -> Verdict:
 def _witnesses(candidates: RunSet) -> list[Verdict]:
     """Look for witnesses against the total orders among short runs padded with grade 0."""
     short = min(candidates.length, int(np.log(SEARCHED) / np.log(candidates.grades + 1) + 1e-9))
-    runs = candidates.listed(max(short, 1))
+    runs = candidates.list_runs(max(short, 1))
     verdicts = against_total_orders(candidates, candidates.values(runs), runs)
     reach = _reach(candidates.grades)
     return [
@@ -344,7 +344,7 @@ def _rising(candidates: RunSet) -> bool:
 
 
 def _reach(grades: int) -> str:
-    longest = int(np.log(LISTED) / np.log(grades + 1) + 1e-9)
+    longest = int(np.log(MOST_LISTED) / np.log(grades + 1) + 1e-9)
     return f"all runs are enumerated up to N = {longest}"
 
 
@@ -402,9 +402,9 @@ def scale_of(
     (0, 0, 0, 1), is 1/16; the step from 1/16 to 1/12, for (0, 0, 0, 1) and (0, 0, 1, 0), is 1/48
     """
     candidates = run_set(measure, length, grades, judgments)
-    about = (candidates.measure.label, candidates.length, candidates.grades, candidates.stated)
+    about = (candidates.measure.label, candidates.length, candidates.grades, candidates.judgments)
     if candidates.can_be_listed(candidates.length):
-        runs = candidates.listed(candidates.length)
+        runs = candidates.list_runs(candidates.length)
         values = candidates.values(runs)
         set_based, rank_based = against_total_orders(candidates, values, runs)
         own, count, exact = own_verdict(values, runs), len(runs), values.exact
@@ -530,15 +530,15 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
             f" recall base; up to {MOST_TOPICS:,} are feasible"
         )
     counted = deepest.info.counts and (deepest.cutoff or longest) >= longest
-    if not counted and 2 ** (longest + 1) * largest_base > LISTED:
+    if not counted and 2 ** (longest + 1) * largest_base > MOST_LISTED:
         raise PolicyError(
             f"S[{longest}, {largest_base}] has too many runs to enumerate; for"
-            f" {measure} up to {LISTED:,} are feasible"
+            f" {measure} up to {MOST_LISTED:,} are feasible"
         )
     values: dict[Any, Example] = {}
     exact = True
     for length in range(1, longest + 1):
-        whole = completed(as_measure(measure, length), length)
+        whole = with_required_cutoff(as_measure(measure, length), length)
         for base in range(1, largest_base + 1):
             runs = _runs(length, base, counted=counted)
             scored = exact_values(whole, runs, 1, base)
@@ -547,7 +547,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
             for place, at in zip(places.tolist(), first.tolist(), strict=True):
                 example = (tuple(map(int, runs[at])), base)
                 values.setdefault(scored.value(place), example)
-    divisors = {value.below for value in values if isinstance(value, Irrational)}
+    divisors = {value.divisor for value in values if isinstance(value, Irrational)}
     if len(divisors) > 1:
         # Of sums of logarithms over different ideal ones it is not known when they are equal.
         exact = False

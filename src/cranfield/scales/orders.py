@@ -34,7 +34,14 @@ from cranfield.base.errors import PolicyError, as_array, has_numbers
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import TOLERANCE, exact_values
-from cranfield.scales.runs import all_runs, as_measure, check_size, checked_runs, more_than, width
+from cranfield.scales.runs import (
+    all_runs,
+    as_measure,
+    check_size,
+    checked_runs,
+    has_more_runs,
+    width,
+)
 
 Ranks = NDArray[Any]
 """Whole numbers: int64 where all of them fit, else Python's own in an array of objects."""
@@ -604,7 +611,7 @@ def _counts(runs: Ints, grades: int) -> Ints:
 
 def _strictly(length: int, grades: int) -> Bools:
     check_size(length, grades)
-    if more_than(MOST_COMPARED, length, grades):
+    if has_more_runs(MOST_COMPARED, length, grades):
         raise PolicyError(
             f"there are {grades + 1}^{length} runs of length {length}; diagrams are made of up to"
             f" {MOST_COMPARED:,}, that is up to length"

@@ -277,7 +277,7 @@ class Table(Listed):
 
     def __init__(self, walk: Walk, bag: Bag) -> None:
         self.walk, self.keys = walk, bag.values
-        self.size, self.runs = bag.values.size, walk.number()
+        self.size, self.runs = bag.values.size, walk.count_runs()
 
     @cached_property
     def values(self) -> Floats:
@@ -290,8 +290,8 @@ class Table(Listed):
     def before(self) -> Exact:
         bags = self.walk.end(by_runs=True)
         for rank in reversed(range(len(self.walk.gains))):
-            bags = self.walk.last(bags, rank)
-        zero = np.zeros(1, dtype=self.walk.many)
+            bags = self.walk.values_from(bags, rank)
+        zero = np.zeros(1, dtype=self.walk.run_dtype)
         return np.concatenate([zero, np.cumsum(bags[0].runs)])
 
     def extreme_gaps(self) -> tuple[bool, float, float]:

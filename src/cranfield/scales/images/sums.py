@@ -99,7 +99,7 @@ class Lexicographic:
             total = total + same * before[column, room]
             same = same * weight[column]
             if self.limit is not None:
-                room = room - self.parts[index].least[column]
+                room = room - self.parts[index].min_relevant[column]
         return total.astype(np.int64), same.astype(np.int64)
 
     def _tables(self, by_runs: bool) -> list[tuple[Exact, Exact]]:
@@ -112,7 +112,9 @@ class Lexicographic:
             weight = np.ones(part.keys.size, dtype=object)
             if by_runs:
                 weight = part.key_runs.astype(object)
-            needs = part.least if self.limit is not None else np.zeros(part.keys.size, np.int64)
+            needs = (
+                part.min_relevant if self.limit is not None else np.zeros(part.keys.size, np.int64)
+            )
             left = rooms[None, :] - needs[:, None]
             ways = np.where(left >= 0, rest[np.maximum(left, 0)], 0) * weight[:, None]
             upto = np.cumsum(ways, axis=0)
@@ -235,7 +237,7 @@ def _side(parts: tuple[Part, ...], chosen: list[int], *, with_counts: bool, by_r
             key, counts, runs = part.key, part.count, part.runs
         else:
             key = np.arange(part.keys.size)
-            counts = part.least
+            counts = part.min_relevant
             runs = part.key_runs
         values = (values[:, None] + part.values[key][None, :]).ravel()
         if with_counts:
@@ -493,8 +495,8 @@ class Sums:
             # The largest sum with up to so many relevant documents.
             best: list[Any] = [0] * (self.limit + 1)
             for sums, part in zip(values, parts or self.parts, strict=True):
-                counts = np.unique(part.least[part.least <= self.limit]).tolist()
-                most = {count: (sign * sums[part.least == count]).max() for count in counts}
+                counts = np.unique(part.min_relevant[part.min_relevant <= self.limit]).tolist()
+                most = {count: (sign * sums[part.min_relevant == count]).max() for count in counts}
                 best = [
                     max(best[room - count] + most[count] for count in counts if count <= room)
                     for room in range(self.limit + 1)

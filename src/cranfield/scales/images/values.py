@@ -28,7 +28,7 @@ from cranfield.scales.forms.form import (
     Stateful,
     check_grades_decide,
     lowest_relevant,
-    reads_many_ranks,
+    n_ranks_read,
     with_at_most,
 )
 from cranfield.scales.forms.measure_forms import form
@@ -49,7 +49,7 @@ from cranfield.scales.runs import (
     check_size,
     checked_runs,
     depends_on_recall_base,
-    more_than,
+    has_more_runs,
     pool,
 )
 
@@ -74,7 +74,7 @@ class Image:
     at_most
         Relevant documents that a run may have; None for all runs.
     unit, offset
-        What the values that the grades alone decide are multiplied by, and what is added then.
+        Factor and summand that turn the values which grades alone decide into scores.
     """
 
     measure: Measure
@@ -471,7 +471,7 @@ def image_of_topic(
     """
     scored = form(measure, length, grades) is None
     most = MOST_OF_TOPIC[scored]
-    if not (scored and more_than(most, length, grades)):
+    if not (scored and has_more_runs(most, length, grades)):
         judged, limit = pool(ideal, length, grades), _limit(at_most, length)
         of_topic = _made(measure, length, grades, judged, limit, 2**30, None, held_as.__wrapped__)
         if of_topic.listed:
@@ -512,9 +512,9 @@ def held_as(
     if limit is not None:
         walked = with_at_most(walked, limit, rel)
     walk = Walk.of(walked)
-    wide = walk.kind.hasobject
+    wide = walk.dtype.hasobject
     # Values with many digits can be listed, but not counted in windows.
-    many_digits = wide and walk.number() > MOST_DIGITS
+    many_digits = wide and walk.count_runs() > MOST_DIGITS
     rank, bags = last_bags(walk, LISTED // (4 if many_digits else 1))
     if rank == 0:
         return Table(walk, bags[0])
@@ -556,9 +556,9 @@ def _enumerated(
     measure: Measure, length: int, grades: int, judgments: tuple[int, ...], limit: int | None
 ) -> Enumerated:
     """Hold the image of a measure without a form, if there are not too many runs to score."""
-    many = reads_many_ranks(measure)
+    many = n_ranks_read(measure)
     most = MOST_ENUMERATED if many is None else min(MOST_ENUMERATED, max(1, MOST_READ // many))
-    if more_than(most, length, grades):
+    if has_more_runs(most, length, grades):
         longest = int(np.log(most) / np.log(grades + 1) + 1e-9)
         reading = "" if many is None else f" to {counted(many, 'rank')}"
         feasible = f"up to length {longest} it is feasible" if longest else "it is not feasible"

@@ -45,7 +45,7 @@ def last_bags(walk: Walk, most: int) -> tuple[int, list[Bag]]:
         sizes = [sum(bags[to].values.size for to in row if to >= 0) for row in walk.after[rank - 1]]
         if sum(sizes) > 2 * most:
             break
-        longer = walk.last(bags, rank - 1)
+        longer = walk.values_from(bags, rank - 1)
         if sum(bag.values.size for bag in longer) > most:
             break
         rank, bags = rank - 1, longer
@@ -148,21 +148,21 @@ def halves_of(walk: Walk, cut: int, by_runs: bool) -> Halves:
     """Make the two halves of an image, with the number of runs of each sum if wanted."""
     heads = walk.start(by_runs)
     for rank in range(cut):
-        heads = walk.first(heads, rank)
+        heads = walk.values_down_to(heads, rank)
         if sum(bag.values.size for bag in heads) > MOST_HEADS:
             raise too_many(walk)
     tails = walk.end(by_runs)
     for rank in reversed(range(cut, len(walk.gains))):
-        tails = walk.last(tails, rank)
+        tails = walk.values_from(tails, rank)
     halves = Halves.of(heads, tails)
-    if halves.pairs > (MOST_WIDE if walk.kind.hasobject else MOST_PAIRS):
+    if halves.pairs > (MOST_WIDE if walk.dtype.hasobject else MOST_PAIRS):
         raise too_many(walk)
     return halves
 
 
 def too_many(walk: Walk) -> PolicyError:
     base, length = walk.gains[0].shape[1], len(walk.gains)
-    most = MOST_WIDE if walk.kind.hasobject else MOST_PAIRS
+    most = MOST_WIDE if walk.dtype.hasobject else MOST_PAIRS
     longest = min(int((most.bit_length() - 1) / np.log2(base)), length - 1)
     return PolicyError(
         f"there are {base}^{length} runs of length {length} with {base} grades, too many for the"
@@ -204,7 +204,7 @@ class Windows:
 
     def __init__(self, walk: Walk, rank: int, jobs: int | None) -> None:
         self.walk, self.rank, self.jobs = walk, rank, jobs
-        self.runs = walk.number()
+        self.runs = walk.count_runs()
         # At once, so that what is out of reach is refused.
         halves_of(walk, rank, False)
 
@@ -226,7 +226,7 @@ class Windows:
         size, least, most, last = 0, 0, 0, None
         for parts in one_by_one(self._window, windows, self.jobs):
             for low, places, before, distinct, gaps, end in parts:
-                values.append(places.astype(self.walk.kind) + low)
+                values.append(places.astype(self.walk.dtype) + low)
                 below.append(before + size)
                 size += distinct
                 steps = [gap for gap in gaps if gap]
@@ -268,14 +268,14 @@ class Windows:
         for a, b in pairwise(chosen):
             parts = (b - a) // WIDEST + 1
             split += [a + (b - a) * i // parts for i in range(parts)]
-        return np.array([*split, high + 1], dtype=self.walk.kind)
+        return np.array([*split, high + 1], dtype=self.walk.dtype)
 
     def _window(self, window: tuple[Any, Any]) -> list[tuple[Any, ...]]:
         """Write out, sort and count the sums of a window, in pieces if it has too many."""
         found, todo = [], [window]
         while todo:
             low, high = todo.pop()
-            ends = np.array([low], dtype=self.walk.kind), np.array([high], dtype=self.walk.kind)
+            ends = np.array([low], dtype=self.walk.dtype), np.array([high], dtype=self.walk.dtype)
             first = self.halves.where(ends[0])
             count = np.maximum(self.halves.where(ends[1], upto=True) - first, 0)
             if count.sum() > 4 * WINDOW and high > low:
@@ -329,16 +329,16 @@ class Windows:
         ends = self.gaps()
         inside = np.flatnonzero((values + reach >= ends.lowest) & (values - reach <= ends.highest))
         many = np.zeros(values.size, dtype=np.int64)
-        exact = np.zeros(values.size, dtype=self.walk.kind)
+        exact = np.zeros(values.size, dtype=self.walk.dtype)
         if inside.size:
             # Python's whole numbers first: a float may stand for one beyond 64 bits.
             whole: Any = np.frompyfunc(int, 1, 1)
-            low = whole(np.ceil((values - reach)[inside] / unit)).astype(self.walk.kind)
-            high = whole(np.floor((values + reach)[inside] / unit)).astype(self.walk.kind)
+            low = whole(np.ceil((values - reach)[inside] / unit)).astype(self.walk.dtype)
+            high = whole(np.floor((values + reach)[inside] / unit)).astype(self.walk.dtype)
             for part, interval, sums in self._intervals(low, np.maximum(low, high)):
                 at = inside[part]
                 many[at] = np.bincount(interval, minlength=at.size)
-                exact[at[interval]] = low[part][interval] + sums.astype(self.walk.kind)
+                exact[at[interval]] = low[part][interval] + sums.astype(self.walk.dtype)
         ranks = np.zeros(values.size, dtype=np.int64)
         single = many == 1
         if single.any():
@@ -375,10 +375,10 @@ class Windows:
 
     def listing(self) -> Floats:
         low = self.marks.values
-        high = np.append(low[1:] - 1, self.marks.last).astype(self.walk.kind)
+        high = np.append(low[1:] - 1, self.marks.last).astype(self.walk.dtype)
         unit = self.walk.unit
         parts = [
-            (low[part][interval] + sums.astype(self.walk.kind)) * unit.numerator / unit.denominator
+            (low[part][interval] + sums.astype(self.walk.dtype)) * unit.numerator / unit.denominator
             for part, interval, sums in self._intervals(low, high)
         ]
         return np.concatenate(parts).astype(np.float64)

@@ -38,7 +38,7 @@ from cranfield.scales import measure_scales, verdicts
 from cranfield.scales.forms.exact_values import exact_values
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.measure_scales import (
-    evenly_spaced,
+    is_evenly_spaced,
     prove_rank_based,
     prove_set_based,
     scale_of,
@@ -276,7 +276,7 @@ def test_additive_proofs_for_any_gains(
     assert found is not None
     assert prove_rank_based("", found, 1).scale is full.rank_based.scale
     assert prove_set_based("", found, 1).scale is full.set_based.scale
-    assert evenly_spaced(found) is (full.own.scale is INTERVAL)
+    assert is_evenly_spaced(found) is (full.own.scale is INTERVAL)
 
 
 def test_only_the_ranks_and_gains_that_count() -> None:

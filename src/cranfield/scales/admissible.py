@@ -94,7 +94,7 @@ NEEDED: Registry[Statistic | TestInfo] = Registry(
 """Statistics and tests by name."""
 
 
-def required_scale(what: str) -> Scale:
+def required_scale(name: str) -> Scale:
     """Return the scale that a statistic or a significance test needs at least.
 
     Raises
@@ -110,10 +110,10 @@ def required_scale(what: str) -> Scale:
     Traceback (most recent call last):
     cranfield.PolicyError: unknown statistic or test 'medain'; did you mean ...?
     """
-    return NEEDED.named(str(what).replace("'", "")).scale
+    return NEEDED.named(str(name).replace("'", "")).scale
 
 
-def admits(scale: Scale | str, what: str) -> bool:
+def admits(scale: Scale | str, name: str) -> bool:
     """Return True if a scale admits a statistic or a significance test.
 
     Raises
@@ -126,7 +126,7 @@ def admits(scale: Scale | str, what: str) -> bool:
     >>> admits("ordinal", "mean"), admits("ordinal", "sign test"), admits(Scale.RATIO, "mean")
     (False, True, True)
     """
-    return find_scale(scale) >= required_scale(what)
+    return find_scale(scale) >= required_scale(name)
 
 
 def admitted_statistics(scale: Scale | str) -> list[str]:

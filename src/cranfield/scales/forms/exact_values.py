@@ -51,8 +51,8 @@ class Values:
 
     `keys` has the distinct values, ascending, shape (values, bases): a key stands for the sum of
     key * unit / ln(base), which is divided by `divisor` and multiplied by `factor`, known only as a
-    float, before the constant is added. If not exact, keys are floats in one column, compared with a
-    tolerance. `place` has for each run the index of its value.
+    float, before the constant is added. If not exact, keys are one column of floats, compared with
+    a tolerance. `place` has for each run the index of its value.
     """
 
     keys: NDArray[Any]

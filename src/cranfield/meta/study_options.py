@@ -12,8 +12,7 @@ from cranfield.collection.policies import DEEPEST
 from cranfield.significance.registry import MOST_RESAMPLES
 
 MOST_REPEATS = 10**6
-"""Largest number of repeats."""
-
+"""Maximum number of repeats."""
 
 Repeats = Annotated[int, Whole(1, MOST_REPEATS)]
 Resamples = Annotated[int, Whole(1, MOST_RESAMPLES)]
@@ -27,7 +26,7 @@ Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 def whole_numbers(
     name: str, values: Any, highest: int | None = None, of: str = "", lowest: int = 1
 ) -> tuple[int, ...]:
-    """Return a whole number or several, in order; one that is repeated is refused."""
+    """Return one or more integers, in order; raise an error for duplicates."""
     numbers = list(values) if isinstance(values, Iterable) else [values]
     if not numbers:
         raise PolicyError(f"expected at least one {name}{of}, got none")
@@ -42,8 +41,8 @@ _COMMA = re.compile(r",(?![^(]*\))")
 
 
 def split_texts(name: str, texts: Any) -> list[Any]:
-    """Return several texts or specs, or those in one text with commas between them."""
-    several = _COMMA.split(texts) if isinstance(texts, str) else list(texts)
-    if not several:
+    """Return texts or specs as a list; a single text is split at commas."""
+    parts = _COMMA.split(texts) if isinstance(texts, str) else list(texts)
+    if not parts:
         raise PolicyError(f"expected at least one {name}, got none")
-    return [text.strip() if isinstance(text, str) else text for text in several]
+    return [text.strip() if isinstance(text, str) else text for text in parts]

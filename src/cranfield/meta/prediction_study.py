@@ -385,18 +385,14 @@ def _tied_pairs(levels: Floats) -> int:
 def _note_constants(summary: pl.DataFrame, size: int) -> list[str]:
     """Return a note for each constant: correlations with it are undefined."""
     all_pairs = size * (size - 1) // 2
-    consequence = "correlations are undefined, and sMARE carries no information"
+    effect = "correlations are undefined, and sMARE carries no information"
     notes = {
-        f"predictions of {row['predictor']} for {row['system']} are constant: {consequence}": None
+        f"predictions of {row['predictor']} for {row['system']} are constant: {effect}": None
         for row in summary.filter(pl.col("tied predictions") == all_pairs).iter_rows(named=True)
     }
-    constant_systems = summary.filter(pl.col("tied scores") == all_pairs)["system"].unique(
-        maintain_order=True
-    )
-    return [
-        *notes,
-        *(f"scores of {system} are constant: {consequence}" for system in constant_systems),
-    ]
+    constant = summary.filter(pl.col("tied scores") == all_pairs)["system"]
+    systems = constant.unique(maintain_order=True)
+    return [*notes, *(f"scores of {system} are constant: {effect}" for system in systems)]
 
 
 def _analyse(errors: Floats, predictors: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -62,7 +62,7 @@ def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     >>> round(union_tau(["a", "b"], ["c", "d"]), 4)
     -0.8
     """
-    return _tau_of_ranks(*_rank_union(first, second))
+    return _union_tau(*_rank_union(first, second))
 
 
 def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
@@ -87,7 +87,7 @@ def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     >>> round(position_tau(["d1", "d2", "d3", "d4"], ["d2", "d5", "d3", "d6"]), 4)
     0.6667
     """
-    return _position_tau_of_ranks(*_rank_union(first, second))
+    return _position_tau(*_rank_union(first, second))
 
 
 def order_agreement(
@@ -135,14 +135,8 @@ def order_agreement(
         in_first, in_second = ~np.isnan(x), ~np.isnan(y)
         coefficients: tuple[float | None, ...] = (None,) * 3
         if in_first.any() and in_second.any():
-            first_docs, second_docs = (
-                docs[start:end][_sort_documents(ranks)].tolist() for ranks in (x, y)
-            )
-            coefficients = (
-                _tau_of_ranks(x, y),
-                _position_tau_of_ranks(x, y),
-                rbo(first_docs, second_docs, p=p).ext,
-            )
+            docs_x, docs_y = (docs[start:end][_argsort(ranks)].tolist() for ranks in (x, y))
+            coefficients = _union_tau(x, y), _position_tau(x, y), rbo(docs_x, docs_y, p=p).ext
         rows[topic] = (
             topic,
             *coefficients,
@@ -171,12 +165,12 @@ def _rank_union(first: Sequence[Any], second: Sequence[Any]) -> list[Floats]:
     return [np.array([by_doc.get(doc, np.nan) for doc in union]) for by_doc in rankings]
 
 
-def _sort_documents(ranks: Floats) -> NDArray[np.intp]:
+def _argsort(ranks: Floats) -> NDArray[np.intp]:
     """Return the positions of the documents of a ranking in the union, the best first."""
     return np.argsort(ranks, kind="stable")[: int((~np.isnan(ranks)).sum())]
 
 
-def _tau_of_ranks(x: Floats, y: Floats) -> float:
+def _union_tau(x: Floats, y: Floats) -> float:
     """Compute Kendall's tau-b of ranks, with NaN below all others."""
     if np.isnan(x).all() or np.isnan(y).all():
         return float("nan")
@@ -185,8 +179,8 @@ def _tau_of_ranks(x: Floats, y: Floats) -> float:
     return _tau(np.nan_to_num(x, nan=x.size + 1.0), np.nan_to_num(y, nan=y.size + 1.0))
 
 
-def _position_tau_of_ranks(x: Floats, y: Floats) -> float:
-    first, second = _sort_documents(x), _sort_documents(y)
+def _position_tau(x: Floats, y: Floats) -> float:
+    first, second = _argsort(x), _argsort(y)
     ranks = min(first.size, second.size)
     if ranks and np.array_equal(first, second):
         return 1.0
@@ -475,10 +469,8 @@ def _compare_scores(
     seed: int,
 ) -> Reproduction:
     test = check_test(test, paired=kind == "reproduction")
-    original_scores, other_scores = (
-        _read_by_measure(original, "original"),
-        _read_by_measure(other, "other"),
-    )
+    original_scores = _read_by_measure(original, "original")
+    other_scores = _read_by_measure(other, "other")
     if original_scores.keys() != other_scores.keys():
         unpaired = next(
             name

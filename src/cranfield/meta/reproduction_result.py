@@ -113,9 +113,7 @@ def effect_ratio_interval(
         df = (scaled_variance + variance2) ** 2 / weights if weights > 0 else df
     squared = t_quantile(CONFIDENCE, df) ** 2
     arguments = (first, second, variance, variance2, covariance, squared)
-    low, high = fieller_interval(
-        *(np.asarray(argument, dtype=np.float64) for argument in arguments)
-    )
+    low, high = fieller_interval(*(np.asarray(value, dtype=np.float64) for value in arguments))
     return float(low), float(high)
 
 
@@ -279,11 +277,9 @@ class Reproduction(Study):
                 f" The improvement is {row['ER']:.2f} times the original one (0.95 confidence"
                 f" interval {row['ER low']:.2f} to {row['ER high']:.2f})."
             )
-        selection = (
-            f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""
-        )
+        scope = f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""
         return (
-            f"By {measure or 'these scores'}{selection}, {' and '.join(clauses)}.{effect}",
+            f"By {measure or 'these scores'}{scope}, {' and '.join(clauses)}.{effect}",
             "A large p-value does not show that the runs are equally good; see the errors and the"
             " confidence interval.",
         )
@@ -364,11 +360,9 @@ def check_test(test: str, *, paired: bool) -> str:
     """Return the name of a test of two systems that suits the topics."""
     info = find_test(test).info
     if info.paired != paired or info.model:
-        suitable = "t, signed-rank or randomisation" if paired else "welch, t-unpaired or rank-sum"
-        topics = "the same topics" if paired else "different topics"
-        raise PolicyError(
-            f"test {quoted(test)} does not suit two systems on {topics}; use {suitable}"
-        )
+        advice = "t, signed-rank or randomisation" if paired else "welch, t-unpaired or rank-sum"
+        kind = "the same topics" if paired else "different topics"
+        raise PolicyError(f"test {quoted(test)} does not suit two systems on {kind}; use {advice}")
     return info.name
 
 
@@ -474,23 +468,21 @@ def _common_scores(
         by_side.append({scores.topics[t]: values[t] for t in np.flatnonzero(is_complete)})
         n_partial = int((~is_complete & ~is_missing.all(axis=1)).sum())
         if n_partial:
-            subject = (
-                f"{counted(n_partial, 'topic')} of the {side} side with scores of one role only"
-            )
-            notes.add(f"effects: {subject}, excluded", measure)
+            text = f"{counted(n_partial, 'topic')} of the {side} side with scores of one role only"
+            notes.add(f"effects: {text}, excluded", measure)
     if paired:
         common = by_side[0].keys() & by_side[1].keys()
         for topics, side in zip(by_side, NAMES, strict=True):
             n_alone = len(topics) - len(common)
             # For effects these topics are in other notes.
             if n_alone and len(roles) == 1:
-                subject = f"{counted(n_alone, 'topic')} with scores on the {side} side only"
-                notes.add(f"{roles[0]}: {subject}, excluded", measure)
+                text = f"{counted(n_alone, 'topic')} with scores on the {side} side only"
+                notes.add(f"{roles[0]}: {text}, excluded", measure)
         order = [topic for topic in by_side[0] if topic in common]
         by_side = [{topic: topics[topic] for topic in order} for topics in by_side]
     if not all(by_side):
-        subject = f"scores of {measure or 'the measure'} for {' and '.join(roles)}"
-        raise CranfieldError(f"no topic has {subject}{' on both sides' if paired else ''}")
+        text = f"scores of {measure or 'the measure'} for {' and '.join(roles)}"
+        raise CranfieldError(f"no topic has {text}{' on both sides' if paired else ''}")
     x, y = (np.array(list(side.values())).T for side in by_side)
     return x, y
 

@@ -336,7 +336,7 @@ def study_scales(
         raise PolicyError(f"the study requires at least two systems, got {len(judged.systems)}")
     options.require(judged.judgments.max_grade, len(judged.systems) * len(judged.topics))
     table = run_parts(
-        _compare_versions,
+        _compare,
         (judged, options),
         {
             f"cutoff-{cutoff}-measure-{index + 1}": (cutoff, index)
@@ -376,19 +376,17 @@ _PART: dict[str, Any] = {
 }
 
 
-def _compare_versions(
-    shared: tuple[JudgedRuns, ScaleOptions], task: tuple[int, int]
-) -> pl.DataFrame:
+def _compare(shared: tuple[JudgedRuns, ScaleOptions], task: tuple[int, int]) -> pl.DataFrame:
     """Compare a measure with its interval-scaled version; return one row."""
     judged, options = shared
     cutoff, index = task
     versions = options.versions(cutoff)[index]
     scores = score(judged, versions)
     hint = "; the study needs a score of every system on all topics"
-    version_scores = [scores[version].complete(hint=hint)[0] for version in versions]
-    means, ranked_means = (to_order(table.mean()) for table in version_scores)
-    rounding = ROUNDING * float(np.abs(version_scores[0].values).max())
-    by_topic = kendall_tau(version_scores[0].values, version_scores[1].values, rounding=rounding)
+    tables = [scores[version].complete(hint=hint)[0] for version in versions]
+    means, ranked_means = (to_order(table.mean()) for table in tables)
+    rounding = ROUNDING * float(np.abs(tables[0].values).max())
+    by_topic = kendall_tau(tables[0].values, tables[1].values, rounding=rounding)
     defined = by_topic[~np.isnan(by_topic)]
     row = {
         "cutoff": cutoff,
@@ -399,8 +397,7 @@ def _compare_versions(
         "means": means.tolist(),
         "ranked": ranked_means.tolist(),
         "changes": [
-            _count_changes(version_scores, test, correct, options)
-            for test, correct in options.tests
+            _count_changes(tables, test, correct, options) for test, correct in options.tests
         ],
     }
     return pl.DataFrame([row], _PART)
@@ -425,14 +422,14 @@ def _correlate_pairs(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _count_changes(
-    version_scores: Sequence[Scores], test: str, correction: str, options: ScaleOptions
+    tables: Sequence[Scores], test: str, correction: str, options: ScaleOptions
 ) -> dict[str, Any]:
     """Count significant pairs by the measure, and changed decisions by its version."""
     before, after = (
         compare(
             table, test=test, correction=correction, alpha=options.alpha, exact_n=options.exact_n
         ).is_significant()
-        for table in version_scores
+        for table in tables
     )
     n_significant = int(before.sum())
     lost, gained = int((before & ~after).sum()), int((~before & after).sum())

@@ -138,17 +138,15 @@ def describe_extremes(
     rows = frame.sort(column, descending=True, maintain_order=True)
     first, last = rows.row(0, named=True), rows.row(-1, named=True)
     maximum, minimum = describe(first)[0], describe(last)[1]
-    top_names, bottom_names = (
-        names_with_value(frame, column, row[column], noun) for row in (first, last)
-    )
+    top, bottom = (names_with_value(frame, column, row[column], noun) for row in (first, last))
     if len(rows) == 1:
-        return f"{capitalised(quantity)}: {top_names[0]}, {maximum}."
-    if len(top_names) == len(rows):
+        return f"{capitalised(quantity)}: {top[0]}, {maximum}."
+    if len(top) == len(rows):
         return f"All {len(rows)} {noun}s have equally many {quantity}: {maximum}."
-    suffix = " each" if len(top_names) > 1 else ""
+    suffix = " each" if len(top) > 1 else ""
     return (
-        f"Most {quantity}: {names_or_count(top_names, noun)}, {maximum}{suffix}; fewest:"
-        f" {names_or_count(bottom_names, noun)}, {minimum}."
+        f"Most {quantity}: {names_or_count(top, noun)}, {maximum}{suffix}; fewest:"
+        f" {names_or_count(bottom, noun)}, {minimum}."
     )
 
 

@@ -87,14 +87,12 @@ def fingerprint(*scores: Scores) -> str:
     return hash_of(*parts)
 
 
-def judged_fingerprint(judged: JudgedRuns, *arrays: Ints) -> str:
+def judged_fingerprint(judged: JudgedRuns, *more: Ints) -> str:
     """Return a hash of the parts of judged runs that scores depend on."""
     rows, judgments = judged.documents, judged.judgments
     labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
     numbers = (rows.cell, rows.rank, rows.grade, judged.retrieved, judgments.topic, judgments.grade)
-    return hash_of(
-        labels, *(array.astype(np.int64) for array in (*numbers, *arrays)), judged.scored
-    )
+    return hash_of(labels, *(array.astype(np.int64) for array in (*numbers, *more)), judged.scored)
 
 
 class ResultsFolder:
@@ -240,14 +238,10 @@ def part_name(text: str) -> str:
 
 
 def split_repeats(
-    sizes: Iterable[int], repeats: int, block_size: int = BLOCK, form: str = "{:05d}-{:06d}-{:06d}"
+    sizes: Iterable[int], repeats: int, step: int = BLOCK, form: str = "{:05d}-{:06d}-{:06d}"
 ) -> dict[str, tuple[int, int, int]]:
     """Split the repeats of several sizes into parts, such as (5, 0, 10), (5, 10, 20), by name."""
-    parts = [
-        (size, k, min(k + block_size, repeats))
-        for size in sizes
-        for k in range(0, repeats, block_size)
-    ]
+    parts = [(size, k, min(k + step, repeats)) for size in sizes for k in range(0, repeats, step)]
     return {form.format(*part): part for part in parts}
 
 

@@ -76,17 +76,14 @@ sentence of each says which operations a scale allows; statistics that are not n
 (minimum, effect size, ratio, ...) are classified by it."""
 
 
-_STATEMENTS: list[Statistic | TestInfo] = [
-    *STATISTICS.values(),
-    *(test.info for test in TESTS.values()),
-]
+_INFOS: list[Statistic | TestInfo] = [*STATISTICS.values(), *(test.info for test in TESTS.values())]
 NEEDED: Registry[Statistic | TestInfo] = Registry(
     "statistic or test",
-    things={info.name: info for info in _STATEMENTS},
+    things={info.name: info for info in _INFOS},
     # Tests may be named with the word "test", as in "sign test".
     aliases={
         f"{alias}{word}": info.name
-        for info in _STATEMENTS
+        for info in _INFOS
         for word in ("-test", "")
         for alias in (info.name, *info.aliases)
     },

@@ -32,14 +32,12 @@ def group_cells(
     the judged runs. With `ideal` images depend on each topic's ideal ranking.
     """
     topics, systems = judged.shape
-    max_relevant = (
-        None if limits is None else np.minimum(np.broadcast_to(limits, judged.shape), length)
-    )
+    bounds = None if limits is None else np.minimum(np.broadcast_to(limits, judged.shape), length)
     cells: dict[Group, list[int]] = {}
     for topic in range(topics):
         ideal_grades = _ideal_grades(judged, topic, length) if ideal else None
         for system in range(systems):
-            limit = None if max_relevant is None else int(max_relevant[topic, system])
+            limit = None if bounds is None else int(bounds[topic, system])
             cells.setdefault((limit, ideal_grades), []).append(topic * systems + system)
     return {group: np.array(group_members) for group, group_members in cells.items()}
 

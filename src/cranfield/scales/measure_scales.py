@@ -179,10 +179,10 @@ def find_unequal_steps(
 ) -> tuple[int, int, int, int] | None:
     """Return the indices of the first step between neighbours and of one that differs from it."""
     steps = [abs(upper - lower) for lower, upper in pairwise(values)]
-    unequal = (
+    uneven = (
         i for i, step in enumerate(steps) if step != steps[0] and abs(step - steps[0]) > slack
     )
-    index = next(unequal, None)
+    index = next(uneven, None)
     return None if index is None else (0, 1, index, index + 1)
 
 
@@ -406,12 +406,7 @@ def scale_of(
     (0, 0, 0, 1), is 1/16; the step from 1/16 to 1/12, for (0, 0, 0, 1) and (0, 0, 1, 0), is 1/48
     """
     candidates = run_set(measure, length, grades, judgments)
-    arguments = (
-        candidates.measure.label,
-        candidates.length,
-        candidates.grades,
-        candidates.judgments,
-    )
+    facts = (candidates.measure.label, candidates.length, candidates.grades, candidates.judgments)
     if candidates.can_be_listed(candidates.length):
         runs = candidates.list_runs(candidates.length)
         values = candidates.values(runs)
@@ -421,7 +416,7 @@ def scale_of(
         form = candidates.form()
         own, set_based, rank_based = search_verdicts(candidates, form)
         count, exact = candidates.count(), form is not None
-    return ScaleReport(*arguments, count, own, set_based, rank_based, exact)
+    return ScaleReport(*facts, count, own, set_based, rank_based, exact)
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,14 +34,7 @@ from cranfield.base.errors import PolicyError, as_array, has_numbers
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import TOLERANCE, exact_values
-from cranfield.scales.runs import (
-    all_runs,
-    as_measure,
-    check_size,
-    checked_runs,
-    has_more_runs,
-    width,
-)
+from cranfield.scales.runs import all_runs, as_measure, check_size, checked_runs, exceeds, width
 
 Ranks = NDArray[Any]
 """Integers: int64 where all of them fit, else an array of Python integers."""
@@ -615,7 +608,7 @@ def _count_documents(runs: Ints, grades: int) -> Ints:
 
 def _strict_order(length: int, grades: int) -> Bools:
     check_size(length, grades)
-    if has_more_runs(MOST_COMPARED, length, grades):
+    if exceeds(MOST_COMPARED, length, grades):
         raise PolicyError(
             f"there are {grades + 1}^{length} runs of length {length}; diagrams are made of up to"
             f" {MOST_COMPARED:,}, that is up to length"

@@ -59,10 +59,8 @@ def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tup
     if judged.ndim != 1 or (judged.size and not np.issubdtype(judged.dtype, np.integer)):
         raise PolicyError(message)
     if judged.size and (judged.min() < 0 or judged.max() > grades):
-        bad_grade = judged.min() if judged.min() < 0 else judged.max()
-        raise PolicyError(
-            f"grades must be from 0 to {grades}, got judgments with grade {bad_grade}"
-        )
+        bad = judged.min() if judged.min() < 0 else judged.max()
+        raise PolicyError(f"grades must be from 0 to {grades}, got judgments with grade {bad}")
     return tuple(sorted((int(grade) for grade in judged), reverse=True))
 
 
@@ -109,7 +107,7 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     check_whole("the length of a run", length, 1)
     check_whole("the highest grade", grades, 1)
     base = int(grades) + 1
-    if has_more_runs(MOST_RUNS, length, grades):
+    if exceeds(MOST_RUNS, length, grades):
         longest = int(np.log(MOST_RUNS) / np.log(base))
         raise PolicyError(
             f"there are {base}^{length} runs of length {length} with {base} grades,"
@@ -120,7 +118,7 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     return np.asarray(codes[:, None] // powers % base)
 
 
-def has_more_runs(limit: int, length: int, grades: int) -> bool:
+def exceeds(limit: int, length: int, grades: int) -> bool:
     """Return True if there are more runs of a length, without computing a huge number."""
     return bool(length >= limit.bit_length() or (int(grades) + 1) ** int(length) > limit)
 
@@ -278,14 +276,9 @@ def _with_all_inputs() -> JudgedRuns:
     """
     two_docs = {"d1": (3, 3), "d2": (0, 0)}
     three_docs = {**two_docs, "d3": (1, 0)}
-    unretrieved_docs = {"d4": (1, 0), "d5": (2, 0), "d6": (0, 1), "d7": (3, 3), "d8": (3, 3)}
-    docs = [*three_docs, *unretrieved_docs]
-    topics = {
-        "1": two_docs,
-        "2": two_docs | unretrieved_docs,
-        "3": three_docs,
-        "4": three_docs | unretrieved_docs,
-    }
+    extra = {"d4": (1, 0), "d5": (2, 0), "d6": (0, 1), "d7": (3, 3), "d8": (3, 3)}
+    docs = [*three_docs, *extra]
+    topics = {"1": two_docs, "2": two_docs | extra, "3": three_docs, "4": three_docs | extra}
     qrels = pl.DataFrame(
         [
             (topic, doc, grade, intent)

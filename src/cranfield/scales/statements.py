@@ -244,9 +244,9 @@ class Meaningfulness:
         counts = [
             f"{mask.sum():,} (p = {power:g})" for power, mask in self.still_significant.items()
         ]
-        in_all = np.logical_and.reduce(list(self.still_significant.values())).sum()
+        every = np.logical_and.reduce(list(self.still_significant.values())).sum()
         return (
-            f"{opening} {', '.join(counts)} of these {count:,} pairs, and {in_all:,} for all four p"
+            f"{opening} {', '.join(counts)} of these {count:,} pairs, and {every:,} for all four p"
         )
 
     def _example(self) -> str:
@@ -262,10 +262,8 @@ class Meaningfulness:
         means = comparison.scores.grand_mean()
         difference = means[comparison.first] - means[comparison.second]
         k = int(reversed_pairs[np.argmax(np.abs(difference[reversed_pairs]))])
-        lower_is_better, (of_first, of_second) = (
-            comparison.scores.lower_is_better,
-            self._good_counts,
-        )
+        lower_is_better = comparison.scores.lower_is_better
+        of_first, of_second = self._good_counts
         pair = [(comparison.first[k], of_first[k]), (comparison.second[k], of_second[k])]
         if (-difference[k] if lower_is_better else difference[k]) < 0:
             pair.reverse()
@@ -323,16 +321,14 @@ class Meaningfulness:
         if self.verdict == MEANINGFUL:
             return
         name = plain(self.comparison.measure) or "the measure"
-        suggestions = []
+        advice = []
         if tests := self.alternatives():
-            suggestions.append(f"take {' or '.join(tests)}")
+            advice.append(f"take {' or '.join(tests)}")
         not_interval = self.scale is None or self.scale < Scale.INTERVAL
         measure = measure_of(self.comparison.measure)
         if not_interval and not self.depends_on_topic and _can_be_scaled(measure):
-            suggestions.append(f"or the interval-scaled interval({name}), with a cutoff")
-        raise PolicyError(
-            "; ".join([self.first_line, *([", ".join(suggestions)] if suggestions else [])])
-        )
+            advice.append(f"or the interval-scaled interval({name}), with a cutoff")
+        raise PolicyError("; ".join([self.first_line, *([", ".join(advice)] if advice else [])]))
 
     def to_text(self, limit: int = 20) -> str:
         """Write the verdict and the significant pairs, first those whose order may be reversed."""

@@ -25,7 +25,7 @@ from cranfield.scales.runs import (
     check_base,
     check_size,
     checked_runs,
-    has_more_runs,
+    exceeds,
     pool,
 )
 
@@ -170,10 +170,7 @@ class ScaleReport:
             f"{self.measure} on runs of length {self.length} with grades 0 to {self.grades}{base}"
             f" ({format_n_runs(self.runs)})"
         )
-        lines = [
-            title,
-            *(f"  {verdict}" for verdict in (self.own, self.set_based, self.rank_based)),
-        ]
+        lines = [title, *(f"  {v}" for v in (self.own, self.set_based, self.rank_based))]
         if not self.exact:
             lines.append(f"  {AS_FLOATS}")
         return "\n".join(lines)
@@ -279,7 +276,7 @@ class RunSet:
         return isinstance(self.judgments, tuple)
 
     def can_be_listed(self, depth: int) -> bool:
-        return not has_more_runs(MOST_LISTED, depth, self.grades)
+        return not exceeds(MOST_LISTED, depth, self.grades)
 
     def list_runs(self, depth: int) -> Ints:
         """Return all runs with grades above 0 down to a depth only; shape (runs, ranks)."""
@@ -301,12 +298,9 @@ class RunSet:
         # Ways to place the documents of the grades so far at any of the ranks, by their number.
         ways: list[int] = [1] + [0] * self.length
         for grade in range(1, self.grades + 1):
-            n_documents = self.documents.count(grade)
+            size = self.documents.count(grade)
             ways = [
-                sum(
-                    ways[n - k] * comb(self.length - n + k, k)
-                    for k in range(min(n, n_documents) + 1)
-                )
+                sum(ways[n - k] * comb(self.length - n + k, k) for k in range(min(n, size) + 1))
                 for n in range(self.length + 1)
             ]
         return sum(ways)

@@ -199,31 +199,25 @@ def pool_depths(
     """
     call = check_arguments(pool_depths, locals(), trace_runs)
     scoring = read_scoring(measures, lists, compat)
-    traced_runs = trace_runs(runs, qrels, compat=compat, **policies)
+    runs = trace_runs(runs, qrels, compat=compat, **policies)
     if depths is None:
-        own_pools = pools(traced_runs, None, contributors=contributors, depth=pool_depth)
-        parsed_depths = tuple(depth for depth in DEPTHS if depth < own_pools.depth) or (
-            own_pools.depth,
-        )
+        own_pools = pools(runs, None, contributors=contributors, depth=pool_depth)
+        levels = tuple(d for d in DEPTHS if d < own_pools.depth) or (own_pools.depth,)
         contributes = own_pools.contributes
     else:
-        parsed_depths = tuple(
-            sorted(whole_numbers("depth", depths, pool_depth or DEEPEST, " of pools"))
-        )
-        run_depths = judged_depths(traced_runs)
-        contributes = find_contributors(
-            traced_runs, contributors, run_depths, pool_depth or parsed_depths[-1]
-        )
-    full = traced_runs.judged
-    masks = [pool_of(traced_runs, contributes, depth) for depth in parsed_depths]
-    masks.append(np.ones(traced_runs.grade.size, dtype=bool))
-    scores = np.array([overall(traced_runs.blocks(mask), scoring) for mask in masks])
+        levels = tuple(sorted(whole_numbers("depth", depths, pool_depth or DEEPEST, " of pools")))
+        reach = judged_depths(runs)
+        contributes = find_contributors(runs, contributors, reach, pool_depth or levels[-1])
+    full = runs.judged
+    masks = [pool_of(runs, contributes, depth) for depth in levels]
+    masks.append(np.ones(runs.grade.size, dtype=bool))
+    scores = np.array([overall(runs.blocks(mask), scoring) for mask in masks])
     systems, rankings = [], []
     for k, (_, _, lower) in enumerate(scoring.kinds):
         before = scores[-1, k]
         is_scored = ~np.isnan(before)
         full_ranks = ranks(before, before, lower)
-        for depth, after in zip((*parsed_depths, None), scores[:, k], strict=True):
+        for depth, after in zip((*levels, None), scores[:, k], strict=True):
             rank = ranks(after, after, lower)
             of_depth = pl.Series([depth] * len(full.systems), dtype=pl.Int64)
             columns = {"depth": of_depth, "system": full.systems, "score": after, "rank": rank}
@@ -239,8 +233,8 @@ def pool_depths(
                 }
                 rankings.append(scoring.frame(k, row))
     counts = [
-        count_judged(traced_runs, contributes, depth, mask, top, rel)
-        for depth, mask in zip((*parsed_depths, None), masks, strict=True)
+        count_judged(runs, contributes, depth, mask, top, rel)
+        for depth, mask in zip((*levels, None), masks, strict=True)
     ]
     schema = dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64)
     # Proportions are of all judgments, the last row.
@@ -254,9 +248,9 @@ def pool_depths(
         call,
         measures=tuple(scoring.names),
         lists=scoring.lists,
-        depths=parsed_depths,
+        depths=levels,
         contributors=tuple(full.systems[s] for s in np.flatnonzero(contributes)),
-        runs=traced_runs,
+        runs=runs,
         pools=pools_by_depth.select(list(PoolDepths.columns["pools"])),
         rankings=pl.concat(rankings).fill_nan(None).with_columns(ranked),
         systems=pl.concat(systems).fill_nan(None).with_columns(ranked),

@@ -155,18 +155,16 @@ def judged_depths(runs: TracedRuns) -> Ints:
     )
 
 
-def find_contributors(
-    runs: TracedRuns, contributors: Any, judged_depth: Ints, depth: int | None
-) -> Bools:
+def find_contributors(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | None) -> Bools:
     systems = runs.judged.systems
     if contributors is None:
         return np.ones(len(systems), dtype=bool)
     if isinstance(contributors, str) and contributors == "judged":
-        is_contributor: Bools = judged_depth >= (depth or 1)
+        is_contributor: Bools = reach >= (depth or 1)
         if not is_contributor.any():
             raise PolicyError(
                 f"contributors='judged' requires a run whose top {depth} documents are all judged"
-                f" (the depth of the pool), got at most the top {judged_depth.max()}"
+                f" (the depth of the pool), got at most the top {reach.max()}"
             )
         return is_contributor
     if isinstance(contributors, str) or not isinstance(contributors, Iterable):
@@ -390,10 +388,10 @@ def pools(
     check_arguments(pools, locals(), trace_runs)
     if depth is None and isinstance(contributors, str) and contributors == "judged":
         raise PolicyError("contributors='judged' requires the depth of the pool")
-    traced_runs = trace_runs(runs, qrels, **policies)
-    run_depths = judged_depths(traced_runs)
-    contributes = find_contributors(traced_runs, contributors, run_depths, depth)
-    names = teams_of(traced_runs.judged.systems, teams)
+    runs = trace_runs(runs, qrels, **policies)
+    run_depths = judged_depths(runs)
+    contributes = find_contributors(runs, contributors, run_depths, depth)
+    names = teams_of(runs.judged.systems, teams)
     labels = tuple(sorted(set(names)))
     team_of = np.array([labels.index(name) for name in names], dtype=np.int64)
     if depth is None:
@@ -406,32 +404,30 @@ def pools(
         if not run_depths[shallowest]:
             raise PolicyError(
                 f"no depth of the pool fits all runs: system"
-                f" {quoted(traced_runs.judged.systems[shallowest])} has an unjudged document at"
+                f" {quoted(runs.judged.systems[shallowest])} has an unjudged document at"
                 " rank 1; pass depth, and contributors if not all runs contributed"
             )
-        longest = int(retrieved_where_judged(traced_runs)[:, contributes].max())
+        longest = int(retrieved_where_judged(runs)[:, contributes].max())
         parsed_depth = min(int(run_depths[shallowest]), max(1, longest))
     else:
         parsed_depth = int(depth)
-    is_row_pooled = is_pooled(traced_runs, contributes, parsed_depth)
+    is_row_pooled = is_pooled(runs, contributes, parsed_depth)
     # Each pair of a judgment and a team counts once.
-    row_teams = team_of[
-        traced_runs.judged.documents.cell[is_row_pooled] // traced_runs.judged.shape[0]
-    ]
-    pairs = np.unique(traced_runs.number[is_row_pooled] * len(labels) + row_teams)
+    row_teams = team_of[runs.judged.documents.cell[is_row_pooled] // runs.judged.shape[0]]
+    pairs = np.unique(runs.number[is_row_pooled] * len(labels) + row_teams)
     judgment, team = pairs // len(labels), pairs % len(labels)
-    n_teams = np.bincount(judgment, minlength=traced_runs.grade.size)
-    owner = np.full(traced_runs.grade.size, -1, dtype=np.int64)
+    n_teams = np.bincount(judgment, minlength=runs.grade.size)
+    owner = np.full(runs.grade.size, -1, dtype=np.int64)
     owner[judgment] = team
     owner[n_teams != 1] = -1
 
     def by_team(teams: Any, weights: Any = None) -> Ints:
         return np.bincount(teams, weights=weights, minlength=len(labels)).astype(np.int64)
 
-    relevant = traced_runs.grade >= rel
+    relevant = runs.grade >= rel
     is_unique_relevant = (owner >= 0) & relevant
-    n_topics = len(traced_runs.judged.topics)
-    cells = np.unique(owner[is_unique_relevant] * n_topics + traced_runs.topic[is_unique_relevant])
+    n_topics = len(runs.judged.topics)
+    cells = np.unique(owner[is_unique_relevant] * n_topics + runs.topic[is_unique_relevant])
     counts = {
         "team": pl.Series(labels, dtype=pl.String),
         "systems": by_team(team_of),
@@ -441,16 +437,16 @@ def pools(
         "unique": by_team(owner[owner >= 0]),
         "unique relevant": by_team(owner[is_unique_relevant]),
         "topics": by_team(cells // n_topics),
-        "unjudged": by_team(team_of, unjudged_in_pool(traced_runs, contributes, parsed_depth)),
+        "unjudged": by_team(team_of, unjudged_in_pool(runs, contributes, parsed_depth)),
     }
     return Pools(
-        runs=traced_runs,
+        runs=runs,
         teams=labels,
         team_of=team_of,
         contributes=contributes,
         depth=parsed_depth,
         depth_inferred=depth is None,
-        judged_depth=np.minimum(run_depths, retrieved_where_judged(traced_runs).max(axis=0)),
+        judged_depth=np.minimum(run_depths, retrieved_where_judged(runs).max(axis=0)),
         contributors=n_teams,
         owner=owner,
         by_team=pl.DataFrame(counts),

@@ -125,7 +125,7 @@ def _score_budget(
     mask = np.zeros(runs.grade.size, dtype=bool)
     mask[judged] = True
     topic_scores = by_topic(runs.blocks(mask), inputs.scoring)
-    scores = np.array([kind_scores.overall() for kind_scores in topic_scores])
+    scores = np.array([table.overall() for table in topic_scores])
     without = _without_own(inputs, mask, scores)
     counts = {
         "method": method,
@@ -140,8 +140,8 @@ def _score_budget(
             "measure": measure,
             "list": kind,
             **counts,
-            **_compare_with_full(inputs, k, topic_scores[k], lower),
-            **_summarise_drops(inputs.team_pools, scores[k], without[k], lower),
+            **_compare_full(inputs, k, topic_scores[k], lower),
+            **_summarise(inputs.team_pools, scores[k], without[k], lower),
         }
         for k, (measure, kind, lower) in enumerate(inputs.scoring.kinds)
     ]
@@ -155,9 +155,7 @@ def _score_budget(
     )
 
 
-def _compare_with_full(
-    inputs: PoolingInputs, kind: int, scores: Scores, lower: bool
-) -> dict[str, Any]:
+def _compare_full(inputs: PoolingInputs, kind: int, scores: Scores, lower: bool) -> dict[str, Any]:
     """Compare scores with those by all judgments."""
     before, after = inputs.full[kind].overall(), scores.overall()
     has_score = ~(np.isnan(before) | np.isnan(after))
@@ -186,20 +184,16 @@ def _without_own(inputs: PoolingInputs, mask: Bools, scores: Floats) -> Floats:
     team_pools = inputs.team_pools
     if len(team_pools.teams) < 2:
         return np.full(scores.shape, np.nan)
-    scores_without = scores.copy()
+    without = scores.copy()
     for team in np.unique(team_pools.owner[mask]).tolist():
         if team >= 0:
             own = np.flatnonzero(team_pools.team_of == team)
             parts = team_pools.runs.of_systems(mask & (team_pools.owner != team), own)
-            scores_without[:, own] = [
-                kind_scores.overall() for kind_scores in by_topic(parts, inputs.scoring)
-            ]
-    return scores_without
+            without[:, own] = [table.overall() for table in by_topic(parts, inputs.scoring)]
+    return without
 
 
-def _summarise_drops(
-    team_pools: Pools, before: Floats, after: Floats, lower: bool
-) -> dict[str, Any]:
+def _summarise(team_pools: Pools, before: Floats, after: Floats, lower: bool) -> dict[str, Any]:
     """Summarise the changes of the systems of contributing teams, each team excluded alone."""
     is_contributor = np.isin(team_pools.team_of, team_pools.team_of[team_pools.contributes])
     drop = after - before if lower else before - after

@@ -259,16 +259,14 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
         gold_signs = preferred[n_measures:]
         has_gold = ~np.isnan(gold_signs).any(axis=0)
         has_score = np.where(has_gold, ~np.isnan(preferred[:n_measures]), 0.0)
-        prefers_first = np.where(has_gold, preferred[:n_measures] > 0, 0.0)
-        prefers_second = np.where(has_gold, preferred[:n_measures] < 0, 0.0)
-        # Of two measures that disagree, one prefers the first run and the other the second.
-        first_agrees, second_agrees = (gold_signs >= 0).all(axis=0), (gold_signs <= 0).all(axis=0)
+        up = np.where(has_gold, preferred[:n_measures] > 0, 0.0)
+        down = np.where(has_gold, preferred[:n_measures] < 0, 0.0)
+        # Of two measures that disagree, one is up (prefers the first run), the other down.
+        up_agrees, down_agrees = (gold_signs >= 0).all(axis=0), (gold_signs <= 0).all(axis=0)
         compared += has_score @ has_score.T
-        disagreements += prefers_first @ prefers_second.T + prefers_second @ prefers_first.T
-        concordant += (prefers_first * first_agrees) @ prefers_second.T + (
-            prefers_second * second_agrees
-        ) @ prefers_first.T
-        both_agree = (prefers_first * (first_agrees & second_agrees)) @ prefers_second.T
+        disagreements += up @ down.T + down @ up.T
+        concordant += (up * up_agrees) @ down.T + (down * down_agrees) @ up.T
+        both_agree = (up * (up_agrees & down_agrees)) @ down.T
         both_concordant += both_agree + both_agree.T
     i, j = np.triu_indices(n_measures, 1)
     matrices = (compared, disagreements, concordant, concordant.T, both_concordant)

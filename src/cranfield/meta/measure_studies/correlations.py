@@ -338,12 +338,9 @@ def correlate(
     if len(by_name) < 2:
         raise PolicyError(f"a correlation requires at least two measures, got {len(by_name)}")
     scores, notes = complete(aligned(by_name), missing)
-    first_scores = next(iter(scores.values()))
-    if len(first_scores.systems) < 2 or not first_scores.topics:
-        sizes = (
-            counted(len(first_scores.systems), "system"),
-            counted(len(first_scores.topics), "topic"),
-        )
+    reference = next(iter(scores.values()))
+    if len(reference.systems) < 2 or not reference.topics:
+        sizes = counted(len(reference.systems), "system"), counted(len(reference.topics), "topic")
         raise CranfieldError(
             f"a correlation requires at least two systems, got {sizes[0]} on {sizes[1]}"
         )
@@ -369,8 +366,8 @@ def correlate(
         by_topic=mean,
         lowest=np.where(n_topics > 0, lowest, np.nan),
         counted_topics=n_topics,
-        topics=first_scores.topics,
-        systems=first_scores.systems,
+        topics=reference.topics,
+        systems=reference.systems,
         lower_is_better=tuple(name for name, table in scores.items() if table.lower_is_better),
         notes=notes,
         options=options,

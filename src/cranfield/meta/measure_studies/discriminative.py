@@ -213,7 +213,7 @@ def discriminative_power(
     names = list(scores_of)
     scores = {"measures": names, "scores": fingerprint(*scores_of.values())}
     table = run_parts(
-        _compare_systems,
+        _compare,
         (scores_of, options),
         {f"measure-{number}": name for number, name in enumerate(names, 1)},
         about={"study": "discriminative power", **scores, **options},
@@ -235,9 +235,7 @@ def discriminative_power(
     )
 
 
-def _compare_systems(
-    shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str
-) -> pl.DataFrame:
+def _compare(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str) -> pl.DataFrame:
     scores_of, options = shared
     try:
         # One thread, as measures are distributed over workers.

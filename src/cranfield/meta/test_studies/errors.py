@@ -170,10 +170,8 @@ class FalseAlarms(Study):
     def summary(self) -> pl.DataFrame:
         """Return the Type I error rates, a row for each size and test."""
         is_computed = pl.col("failed") == 0
-        rejected, pairs = (
-            pl.col("rejected").filter(is_computed),
-            pl.col("pairs").filter(is_computed),
-        )
+        rejected = pl.col("rejected").filter(is_computed)
+        pairs = pl.col("pairs").filter(is_computed)
         table = self.repeated.group_by("size", "test", maintain_order=True).agg(
             (rejected.sum() / pairs.sum()).alias("per pair"),
             (rejected > 0).mean().alias("any pair"),

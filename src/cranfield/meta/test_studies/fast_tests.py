@@ -256,14 +256,14 @@ def read_inputs(
     """Read the scores and the tests of a study, and check that the tests can take the scores."""
     check_several("systems", systems)
     check_several("tests", tests)
-    full_scores = as_scores(scores)
-    if full_scores.shards:
+    table = as_scores(scores)
+    if table.shards:
         raise PolicyError("pass scores by shard as by_shard, and scores of all documents as scores")
     shards = None
     if by_shard is not None:
         if not (shards := as_scores(by_shard)).shards:
             raise PolicyError("by_shard must have shape (topics, systems, shards)")
-        shards = shards.aligned(full_scores, ("by_shard", "scores"))
+        shards = shards.aligned(table, ("by_shard", "scores"))
     options: dict[str, Any] = {"alpha": alpha, "missing": missing, "resamples": resamples}
     choices: dict[str, TestChoice] = {}
     for text in tests:
@@ -273,13 +273,11 @@ def read_inputs(
         if test.info.shards == "needed" and shards is None:
             raise PolicyError(f"{test.test} requires scores by shard")
         # A test that fails on all topics is an error; a failure on some topics is counted.
-        test.prepare(shards if test.by_shard and shards is not None else full_scores)
+        test.prepare(shards if test.by_shard and shards is not None else table)
         choices[test.label] = test
     if not choices:
         raise PolicyError("expected at least one test, got none")
-    return StudyInputs(
-        full_scores, shards, tuple(choices.values()), _groups(full_scores, systems, teams)
-    )
+    return StudyInputs(table, shards, tuple(choices.values()), _groups(table, systems, teams))
 
 
 def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:

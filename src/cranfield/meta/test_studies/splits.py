@@ -104,15 +104,13 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     sizes1, sizes2 = significant1.sum(axis=1)[:, None], significant2.sum(axis=1)[None, :]
     in_both = significant1 @ significant2.T
 
-    def count_same_order(mask1: Any, mask2: Any) -> Floats:
+    def count_same(mask1: Any, mask2: Any) -> Floats:
         """Count pairs within both sets that have the same order."""
         products = (mask1 * order1) @ (mask2 * order2).T
         return np.asarray(((mask1 * ordered1) @ (mask2 * ordered2).T + products) / 2)
 
-    n_agree = count_same_order(significant1, significant2)
-    n_mixed = (
-        count_same_order(significant1, 1.0) + count_same_order(1.0, significant2) - 2 * n_agree
-    )
+    n_agree = count_same(significant1, significant2)
+    n_mixed = count_same(significant1, 1.0) + count_same(1.0, significant2) - 2 * n_agree
     n_either = sizes1 + sizes2 - in_both
     counts = {
         "AA": n_agree,
@@ -523,13 +521,11 @@ def _split_block(shared: tuple[StudyInputs, int], task: tuple[str, int, int, int
     inputs, seed = shared
     group, size, start, stop = task
     return pl.concat(
-        _split_and_test(inputs, group, size, repeat, seed) for repeat in range(start, stop)
+        _test_split(inputs, group, size, repeat, seed) for repeat in range(start, stop)
     )
 
 
-def _split_and_test(
-    inputs: StudyInputs, group: str, size: int, repeat: int, seed: int
-) -> pl.DataFrame:
+def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: int) -> pl.DataFrame:
     verdicts, failed = [], []
     for index, topics in enumerate(draw(len(inputs.scores.topics), size, repeat, seed)):
         own_seed = int(stream(seed, size, repeat, index + 1).integers(2**31))

@@ -52,10 +52,10 @@ def power(shift: Floats, df: int, critical_value: float) -> Floats:
     weights = weights * np.exp(logs - logs.max())
     weights /= weights.sum()
     total = np.zeros(shift.shape)
-    for deviation, weight in zip(s, weights, strict=True):
+    for value, weight in zip(s, weights, strict=True):
         if weight > 1e-18:
             total += weight * (
-                ndtr(shift - critical_value * deviation) + ndtr(-shift - critical_value * deviation)
+                ndtr(shift - critical_value * value) + ndtr(-shift - critical_value * value)
             )
     return total
 
@@ -384,26 +384,16 @@ def extrapolate(
     rows: list[dict[str, Any]] = []
     for size in parsed_sizes:
         critical_value = _critical_t(correction_name, alpha, m, (size - 1) * (m - 1))
-        for name, true_means in (("observed", means), ("shrunk", shrunk)):
+        for name, mu in (("observed", means), ("shrunk", shrunk)):
             rows.append(
-                {
-                    "topics": size,
-                    "means": name,
-                    **_expect_given_means(true_means, error, size, critical_value),
-                }
+                {"topics": size, "means": name, **_from_means(mu, error, size, critical_value)}
             )
         for name, ratio in ratios.items():
             rows.append(
-                {
-                    "topics": size,
-                    "means": name,
-                    **_expect_normal_means(ratio, m, size, critical_value),
-                }
+                {"topics": size, "means": name, **_from_normal(ratio, m, size, critical_value)}
             )
     differences = np.abs(_pair_differences(means))
-    min_difference = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1)) * np.sqrt(
-        2 * error / n
-    )
+    threshold = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1)) * np.sqrt(2 * error / n)
     is_different = differences > ROUNDING * float(np.abs(ready.flat).max())
     return Extrapolation(
         call,
@@ -412,14 +402,14 @@ def extrapolate(
         topics=n,
         correction=correction_name,
         pairs=int(differences.size),
-        significant=int((is_different & (differences >= min_difference)).sum()),
+        significant=int((is_different & (differences >= threshold)).sum()),
         curve=pl.DataFrame(rows),
         generalizability=components,
         notes=(*ready.notes, *components.notes),
     )
 
 
-def _expect_given_means(
+def _from_means(
     means: Floats, error: float, topics: int, critical_value: float
 ) -> dict[str, float]:
     """Return expected values for given true means."""
@@ -433,7 +423,7 @@ def _expect_given_means(
     }
 
 
-def _expect_normal_means(
+def _from_normal(
     ratio: float, systems: int, topics: int, critical_value: float
 ) -> dict[str, float]:
     """Return expected values for true means that are a normal sample."""

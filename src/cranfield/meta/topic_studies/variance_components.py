@@ -167,12 +167,8 @@ class Generalizability(Study):
         for size in parsed_sizes:
             row: dict[str, Any] = {"topics": size}
             for name in ("relative", "absolute"):
-                coefficient = getattr(self, name)(size)
-                row |= {
-                    name: coefficient.value,
-                    f"{name} low": coefficient.low,
-                    f"{name} high": coefficient.high,
-                }
+                result = getattr(self, name)(size)
+                row |= {name: result.value, f"{name} low": result.low, f"{name} high": result.high}
             rows.append(row)
         return pl.DataFrame(rows)
 

@@ -65,10 +65,8 @@ def root(x: Fraction) -> tuple[Fraction, int]:
 
 
 def _whole_root(n: int, power: int) -> int | None:
-    estimate = round(n ** (1 / power))
-    return next(
-        (m for m in (estimate - 1, estimate, estimate + 1) if m > 0 and m**power == n), None
-    )
+    guess = round(n ** (1 / power))
+    return next((m for m in (guess - 1, guess, guess + 1) if m > 0 and m**power == n), None)
 
 
 @lru_cache(maxsize=8192)
@@ -97,11 +95,7 @@ MOST_DIGITS = 2**16
 
 def terms(coefficients: Mapping[Fraction, Fraction] | Iterable[tuple[Fraction, Fraction]]) -> Terms:
     """Return the canonical form of a combination: sorted by base, without zeros."""
-    return tuple(
-        sorted(
-            (base, coefficient) for base, coefficient in dict(coefficients).items() if coefficient
-        )
-    )
+    return tuple(sorted((base, c) for base, c in dict(coefficients).items() if c))
 
 
 def rational(number: Fraction | int) -> Terms:
@@ -120,11 +114,9 @@ def add_terms(pairs: Iterable[tuple[Fraction, Fraction]]) -> Terms:
     return terms(totals)
 
 
-def subtract(minuend: Terms, subtrahend: Terms, factor: Fraction = ONE) -> Terms:
-    """Subtract a multiple of the subtrahend."""
-    return add_terms(
-        [*minuend, *((base, -factor * coefficient) for base, coefficient in subtrahend)]
-    )
+def subtract(first: Terms, second: Terms, factor: Fraction = ONE) -> Terms:
+    """Subtract a multiple of the second combination."""
+    return add_terms([*first, *((base, -factor * c) for base, c in second)])
 
 
 def precisions() -> Iterator[int]:
@@ -190,9 +182,7 @@ class Irrational:
         return quotient(subtract(self.dividend, self.divisor, Fraction(other)), self.divisor)
 
     def __neg__(self) -> Irrational:
-        return Irrational(
-            tuple((base, -coefficient) for base, coefficient in self.dividend), self.divisor
-        )
+        return Irrational(tuple((base, -c) for base, c in self.dividend), self.divisor)
 
     def __rsub__(self, other: Fraction) -> Fraction | Irrational:
         return -(self - other)
@@ -464,7 +454,7 @@ class Setting(NamedTuple):
         highest = self.highest_grade(measure) if measure.gains.kind == "graded" else 1
         return row_of(exactly(measure).unit_gain(fractions_upto(self.grades), highest))
 
-    def stop_probabilities(self, measure: Any) -> Row:
+    def stop_rates(self, measure: Any) -> Row:
         worth = self.gains(measure.gains, self.highest_grade(measure))
         return tuple(satisfying(gain, max(worth)) for gain in worth)
 

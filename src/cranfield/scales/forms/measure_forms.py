@@ -100,11 +100,8 @@ def count_form(measure: OfCounts, setting: Setting) -> Form:
 
         shape = setting.stateful((depth, relevant, signs), 0, step)
         return Form(shape, divisor, scores[0])
-    return Form(
-        _unweighted([signs[0] * is_relevant for is_relevant in relevant], depth, setting),
-        divisor,
-        scores[0],
-    )
+    row = [signs[0] * is_relevant for is_relevant in relevant]
+    return Form(_unweighted(row, depth, setting), divisor, scores[0])
 
 
 def _unweighted(row: Iterable[Fraction], depth: int, setting: Setting) -> Additive:
@@ -171,18 +168,16 @@ def _first_relevant(worth: Sequence[Row], relevant: Sequence[Any], setting: Sett
 
 def cascade_measure_form(measure: Any, setting: Setting) -> Form:
     """Return the form of ERR, nERR and iRBU: users stop where a document satisfies them."""
-    exact, stops = exactly(measure), setting.stop_probabilities(measure)
+    exact, stops = exactly(measure), setting.stop_rates(measure)
     is_utility = isinstance(measure, IntentwiseRankBiasedUtility)
     ranks = range(1, max(setting.depth(measure), len(setting.judgments)) + 1)
     worth = [exact.utility(rank) if is_utility else exact.worth(ONE, rank) for rank in ranks]
     shape = _stopping_users(stops, worth[: setting.depth(measure)], [ONE] * len(worth), setting)
     if not isinstance(measure, NormalisedExpectedReciprocalRank):
         return Form(shape)
-    ideal_stops = sorted((stops[grade] for grade in setting.judgments), reverse=True)[
-        : measure.cutoff
-    ]
+    judged = sorted((stops[grade] for grade in setting.judgments), reverse=True)
     ideal, reach = ZERO, ONE
-    for stop, value in zip(ideal_stops, worth, strict=False):
+    for stop, value in zip(judged[: measure.cutoff], worth, strict=False):
         ideal += reach * stop * value
         reach *= 1 - stop
     return Form(shape, rational(ideal))
@@ -305,7 +300,7 @@ def cumulative_utility_form(measure: NormalisedCumulativeUtility, setting: Setti
 
 
 def expected_ratio_form(measure: ExpectedBlendedRatio, setting: Setting) -> Form:
-    ratios, stops = Ratios.of(measure, setting), setting.stop_probabilities(measure)
+    ratios, stops = Ratios.of(measure, setting), setting.stop_rates(measure)
     continuation = tuple(1 - stop for stop in stops)
     return Form(ratio_sum(ratios, stops, continuation, setting))
 
@@ -450,11 +445,7 @@ def _satisfied_form(
 ) -> Form | None:
     end = min(setting.length, model.ranks(request.depth) or LAST)
     views = [exactly(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
-    gains = (
-        setting.stop_probabilities(model)
-        if isinstance(model, Satisfied)
-        else setting.unit_gains(model)
-    )
+    gains = setting.stop_rates(model) if isinstance(model, Satisfied) else setting.unit_gains(model)
     deepest = min(end, request.deepest)
     if request.total:
         patience = [after / here for here, after in pairwise(views)]

@@ -108,30 +108,28 @@ def split(form: Additive, rel: int) -> list[Part]:
 def _group_ranks(weights: Sequence[Sequence[int]]) -> list[list[int]]:
     """Separate the rows that no tie can involve; the other rows stay together."""
     steps = [{a - b for a in row for b in row if a > b} for row in weights]
-    unsplit = [row for row, step in enumerate(steps) if step]
+    rows = [row for row, step in enumerate(steps) if step]
     constant = [row for row, step in enumerate(steps) if not step]
-    common = {row: gcd(*steps[row]) for row in unsplit}
+    common = {row: gcd(*steps[row]) for row in rows}
     single: list[list[int]] = []
-    while len(unsplit) > 1:
-        before = list(accumulate((common[row] for row in unsplit), gcd, initial=0))
+    while len(rows) > 1:
+        before = list(accumulate((common[row] for row in rows), gcd, initial=0))
         # From the end, where no divisor is computed anew: RBP needs nothing else.
-        while len(unsplit) > 1 and all(
-            step % before[len(unsplit) - 1] for step in steps[unsplit[-1]]
-        ):
-            single.append([unsplit.pop()])
-        after = list(accumulate((common[row] for row in reversed(unsplit)), gcd, initial=0))[::-1]
-        others = [gcd(before[place], after[place + 1]) for place in range(len(unsplit))]
+        while len(rows) > 1 and all(step % before[len(rows) - 1] for step in steps[rows[-1]]):
+            single.append([rows.pop()])
+        after = list(accumulate((common[row] for row in reversed(rows)), gcd, initial=0))[::-1]
+        others = [gcd(before[place], after[place + 1]) for place in range(len(rows))]
         # Removing a row can only raise the others' common divisor: all of these split off at once.
         free = [
             row
-            for row, other in zip(unsplit, others, strict=True)
+            for row, other in zip(rows, others, strict=True)
             if other and all(step % other for step in steps[row])
         ]
         if not free:
             break
         single += [[row] for row in free]
-        unsplit = [row for row in unsplit if row not in free]
-    return [group for group in (*single, unsplit, constant) if group]
+        rows = [row for row in rows if row not in free]
+    return [group for group in (*single, rows, constant) if group]
 
 
 def _make_part(
@@ -261,27 +259,24 @@ class Walk:
                     f"runs of length {form.length} with {form.grades + 1} grades have"
                     f" too many states; up to length {rank - 1} may be feasible"
                 )
-            is_reached = np.full(len(states) * width, runs is None)
+            is_met = np.full(len(states) * width, runs is None)
             if runs is not None:
                 step_of = current * width + runs[:, rank - 1]
-                is_reached[step_of] = True
+                is_met[step_of] = True
                 steps.append(step_of.astype(np.int32))
             following: dict[Hashable, int] = {}
-            gains, next_states = (
-                [Fraction(0)] * is_reached.size,
-                np.full(is_reached.size, -1, dtype=np.int64),
-            )
-            for entry in np.flatnonzero(is_reached).tolist():
+            gains, targets = [Fraction(0)] * is_met.size, np.full(is_met.size, -1, dtype=np.int64)
+            for entry in np.flatnonzero(is_met).tolist():
                 before, grade = divmod(entry, width)
                 step = form.step(rank, states[before], grade)
                 if step is not None:
                     gains[entry], state = step
-                    next_states[entry] = following.setdefault(state, len(following))
+                    targets[entry] = following.setdefault(state, len(following))
             contributions.append(gains)
-            after.append(next_states.reshape(-1, width))
+            after.append(targets.reshape(-1, width))
             states = list(following)
             if runs is not None:
-                current = next_states[step_of]
+                current = targets[step_of]
         flat = {gain for level in contributions for gain in level}
         denominator = lcm(*(gain.denominator for gain in flat))
         # Integers only, as reducing fractions is slow.

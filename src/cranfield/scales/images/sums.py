@@ -84,9 +84,7 @@ class Lexicographic:
         ]
         later_ranges = [0, *accumulate(reversed(spans))][-2::-1]
         margin = 1 if exact else MARGIN
-        fits = all(
-            gap > later_range * margin for gap, later_range in zip(gaps, later_ranges, strict=True)
-        )
+        fits = all(gap > range_ * margin for gap, range_ in zip(gaps, later_ranges, strict=True))
         is_determined = limit is None or all(part.key.size == part.keys.size for part in parts)
         return cls(tuple(parts), tuple(order), limit, is_determined) if fits else None
 
@@ -107,23 +105,21 @@ class Lexicographic:
     def _tables(self, by_runs: bool) -> list[tuple[Exact, Exact]]:
         """Return for each part the weight of lower sums, by index and room, and of each sum."""
         rooms = np.arange((self.limit or 0) + 1)
-        later_ways = np.ones(rooms.size, dtype=object)
+        tail = np.ones(rooms.size, dtype=object)
         tables = []
         for index in reversed(self.order):
             part = self.parts[index]
             weight = np.ones(part.keys.size, dtype=object)
             if by_runs:
                 weight = part.key_runs.astype(object)
-            min_relevant = (
+            needs = (
                 part.min_relevant if self.limit is not None else np.zeros(part.keys.size, np.int64)
             )
-            remaining = rooms[None, :] - min_relevant[:, None]
-            ways = (
-                np.where(remaining >= 0, later_ways[np.maximum(remaining, 0)], 0) * weight[:, None]
-            )
+            remaining = rooms[None, :] - needs[:, None]
+            ways = np.where(remaining >= 0, tail[np.maximum(remaining, 0)], 0) * weight[:, None]
             upto = np.cumsum(ways, axis=0)
             tables.append((upto - ways, weight))
-            later_ways = upto[-1]
+            tail = upto[-1]
         return tables[::-1]
 
 
@@ -228,13 +224,11 @@ def split_sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memor
 def sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Sides:
     """Join parts to an inner and an outer side; parameters as in :func:`split_sides`."""
     inner, outer, _ = split_sides(parts, limit, by_runs, memory)
-    make = partial(_make_side, parts, with_counts=limit is not None, by_runs=by_runs)
+    make = partial(_side, parts, with_counts=limit is not None, by_runs=by_runs)
     return Sides(make(inner), make(outer))
 
 
-def _make_side(
-    parts: tuple[Part, ...], indices: list[int], *, with_counts: bool, by_runs: bool
-) -> Side:
+def _side(parts: tuple[Part, ...], indices: list[int], *, with_counts: bool, by_runs: bool) -> Side:
     values, count, weight = np.zeros(1), np.zeros(1, np.int64), np.ones(1, np.int64)
     shape, keys = [], []
     for index in indices:

@@ -49,7 +49,7 @@ from cranfield.scales.runs import (
     check_size,
     checked_runs,
     depends_on_recall_base,
-    has_more_runs,
+    exceeds,
     pool,
 )
 
@@ -473,7 +473,7 @@ def image_of_topic(
     """
     has_no_form = form(measure, length, grades) is None
     max_runs = MOST_OF_TOPIC[has_no_form]
-    if not (has_no_form and has_more_runs(max_runs, length, grades)):
+    if not (has_no_form and exceeds(max_runs, length, grades)):
         judged, limit = pool(ideal, length, grades), _check_limit(at_most, length)
         topic_image = _make_image(
             measure, length, grades, judged, limit, 2**30, None, represent.__wrapped__
@@ -564,7 +564,7 @@ def _enumerate_image(
     max_runs = (
         MOST_ENUMERATED if n_ranks is None else min(MOST_ENUMERATED, max(1, MOST_READ // n_ranks))
     )
-    if has_more_runs(max_runs, length, grades):
+    if exceeds(max_runs, length, grades):
         longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
         reading = "" if n_ranks is None else f" to {counted(n_ranks, 'rank')}"
         feasible = f"up to length {longest} it is feasible" if longest else "it is not feasible"

@@ -255,9 +255,9 @@ class Windows:
         for head_end, tail_end in zip(halves.head_ends, halves.tail_ends, strict=True):
             heads, tails = halves.heads[head:head_end], halves.tails[tail:tail_end]
             ends.append((heads.min() + tails[0], heads.max() + tails[-1]))
-            head_sample = np.sort(heads)[::thin].astype(np.float64)
+            some_heads = np.sort(heads)[::thin].astype(np.float64)
             sample.append(
-                (head_sample[:, None] + tails[::thick].astype(np.float64)[None, :]).ravel()
+                (some_heads[:, None] + tails[::thick].astype(np.float64)[None, :]).ravel()
             )
             head, tail = head_end, tail_end
         low, high = int(min(start for start, _ in ends)), int(max(end for _, end in ends))

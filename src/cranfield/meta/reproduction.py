@@ -127,11 +127,11 @@ def order_agreement(
     documents = documents.sort("topic", "doc")
     topics = documents["topic"].rle().struct.unnest()
     ends = np.cumsum(topics["len"].to_numpy()).tolist()
-    both_ranks = [documents[name].to_numpy().astype(np.float64) for name in ("rank", "rank 2")]
+    rank_columns = [documents[name].to_numpy().astype(np.float64) for name in ("rank", "rank 2")]
     docs = documents["doc"].to_numpy()
     rows = {}
     for topic, start, end in zip(topics["value"], [0, *ends[:-1]], ends, strict=True):
-        x, y = (ranks[start:end] for ranks in both_ranks)
+        x, y = (ranks[start:end] for ranks in rank_columns)
         in_first, in_second = ~np.isnan(x), ~np.isnan(y)
         coefficients: tuple[float | None, ...] = (None,) * 3
         if in_first.any() and in_second.any():
@@ -501,11 +501,11 @@ def _read_by_measure(data: Any, side: str) -> dict[str, Scores]:
                 raise CranfieldError(
                     f"expected scores of one system by topic, got {len(invalid.systems)} systems"
                 )
-            first, *more = dict.fromkeys(scores.measure for scores in data.values())
-            if more:
+            first, *others = dict.fromkeys(scores.measure for scores in data.values())
+            if others:
                 raise PolicyError(
                     f"expected scores of one measure for all roles, got"
-                    f" {quoted(first)} and {quoted(more[0])}"
+                    f" {quoted(first)} and {quoted(others[0])}"
                 )
             by_measure = {first: side_by_side(data)}
     else:

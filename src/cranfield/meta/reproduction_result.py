@@ -321,9 +321,9 @@ class Reproduction(Study):
             " 0.95 confidence interval, relative improvement (RI), and difference of these (DRI, 0"
             " is best)",
         }
-        frames, hidden = self.frames(), ["other topics"] if is_paired else ["RMSE", "nRMSE"]
+        frames, hidden_columns = self.frames(), ["other topics"] if is_paired else ["RMSE", "nRMSE"]
         return [
-            readable(frames[name].drop(hidden, strict=False), title, self.columns[name])
+            readable(frames[name].drop(hidden_columns, strict=False), title, self.columns[name])
             for name, title in titles.items()
             if name in frames
         ]
@@ -488,17 +488,17 @@ def _common_scores(
 
 
 def _test_row(
-    x: Floats, y: Floats, like: Scores, test: str, notes: Notes, *, paired: bool, seed: int
+    x: Floats, y: Floats, template: Scores, test: str, notes: Notes, *, paired: bool, seed: int
 ) -> Row:
     if min(x.size, y.size) < 2:
-        notes.add("no test with fewer than two topics", like.measure)
+        notes.add("no test with fewer than two topics", template.measure)
         return {}
     # Unpaired topics have a score on one side only.
     start = 0 if paired else x.size
     values = np.full((start + y.size, 2), np.nan)
     values[: x.size, 0], values[start:, 1] = x, y
     topics = tuple(map(str, range(len(values))))
-    table = replace(like, values=values, topics=topics, systems=SIDES)
+    table = replace(template, values=values, topics=topics, systems=SIDES)
     comparison = compare(table, test=test, correction="none", seed=seed)
     for note in comparison.notes:
         # Scores are missing by design, and the relation of t and ANOVA does not matter here.

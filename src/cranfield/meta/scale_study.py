@@ -432,6 +432,6 @@ def _count_changes(
         for table in tables
     )
     n_significant = int(before.sum())
-    lost, gained = int((before & ~after).sum()), int((~before & after).sum())
-    changed = 100 * (lost + gained) / n_significant if n_significant else np.nan
-    return {"test": test, "Sig": n_significant, "S2NS": lost, "NS2S": gained, "changed %": changed}
+    lost, won = int((before & ~after).sum()), int((~before & after).sum())
+    changed = 100 * (lost + won) / n_significant if n_significant else np.nan
+    return {"test": test, "Sig": n_significant, "S2NS": lost, "NS2S": won, "changed %": changed}

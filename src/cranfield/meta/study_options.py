@@ -24,14 +24,14 @@ Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
 
 def whole_numbers(
-    name: str, values: Any, highest: int | None = None, of: str = "", lowest: int = 1
+    name: str, values: Any, highest: int | None = None, suffix: str = "", lowest: int = 1
 ) -> tuple[int, ...]:
     """Return one or more integers, in order; raise an error for duplicates."""
     numbers = list(values) if isinstance(values, Iterable) else [values]
     if not numbers:
-        raise PolicyError(f"expected at least one {name}{of}, got none")
+        raise PolicyError(f"expected at least one {name}{suffix}, got none")
     for number in numbers:
-        check_whole(f"{name}{of}", number, lowest, highest)
+        check_whole(f"{name}{suffix}", number, lowest, highest)
         if numbers.count(number) > 1:
             raise PolicyError(f"{name} {number} is repeated")
     return tuple(map(int, numbers))

@@ -87,12 +87,14 @@ def fingerprint(*scores: Scores) -> str:
     return hash_of(*parts)
 
 
-def judged_fingerprint(judged: JudgedRuns, *more: Ints) -> str:
+def judged_fingerprint(judged: JudgedRuns, *arrays: Ints) -> str:
     """Return a hash of the parts of judged runs that scores depend on."""
     rows, judgments = judged.documents, judged.judgments
     labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
     numbers = (rows.cell, rows.rank, rows.grade, judged.retrieved, judgments.topic, judgments.grade)
-    return hash_of(labels, *(array.astype(np.int64) for array in (*numbers, *more)), judged.scored)
+    return hash_of(
+        labels, *(array.astype(np.int64) for array in (*numbers, *arrays)), judged.scored
+    )
 
 
 class ResultsFolder:

@@ -68,8 +68,8 @@ _BY_SCALE = {
 
 STATISTICS: dict[str, Statistic] = {
     name: Statistic(name, scale, tuple(aliases))
-    for scale, listed in _BY_SCALE.items()
-    for name, *aliases in (word.split("=") for word in listed.split())
+    for scale, text in _BY_SCALE.items()
+    for name, *aliases in (word.split("=") for word in text.split())
 }
 """Ferrante, Ferro and Fuhr (2021), section 2.3; Ferro and Maistro (2024), section 7.4. The last
 sentence of each says which operations a scale allows; statistics that are not named there
@@ -250,16 +250,16 @@ def _decide_pairs(columns: Floats, first: Indices, second: Indices, gap: float) 
     weights = np.where(order < columns.shape[1], (m // unit)[:, None], (-n // unit)[:, None])
     weights[np.isnan(scores)] = 0
     cumulated = np.cumsum(weights, axis=1)
-    above = cumulated[:, -1:] - cumulated
+    excess = cumulated[:, -1:] - cumulated
     # Scores are equal up to the gap; a threshold is the last of equal ones.
     with np.errstate(invalid="ignore"):
-        above[:, :-1][np.diff(scores, axis=1) <= gap] = 0
-    minimum = above.argmin(axis=1)[:, None]
-    is_reversed = np.take_along_axis(above, minimum, axis=1)[:, 0] < 0
+        excess[:, :-1][np.diff(scores, axis=1) <= gap] = 0
+    minimum = excess.argmin(axis=1)[:, None]
+    is_reversed = np.take_along_axis(excess, minimum, axis=1)[:, 0] < 0
     threshold = np.take_along_axis(scores, minimum, axis=1)
     counts = [(columns[systems] > threshold + gap).sum(axis=1) for systems in (first, second)]
     return Dominance(
-        ~is_reversed & (above > 0).any(axis=1),
+        ~is_reversed & (excess > 0).any(axis=1),
         is_reversed,
         np.where(is_reversed, threshold[:, 0], np.nan),
         *(np.where(is_reversed, number, 0) for number in counts),

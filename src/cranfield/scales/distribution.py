@@ -154,11 +154,11 @@ class Spectrum:
             return first_bound
         highest = 0.0
         for part in range(8):
-            shifted = np.zeros(count, dtype=np.complex128)
-            shifted[self.frequencies] = kernel * np.exp(
+            spectrum = np.zeros(count, dtype=np.complex128)
+            spectrum[self.frequencies] = kernel * np.exp(
                 -2j * np.pi / (8 * count) * (self.frequencies * part)
             )
-            points = fft.fft(shifted, workers=jobs, overwrite_x=True).real
+            points = fft.fft(spectrum, workers=jobs, overwrite_x=True).real
             highest = max(highest, 0.5 / count + float(points.max()))
             if highest > target > 0:
                 return first_bound
@@ -187,8 +187,8 @@ class Spectrum:
                     table = np.zeros((2, block_rows.size, SLICE), dtype=np.complex128)
                     index = np.searchsorted(block_rows, row[inside])
                     table[:, index, column[inside]] = stacked[:, inside]
-                    turned = (table.reshape(-1, SLICE) @ turns).reshape(2, block_rows.size, -1)
-                    step, kernel = (turned * waves(block_rows * SLICE, -points[part])).sum(axis=1)
+                    products = (table.reshape(-1, SLICE) @ turns).reshape(2, block_rows.size, -1)
+                    step, kernel = (products * waves(block_rows * SLICE, -points[part])).sum(axis=1)
                 middle[part] += step.imag
                 width[part] += kernel.real
         return middle, width + 0.5 / (self.degree + 1)
@@ -228,8 +228,8 @@ class Variable:
         for begin in range(0, self.values.size, SLICE):
             part = slice(begin, begin + SLICE)
             down = waves(start + SIDE * np.arange(SIDE), self.values[part]) * self.weights[part]
-            along = waves(np.arange(SIDE), self.values[part]).T
-            parts = np.vstack([along.real, along.imag])
+            across = waves(np.arange(SIDE), self.values[part]).T
+            parts = np.vstack([across.real, across.imag])
             total.real += _product(np.hstack([down.real, -down.imag]), parts)
             if not self.symmetric:
                 total.imag += _product(np.hstack([down.imag, down.real]), parts)
@@ -246,15 +246,15 @@ class Variable:
         return out
 
 
-def _product(left: Floats, right: Floats) -> Floats:
+def _product(first: Floats, second: Floats) -> Floats:
     """Multiply matrices, thin ones without BLAS.
 
     BLAS would spread each small product over threads that are in use already, and wait for them
     much longer than the product takes.
     """
-    if left.shape[1] <= 32:
-        return np.asarray(np.einsum("rm,mc->rc", left, right))
-    return np.asarray(left @ right)
+    if first.shape[1] <= 32:
+        return np.asarray(np.einsum("rm,mc->rc", first, second))
+    return np.asarray(first @ second)
 
 
 def waves(times: Ints, turns: Floats) -> Complex:
@@ -291,8 +291,8 @@ def coefficients(
 
 def _compute_square(variables: Sequence[Variable], start: int, cut: float) -> tuple[Ints, Complex]:
     """Compute phi on one square: all of it at first, then only where it is not yet near 0."""
-    real = all(variable.symmetric for variable in variables)
-    square = np.ones((SIDE, SIDE), dtype=np.float64 if real else np.complex128)
+    is_real = all(variable.symmetric for variable in variables)
+    square = np.ones((SIDE, SIDE), dtype=np.float64 if is_real else np.complex128)
     done = 0
     for done, variable in enumerate(variables, 1):
         square *= variable.square(start)
@@ -327,7 +327,7 @@ class FourierInversion:
     period: float
     mean: float
     window: tuple[float, float]
-    beyond: float
+    tail: float
     rounding: float
 
     @property
@@ -336,16 +336,16 @@ class FourierInversion:
 
         The shift is doubled, for the errors of the mean and of (x - middle) / period.
         """
-        moved = 2 * self.rounding / self.period * (1 + self.spectrum.slope)
-        return self.beyond + self.spectrum.uncertainty + moved
+        shift = 2 * self.rounding / self.period * (1 + self.spectrum.slope)
+        return self.tail + self.spectrum.uncertainty + shift
 
     def bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
         low, high = self.window
         points = (np.clip(x, low, high) - self.middle) / self.period
         step, width = self.spectrum.mean_steps(points)
         centre, width = 0.5 + points - self.mean + step, width + self.slack
-        lower = np.where(x < low, 0.0, np.where(x > high, 1 - self.beyond, centre - width))
-        upper = np.where(x > high, 1.0, np.where(x < low, self.beyond, centre + width))
+        lower = np.where(x < low, 0.0, np.where(x > high, 1 - self.tail, centre - width))
+        upper = np.where(x > high, 1.0, np.where(x < low, self.tail, centre + width))
         # x ascends, and so does F.
         lower = np.clip(np.maximum.accumulate(lower), 0.0, 1.0)
         upper = np.clip(np.minimum.accumulate(upper[::-1])[::-1], 0.0, 1.0)
@@ -362,7 +362,7 @@ def invert(
     widths = np.array([values[-1] - values[0] for values in sets])
     n_wide = int(np.count_nonzero(np.cumsum(widths[::-1])[::-1] > rounding / 5))
     centred = [_centre(values - mid) for values, mid in zip(sets[:n_wide], middles, strict=False)]
-    window, beyond = _find_window(centred, max_error / 1000, rounding)
+    window, tail = _find_window(centred, max_error / 1000, rounding)
     period = (window[1] - window[0]) * (1 + 1e-9) + 4 * rounding
     variables = [Variable.uniform(values / period) for values in centred]
     # Small components first: their factors are the cheapest. Wide ones before narrow ones.
@@ -378,7 +378,7 @@ def invert(
         spectrum = Spectrum(count - 1, at, phi, slack)
         lowest, highest = (middle + end for end in window)
         inversion = FourierInversion(
-            spectrum, middle, period, mean, (lowest, highest), beyond, 1.2 * rounding
+            spectrum, middle, period, mean, (lowest, highest), tail, 1.2 * rounding
         )
         error = inversion.slack + spectrum.peak(
             jobs, max(max_error - inversion.slack, max_error / 2)
@@ -399,8 +399,8 @@ def is_affordable(sets: Sequence[Floats]) -> bool:
 
     Many small components are enough to leave few frequencies for the large ones.
     """
-    small = math.fsum(math.log2(values.size) for values in sets if values.size <= 2**12)
-    return small > 64 or sum(values.size for values in sets) * SIDE**2 <= MOST_WORK
+    log_size = math.fsum(math.log2(values.size) for values in sets if values.size <= 2**12)
+    return log_size > 64 or sum(values.size for values in sets) * SIDE**2 <= MOST_WORK
 
 
 def _centre(values: Floats) -> Floats:
@@ -429,14 +429,14 @@ def _find_window(
     for values, centre in zip(sets, means, strict=True):
         by_size.setdefault(values.size, []).append(values - centre)
     tables = [np.stack(rows) for rows in by_size.values()]
-    reaches = []
+    widths = []
     for sign in (-1.0, 1.0):
         reach = math.inf
         for rate in np.geomspace(0.5, 60.0, 60) / deviation:
             logs = math.fsum(log for rows in tables for log in _log_moments(sign * rate * rows))
             reach = min(reach, (logs - math.log(min(probability, 0.01))) / rate)
-        reaches.append(reach * (1 + 1e-9))
-    inside = max(lowest, mean - reaches[0]), min(highest, mean + reaches[1])
+        widths.append(reach * (1 + 1e-9))
+    inside = max(lowest, mean - widths[0]), min(highest, mean + widths[1])
     is_whole = inside == (lowest, highest)
     margin = 4 * rounding
     return (inside[0] - margin, inside[1] + margin), 0.0 if is_whole else 1.01 * probability
@@ -555,9 +555,9 @@ def distribution_of_sums(
     rounding = ROUNDING * math.fsum(max(-values[0], values[-1]) for values in sets)
     lowest = math.fsum(values[0] for values in sets)
     highest = math.fsum(values[-1] for values in sets)
-    listed = _list_sums(sets, min(MOST_SUMS, memory // 64), rounding)
-    methods: list[tuple[float, ListedSums | FourierInversion]] = [(listed.error, listed)]
-    if not (listed.complete or listed.error <= max_error) and is_affordable(sets):
+    sums = _list_sums(sets, min(MOST_SUMS, memory // 64), rounding)
+    methods: list[tuple[float, ListedSums | FourierInversion]] = [(sums.error, sums)]
+    if not (sums.complete or sums.error <= max_error) and is_affordable(sets):
         inversion, error = invert(sets, max_error, memory, jobs or processors(), rounding)
         methods.append((error, inversion))
     # The first of equally accurate ones.

@@ -72,9 +72,9 @@ def rank_based_steps(length: int, top: int) -> Iterator[Step]:
     grades before it are the same and cancel out.
     """
     for k in reversed(range(length)):
-        behind = length - 1 - k
+        n_after = length - 1 - k
         for grade in range(top):
-            yield (*[0] * k, grade, *[top] * behind), (*[0] * k, grade + 1, *[0] * behind)
+            yield (*[0] * k, grade, *[top] * n_after), (*[0] * k, grade + 1, *[0] * n_after)
 
 
 def set_based_steps(length: int, top: int) -> Iterator[Step]:
@@ -545,12 +545,12 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
         complete_measure = with_required_cutoff(as_measure(measure, length), length)
         for base in range(1, largest_base + 1):
             runs = _runs_of_topic(length, base, by_count=by_count)
-            scored = exact_values(complete_measure, runs, 1, base)
-            exact &= scored.exact and scored.factor == 1.0
-            places, first = np.unique(scored.place, return_index=True)
+            run_values = exact_values(complete_measure, runs, 1, base)
+            exact &= run_values.exact and run_values.factor == 1.0
+            places, first = np.unique(run_values.place, return_index=True)
             for position, index in zip(places.tolist(), first.tolist(), strict=True):
                 example = (tuple(map(int, runs[index])), base)
-                values.setdefault(scored.value(position), example)
+                values.setdefault(run_values.value(position), example)
     divisors = {value.divisor for value in values if isinstance(value, Irrational)}
     if len(divisors) > 1:
         # It is not known when sums of logarithms over different divisors are equal.

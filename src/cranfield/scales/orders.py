@@ -278,8 +278,8 @@ def _set_steps(length: int, grades: int) -> list[Ranks]:
 def _check_ranks(ranks: Any, top: int) -> Ranks:
     values = np.ravel(as_array(ranks, "ranks must be a list of integers", object)).tolist()
     for rank in values:
-        whole = isinstance(rank, (int, np.integer)) and not isinstance(rank, bool)
-        if not whole or not 0 <= rank <= top:
+        is_integer = isinstance(rank, (int, np.integer)) and not isinstance(rank, bool)
+        if not is_integer or not 0 <= rank <= top:
             raise PolicyError(f"ranks must be integers from 0 to {top}, got {rank!r}")
     return np.array([int(rank) for rank in values], dtype=_rank_dtype(top))
 

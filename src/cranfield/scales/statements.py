@@ -85,11 +85,11 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
         return np.ones((exponents.size, len(comparison)), dtype=np.bool_)
     decisions = _decide_pairs(comparison)
     values = comparison.scores.values
-    shifted = values - min(np.nanmin(values, initial=0.0), 0.0)
+    nonnegative = values - min(np.nanmin(values, initial=0.0), 0.0)
     # The unit does not matter; without it, powers of large scores could overflow.
-    unit = np.nanmax(shifted, initial=0.0) or 1.0
+    unit = np.nanmax(nonnegative, initial=0.0) or 1.0
     is_same = [
-        _decide_again(comparison, (shifted / unit) ** power) == decisions
+        _decide_again(comparison, (nonnegative / unit) ** power) == decisions
         for power in exponents.tolist()
     ]
     return np.array(is_same).reshape(exponents.size, len(comparison))
@@ -237,16 +237,16 @@ class Meaningfulness:
             powers: dict[bool, list[str]] = {True: [], False: []}
             for power, significant in self.still_significant.items():
                 powers[bool(significant.any())].append(f"{power:g}")
-            rejects, does_not = (f"for p = {', '.join(values)}" for values in powers.values())
+            rejected, kept = (f"for p = {', '.join(values)}" for values in powers.values())
             if not powers[True]:
-                return f"sensitivity: with scores x^p the test does not reject this pair {does_not}"
-            return f"{opening} this pair {rejects}" + (f", not {does_not}" if powers[False] else "")
+                return f"sensitivity: with scores x^p the test does not reject this pair {kept}"
+            return f"{opening} this pair {rejected}" + (f", not {kept}" if powers[False] else "")
         counts = [
             f"{mask.sum():,} (p = {power:g})" for power, mask in self.still_significant.items()
         ]
-        every = np.logical_and.reduce(list(self.still_significant.values())).sum()
+        n_all = np.logical_and.reduce(list(self.still_significant.values())).sum()
         return (
-            f"{opening} {', '.join(counts)} of these {count:,} pairs, and {every:,} for all four p"
+            f"{opening} {', '.join(counts)} of these {count:,} pairs, and {n_all:,} for all four p"
         )
 
     def _example(self) -> str:
@@ -263,8 +263,8 @@ class Meaningfulness:
         difference = means[comparison.first] - means[comparison.second]
         k = int(reversed_pairs[np.argmax(np.abs(difference[reversed_pairs]))])
         lower_is_better = comparison.scores.lower_is_better
-        of_first, of_second = self._good_counts
-        pair = [(comparison.first[k], of_first[k]), (comparison.second[k], of_second[k])]
+        first_counts, second_counts = self._good_counts
+        pair = [(comparison.first[k], first_counts[k]), (comparison.second[k], second_counts[k])]
         if (-difference[k] if lower_is_better else difference[k]) < 0:
             pair.reverse()
         a, b = (plain(comparison.systems[system]) for system, _ in pair)

@@ -219,8 +219,8 @@ def pool_depths(
         full_ranks = ranks(before, before, lower)
         for depth, after in zip((*levels, None), scores[:, k], strict=True):
             rank = ranks(after, after, lower)
-            of_depth = pl.Series([depth] * len(full.systems), dtype=pl.Int64)
-            columns = {"depth": of_depth, "system": full.systems, "score": after, "rank": rank}
+            column = pl.Series([depth] * len(full.systems), dtype=pl.Int64)
+            columns = {"depth": column, "system": full.systems, "score": after, "rank": rank}
             systems.append(scoring.frame(k, columns))
             if depth is not None:
                 changes = (after - before)[is_scored]

@@ -235,15 +235,15 @@ def _rank_systems(rows: pl.DataFrame, inputs: PoolingInputs) -> pl.DataFrame:
         full_ranks = ranks(full, full, lower)
         kind_rows = rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
         for row in kind_rows.iter_slices(1):
-            score, without = (row[name].to_numpy()[0] for name in ("score", "without"))
+            score, score_without = (row[name].to_numpy()[0] for name in ("score", "without"))
             columns = {
                 "system": names,
                 "score": score,
                 "rank": ranks(score, score, lower),
                 "full score": full,
                 "full rank": full_ranks,
-                "score without": without,
-                "rank without": ranks(without, score, lower),
+                "score without": score_without,
+                "rank without": ranks(score_without, score, lower),
             }
             labels = row.select(*KIND, *BUDGET, "repeat")
             tables.append(labels.join(pl.DataFrame(columns), how="cross"))
@@ -474,10 +474,10 @@ def _settings(inputs: PoolingInputs) -> dict[str, Any]:
 def _notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
     team_pools, document_pool = inputs.team_pools, inputs.pool
     if team_pools.outside:
-        dropped = ", and are removed" if inputs.others == "drop" else ""
+        treatment = ", and are removed" if inputs.others == "drop" else ""
         yield (
             f"{counted(team_pools.outside, 'judgment')} of documents that no contributing run has"
-            f" in its top {document_pool.depth}; they are outside every budget{dropped}"
+            f" in its top {document_pool.depth}; they are outside every budget{treatment}"
         )
     unjudged = int((inputs.counts & (inputs.number < 0)).sum())
     if unjudged:

@@ -144,7 +144,7 @@ def trace_runs(
 def judged_depths(runs: TracedRuns) -> Ints:
     """Find the largest d with all top d documents of each system judged; shape (systems,).
 
-    A run whose documents are all judged has the largest whole number there is.
+    The depth of a run whose documents are all judged is the maximum integer.
     """
     rows = runs.judged.documents
     # Rows are judged documents in order of rank: positions and ranks agree until one is missing.

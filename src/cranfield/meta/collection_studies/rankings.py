@@ -123,8 +123,8 @@ def _read_teams(table: Table) -> dict[str, str]:
         if system is None and team is None:
             continue  # An empty line
         if system is None or team is None:
-            lacks = "system" if system is None else "team"
-            raise table.wrong(row, f"expected a {lacks}, got an empty cell")
+            column = "system" if system is None else "team"
+            raise table.wrong(row, f"expected a {column}, got an empty cell")
         if teams.setdefault(system, team) != team:
             raise InputError(f"system {quoted(system)} has two teams", source=table.source)
     return teams
@@ -156,8 +156,8 @@ class Scoring:
 
     def frame(self, kind: int, columns: Any) -> pl.DataFrame:
         """Return columns after the measure and the list of a kind of score."""
-        measure, of_list, _ = self.kinds[kind]
-        labels = pl.lit(measure).alias("measure"), pl.lit(of_list).alias("list")
+        measure, list_name, _ = self.kinds[kind]
+        labels = pl.lit(measure).alias("measure"), pl.lit(list_name).alias("list")
         return pl.DataFrame(columns).select(*labels, pl.all())
 
 

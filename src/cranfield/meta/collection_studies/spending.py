@@ -69,18 +69,18 @@ class PoolingInputs:
     signs: list[Ints | None]
 
 
-def judgments_of(runs: TracedRuns, within: Pool) -> Ints:
+def judgments_of(runs: TracedRuns, pool: Pool) -> Ints:
     """Find the judgment of each document of a pool, or -1; shape (documents,)."""
     numbers = np.arange(runs.topic.size, dtype=np.int32)
-    label_scores = Qrels(runs.judged.topics, runs.topic.astype(np.int32), runs.doc, numbers)
-    judgments = within.graded(label_scores).astype(np.int64)
+    positions = Qrels(runs.judged.topics, runs.topic.astype(np.int32), runs.doc, numbers)
+    judgments = pool.graded(positions).astype(np.int64)
     return np.where(judgments == UNJUDGED, -1, judgments)
 
 
-def has_judgments(runs: TracedRuns, within: Pool) -> Bools:
+def has_judgments(runs: TracedRuns, pool: Pool) -> Bools:
     """Return a mask of the documents of a pool whose topics have judgments."""
     topics = {runs.judged.topics[t] for t in np.unique(runs.topic).tolist()}
-    return np.array([name in topics for name in within.topics], dtype=bool)[within.topic]
+    return np.array([name in topics for name in pool.topics], dtype=bool)[pool.topic]
 
 
 def signs_of(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:
@@ -115,10 +115,10 @@ def judge_within_budgets(inputs: PoolingInputs, task: Task) -> pl.DataFrame:
 
 
 def _score_budget(
-    inputs: PoolingInputs, requested: Indices, method: str | None, budget: int | None, repeat: int
+    inputs: PoolingInputs, documents: Indices, method: str | None, budget: int | None, repeat: int
 ) -> pl.DataFrame:
     runs = inputs.team_pools.runs
-    judged = inputs.number[requested]
+    judged = inputs.number[documents]
     judged = judged[judged >= 0]
     if runs.judged.policies.negative == "unjudged":
         judged = judged[runs.grade[judged] >= 0]
@@ -126,12 +126,12 @@ def _score_budget(
     mask[judged] = True
     topic_scores = by_topic(runs.blocks(mask), inputs.scoring)
     scores = np.array([table.overall() for table in topic_scores])
-    without = _without_own(inputs, mask, scores)
+    loo_scores = _without_own(inputs, mask, scores)
     counts = {
         "method": method,
         "budget": budget,
         "repeat": repeat,
-        "requested": requested.size,
+        "requested": documents.size,
         "judged": judged.size,
         "relevant": int((runs.grade[judged] >= inputs.rel).sum()),
     }
@@ -141,7 +141,7 @@ def _score_budget(
             "list": kind,
             **counts,
             **_compare_full(inputs, k, topic_scores[k], lower),
-            **_summarise(inputs.team_pools, scores[k], without[k], lower),
+            **_summarise(inputs.team_pools, scores[k], loo_scores[k], lower),
         }
         for k, (measure, kind, lower) in enumerate(inputs.scoring.kinds)
     ]
@@ -150,7 +150,7 @@ def _score_budget(
         pl.DataFrame(rows, _ROW)
         .fill_nan(None)
         .with_columns(
-            pl.Series("score", scores, by_system), pl.Series("without", without, by_system)
+            pl.Series("score", scores, by_system), pl.Series("without", loo_scores, by_system)
         )
     )
 
@@ -184,13 +184,13 @@ def _without_own(inputs: PoolingInputs, mask: Bools, scores: Floats) -> Floats:
     team_pools = inputs.team_pools
     if len(team_pools.teams) < 2:
         return np.full(scores.shape, np.nan)
-    without = scores.copy()
+    loo_scores = scores.copy()
     for team in np.unique(team_pools.owner[mask]).tolist():
         if team >= 0:
             own = np.flatnonzero(team_pools.team_of == team)
             parts = team_pools.runs.of_systems(mask & (team_pools.owner != team), own)
-            without[:, own] = [table.overall() for table in by_topic(parts, inputs.scoring)]
-    return without
+            loo_scores[:, own] = [table.overall() for table in by_topic(parts, inputs.scoring)]
+    return loo_scores
 
 
 def _summarise(team_pools: Pools, before: Floats, after: Floats, lower: bool) -> dict[str, Any]:

@@ -95,10 +95,10 @@ class Concordance(Study):
         rows = self.pairs.filter(pl.col("disagreements") > 0)
         if rows.is_empty():
             return ()
-        ahead = pl.col("first wins") - pl.col("second wins")
+        lead = pl.col("first wins") - pl.col("second wins")
         winners = [
-            *rows.filter(ahead > 0)["first"],
-            *rows.filter(ahead < 0)["second"],
+            *rows.filter(lead > 0)["first"],
+            *rows.filter(lead < 0)["second"],
         ]
         max_wins = max(map(winners.count, self.measures))
         top_names = [name for name in self.measures if winners.count(name) == max_wins]
@@ -266,8 +266,8 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
         compared += has_score @ has_score.T
         disagreements += up @ down.T + down @ up.T
         concordant += (up * up_agrees) @ down.T + (down * down_agrees) @ up.T
-        both_agree = (up * (up_agrees & down_agrees)) @ down.T
-        both_concordant += both_agree + both_agree.T
+        agreement = (up * (up_agrees & down_agrees)) @ down.T
+        both_concordant += agreement + agreement.T
     i, j = np.triu_indices(n_measures, 1)
     matrices = (compared, disagreements, concordant, concordant.T, both_concordant)
     n_compared, n_disagree, n_first, n_second, n_both = (

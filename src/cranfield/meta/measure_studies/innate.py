@@ -76,9 +76,9 @@ class InnateOrders(Study):
 
     def _proportions(self) -> tuple[int, Floats]:
         """Return the number of pairs of rankings, and the proportions ordered, same and open."""
-        better, worse, same, open_ = (int(self.pairs[name].sum()) for name in COUNTS)
-        total = better + worse + same + open_
-        return total, np.array([better + worse, same, open_]) / max(1, total)
+        n_better, n_worse, n_same, n_open = (int(self.pairs[name].sum()) for name in COUNTS)
+        total = n_better + n_worse + n_same + n_open
+        return total, np.array([n_better + n_worse, n_same, n_open]) / max(1, total)
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -90,13 +90,13 @@ class InnateOrders(Study):
         if most_against == 0:
             measures = " No measure in this study contradicts that order."
         elif most_against is not None:
-            worst = names_or_count(
+            worst_names = names_or_count(
                 names_with_value(self.agreement, "against", most_against), "measure"
             )
             n_ordered = self.agreement["ordered"][0]
             measures = (
-                f" The most contradictions of that order are those of {worst}: {most_against:,}"
-                f" of {n_ordered:,}."
+                f" The most contradictions of that order are those of {worst_names}:"
+                f" {most_against:,} of {n_ordered:,}."
             )
         return (
             f"In {percent(ordered)} of the pairs of rankings one is better whatever the measure; in"

@@ -81,19 +81,19 @@ def merge_votes(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def read_preferences(data: Any, like: Scores) -> pl.DataFrame:
+def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
     """Read preferences, and check that their topics and systems have scores.
 
     Returns a table of `topic`, `first`, `second`, `preferred` (1 for the first, -1 for the second,
     0 for a tie), `votes`, which is 1, and `assessor`, which may be null.
     """
     table = read_table(data, _PREFERENCES)
-    scored = {"topic": set(like.topics), "system": set(like.systems)}
+    names_with_scores = {"topic": set(scores.topics), "system": set(scores.systems)}
     rows = []
     for number, (*labels, assessor) in enumerate(table.frame.iter_rows()):
         topic, first, second, preferred = (label or "" for label in labels)
         for kind, name in (("topic", topic), ("system", first), ("system", second)):
-            if name not in scored[kind]:
+            if name not in names_with_scores[kind]:
                 raise table.wrong(number, f"{kind} {quoted(name)} has no scores")
         if first == second:
             raise table.wrong(number, f"system {quoted(first)} is compared with itself")
@@ -268,8 +268,8 @@ def predictive_power(
     """
     call = check_arguments(predictive_power, locals())
     scores = aligned(by_measure(scores_by_measure))
-    like = next(iter(scores.values()))
-    table = read_preferences(preferences, like)
+    reference = next(iter(scores.values()))
+    table = read_preferences(preferences, reference)
     if majority:
         table = merge_votes(table)
     names = tuple(scores)
@@ -308,23 +308,23 @@ def _summarise(
 ) -> pl.DataFrame:
     has_score, is_decided = ~np.isnan(preferred), votes != 0
     n_preferences = (has_score & is_decided).sum(axis=1)
-    correct = ((preferred == votes) & is_decided).sum(axis=1)
-    wrong = ((preferred == -votes) & is_decided).sum(axis=1)
-    low, high = clopper_pearson(correct, n_preferences, confidence)
+    n_correct = ((preferred == votes) & is_decided).sum(axis=1)
+    n_wrong = ((preferred == -votes) & is_decided).sum(axis=1)
+    low, high = clopper_pearson(n_correct, n_preferences, confidence)
     with np.errstate(invalid="ignore"):
-        predicted, of_decided = correct / n_preferences, correct / (correct + wrong)
+        predicted, of_decided = n_correct / n_preferences, n_correct / (n_correct + n_wrong)
     return pl.DataFrame(
         {
             "measure": pl.Series(names, dtype=pl.String),
             "preferences": n_preferences,
-            "correct": correct,
-            "wrong": wrong,
-            "tied": n_preferences - correct - wrong,
+            "correct": n_correct,
+            "wrong": n_wrong,
+            "tied": n_preferences - n_correct - n_wrong,
             "predicted": predicted,
             "low": low,
             "high": high,
             "of decided": of_decided,
-            "p": sign_pvalue(correct, wrong),
+            "p": sign_pvalue(n_correct, n_wrong),
             "no preference": np.full(len(names), (~is_decided).sum()),
             "both tied": ((preferred == 0) & ~is_decided).sum(axis=1),
             "missing": (~has_score).sum(axis=1),

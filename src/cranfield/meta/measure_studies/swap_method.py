@@ -113,10 +113,10 @@ class Swaps(Study):
         rows = []
         for size in self.sizes:
             bins = self._join_bins(size, 1 / error)
-            rare = list(takewhile(lambda b: b[2] <= error * b[1], bins))
+            top_bins = list(takewhile(lambda b: b[2] <= error * b[1], bins))
             result: tuple[float | None, ...] = (None, None)
-            if rare:
-                result = rare[-1][0], sum(b[1] for b in rare) / sum(b[1] for b in bins)
+            if top_bins:
+                result = top_bins[-1][0], sum(b[1] for b in top_bins) / sum(b[1] for b in bins)
             rows.append((size, *result))
         schema = {"size": pl.Int64, "difference": pl.Float64, "proportion": pl.Float64}
         return pl.DataFrame(rows, schema, orient="row")
@@ -374,8 +374,8 @@ def _sizes(sizes: Any, topics: int, replacement: bool, smallest: int) -> tuple[i
     if largest < smallest:
         raise CranfieldError(f"{counted(topics, 'topic')} cannot make two sets of {smallest}")
     if sizes is None:
-        spaced = np.linspace(smallest, largest, min(MOST_SIZES, largest - smallest + 1))
-        return tuple(sorted({int(size) for size in np.rint(spaced)}))
+        grid = np.linspace(smallest, largest, min(MOST_SIZES, largest - smallest + 1))
+        return tuple(sorted({int(size) for size in np.rint(grid)}))
     return tuple(sorted(whole_numbers("size", sizes, largest, " of topic sets", smallest)))
 
 

@@ -191,13 +191,13 @@ class FalseAlarms(Study):
         rows = self.summary().filter(pl.col("size") == size).drop_nulls("any pair")
         if rows.is_empty():
             return ()
-        worst: Any = rows["any pair"].max()
-        worst_names = names_or_count(names_with_value(rows, "any pair", worst, "test"), "test")
+        highest: Any = rows["any pair"].max()
+        worst_names = names_or_count(names_with_value(rows, "any pair", highest, "test"), "test")
         tests_above = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
         subject = names_or_count(tests_above, "test") if tests_above else "No test"
         return (
             f"Where no systems differ, the family-wise error rate on {size} topics is highest for"
-            f" {worst_names}: {percent(worst)}.",
+            f" {worst_names}: {percent(highest)}.",
             f"{subject} {'have' if len(tests_above) > 1 else 'has'} a 95% confidence interval above"
             f" {self.alpha:g}.",
             f"Sample: {counted(self.repeats, 'repeat')}.",
@@ -532,10 +532,11 @@ def _count_by_range(
 ) -> list[tuple[int, ...]]:
     """Count pairs, and right and wrong rejections, by range of the true difference."""
     differences = true_differences[test.label]
-    right = verdict.significant & (verdict.order == np.sign(differences))
-    wrong = verdict.significant & ~right
+    is_right = verdict.significant & (verdict.order == np.sign(differences))
+    is_wrong = verdict.significant & ~is_right
     bins = np.where(differences == 0, 0, 1 + np.searchsorted(edges, np.abs(differences)))
     counts = [
-        np.bincount(bins, mask, len(edges) + 2) for mask in (np.ones_like(right), right, wrong)
+        np.bincount(bins, mask, len(edges) + 2)
+        for mask in (np.ones_like(is_right), is_right, is_wrong)
     ]
     return [(k, *map(int, row)) for k, row in enumerate(zip(*counts, strict=True)) if row[0]]

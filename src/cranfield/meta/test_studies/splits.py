@@ -173,12 +173,12 @@ def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
     """
     counts = [numbers(count, name) for count, name in zip((AA, AD, MA, MD), COUNTS, strict=True)]
     try:
-        active, against, agree, disagree = np.broadcast_arrays(*counts)
+        active, opposed, mixed_same, mixed_other = np.broadcast_arrays(*counts)
     except ValueError:
         shapes = ", ".join(str(count.shape) for count in counts)
         raise PolicyError(f"shapes of counts cannot be broadcast: {shapes}") from None
     with np.errstate(invalid="ignore", divide="ignore"):
-        bias = 1 - active / (active + against + agree / 2 + disagree / 2)
+        bias = 1 - active / (active + opposed + mixed_same / 2 + mixed_other / 2)
     return bias if bias.ndim else float(bias)
 
 
@@ -333,11 +333,11 @@ class SplitStudy(Study):
             return ()
         # A test with more contradictions than its level allows cannot be the best.
         is_sound = (pl.col("AD") <= self.alpha * pl.col("significant first")).fill_null(False)
-        sound, unsound = rows.filter(is_sound), rows.filter(~is_sound)["first"].to_list()
-        highest = sound["AA"].max()
+        candidates, excluded = rows.filter(is_sound), rows.filter(~is_sound)["first"].to_list()
+        highest = candidates["AA"].max()
         descriptions = [
             f"{row['first']} ({row['AA']:.1f} of the {row['significant first']:.1f} on the first)"
-            for row in sound.filter(pl.col("AA") == highest).iter_rows(named=True)
+            for row in candidates.filter(pl.col("AA") == highest).iter_rows(named=True)
         ]
         sentences = []
         if highest:
@@ -345,15 +345,15 @@ class SplitStudy(Study):
                 f"On two sets of {size} topics, the most pairs significant on both and in the same"
                 f" order: {names_or_count(descriptions, 'test')}, mean over the draws."
             )
-        elif not sound.is_empty():
-            others = "none of the other tests" if unsound else "no test"
+        elif not candidates.is_empty():
+            others = "none of the other tests" if excluded else "no test"
             sentences.append(
                 f"On two sets of {size} topics, {others} has a pair that is significant on both."
             )
-        if unsound:
+        if excluded:
             sentences.append(
                 f"Excluded for significant differences in opposite directions in more than"
-                f" {percent(self.alpha)}: {', '.join(unsound)}."
+                f" {percent(self.alpha)}: {', '.join(excluded)}."
             )
         if highest:
             sentences.append(
@@ -513,8 +513,8 @@ def split_topics(
 
 def draw(topics: int, size: int, repeat: int, seed: int) -> tuple[Indices, Indices]:
     """Draw two disjoint sets of topics; the second has one less if half is rounded up."""
-    drawn = stream(seed, size, repeat).permutation(topics)[: 2 * size]
-    return np.sort(drawn[:size]), np.sort(drawn[size:])
+    sample = stream(seed, size, repeat).permutation(topics)[: 2 * size]
+    return np.sort(sample[:size]), np.sort(sample[size:])
 
 
 def _split_block(shared: tuple[StudyInputs, int], task: tuple[str, int, int, int]) -> pl.DataFrame:

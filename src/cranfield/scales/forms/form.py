@@ -5,7 +5,7 @@ Inverse logarithms of different roots are linearly independent over the rational
 conjecture holds: it makes the logarithms of the primes algebraically independent; the ln r are
 then linear forms in independent variables, no two of them proportional, and the functions 1/ln r
 have different poles. No proof without the conjecture is known and no counterexample: a relation
-with coefficients as small as those of grades would be seen by the numbers of this module, which
+with coefficients as small as those of grades would be detected by the numbers of this module, which
 are computed to any precision. So two combinations are equal if, and only if, their coefficients
 are; which of two others is larger is computed with as many digits as needed. Functions that rely on
 the independence raise an error, instead of guessing, if two sums that should differ agree to
@@ -261,7 +261,7 @@ def check_grades_decide(measure: Measure) -> None:
         )
 
 
-def n_ranks_read(measure: Measure) -> int | None:
+def count_ranks_read(measure: Measure) -> int | None:
     """Return the number of ranks that a user model reads of a run; None if it has closed sums."""
     model = measure.model if isinstance(measure, Expectation) else measure
     if not isinstance(model, UserModel) or isinstance(model, StaticModel):
@@ -283,8 +283,7 @@ class Additive:
 
     Weights are rational multiples of 1/ln r, with a number r, a *base*, for each rank; 1 for
     rational weights. Bases are not powers, so that equal ones, and only equal ones, have weights in
-    rational proportion. `coefficients` has the factor of each grade for
-    each rank.
+    rational proportion. `coefficients` has the factor of each grade for each rank.
     """
 
     bases: tuple[Fraction, ...]

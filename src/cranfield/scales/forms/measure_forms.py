@@ -88,7 +88,7 @@ def count_form(measure: OfCounts, setting: Setting) -> Form:
     depth, relevant = setting.depth(measure), setting.is_relevant(measure)
     sizes = (np.array(Fraction(size)) for size in (depth, setting.recall_base(measure)))
     scores = row_of(exactly(measure).share(fractions_upto(depth), *sizes))
-    steps = [more - fewer for fewer, more in pairwise(scores)]
+    steps = [upper - lower for lower, upper in pairwise(scores)]
     unit = abs(steps[0])
     divisor = rational(1 / unit if unit else 0)
     signs = tuple(step / unit if unit else ONE for step in steps)
@@ -448,7 +448,7 @@ def _satisfied_form(
     gains = setting.stop_rates(model) if isinstance(model, Satisfied) else setting.unit_gains(model)
     deepest = min(end, request.deepest)
     if request.total:
-        patience = [after / here for here, after in pairwise(views)]
+        patience = [later / view for view, later in pairwise(views)]
         return Form(_stopping_users(gains, [ONE] * deepest, patience, setting))
     if not set(gains) <= {ZERO, ONE}:
         return None

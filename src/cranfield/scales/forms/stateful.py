@@ -120,15 +120,15 @@ def _group_ranks(weights: Sequence[Sequence[int]]) -> list[list[int]]:
         after = list(accumulate((common[row] for row in reversed(rows)), gcd, initial=0))[::-1]
         others = [gcd(before[place], after[place + 1]) for place in range(len(rows))]
         # Removing a row can only raise the others' common divisor: all of these split off at once.
-        free = [
+        separable = [
             row
             for row, other in zip(rows, others, strict=True)
             if other and all(step % other for step in steps[row])
         ]
-        if not free:
+        if not separable:
             break
-        single += [[row] for row in free]
-        rows = [row for row in rows if row not in free]
+        single += [[row] for row in separable]
+        rows = [row for row in rows if row not in separable]
     return [group for group in (*single, rows, constant) if group]
 
 
@@ -264,17 +264,17 @@ class Walk:
                 step_of = current * width + runs[:, rank - 1]
                 is_met[step_of] = True
                 steps.append(step_of.astype(np.int32))
-            following: dict[Hashable, int] = {}
+            new_states: dict[Hashable, int] = {}
             gains, targets = [Fraction(0)] * is_met.size, np.full(is_met.size, -1, dtype=np.int64)
             for entry in np.flatnonzero(is_met).tolist():
                 before, grade = divmod(entry, width)
                 step = form.step(rank, states[before], grade)
                 if step is not None:
                     gains[entry], state = step
-                    targets[entry] = following.setdefault(state, len(following))
+                    targets[entry] = new_states.setdefault(state, len(new_states))
             contributions.append(gains)
             after.append(targets.reshape(-1, width))
-            states = list(following)
+            states = list(new_states)
             if runs is not None:
                 current = targets[step_of]
         flat = {gain for level in contributions for gain in level}
@@ -309,8 +309,8 @@ class Walk:
         for gains, after in zip(self.gains[rank], self.after[rank], strict=True):
             possible = np.flatnonzero(after >= 0)
             parts = [bags[after[grade]] for grade in possible]
-            shifted = [part.values + gains[g] for part, g in zip(parts, possible, strict=True)]
-            joined.append(Bag.join(shifted, [part.runs for part in parts]))
+            sums = [part.values + gains[g] for part, g in zip(parts, possible, strict=True)]
+            joined.append(Bag.join(sums, [part.runs for part in parts]))
         return joined
 
     def values_down_to(self, bags: Sequence[Bag], rank: int) -> list[Bag]:
@@ -319,9 +319,9 @@ class Walk:
         values: list[list[Exact]] = [[] for _ in range(int(after.max()) + 1)]
         runs: list[list[Exact]] = [[] for _ in values]
         for state, grade in zip(*np.nonzero(after >= 0), strict=True):
-            following = after[state, grade]
-            values[following].append(bags[state].values + gains[state, grade])
-            runs[following].append(bags[state].runs)
+            state_after = after[state, grade]
+            values[state_after].append(bags[state].values + gains[state, grade])
+            runs[state_after].append(bags[state].runs)
         return [Bag.join(sums, counts) for sums, counts in zip(values, runs, strict=True)]
 
     def end(self, by_runs: bool) -> list[Bag]:
@@ -341,8 +341,8 @@ class Walk:
     def count_runs(self) -> int:
         ways = [1]
         for after in self.after:
-            following = [0] * (int(after.max()) + 1)
+            new_ways = [0] * (int(after.max()) + 1)
             for state, grade in zip(*np.nonzero(after >= 0), strict=True):
-                following[after[state, grade]] += ways[state]
-            ways = following
+                new_ways[after[state, grade]] += ways[state]
+            ways = new_ways
         return sum(ways)

@@ -50,9 +50,9 @@ def flat_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
     >>> [part.tolist() for part in flat_ranges(np.array([5, 9]), np.array([2, 1]))]
     [[0, 0, 1], [5, 6, 9]]
     """
-    which = np.repeat(np.arange(count.size), count)
+    range_index = np.repeat(np.arange(count.size), count)
     shift = start - (np.cumsum(count) - count)
-    return which, np.arange(which.size) + shift[which]
+    return range_index, np.arange(range_index.size) + shift[range_index]
 
 
 def count_pairs(
@@ -78,13 +78,13 @@ def count_pairs(
     edges = np.concatenate([[-np.inf], (inner[starts[1:] - 1] + inner[starts[1:]]) / 2, [np.inf]])
     ends = np.append(starts[1:], inner.size)
     # Outer numbers up to this one lead into a piece, or a later one, for each query.
-    upto = np.searchsorted(outer, x[:, None] - edges[None, :], side="right").astype(np.int64)
+    outer_ends = np.searchsorted(outer, x[:, None] - edges[None, :], side="right").astype(np.int64)
     cumulative = None if weights is None else np.concatenate([[0], np.cumsum(weights[0])])
 
     def task(bounds: tuple[int, int, int]) -> tuple[int, Ints, NearPairs]:
         piece, first, last = bounds
-        begin = upto[first:last, piece + 1]
-        count = upto[first:last, piece] - begin
+        begin = outer_ends[first:last, piece + 1]
+        count = outer_ends[first:last, piece] - begin
         query, outer_index = flat_ranges(begin, count)
         keys = x[first:last][query] - outer[outer_index]
         part = inner[starts[piece] : ends[piece]]
@@ -108,7 +108,7 @@ def count_pairs(
     total = np.zeros(x.size, dtype=np.int64)
     near_pairs = []
     n_close = 0
-    for first, below, near in one_by_one(task, _tasks(upto), jobs):
+    for first, below, near in one_by_one(task, _tasks(outer_ends), jobs):
         total[first : first + below.size] += below
         near_pairs.append(near)
         n_close += near.query.size
@@ -129,17 +129,17 @@ def too_near() -> PolicyError:
 def _piece_starts(inner: Floats, gap: float) -> Ints:
     """Return the starts of pieces: at the widest gap near each multiple of their size."""
     nominal = np.arange(CHUNK, inner.size - 64, CHUNK)
-    around = nominal[:, None] + np.arange(-32, 32)[None, :]
-    gaps = inner[around] - inner[around - 1]
+    window = nominal[:, None] + np.arange(-32, 32)[None, :]
+    gaps = inner[window] - inner[window - 1]
     widest = gaps.argmax(axis=1)
     rows = np.arange(nominal.size)
     is_wide = gaps[rows, widest] > gap
-    return np.concatenate([[0], around[rows, widest][is_wide]]).astype(np.int64)
+    return np.concatenate([[0], window[rows, widest][is_wide]]).astype(np.int64)
 
 
-def _tasks(upto: Ints) -> Iterator[tuple[int, int, int]]:
-    for piece in range(upto.shape[1] - 1):
-        running = np.cumsum(upto[:, piece] - upto[:, piece + 1])
+def _tasks(outer_ends: Ints) -> Iterator[tuple[int, int, int]]:
+    for piece in range(outer_ends.shape[1] - 1):
+        running = np.cumsum(outer_ends[:, piece] - outer_ends[:, piece + 1])
         cuts = np.searchsorted(running, np.arange(TASK, int(running[-1]), TASK))
         cuts = np.unique(np.concatenate([[0], cuts, [running.size]]))
         yield from ((piece, int(a), int(b)) for a, b in pairwise(cuts))

@@ -117,9 +117,9 @@ class Lexicographic:
             )
             remaining = rooms[None, :] - needs[:, None]
             ways = np.where(remaining >= 0, tail[np.maximum(remaining, 0)], 0) * weight[:, None]
-            upto = np.cumsum(ways, axis=0)
-            tables.append((upto - ways, weight))
-            tail = upto[-1]
+            cumulated = np.cumsum(ways, axis=0)
+            tables.append((cumulated - ways, weight))
+            tail = cumulated[-1]
         return tables[::-1]
 
 
@@ -401,8 +401,8 @@ class Sums:
         """Return differences of sums times 2^bits and a common denominator, and error bounds."""
         total = np.zeros(len(a), dtype=object)
         error = np.zeros(len(a), dtype=object)
-        for part, at_a, at_b in zip(self.parts, a.T, b.T, strict=True):
-            step = part.keys[at_a].astype(object) - part.keys[at_b].astype(object)
+        for part, entries_a, entries_b in zip(self.parts, a.T, b.T, strict=True):
+            step = part.keys[entries_a].astype(object) - part.keys[entries_b].astype(object)
             step = step * int(part.unit * self._common_denominator)
             total = total + step * scaled(part.base, bits)
             error = error + np.abs(step)

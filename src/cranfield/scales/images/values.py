@@ -27,8 +27,8 @@ from cranfield.scales.forms.form import (
     Additive,
     Stateful,
     check_grades_decide,
+    count_ranks_read,
     lowest_relevant,
-    n_ranks_read,
     with_at_most,
 )
 from cranfield.scales.forms.measure_forms import form
@@ -187,7 +187,7 @@ class Image:
     def _gaps(self) -> Gaps:
         raw = self._store.gaps()
         low, high = (self._times_unit(end) + self.offset for end in (raw.lowest, raw.highest))
-        small, large = (
+        smallest, largest = (
             None if gap is None else self._times_unit(gap) for gap in (raw.smallest, raw.largest)
         )
         bottom, top = self.measure.info.range
@@ -195,7 +195,7 @@ class Image:
         if np.isfinite(bottom) and np.isfinite(top):
             outside = max(0.0, low - bottom) + max(0.0, top - high)
             unused = min(1.0, outside / (top - bottom))
-        return Gaps(raw.equispaced, small, large, low, high, unused)
+        return Gaps(raw.equispaced, smallest, largest, low, high, unused)
 
     def rank(self, values: ArrayLike) -> Ints:
         """Return the ranks of scores: the number of values of the image up to each score.
@@ -560,7 +560,7 @@ def _enumerate_image(
     measure: Measure, length: int, grades: int, judgments: tuple[int, ...], limit: int | None
 ) -> EnumeratedImage:
     """Score all runs for the image of a measure without a form, if there are not too many."""
-    n_ranks = n_ranks_read(measure)
+    n_ranks = count_ranks_read(measure)
     max_runs = (
         MOST_ENUMERATED if n_ranks is None else min(MOST_ENUMERATED, max(1, MOST_READ // n_ranks))
     )

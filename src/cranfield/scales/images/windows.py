@@ -48,10 +48,10 @@ def last_bags(walk: Walk, max_values: int) -> tuple[int, list[Bag]]:
         ]
         if sum(sizes) > 2 * max_values:
             break
-        longer = walk.values_from(bags, rank - 1)
-        if sum(bag.values.size for bag in longer) > max_values:
+        new_bags = walk.values_from(bags, rank - 1)
+        if sum(bag.values.size for bag in new_bags) > max_values:
             break
-        rank, bags = rank - 1, longer
+        rank, bags = rank - 1, new_bags
     return rank, bags
 
 
@@ -127,10 +127,10 @@ class Halves:
     def write_sums(self, first: Ints, count: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
         """Return the sums of each head with `count` tails from the first on, as :meth:`sums`."""
         shift = self.head_words[None, :] - to_words(low)[:, None]
-        which, tail = flat_ranges(first.ravel(), count.ravel())
+        head, tail = flat_ranges(first.ravel(), count.ravel())
         sums = self.tail_words[tail]
-        sums += shift.ravel()[which]
-        interval = which // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
+        sums += shift.ravel()[head]
+        interval = head // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
         if self.slack:
             width = to_words(high - low)
             inside = (sums >= 0) & (sums <= width[interval])
@@ -369,8 +369,8 @@ class Windows:
             first = halves.first_tails(x)
             below = ((before[first] - heads) * halves.head_runs).sum(axis=1)
             count = np.maximum(halves.first_tails(x, upto=True) - first, 0)
-            which, tail = flat_ranges(first.ravel(), count.ravel())
-            query, head = np.divmod(which, halves.heads.size)
+            pair, tail = flat_ranges(first.ravel(), count.ravel())
+            query, head = np.divmod(pair, halves.heads.size)
             difference = halves.tail_words[tail] + halves.head_words[head] - to_words(x)[query]
             weight = halves.tail_runs[tail] * halves.head_runs[head]
             equal = np.zeros(x.size, dtype=np.int64)

@@ -191,7 +191,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: levels(7, 3), "up to length 6"),
     (
         lambda: order_matrix(np.zeros((5000, 3), dtype=int)),
-        "up to 4,096 runs are compared in all pairs, got 5,000; compare chosen",
+        "up to 4,096 runs are compared in all pairs, got 5,000; compare single",
     ),
     (lambda: at_or_below([2], [1]), "grades must be from 0 to 1, got 2"),
     (lambda: rbto([[2]]), "grades must be from 0 to 1, got 2"),

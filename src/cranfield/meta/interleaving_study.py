@@ -417,7 +417,7 @@ def interleaving_sensitivity(
 
     For each pair of systems, method and user the same number of impressions of each topic is shown.
     The proportions of wins and of ties determine the impressions that the sign test needs; for A/B
-    tests the difference and the variance of clicks a page give those of a test of two means. Signs
+    tests the difference and the variance of clicks per page give those of a test of two means. Signs
     are compared with those of an offline measure of the same runs.
 
     Source: Radlinski, Kurup and Joachims (2008), and Chapelle, Joachims, Radlinski and Yue (2012),
@@ -450,7 +450,7 @@ def interleaving_sensitivity(
     alpha
         Significance level of the two-sided tests whose sample sizes are computed.
     rel
-        If set, users know two grades only: whether a document has at least this grade.
+        If set, users distinguish two grades only: whether a document has at least this grade.
     seed
         Seed of all draws. A pair, topic and user have random numbers of their own.
     compat, policies

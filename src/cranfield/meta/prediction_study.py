@@ -171,7 +171,7 @@ def prediction(
     Parameters
     ----------
     scores
-        Scores of one measure: :class:`Scores`, or what can be read as such.
+        Scores of one measure, as for :func:`cranfield.compare`.
     predictions
         A data frame or a file with the columns `topic`, `predictor`, `prediction` and perhaps
         `system`; or with `topic`, perhaps `system`, and a numeric column for each predictor.

@@ -68,7 +68,7 @@ def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
 def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     r"""Compute Kendall's tau Union as repro_eval does, for comparison with its values.
 
-    The union of both rankings is put in order of document id. Each ranking becomes the list of
+    The union of both rankings is sorted by document id. Each ranking becomes the list of
     its documents' positions there, and the result is Kendall's tau of the two lists, rank by rank.
 
     .. math:: \mathrm{KTU} = \tau\bigl((u(r_1), \ldots, u(r_n)), (u(r'_1), \ldots, u(r'_n))\bigr)

@@ -276,10 +276,10 @@ def run_parts(
     backend
         `serial`, or the name of a backend of joblib: `loky` (processes), `threading`, `dask`,
         `ray`. By default processes if `jobs` is above 1, or the backend of a surrounding
-        `joblib.parallel_config`. Parts of a killed worker are done again by others.
+        `joblib.parallel_config`. Parts of a killed worker are recomputed by others.
     folder
-        Results folder: finished parts are written to it at once, and parts that are there already
-        are read instead of computed. A part that differs from the written one is computed again,
+        Results folder: finished parts are written to it at once, and existing parts are read
+        instead of computed. A part that differs from the written one is computed again,
         with a warning, and a line in `damaged.txt`.
     progress
         Called with the number of finished parts, and of all parts.

@@ -386,7 +386,7 @@ def scale_of(
     Raises
     ------
     PolicyError
-        Without a length, or with a length, a grade or a recall base below 1 or out of reach.
+        Without a length, or with a length, a grade or a recall base below 1 or too large.
     MeasureError
         For a measure that cannot score such runs.
 

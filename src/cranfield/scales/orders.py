@@ -327,7 +327,7 @@ def difference_axioms(values: Any) -> DifferenceReport:
 
     Parameters
     ----------
-    given
+    values
         Shape (objects,): a value of each object, such as its rank in a total order or a measure of
         it; the difference of a and b is value b - value a. Shape (objects, objects): the
         differences themselves, row a and column b. Shape (objects, objects, objects, objects), of
@@ -353,7 +353,7 @@ def difference_axioms(values: Any) -> DifferenceReport:
       \exists d', d'': \Delta_{ad'} \sim \Delta_{cd} \sim \Delta_{d''b}`.
 
     Differences of values always satisfy the first three. The fourth is where most measures fail:
-    on a finite set it asks for values that are equally spaced.
+    on a finite set it requires equally spaced values.
 
     Examples
     --------

@@ -119,7 +119,7 @@ def all_runs(length: int, grades: int = 1) -> Ints:
 
 
 def exceeds(limit: int, length: int, grades: int) -> bool:
-    """Return True if there are more runs of a length, without computing a huge number."""
+    """Return True if there are more than `limit` runs of a length, without huge powers."""
     return bool(length >= limit.bit_length() or (int(grades) + 1) ** int(length) > limit)
 
 

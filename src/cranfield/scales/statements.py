@@ -32,7 +32,7 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
     Parameters
     ----------
     comparison
-        What :func:`cranfield.compare` returns.
+        Result of :func:`cranfield.compare`.
     powers
         Exponents p above 0. Each score x becomes
 
@@ -237,10 +237,12 @@ class Meaningfulness:
             powers: dict[bool, list[str]] = {True: [], False: []}
             for power, significant in self.still_significant.items():
                 powers[bool(significant.any())].append(f"{power:g}")
-            rejected, kept = (f"for p = {', '.join(values)}" for values in powers.values())
+            rejected, not_rejected = (f"for p = {', '.join(values)}" for values in powers.values())
             if not powers[True]:
-                return f"sensitivity: with scores x^p the test does not reject this pair {kept}"
-            return f"{opening} this pair {rejected}" + (f", not {kept}" if powers[False] else "")
+                return f"sensitivity: with scores x^p the test does not reject this pair {not_rejected}"
+            return f"{opening} this pair {rejected}" + (
+                f", not {not_rejected}" if powers[False] else ""
+            )
         counts = [
             f"{mask.sum():,} (p = {power:g})" for power, mask in self.still_significant.items()
         ]
@@ -411,7 +413,7 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     Parameters
     ----------
     comparison
-        What :func:`cranfield.compare` returns.
+        Result of :func:`cranfield.compare`.
 
     Raises
     ------

@@ -355,7 +355,7 @@ def leave_one_out(
             {f"team-{j}": int(j) for j in indices},
             about={} if folder is None else {**about, **team_pools.about()},
             jobs=jobs,
-            # The arrays are large, and what is done with them releases the interpreter.
+            # Threads share the large arrays, whose operations release the interpreter lock.
             backend=backend or ("threading" if jobs > 1 else None),
             folder=folder,
             progress=progress,

@@ -260,8 +260,8 @@ class Pools:
         The only team that contributed the judgment, an index into `teams`; -1 for none, or more
         than one; shape (judgments,).
     by_team
-        Table with a row a team: its `systems`, those `contributing`, the judged documents it
-        `contributed` and those `unique` to it, how many of both are relevant, the `topics` where it
+        Table with a row per team: its `systems`, those `contributing`, the judged documents it
+        `contributed` and those `unique` to it, the relevant ones of both, the `topics` where it
         has a unique relevant document, and `unjudged`: documents in the pooled ranks of its runs
         that have no judgment, counted once a run.
     """

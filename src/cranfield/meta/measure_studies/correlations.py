@@ -299,7 +299,7 @@ def correlate(
     Returns
     -------
     Correlations
-        Overall, which takes the measure's own value over topics (its mean, geometric mean or sum);
+        Overall, by the measure's own value over topics (its mean, geometric mean or sum);
         and topic by topic, the mean and the lowest over topics (Ferrante, Ferro and Fuhr 2021,
         section 3.3).
 

@@ -1,4 +1,4 @@
-"""Innate orders: topics on which every measure prefers the same one of two rankings."""
+"""Innate orders: topics on which all measures prefer the same ranking of two."""
 
 from __future__ import annotations
 

@@ -313,7 +313,7 @@ def swap_method(
     Raises
     ------
     PolicyError
-        For a size that needs more topics than there are, or another invalid option.
+        For a size that requires more topics than available, or another invalid option.
     CranfieldError
         For missing or infinite scores, or fewer than two systems.
 

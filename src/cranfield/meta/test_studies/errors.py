@@ -45,7 +45,7 @@ _OF_TEST = {
 Population = Resampled | Simulator
 
 Source = Callable[[TestChoice, int, int], "Scores | Floats"]
-"""Returns a data set for a test, a size and a repeat; all tests are given the same topics."""
+"""Returns a data set for a test, a size and a repeat; all tests get the same topics."""
 
 
 def _draw_swapped(
@@ -238,10 +238,10 @@ def false_alarms(
     - `simulated`: new topics are drawn from fitted distributions whose means are made the same, as
       :func:`cranfield.significance.fit_simulator` says, with the empirical copula. Scores stay
       possible ones.
-    - `swapped`: on each topic by itself, the systems swap their scores at random (Ferro and
-      Sanderson 2022). No system is better in any way; but all systems have the same spread then,
-      and all pairs the same correlation. Type I errors of tests that need this, such as Tukey's
-      HSD, do not show. Scores by shard are swapped together.
+    - `swapped`: on each topic independently, systems swap their scores at random (Ferro and
+      Sanderson 2022). Then all systems also have the same variance, and all pairs the same
+      correlation, so that Type I errors of tests that assume this, such as Tukey's HSD, are not
+      detected. Scores by shard are swapped together.
 
     Parameters
     ----------

@@ -219,7 +219,7 @@ class SplitStudy(Study):
     sizes
         Sizes of the topic sets.
     groups, topics
-        Names and sizes of the groups of systems; number of topics that there are.
+        Names and sizes of the groups of systems; number of topics.
     repeated
         Table with a row for each `group`, `size`, `repeat`, pair of topic sets (`sets`: `1-2` two
         disjoint sets, `1-1` and `2-2` the same one), and pair of tests, `first` and `second`. Its
@@ -297,7 +297,7 @@ class SplitStudy(Study):
 
         Parameters
         ----------
-        what
+        column
             A column of :meth:`summary`, such as `AA`, `jaccard` or `significant first`;
             `significant` is short for the last.
         second
@@ -450,8 +450,7 @@ def split_topics(
         Scores of the same topics and systems by shard: see :func:`cranfield.evaluate`.
     sizes
         Sizes of the topic sets, from 2 to half of the topics, rounded up; the second set may then
-        have one topic less. By default those of 5, 10,
-        25, 50 and 125 that fit.
+        have one topic less. By default those of 5, 10, 25, 50 and 125 that fit.
     repeats
         Number of pairs of topic sets to draw for each size.
     seed

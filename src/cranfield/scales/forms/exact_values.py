@@ -1,9 +1,9 @@
 """Exact values of measures on runs, computed from the forms of the measures.
 
-A value is a row of whole numbers: the coefficients of the inverse logarithms that it is made of,
+A value is a row of integers: the coefficients of the inverse logarithms that it is made of,
 over a common denominator; a single number for the measures with rational values. So values and
-their differences are equal if their rows are, and their order is computed with as many digits as it
-takes. A measure without a form is scored in floats, where values within 2^-40 of the largest
+their differences are equal if their rows are, and their order is computed with as many digits as
+needed. A measure without a form is scored in floats, where values within 2^-40 of the largest
 value count as equal; `Values.exact` is True if there is a form.
 """
 

@@ -6,10 +6,10 @@ divisible by m and no difference at rank j is, then runs that tie agree in their
 which is then a part of its own; the other ranks are examined again. That splits RBP with p = a/b in
 lowest terms into its ranks whenever no difference of gains is a multiple of b (for binary gains
 always): at the last rank b divides all the others. Ranks that remain together are summed to the set
-of their distinct sums, in whole numbers.
+of their distinct sums, in integers.
 
 All contributions are multiplied by their common denominator (for AP the least common multiple of
-1..N). The values of all runs, or of their first or last ranks, are then sets of whole numbers that
+1..N). The values of all runs, or of their first or last ranks, are then sets of integers that
 are joined rank by rank, each number once.
 """
 
@@ -31,7 +31,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.scales.forms.form import Additive, Stateful, approximate
 
 Exact = NDArray[Any]
-"""Whole numbers: int64 where they fit, Python's where they do not."""
+"""Integers: int64 where they fit, Python's where they do not."""
 
 WORD = 2**61
 """Sums of magnitude below this are computed in int64."""
@@ -193,7 +193,7 @@ MOST_STATES = 2**14
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """Distinct whole numbers, ascending, and how many runs lead to each; empty if not counted."""
+    """Distinct integers, ascending, and how many runs lead to each; empty if not counted."""
 
     values: Exact
     runs: Exact
@@ -220,7 +220,7 @@ def _is_first(ordered: Exact) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """The steps of a form, rank by rank, in whole numbers of a unit.
+    """The steps of a form, rank by rank, in integers of a unit.
 
     `gains` are contributions, shape (states before the rank, grades + 1), and `after` indices of
     the states that follow; -1 for impossible or unreached ones.

@@ -1,6 +1,6 @@
 """Representations of an image: sums, a table, windows.
 
-Sums of parts (`sums.py`) and windows of values (`windows.py`) hold what is too large for a table.
+Sums of parts (`sums.py`) and windows of values (`windows.py`) represent images too large for it.
 """
 
 from __future__ import annotations

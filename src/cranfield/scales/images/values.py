@@ -265,7 +265,7 @@ class Image:
         )
 
     def require(self, runs: int, ties: str = "unique") -> None:
-        """Raise an error if :meth:`rank_runs` could not rank so many runs with these ties.
+        """Raise an error if :meth:`rank_runs` cannot rank that many runs with these ties.
 
         Raises
         ------
@@ -413,8 +413,8 @@ def image(
         recall base and ideal ranking. By default as many as the runs are long. They scale the
         values, but do not limit the relevant documents of runs.
     at_most
-        Only runs with at most so many documents of grade `rel` or above (1 for measures that have
-        no `rel`).
+        Maximum number of documents of grade `rel` or above in a run (1 for measures without
+        `rel`); by default no limit.
     memory, jobs
         Approximate maximum of bytes, and number of threads; by default one for each processor.
 

@@ -1,7 +1,7 @@
 """Images of stateful measures, counted in windows.
 
 The run is cut in two. For each state at the cut the values of the first ranks (few) and of the
-last ranks (many) are sorted sets of whole numbers, and a value of the image is a sum of one of
+last ranks (many) are sorted sets of integers, and a value of the image is a sum of one of
 each. All sums within a window of values are written out, sorted and counted, window by window, in
 the memory of one window per thread. Only the number of distinct values below every few thousandth
 sum, a *mark*, is stored; the rank of a value then requires only the sums from the last mark on.

@@ -417,8 +417,8 @@ def interleaving_sensitivity(
 
     For each pair of systems, method and user the same number of impressions of each topic is shown.
     The proportions of wins and of ties determine the impressions that the sign test needs; for A/B
-    tests the difference and the variance of clicks per page give those of a test of two means. Signs
-    are compared with those of an offline measure of the same runs.
+    tests the difference and the variance of clicks per page give those of a test of two means.
+    Signs are compared with those of an offline measure of the same runs.
 
     Source: Radlinski, Kurup and Joachims (2008), and Chapelle, Joachims, Radlinski and Yue (2012),
     with users; Hofmann, Whiteson and de Rijke (2011) with simulated users.
@@ -494,7 +494,7 @@ def interleaving_sensitivity(
     if rel is not None:
         grades = (judgments.grades >= rel).astype(judgments.grades.dtype)
         user_judgments = replace(judgments, grades=grades)
-    user_models = _users(users, 1 + max(0, int(user_judgments.grades.max(initial=0))), stop)
+    user_models = _make_users(users, 1 + max(0, int(user_judgments.grades.max(initial=0))), stop)
     lists = cut_rankings(all_runs, user_judgments, judged.topics, int(length), judging.ties)
     simulation = Simulation(lists, user_models, int(impressions), int(seed))
     system_pairs = list(combinations(range(len(lists.systems)), 2))
@@ -549,7 +549,7 @@ def interleaving_sensitivity(
     )
 
 
-def _users(
+def _make_users(
     users: str | Iterable[str] | Mapping[str, User], grades: int, stop: str
 ) -> dict[str, User]:
     if isinstance(users, Mapping):

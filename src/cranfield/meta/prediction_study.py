@@ -104,7 +104,7 @@ class Prediction(Study):
             "low": Column("Lower bound of its simultaneous 0.95 confidence interval."),
             "high": Column("Upper bound of that interval."),
             "q": Column("Studentised difference; null if the model leaves no error."),
-            "p": Column("Tukey's p-value, corrected for all pairs; null as q is.", pvalue=True),
+            "p": Column("Tukey's p-value, corrected for all pairs; null where q is.", pvalue=True),
         },
         "topics": {
             "topic": Column("Topic.", key=True),
@@ -142,13 +142,13 @@ class Prediction(Study):
         return {name: frame for name, frame in frames if frame.height}
 
     def heading(self) -> list[str]:
-        negated = f"; low values predict high scores: {', '.join(self.lower_is_better)}"
+        suffix = f"; low values predict high scores: {', '.join(self.lower_is_better)}"
         return [
             f"{prefix(self.measure)}{counted(self.summary['predictor'].n_unique(), 'predictor')},"
             f" {counted(self.summary['system'].n_unique(), 'system')},"
             f" {counted(self.n_topics, 'topic')}",
             f"sMARE: mean of |rank of prediction - rank of score| / topics; ranks of ties:"
-            f" {self.ties}{negated if self.lower_is_better else ''}",
+            f" {self.ties}{suffix if self.lower_is_better else ''}",
         ]
 
 
@@ -353,7 +353,7 @@ def _evaluate(
         ranks = rankdata(levels, method=ties, axis=1)
         methods = ("pearson", "spearman", "tau")
         by_method = [agreement(values, levels, method, {})[:-1, -1] for method in methods]
-        n_tied = [_tied_pairs(row) for row in levels]
+        n_tied = [_count_tied_pairs(row) for row in levels]
         for k, predictor in enumerate(data.predictors):
             errors[:, k, j] = np.abs(ranks[k] - ranks[-1]) / size
             coefficients = (float(column[k]) for column in by_method)
@@ -377,7 +377,7 @@ def _evaluate(
     return summary.fill_nan(None), pl.concat(topics), errors
 
 
-def _tied_pairs(levels: Floats) -> int:
+def _count_tied_pairs(levels: Floats) -> int:
     counts = np.unique(levels, return_counts=True)[1]
     return int((counts * (counts - 1) // 2).sum())
 

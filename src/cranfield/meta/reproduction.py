@@ -176,7 +176,7 @@ def _union_tau(x: Floats, y: Floats) -> float:
         return float("nan")
     if np.array_equal(x, y, equal_nan=True):
         return 1.0
-    return _tau(np.nan_to_num(x, nan=x.size + 1.0), np.nan_to_num(y, nan=y.size + 1.0))
+    return _compute_tau(np.nan_to_num(x, nan=x.size + 1.0), np.nan_to_num(y, nan=y.size + 1.0))
 
 
 def _position_tau(x: Floats, y: Floats) -> float:
@@ -186,10 +186,10 @@ def _position_tau(x: Floats, y: Floats) -> float:
         return 1.0
     if ranks < 2:
         return float("nan")
-    return _tau(first[:ranks].astype(np.float64), second[:ranks].astype(np.float64))
+    return _compute_tau(first[:ranks].astype(np.float64), second[:ranks].astype(np.float64))
 
 
-def _tau(x: Floats, y: Floats) -> float:
+def _compute_tau(x: Floats, y: Floats) -> float:
     # O(n log n), as rankings are long; cranfield.correlation compares all pairs.
     from scipy.stats import kendalltau
 
@@ -275,7 +275,7 @@ def reproduce(
     check_arguments(reproduce, locals(), judge)
     if policies.get("depth") is not None:
         check_whole("depth", policies["depth"], 1)
-    first, second = _runs(original, "original"), _runs(reproduced, "reproduced")
+    first, second = _read_runs(original, "original"), _read_runs(reproduced, "reproduced")
     roles = same_roles(first, second)
     test = check_test(test, paired=True)
     sides = {"original": first, "reproduced": second}
@@ -357,7 +357,7 @@ def replicate(
     [(1.2222..., -0.0171...)]
     """
     check_arguments(replicate, locals(), judge)
-    first, second = _runs(original, "original"), _runs(replicated, "replicated")
+    first, second = _read_runs(original, "original"), _read_runs(replicated, "replicated")
     roles = same_roles(first, second)
     test = check_test(test, paired=False)
     parsed = parse_measures(measures, compat=policies.get("compat"))
@@ -376,7 +376,7 @@ def replicate(
     return Reproduction({}, **values, notes=notes.lines())
 
 
-def _runs(runs: Any, side: str) -> dict[str, Run]:
+def _read_runs(runs: Any, side: str) -> dict[str, Run]:
     if not isinstance(runs, Mapping) or not any(role in runs for role in ROLES):
         return {ROLES[0]: read_run(runs)}
     for role in runs:

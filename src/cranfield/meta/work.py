@@ -37,14 +37,14 @@ def seal_part(part: pl.DataFrame, study: str, name: str) -> bytes:
     about = json.dumps({"study": study, "part": name, "sha256": _OPEN})
     out = BytesIO()
     part.write_parquet(out, metadata={_KEY: about})
-    return _with_hash(out.getvalue())
+    return _insert_hash(out.getvalue())
 
 
 def unseal_part(data: bytes, study: str, name: str) -> pl.DataFrame:
     """Return the part in a file; raise an error if it is not that part."""
     if _MARK not in data:
         raise InputError("has no checksum, or a damaged one")
-    if _with_hash(data) != data:
+    if _insert_hash(data) != data:
         raise InputError("is damaged: its checksum does not match")
     about = json.loads(pl.read_parquet_metadata(BytesIO(data))[_KEY])
     if about["study"] != study:
@@ -54,7 +54,7 @@ def unseal_part(data: bytes, study: str, name: str) -> pl.DataFrame:
     return pl.read_parquet(BytesIO(data))
 
 
-def _with_hash(data: bytes) -> bytes:
+def _insert_hash(data: bytes) -> bytes:
     """Insert the hash of the bytes in which the hash itself is zeros.
 
     Metadata are at the end, after all values.
@@ -134,7 +134,9 @@ class ResultsFolder:
         except (ValueError, RecursionError) as error:
             raise InputError("is not JSON, or is damaged", source=str(settings)) from error
         if recorded != expected:
-            raise PolicyError(f"{path} contains another study: {_difference(recorded, expected)}")
+            raise PolicyError(
+                f"{path} contains another study: {_describe_difference(recorded, expected)}"
+            )
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.parquet"
@@ -186,7 +188,7 @@ _DAMAGED = "damaged.txt"
 """File that lists the parts that were damaged and computed again."""
 
 
-def _difference(recorded: Any, expected: Mapping[str, Any]) -> str:
+def _describe_difference(recorded: Any, expected: Mapping[str, Any]) -> str:
     """Describe the first setting in which two studies differ."""
     if not isinstance(recorded, dict):
         return "its study.json is not an object"

@@ -43,14 +43,14 @@ class Statistic:
 
 
 _BY_SCALE = {
-    # They count equal values.
+    # Statistics that count equal values.
     Scale.NOMINAL: "mode frequency=count=counts",
-    # They compare values, in pairs or by their ranks.
+    # Statistics that compare values, in pairs or by their ranks.
     Scale.ORDINAL: """
         median percentile=percentiles quantile=quantiles=quartile=quartiles minimum=min maximum=max
         rank-correlation=kendall=kendall-tau=tau=spearman=spearman-rho=tau-ap
     """,
-    # They add and subtract values, or are made of means and standard deviations.
+    # Statistics that add and subtract values, or consist of means and standard deviations.
     Scale.INTERVAL: """
         difference=differences mean=average=arithmetic-mean=map=mrr standard-deviation=sd=std=stdev
         variance=var confidence-interval=ci=confidence-interval-of-the-mean
@@ -58,7 +58,7 @@ _BY_SCALE = {
         standardisation=standardization=z-score=zscore
         pearson=pearson-correlation=product-moment-correlation=correlation
     """,
-    # They multiply or divide values.
+    # Statistics that multiply or divide values.
     Scale.RATIO: """
         geometric-mean=gmean=gmap harmonic-mean=hmean coefficient-of-variation=cv
         ratio=ratios=percent-change=relative-improvement=relative-difference
@@ -243,8 +243,8 @@ def _decide_pairs(columns: Floats, first: Indices, second: Indices, gap: float) 
     n, m = (np.maximum(count[systems], 1) for systems in (first, second))
     unit = np.gcd(n, m) * np.where(mean[first] >= mean[second], 1, -1)
     # Merging two sorted rows is faster than sorting their scores.
-    rising = np.sort(columns, axis=1, kind="stable")
-    merged = np.concatenate([rising[first], rising[second]], axis=1)
+    ascending = np.sort(columns, axis=1, kind="stable")
+    merged = np.concatenate([ascending[first], ascending[second]], axis=1)
     order = np.argsort(merged, axis=1, kind="stable")
     scores = np.take_along_axis(merged, order, axis=1)
     weights = np.where(order < columns.shape[1], (m // unit)[:, None], (-n // unit)[:, None])

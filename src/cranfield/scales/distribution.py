@@ -230,9 +230,9 @@ class Variable:
             down = waves(start + SIDE * np.arange(SIDE), self.values[part]) * self.weights[part]
             across = waves(np.arange(SIDE), self.values[part]).T
             parts = np.vstack([across.real, across.imag])
-            total.real += _product(np.hstack([down.real, -down.imag]), parts)
+            total.real += _multiply(np.hstack([down.real, -down.imag]), parts)
             if not self.symmetric:
-                total.imag += _product(np.hstack([down.imag, down.real]), parts)
+                total.imag += _multiply(np.hstack([down.imag, down.real]), parts)
         return total
 
     def single(self, at: Ints) -> Numbers:
@@ -246,7 +246,7 @@ class Variable:
         return out
 
 
-def _product(first: Floats, second: Floats) -> Floats:
+def _multiply(first: Floats, second: Floats) -> Floats:
     """Multiply matrices, thin ones without BLAS.
 
     BLAS would spread each small product over threads that are in use already, and wait for them
@@ -433,7 +433,9 @@ def _find_window(
     for sign in (-1.0, 1.0):
         reach = math.inf
         for rate in np.geomspace(0.5, 60.0, 60) / deviation:
-            logs = math.fsum(log for rows in tables for log in _log_moments(sign * rate * rows))
+            logs = math.fsum(
+                log for rows in tables for log in _compute_log_moments(sign * rate * rows)
+            )
             reach = min(reach, (logs - math.log(min(probability, 0.01))) / rate)
         widths.append(reach * (1 + 1e-9))
     inside = max(lowest, mean - widths[0]), min(highest, mean + widths[1])
@@ -442,7 +444,7 @@ def _find_window(
     return (inside[0] - margin, inside[1] + margin), 0.0 if is_whole else 1.01 * probability
 
 
-def _log_moments(exponents: Floats) -> list[float]:
+def _compute_log_moments(exponents: Floats) -> list[float]:
     """Return the logarithms of the means of exp(exponents), by row."""
     tops = exponents.max(axis=1)
     moments = np.exp(exponents - tops[:, None]).mean(axis=1)
@@ -473,7 +475,7 @@ class SumDistribution:
 
         The middle of the bounds, unless all sums are counted.
         """
-        return self._bounds(x)[1]
+        return self._compute_bounds(x)[1]
 
     def bracket(self, x: ArrayLike) -> tuple[Floats, Floats]:
         """Return proved lower and upper bounds of F(x).
@@ -481,10 +483,10 @@ class SumDistribution:
         They are often closer than the error, which holds for the worst x. As F is monotone, bounds
         at one x also hold beyond it, so that more x together never widen them.
         """
-        lower, _, upper = self._bounds(x)
+        lower, _, upper = self._compute_bounds(x)
         return lower, upper
 
-    def _bounds(self, x: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    def _compute_bounds(self, x: ArrayLike) -> tuple[Floats, Floats, Floats]:
         points = np.asarray(x, dtype=np.float64)
         if np.isnan(points).any():
             raise PolicyError("x must be numbers, got nan")

@@ -103,7 +103,7 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
         if violations.size:
             index = int(violations[0])
             kind = "inverted" if upper[index] != lower[index] else "tied"
-            return Verdict(order, None, True, _witness_of_form(kind, block[index], form), reason)
+            return Verdict(order, None, True, _make_form_witness(kind, block[index], form), reason)
         gains = values.keys[upper] - values.keys[lower]
         # Keys of all blocks are over the same denominator, that of the form.
         first = first or (block[0], gains[0])
@@ -111,7 +111,7 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
         if differing.size and not uneven:
             uneven = (*first[0], *block[int(differing[0])])
     if uneven:
-        return Verdict(order, Scale.ORDINAL, True, _witness_of_form("gaps", uneven, form), reason)
+        return Verdict(order, Scale.ORDINAL, True, _make_form_witness("gaps", uneven, form), reason)
     return Verdict(order, Scale.INTERVAL, True, None, reason)
 
 
@@ -127,7 +127,7 @@ def prove_set_based(order: str, form: Form, sign: int) -> Verdict:
     for k, grade in np.ndindex(length, top + 1):
         if gains[k][grade] != gains[0][grade]:
             runs = ((grade, *[0] * (length - 1)), (*[0] * k, grade, *[0] * (length - k - 1)))
-            return Verdict(order, None, True, _witness_of_form("distinguished", runs, form))
+            return Verdict(order, None, True, _make_form_witness("distinguished", runs, form))
     steps = set_based_steps(length, top)
     return judge_steps(order, steps, form, sign, "from all steps between neighbours")
 
@@ -171,7 +171,7 @@ def find_uneven_bottom(values: Values, runs: Ints, sign: int) -> Witness | None:
     scores = [values.value(int(values.place[index])) for index in lowest]
     if (steps := find_unequal_steps(scores)) is None:
         return None
-    return _witness("gaps", values, runs, [lowest[place] for place in steps])
+    return _make_witness("gaps", values, runs, [lowest[place] for place in steps])
 
 
 def find_unequal_steps(
@@ -220,9 +220,9 @@ def _is_contiguous(shape: Additive) -> bool:
     return True
 
 
-def _witness_of_form(kind: str, runs: tuple[Run, ...], form: Form) -> Witness:
+def _make_form_witness(kind: str, runs: tuple[Run, ...], form: Form) -> Witness:
     rows = np.array(runs)
-    return _witness(kind, values_of(form, rows), rows, range(len(runs)))
+    return _make_witness(kind, values_of(form, rows), rows, range(len(runs)))
 
 
 OWN = "its own order"
@@ -235,7 +235,7 @@ def judge_own_order(values: Values, runs: Ints) -> Verdict:
     place = values.find_uneven_gap()
     if place is None:
         return Verdict(OWN, Scale.INTERVAL)
-    return Verdict(OWN, Scale.ORDINAL, True, _gaps(values, runs, place))
+    return Verdict(OWN, Scale.ORDINAL, True, _make_gap_witness(values, runs, place))
 
 
 def judge_order(order: str, ranks: NDArray[Any], values: Values, runs: Ints, sign: int) -> Verdict:
@@ -261,11 +261,11 @@ def judge_order(order: str, ranks: NDArray[Any], values: Values, runs: Ints, sig
             else:
                 highest = int(np.argmax(high[: index + 1] == before[index]))
                 pair = by_class[[ends[highest], starts[index + 1]]]
-            return Verdict(order, None, True, _witness(kind, values, runs, pair))
+            return Verdict(order, None, True, _make_witness(kind, values, runs, pair))
     gap = values.find_uneven_gap()
     if gap is None:
         return Verdict(order, Scale.INTERVAL)
-    return Verdict(order, Scale.ORDINAL, True, _gaps(values, runs, gap))
+    return Verdict(order, Scale.ORDINAL, True, _make_gap_witness(values, runs, gap))
 
 
 def judge_total_orders(candidates: RunSet, values: Values, runs: Ints) -> list[Verdict]:
@@ -277,13 +277,13 @@ def judge_total_orders(candidates: RunSet, values: Values, runs: Ints) -> list[V
     ]
 
 
-def _gaps(values: Values, runs: Ints, place: int) -> Witness:
+def _make_gap_witness(values: Values, runs: Ints, place: int) -> Witness:
     """Return runs that show that the gap at 0 and the gap at `place` are not equal."""
     pairs = [int(np.argmax(values.place == p)) for p in (0, 1, place, place + 1)]
-    return _witness("gaps", values, runs, pairs)
+    return _make_witness("gaps", values, runs, pairs)
 
 
-def _witness(kind: str, values: Values, runs: Ints, places: Any) -> Witness:
+def _make_witness(kind: str, values: Values, runs: Ints, places: Any) -> Witness:
     numbers: tuple[Number, ...] = tuple(values.value(int(values.place[i])) for i in places)
     return Witness(kind, tuple(tuple(map(int, runs[i])) for i in places), numbers)
 
@@ -323,7 +323,7 @@ def _search_own(candidates: RunSet) -> Verdict:
         witness = find_uneven_bottom(candidates.values(runs), runs, candidates.sign)
         if witness is not None:
             return Verdict(OWN, Scale.ORDINAL, True, witness, "its lowest values")
-    return Verdict(OWN, Scale.ORDINAL, False, None, _reach_note(grades))
+    return Verdict(OWN, Scale.ORDINAL, False, None, _describe_reach(grades))
 
 
 def _search_witnesses(candidates: RunSet) -> list[Verdict]:
@@ -331,7 +331,7 @@ def _search_witnesses(candidates: RunSet) -> list[Verdict]:
     depth = min(candidates.length, int(np.log(SEARCHED) / np.log(candidates.grades + 1) + 1e-9))
     runs = candidates.list_runs(max(depth, 1))
     verdicts = judge_total_orders(candidates, candidates.values(runs), runs)
-    reach = _reach_note(candidates.grades)
+    reach = _describe_reach(candidates.grades)
     return [
         verdict if verdict.scale is None else Verdict(verdict.order, None, False, None, reach)
         for verdict in verdicts
@@ -347,7 +347,7 @@ def _is_rising(candidates: RunSet) -> bool:
     return exact is not None and exact.shape.rises
 
 
-def _reach_note(grades: int) -> str:
+def _describe_reach(grades: int) -> str:
     longest = int(np.log(MOST_LISTED) / np.log(grades + 1) + 1e-9)
     return f"all runs are enumerated up to N = {longest}"
 
@@ -544,7 +544,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     for length in range(1, longest + 1):
         complete_measure = with_required_cutoff(as_measure(measure, length), length)
         for base in range(1, largest_base + 1):
-            runs = _runs_of_topic(length, base, by_count=by_count)
+            runs = _list_runs(length, base, by_count=by_count)
             run_values = exact_values(complete_measure, runs, 1, base)
             exact &= run_values.exact and run_values.factor == 1.0
             places, first = np.unique(run_values.place, return_index=True)
@@ -575,7 +575,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     return TopicsReport(str(measure), longest, largest_base, scale, tuple(ordered), witness, exact)
 
 
-def _runs_of_topic(length: int, base: int, *, by_count: bool) -> Ints:
+def _list_runs(length: int, base: int, *, by_count: bool) -> Ints:
     """Return the runs of a length on a topic, or one for each number of relevant documents."""
     if by_count:
         numbers = np.arange(min(length, base) + 1)

@@ -83,7 +83,7 @@ def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     """
     table = _prepare_runs(runs, grades, length)
     ordered = np.sort(table, axis=1)[:, ::-1]
-    steps = _set_steps(table.shape[1], grades)
+    steps = _compute_set_steps(table.shape[1], grades)
     return np.asarray(sum(steps[j][ordered[:, j]] for j in range(table.shape[1])))
 
 
@@ -148,7 +148,7 @@ def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     """
     remaining = _check_ranks(ranks, sbto_top(length, grades))
     out = np.empty((len(remaining), length), dtype=np.int64)
-    for j, step in enumerate(_set_steps(length, grades)):
+    for j, step in enumerate(_compute_set_steps(length, grades)):
         # The highest grade whose step still fits into the remaining rank.
         out[:, j] = np.searchsorted(step, remaining, side="right") - 1
         remaining = remaining - step[out[:, j]]
@@ -266,8 +266,8 @@ def _rank_array(values: list[int], largest: int) -> Ranks:
     return np.array(values, dtype=_rank_dtype(largest))
 
 
-def _set_steps(length: int, grades: int) -> list[Ranks]:
-    """C(g + N - j, N - j + 1) by grade g, for each place j of a descending run."""
+def _compute_set_steps(length: int, grades: int) -> list[Ranks]:
+    """Return C(g + N - j, N - j + 1) by grade g, for each position j of a descending run."""
     top = sbto_top(length, grades)
     return [
         _rank_array([comb(g + length - j, length - j + 1) for g in range(grades + 1)], top)
@@ -371,10 +371,12 @@ def difference_axioms(values: Any) -> DifferenceReport:
     relation = _make_relation(values)
     n = int(np.sqrt(len(relation)))
     axioms = (
-        _axiom("i", "weak order", _weak_order(relation), n, ("ab", "cd", "ef")),
-        _axiom("ii", "sign reversal", _sign_reversal(relation, n), n, ("ab", "cd")),
-        _axiom("iii", "weak monotonicity", _monotonicity(relation, n), n, ("ab", "ca'", "b'c'")),
-        _axiom("iv", "solvability", _solvability(relation, n), n, ("ab", "cd")),
+        _make_axiom("i", "weak order", _check_weak_order(relation), n, ("ab", "cd", "ef")),
+        _make_axiom("ii", "sign reversal", _check_sign_reversal(relation, n), n, ("ab", "cd")),
+        _make_axiom(
+            "iii", "weak monotonicity", _check_monotonicity(relation, n), n, ("ab", "ca'", "b'c'")
+        ),
+        _make_axiom("iv", "solvability", _check_solvability(relation, n), n, ("ab", "cd")),
     )
     return DifferenceReport(axioms, n)
 
@@ -383,7 +385,7 @@ def _make_relation(values: Any) -> Bools:
     """Return the relation of all pairs to all pairs; the pair (a, b) has index a * objects + b."""
     message = (
         "expected one value per object, a square matrix of differences, or a boolean array"
-        " with four equal dimensions (whether difference ab is at least difference cd)"
+        " with four equal dimensions (whether difference ab is at most difference cd)"
     )
     array = as_array(values, f"{message}")
     is_square = array.ndim in {1, 2, 4} and len(set(array.shape)) == 1 and array.size
@@ -408,7 +410,7 @@ def _make_relation(values: Any) -> Bools:
     return np.asarray(codes[:, None] <= codes[None, :])
 
 
-def _axiom(
+def _make_axiom(
     number: str, name: str, pairs: tuple[int, ...] | None, n: int, letters: tuple[str, ...]
 ) -> Axiom:
     """Name the objects of the pairs that violate an axiom."""
@@ -426,7 +428,7 @@ def _first_violation(is_violated: Bools) -> tuple[int, ...] | None:
     return tuple(map(int, indices[0])) if len(indices) else None
 
 
-def _weak_order(relation: Bools) -> tuple[int, ...] | None:
+def _check_weak_order(relation: Bools) -> tuple[int, ...] | None:
     """Return pairs x, y that are not related, or x <= y <= z without x <= z; None if all hold."""
     incomplete = _first_violation(~(relation | relation.T))
     if incomplete is not None:
@@ -439,13 +441,13 @@ def _weak_order(relation: Bools) -> tuple[int, ...] | None:
     return x, int(np.flatnonzero(relation[x] & relation[:, z])[0]), z
 
 
-def _sign_reversal(relation: Bools, n: int) -> tuple[int, ...] | None:
+def _check_sign_reversal(relation: Bools, n: int) -> tuple[int, ...] | None:
     mirrored = np.arange(n * n).reshape(n, n).T.ravel()
     # relation[cd, ab] with both pairs reversed is: dc at most ba.
     return _first_violation(relation & ~relation.T[np.ix_(mirrored, mirrored)])
 
 
-def _monotonicity(relation: Bools, n: int) -> tuple[int, ...] | None:
+def _check_monotonicity(relation: Bools, n: int) -> tuple[int, ...] | None:
     """Return pairs (a, b), (c, a') and (b', c') that violate the axiom; None if it holds."""
     table = relation.reshape(n, n, n, n)
     for a in range(n):
@@ -460,13 +462,13 @@ def _monotonicity(relation: Bools, n: int) -> tuple[int, ...] | None:
     return None
 
 
-def _solvability(relation: Bools, n: int) -> tuple[int, ...] | None:
+def _check_solvability(relation: Bools, n: int) -> tuple[int, ...] | None:
     is_equal = np.asarray(relation & relation.T)
     # Whether some pair that starts with a, or ends with b, is as long as the pair (c, d).
     starts = np.asarray(is_equal.reshape(n, n, n * n).any(axis=1))
     ends = np.asarray(is_equal.reshape(n, n, n * n).any(axis=0))
-    is_positive = np.asarray(relation.reshape(n, n, n * n)[np.arange(n), np.arange(n)])
-    premise = is_positive[:, None, :] & relation.T.reshape(n, n, n * n)
+    is_nonnegative = np.asarray(relation.reshape(n, n, n * n)[np.arange(n), np.arange(n)])
+    premise = is_nonnegative[:, None, :] & relation.T.reshape(n, n, n * n)
     is_violated = np.asarray(premise & ~(starts[:, None, :] & ends[None, :, :]))
     return _first_violation(is_violated.reshape(n * n, n * n))
 
@@ -564,7 +566,7 @@ def covers(length: int, grades: int = 1) -> Ints:
     >>> [(int(a), int(b)) for a, b in covers(2)]  # 00 - 01 - 10 - 11
     [(0, 1), (1, 2), (2, 3)]
     """
-    is_below = _strict_order(length, grades)
+    is_below = _compare_strictly(length, grades)
     # Products of 0 and 1 in float32 are counts, exactly: of the runs between two.
     numbers = is_below.astype(np.float32)
     return np.argwhere(is_below & ((numbers @ numbers) == 0))
@@ -591,7 +593,7 @@ def levels(length: int, grades: int = 1) -> Ints:
     >>> levels(3).tolist()
     [0, 1, 2, 3, 3, 4, 5, 6]
     """
-    is_below = _strict_order(length, grades)
+    is_below = _compare_strictly(length, grades)
     height = np.zeros(len(is_below), dtype=np.int64)
     # Ascending codes are a linear extension: runs below a run have lower numbers.
     for run in range(1, len(is_below)):
@@ -606,7 +608,7 @@ def _count_documents(runs: Ints, grades: int) -> Ints:
     return np.asarray(np.cumsum(is_at_least, axis=2).reshape(len(runs), -1))
 
 
-def _strict_order(length: int, grades: int) -> Bools:
+def _compare_strictly(length: int, grades: int) -> Bools:
     check_size(length, grades)
     if exceeds(MOST_COMPARED, length, grades):
         raise PolicyError(
@@ -614,6 +616,6 @@ def _strict_order(length: int, grades: int) -> Bools:
             f" {MOST_COMPARED:,}, that is up to length"
             f" {int(np.log(MOST_COMPARED) / np.log(grades + 1) + 1e-9)}"
         )
-    below = order_matrix(all_runs(length, grades), grades)
-    np.fill_diagonal(below, False)
-    return below
+    is_below = order_matrix(all_runs(length, grades), grades)
+    np.fill_diagonal(is_below, False)
+    return is_below

@@ -141,7 +141,7 @@ def check_size(length: Any, grades: Any) -> None:
 
 def checked_runs(runs: Any, length: int, grades: int) -> Ints:
     """Return runs as an array of grades, padded with 0 to the length; raise if invalid."""
-    table = _rows(runs)
+    table = _as_rows(runs)
     if table.ndim != 2 or table.size == 0 or not np.issubdtype(table.dtype, np.integer):
         raise PolicyError(ROWS)
     if table.shape[1] > length:
@@ -159,14 +159,14 @@ def checked_runs(runs: Any, length: int, grades: int) -> Ints:
 
 def width(runs: Any) -> int:
     """Return the number of ranks of the longest run."""
-    return int(_rows(runs).shape[1])
+    return int(_as_rows(runs).shape[1])
 
 
-def _rows(runs: Any) -> NDArray[Any]:
-    return np.atleast_2d(as_array(_padded(runs), ROWS))
+def _as_rows(runs: Any) -> NDArray[Any]:
+    return np.atleast_2d(as_array(_pad_rows(runs), ROWS))
 
 
-def _padded(runs: Any) -> Any:
+def _pad_rows(runs: Any) -> Any:
     if isinstance(runs, np.ndarray) or not isinstance(runs, Sequence):
         return runs
     rows = [row for row in runs if isinstance(row, Sequence) and not isinstance(row, (str, bytes))]
@@ -255,13 +255,13 @@ def depends_on_recall_base(measure: Measure) -> bool:
             for count in (1, 2 * length + 1)
         )
     except CranfieldError:
-        return _changes_with_more_relevant(measure)
+        return _depends_on_relevant(measure)
     return bool((small_base != large_base).any())
 
 
-def _changes_with_more_relevant(measure: Measure) -> bool:
+def _depends_on_relevant(measure: Measure) -> bool:
     try:
-        scores = measure.score(_with_all_inputs())
+        scores = measure.score(_judge_all_inputs())
     except CranfieldError:
         return True
     small_base, large_base = scores[::2], scores[1::2]
@@ -269,7 +269,7 @@ def _changes_with_more_relevant(measure: Measure) -> bool:
 
 
 @cache
-def _with_all_inputs() -> JudgedRuns:
+def _judge_all_inputs() -> JudgedRuns:
     """Judge rankings for pairs of topics; the second has more relevant documents, not retrieved.
 
     Documents have grades for the intents a and b, and all other inputs of measures but clicks.

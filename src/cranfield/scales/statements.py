@@ -44,7 +44,7 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
     -------
     array
         Shape (powers, pairs): True if the decision on the pair is the same, and in the same
-        direction; False also if the test cannot be done with such scores.
+        direction; False also if the test cannot be computed with such scores.
 
     Raises
     ------
@@ -239,7 +239,10 @@ class Meaningfulness:
                 powers[bool(significant.any())].append(f"{power:g}")
             rejected, not_rejected = (f"for p = {', '.join(values)}" for values in powers.values())
             if not powers[True]:
-                return f"sensitivity: with scores x^p the test does not reject this pair {not_rejected}"
+                return (
+                    "sensitivity: with scores x^p the test does not reject this pair"
+                    f" {not_rejected}"
+                )
             return f"{opening} this pair {rejected}" + (
                 f", not {not_rejected}" if powers[False] else ""
             )

@@ -207,14 +207,14 @@ def _compare(
     before, difference = pl.col("before"), pl.col("after") - pl.col("before")
     change = pl.when(before != 0).then(100 * difference / before.abs())
     rank_change = pl.col("rank after") - pl.col("rank before")
-    is_rank = pl.col("^.*rank.*$").fill_nan(None).cast(pl.Int64)
+    rank_columns = pl.col("^.*rank.*$").fill_nan(None).cast(pl.Int64)
     compared = pl.concat(systems).with_columns(
         difference.alias("difference"), change.alias("change %"), rank_change.alias("rank change")
     )
     columns = [name for name in LeaveOneOut.columns["leave one out systems"] if name != "unit"]
     return (
-        compared.fill_nan(None).with_columns(is_rank).select(columns),
-        pl.concat(rankings).fill_nan(None).with_columns(is_rank),
+        compared.fill_nan(None).with_columns(rank_columns).select(columns),
+        pl.concat(rankings).fill_nan(None).with_columns(rank_columns),
     )
 
 

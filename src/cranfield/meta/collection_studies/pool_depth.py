@@ -243,7 +243,7 @@ def pool_depths(
         (judged / judged.last()).alias("judged proportion"),
         (relevant / relevant.last()).fill_nan(None).alias("relevant proportion"),
     )
-    ranked = pl.col("^.*rank.*$").cast(pl.Int64)
+    rank_columns = pl.col("^.*rank.*$").cast(pl.Int64)
     return PoolDepths(
         call,
         measures=tuple(scoring.names),
@@ -252,6 +252,6 @@ def pool_depths(
         contributors=tuple(full.systems[s] for s in np.flatnonzero(contributes)),
         runs=runs,
         pools=pools_by_depth.select(list(PoolDepths.columns["pools"])),
-        rankings=pl.concat(rankings).fill_nan(None).with_columns(ranked),
-        systems=pl.concat(systems).fill_nan(None).with_columns(ranked),
+        rankings=pl.concat(rankings).fill_nan(None).with_columns(rank_columns),
+        systems=pl.concat(systems).fill_nan(None).with_columns(rank_columns),
     )

@@ -77,7 +77,7 @@ _AGREEMENT = {
 }
 
 
-def _means() -> Columns:
+def _declare_means() -> Columns:
     """Declare the means over repeats, and the standard deviations of some."""
     columns = {"repeats": Column("Number of repeats; the following columns are means over them.")}
     for name, about in _AGREEMENT.items():
@@ -136,7 +136,7 @@ class Pooling(Study):
             "of pool": Column("Proportion of the relevant documents of the pool that are found."),
             "of all": Column("Proportion of all relevant documents that are found."),
         },
-        "pooling rankings": {**OF_LIST, **_BUDGET, **_means()},
+        "pooling rankings": {**OF_LIST, **_BUDGET, **_declare_means()},
         "pooling samples": {
             **OF_LIST,
             **_BUDGET,
@@ -203,7 +203,7 @@ def over_repeats(samples: pl.DataFrame, relevant: int) -> tuple[pl.DataFrame, pl
     repeats, documents = pl.len().cast(pl.Int64).alias("repeats"), pl.col("relevant")
     # The documents found do not depend on the measure.
     is_first_kind = pl.struct(*KIND) == pl.struct(*KIND).first()
-    found_documents = (
+    document_table = (
         samples.filter(is_first_kind)
         .group_by(*BUDGET, maintain_order=True)
         .agg(
@@ -221,7 +221,7 @@ def over_repeats(samples: pl.DataFrame, relevant: int) -> tuple[pl.DataFrame, pl
         means.append(pl.col(name).mean())
         if name in SPREAD:
             means.append(pl.col(name).std().alias(f"{name} sd"))
-    return found_documents, samples.group_by(*KIND, *BUDGET, maintain_order=True).agg(
+    return document_table, samples.group_by(*KIND, *BUDGET, maintain_order=True).agg(
         repeats, *means
     )
 
@@ -247,8 +247,8 @@ def _rank_systems(rows: pl.DataFrame, inputs: PoolingInputs) -> pl.DataFrame:
             }
             labels = row.select(*KIND, *BUDGET, "repeat")
             tables.append(labels.join(pl.DataFrame(columns), how="cross"))
-    is_rank = pl.col("^.*rank.*$").cast(pl.Int64)
-    return pl.concat(tables).fill_nan(None).with_columns(is_rank)
+    rank_columns = pl.col("^.*rank.*$").cast(pl.Int64)
+    return pl.concat(tables).fill_nan(None).with_columns(rank_columns)
 
 
 METHODS = ("depth", "RRF", "Hedge", "MTF", "MaxMean")
@@ -311,8 +311,8 @@ def pooling(
         Ranks of each contributing run that are pooled.
     contributors
         The runs that make the pool: `judged` (default), those whose top `depth` documents are all
-        judged, since the judgments of other runs are not known; None for all, or
-        names of systems. All runs are scored.
+        judged, since the judgments of other runs are not known; None for all, or names of systems.
+        All runs are scored.
     teams
         As for :func:`cranfield.meta.pools`; without teams each run is excluded alone.
     others
@@ -382,8 +382,8 @@ def pooling(
     if parsed_budgets is None:
         largest = np.diff(document_pool.starts).max(initial=0)
         parsed_budgets = [budget for budget in BUDGETS if budget < largest] or [1]
-    is_used = team_pools.judgments(others)
-    full = by_topic(team_pools.runs.blocks(is_used), scoring)
+    mask = team_pools.judgments(others)
+    full = by_topic(team_pools.runs.blocks(mask), scoring)
     inputs = PoolingInputs(
         team_pools=team_pools,
         scoring=scoring,
@@ -420,7 +420,7 @@ def pooling(
         rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
         for measure, kind, _ in scoring.kinds
     )
-    relevant = int((is_used & (team_pools.runs.grade >= rel)).sum())
+    relevant = int((mask & (team_pools.runs.grade >= rel)).sum())
     samples = rows.drop("score", "without")
     documents, rankings = over_repeats(samples, relevant)
     return Pooling(
@@ -438,7 +438,7 @@ def pooling(
         rankings=rankings,
         samples=samples,
         systems=_rank_systems(rows, inputs),
-        notes=tuple(_notes(inputs, rows)),
+        notes=tuple(_write_notes(inputs, rows)),
     )
 
 
@@ -471,7 +471,7 @@ def _settings(inputs: PoolingInputs) -> dict[str, Any]:
     }
 
 
-def _notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
+def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
     team_pools, document_pool = inputs.team_pools, inputs.pool
     if team_pools.outside:
         treatment = ", and are removed" if inputs.others == "drop" else ""

@@ -53,7 +53,7 @@ class Swaps(Study):
 
     name = "swaps"
     reference: ClassVar[str] = "Voorhees and Buckley (2002); Sanderson and Zobel (2005)"
-    parts: ClassVar[Sequence[str]] = ("rates", "_differences")
+    parts: ClassVar[Sequence[str]] = ("rates", "_find_differences")
     titles: ClassVar[Mapping[str, str]] = {
         "differences": (
             "Swap method: pairs of systems in reverse order on another set of topics; the"
@@ -174,7 +174,7 @@ class Swaps(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        row = self._differences().sort("size").row(-1, named=True)
+        row = self._find_differences().sort("size").row(-1, named=True)
         if row["rate"] is None:
             return ()
         if row["difference"] is not None:
@@ -199,7 +199,7 @@ class Swaps(Study):
             f" {counted(self.topics, 'topic')}.",
         )
 
-    def _differences(self) -> pl.DataFrame:
+    def _find_differences(self) -> pl.DataFrame:
         return self.overall.join(self.smallest(), on="size", maintain_order="left")
 
     def heading(self) -> list[str]:
@@ -340,14 +340,14 @@ def swap_method(
         )
     scores.finite().complete("error")
     Options(alpha=alpha, resamples=resamples, seed=seed)
-    edges = default_bins(scores.values) if bins is None else _edges(bins)
+    edges = default_bins(scores.values) if bins is None else _parse_bins(bins)
     test_facts: dict[str, Any] = dict.fromkeys(("test", "correction", "alpha", "resamples"))
     options = None
     if test is not None:
         names = {"test": find_test(test).info.name, "correction": CORRECTIONS.find(correction)}
         test_facts = {**names, "alpha": alpha, "resamples": resamples}
         options = {**test_facts, "seed": seed}
-    parsed_sizes = _sizes(sizes, len(scores.topics), replacement, 1 if test is None else 2)
+    parsed_sizes = _parse_sizes(sizes, len(scores.topics), replacement, 1 if test is None else 2)
     about = {"bins": edges, "replacement": replacement, "ties": ties, "test": options, "seed": seed}
     table = run_parts(
         _count_swaps,
@@ -368,7 +368,7 @@ def swap_method(
     )
 
 
-def _sizes(sizes: Any, topics: int, replacement: bool, smallest: int) -> tuple[int, ...]:
+def _parse_sizes(sizes: Any, topics: int, replacement: bool, smallest: int) -> tuple[int, ...]:
     """Return distinct sizes of topic sets, ascending; evenly spaced ones by default."""
     largest = topics if replacement else topics // 2
     if largest < smallest:
@@ -406,7 +406,7 @@ def _round_up(number: float) -> float:
     return power * next(k for k in (1, 2, 5, 10) if k * power >= number * (1 - 1e-9))
 
 
-def _edges(bins: Sequence[float]) -> tuple[float, ...]:
+def _parse_bins(bins: Sequence[float]) -> tuple[float, ...]:
     edges = tuple(float(edge) for edge in bins)
     if not edges or edges[0] != 0 or not all(a < b < np.inf for a, b in pairwise(edges)):
         raise PolicyError("bins must begin at 0 and ascend")

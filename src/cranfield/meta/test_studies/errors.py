@@ -66,7 +66,9 @@ def _draw_topics(
     return label_scores(values) if np.isnan(values).any() else values
 
 
-def _populations(inputs: StudyInputs, kind: str, *, equal: bool = False) -> dict[str, Population]:
+def _make_populations(
+    inputs: StudyInputs, kind: str, *, equal: bool = False
+) -> dict[str, Population]:
     """Return the population of each test: `simulated`, or of the real topics.
 
     In equal populations all systems have the mean of their means.
@@ -101,7 +103,7 @@ Count = Callable[[TestChoice, Verdict], "Iterable[tuple[int, ...]]"]
 """Returns the counts of a verdict, in one or more rows."""
 
 
-def _block(
+def _compute_block(
     shared: tuple[StudyInputs, Source, int, Count, Sequence[str]], task: tuple[int, int, int]
 ) -> pl.DataFrame:
     inputs, source, seed, count, columns = shared
@@ -288,10 +290,10 @@ def false_alarms(
     source: Source = (
         partial(_draw_swapped, inputs, members, seed)
         if is_swapped
-        else partial(_draw_topics, _populations(inputs, null, equal=True), seed)
+        else partial(_draw_topics, _make_populations(inputs, null, equal=True), seed)
     )
     table = run_parts(
-        _block,
+        _compute_block,
         (inputs, source, seed, _count_significant, ("rejected", "pairs")),
         split_repeats(parsed_sizes, repeats, 25),
         about={"study": "false alarms", "null": null, **inputs.about(seed)},
@@ -496,7 +498,7 @@ def power_of_tests(
         raise PolicyError("edges of true differences must be above 0 and ascending")
     topics = len(inputs.scores.topics)
     parsed_sizes = topic_sizes([topics] if sizes is None else sizes, MOST_DRAWN)
-    populations = _populations(inputs, population)
+    populations = _make_populations(inputs, population)
     true_differences = {
         # Differences by rounding are 0.
         label: all_pairs(p.means[None, :]).differences_of(p.means)
@@ -506,7 +508,7 @@ def power_of_tests(
     source = partial(_draw_topics, populations, seed)
     about = {"study": "power of tests", "population": population, "edges": list(ends)}
     table = run_parts(
-        _block,
+        _compute_block,
         (inputs, source, seed, count, ("range", "pairs", "right", "wrong")),
         split_repeats(parsed_sizes, repeats, 25),
         about={**about, **inputs.about(seed)},

@@ -96,9 +96,9 @@ class TestChoice:
 
     def prepare(self, scores: Scores) -> Ready:
         """Prepare scores; raise an error for those that the test cannot take."""
-        return prepared(scores, self.info, self._missing(scores))
+        return prepared(scores, self.info, self._missing_policy(scores))
 
-    def _missing(self, scores: Scores) -> str | None:
+    def _missing_policy(self, scores: Scores) -> str | None:
         if self.missing is None and scores.shards and self.info.shards == "needed":
             return "available"
         return self.missing
@@ -106,7 +106,7 @@ class TestChoice:
     def _test_by_model(self, values: Floats, flat: Floats) -> Verdict:
         """Compare by analysis of variance and Tukey's HSD only."""
         model = find_test(self.test).fit(values)
-        pairs = Pairs(flat, *_indices(flat.shape[1]))
+        pairs = Pairs(flat, *_index_pairs(flat.shape[1]))
         difference = model.differences(pairs)
         order = np.sign(difference).astype(np.int8)
         if self.info.bound:
@@ -124,7 +124,7 @@ class TestChoice:
             test=self.test,
             correction=self.correction,
             alpha=self.alpha,
-            missing=self._missing(scores),
+            missing=self._missing_policy(scores),
             resamples=self.resamples,
             seed=seed,
             jobs=1,
@@ -141,7 +141,7 @@ def label_scores(values: Floats) -> Scores:
 
 
 @lru_cache(maxsize=16)
-def _indices(systems: int) -> tuple[Indices, Indices]:
+def _index_pairs(systems: int) -> tuple[Indices, Indices]:
     """Return every pair of systems once, in order; groups of one study share them."""
     pairs = all_pairs(np.empty((0, systems)))
     return pairs.first, pairs.second
@@ -277,10 +277,12 @@ def read_inputs(
         choices[test.label] = test
     if not choices:
         raise PolicyError("expected at least one test, got none")
-    return StudyInputs(table, shards, tuple(choices.values()), _groups(table, systems, teams))
+    return StudyInputs(
+        table, shards, tuple(choices.values()), _group_systems(table, systems, teams)
+    )
 
 
-def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:
+def _group_systems(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:
     names = list(scores.systems) if systems is None else list(dict.fromkeys(systems))
     all_systems = ALL if systems is None else "systems"
     groups = {all_systems: names}

@@ -196,7 +196,7 @@ BY_SIZE = {"significant first": 1, "jaccard": 2, "AA": 1, "AD": 1, "MA": 1, "MD"
 """Columns of tables by test and size, and their decimals."""
 
 
-def _means(name: str, about: str) -> Columns:
+def _declare_means(name: str, about: str) -> Columns:
     """Declare the columns of the mean of a number over repeats, and of its spread."""
     mean = "bias mean" if name == "bias" else name
     columns = {
@@ -244,18 +244,24 @@ class SplitStudy(Study):
             "first": Column("Test on the first set.", key=True),
             "second": Column("Test on the second set.", key=True),
             "failed": Column("Number of repeats excluded because the test could not be computed."),
-            **_means("significant first", "number of significant pairs on the first set"),
-            **_means("significant second", "number of significant pairs on the second set"),
-            **_means("both", "number of pairs that are significant on both sets"),
-            **_means("AA", "active agreements: significant on both, in the same direction"),
-            **_means("AD", "active disagreements: significant on both, in opposite directions"),
-            **_means("MA", "mixed agreements: significant on one, in the same order on the other"),
-            **_means("MD", "mixed disagreements: significant on one, not in the same order"),
-            **_means("neither", "number of pairs that are significant on neither"),
-            **_means("jaccard", "Jaccard similarity of the two sets of significant pairs"),
-            **_means("overlap", "overlap coefficient of the two sets of significant pairs"),
-            **_means("tau", "Kendall's tau of the two orders of systems"),
-            **_means("bias", "publication bias"),
+            **_declare_means("significant first", "number of significant pairs on the first set"),
+            **_declare_means("significant second", "number of significant pairs on the second set"),
+            **_declare_means("both", "number of pairs that are significant on both sets"),
+            **_declare_means("AA", "active agreements: significant on both, in the same direction"),
+            **_declare_means(
+                "AD", "active disagreements: significant on both, in opposite directions"
+            ),
+            **_declare_means(
+                "MA", "mixed agreements: significant on one, in the same order on the other"
+            ),
+            **_declare_means(
+                "MD", "mixed disagreements: significant on one, not in the same order"
+            ),
+            **_declare_means("neither", "number of pairs that are significant on neither"),
+            **_declare_means("jaccard", "Jaccard similarity of the two sets of significant pairs"),
+            **_declare_means("overlap", "overlap coefficient of the two sets of significant pairs"),
+            **_declare_means("tau", "Kendall's tau of the two orders of systems"),
+            **_declare_means("bias", "publication bias"),
             "bias": Column("Publication bias of the mean counts, as the source has it."),
         }
     }
@@ -489,7 +495,7 @@ def split_topics(
     inputs = read_inputs(scores, by_shard, tests, systems, teams, alpha, missing, resamples)
     parsed_sizes = inputs.sizes(sizes)
     table = run_parts(
-        _split_block,
+        _compute_block,
         (inputs, seed),
         {
             f"{index:03d}-{name}": (group, *task)
@@ -516,7 +522,9 @@ def draw(topics: int, size: int, repeat: int, seed: int) -> tuple[Indices, Indic
     return np.sort(sample[:size]), np.sort(sample[size:])
 
 
-def _split_block(shared: tuple[StudyInputs, int], task: tuple[str, int, int, int]) -> pl.DataFrame:
+def _compute_block(
+    shared: tuple[StudyInputs, int], task: tuple[str, int, int, int]
+) -> pl.DataFrame:
     inputs, seed = shared
     group, size, start, stop = task
     return pl.concat(

@@ -177,9 +177,9 @@ def _estimate_by_halves(values: Floats, pairs: Pairs, seed: int) -> tuple[float,
         sizes = np.append(1, sizes)
     rows: list[Floats] = []
     for size in sizes:
-        shuffled = stream(seed, int(size)).permuted(np.tile(np.arange(n), (SPLITS, 1)), axis=1)
-        means = values[shuffled[:, :size]].mean(axis=1)
-        other_means = values[shuffled[:, size : 2 * size]].mean(axis=1)
+        orders = stream(seed, int(size)).permuted(np.tile(np.arange(n), (SPLITS, 1)), axis=1)
+        means = values[orders[:, :size]].mean(axis=1)
+        other_means = values[orders[:, size : 2 * size]].mean(axis=1)
         is_reversed = _pair_differences(means, pairs) * _pair_differences(other_means, pairs) < 0
         # Rank, from 0, of the lower-ranked system of each pair in the second ranking.
         rank = np.argsort(np.argsort(-other_means, axis=1, kind="stable"), axis=1)

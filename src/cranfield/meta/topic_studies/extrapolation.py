@@ -383,17 +383,27 @@ def extrapolate(
     ratios = dict(zip(MEANS[2:], (r / (1 - r) for r in coefficients), strict=True))
     rows: list[dict[str, Any]] = []
     for size in parsed_sizes:
-        critical_value = _critical_t(correction_name, alpha, m, (size - 1) * (m - 1))
+        critical_value = _find_critical_t(correction_name, alpha, m, (size - 1) * (m - 1))
         for name, mu in (("observed", means), ("shrunk", shrunk)):
             rows.append(
-                {"topics": size, "means": name, **_from_means(mu, error, size, critical_value)}
+                {
+                    "topics": size,
+                    "means": name,
+                    **_expect_from_means(mu, error, size, critical_value),
+                }
             )
         for name, ratio in ratios.items():
             rows.append(
-                {"topics": size, "means": name, **_from_normal(ratio, m, size, critical_value)}
+                {
+                    "topics": size,
+                    "means": name,
+                    **_expect_from_normal(ratio, m, size, critical_value),
+                }
             )
     differences = np.abs(_pair_differences(means))
-    threshold = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1)) * np.sqrt(2 * error / n)
+    threshold = _find_critical_t(correction_name, alpha, m, (n - 1) * (m - 1)) * np.sqrt(
+        2 * error / n
+    )
     is_different = differences > ROUNDING * float(np.abs(ready.flat).max())
     return Extrapolation(
         call,
@@ -409,7 +419,7 @@ def extrapolate(
     )
 
 
-def _from_means(
+def _expect_from_means(
     means: Floats, error: float, topics: int, critical_value: float
 ) -> dict[str, float]:
     """Return expected values for given true means."""
@@ -423,7 +433,7 @@ def _from_means(
     }
 
 
-def _from_normal(
+def _expect_from_normal(
     ratio: float, systems: int, topics: int, critical_value: float
 ) -> dict[str, float]:
     """Return expected values for true means that are a normal sample."""
@@ -437,7 +447,7 @@ def _from_normal(
     }
 
 
-def _critical_t(correction: str, alpha: float, systems: int, df: int) -> float:
+def _find_critical_t(correction: str, alpha: float, systems: int, df: int) -> float:
     """Return the critical value of |t|."""
     if correction == "tukey":
         return studentised_range_isf(alpha, systems, df) / float(np.sqrt(2))

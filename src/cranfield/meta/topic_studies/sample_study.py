@@ -407,7 +407,7 @@ def stability(
     ready = topic_scores(scores, missing, test)
     table = ready.scores
     topics, systems = ready.flat.shape
-    parsed_sizes = _sizes(sizes, topics, replace)
+    parsed_sizes = _parse_sizes(sizes, topics, replace)
     tops = [k for k in TOP if k < systems]
     if top is not None:
         tops = sorted(whole_numbers("top", top, systems))
@@ -486,7 +486,7 @@ def stability(
     )
 
 
-def _sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]:
+def _parse_sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]:
     largest = MOST_TOPICS if replace else topics - 1
     if sizes is None:
         if largest < 2:

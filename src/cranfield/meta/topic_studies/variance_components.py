@@ -173,11 +173,9 @@ class Generalizability(Study):
         return pl.DataFrame(rows)
 
     def _coefficient(self, ratios: tuple[float, float, float], topics: int | None) -> Coefficient:
-        number = self.topics if topics is None else topics
-        check_whole("topics", number, 1)
-        return Coefficient(
-            *(1.0 if math.isinf(r) else number * r / (1 + number * r) for r in ratios)
-        )
+        n = self.topics if topics is None else topics
+        check_whole("topics", n, 1)
+        return Coefficient(*(1.0 if math.isinf(r) else n * r / (1 + n * r) for r in ratios))
 
     def _ratios(self, absolute: bool) -> tuple[float, float, float]:
         """Return the variance of systems by that of the error of one topic, with its interval."""
@@ -314,7 +312,7 @@ class Facets(Study):
     def absolute(self, topics: int | None = None, cells: int | None = None) -> float:
         r"""Return the index of dependability, for the means themselves.
 
-        .. math:: \\Phi = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n
+        .. math:: \Phi = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n
             + (\sigma^2_{tk} + \sigma^2_e) / (n k)}
         """
         return self._coefficient(topics, cells, absolute=True)
@@ -421,8 +419,10 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
             "no topic has scores in two shards, so that cells cannot be separated from the error"
         )
     deviations = model.means - model.means.mean()
-    number = float(model.counts[0])
-    system_variance = float(deviations @ deviations) / (deviations.size - 1) - model.error / number
+    n_topics = float(model.counts[0])
+    system_variance = (
+        float(deviations @ deviations) / (deviations.size - 1) - model.error / n_topics
+    )
     topic, interaction, cell, error = table.components.values()
     variances = np.array([max(0.0, system_variance), topic, interaction, cell, error])
     if not variances.any():
@@ -431,7 +431,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
         {"missing": missing},
         measure=ready.scores.measure,
         systems=values.shape[1],
-        topics=int(number),
+        topics=int(n_topics),
         cells=int((~np.isnan(values)).any(axis=1).sum()),
         components=pl.DataFrame(
             {"source": SOURCES, "variance": variances, "proportion": variances / variances.sum()}

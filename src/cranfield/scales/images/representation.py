@@ -74,7 +74,7 @@ def count_pairs(
     queries and outer numbers that lead into it. A piece begins in the middle of a gap that is wider
     than the slack, so that all sums near x lie in the same piece.
     """
-    starts = _piece_starts(inner, 4 * slack)
+    starts = _find_pieces(inner, 4 * slack)
     edges = np.concatenate([[-np.inf], (inner[starts[1:] - 1] + inner[starts[1:]]) / 2, [np.inf]])
     ends = np.append(starts[1:], inner.size)
     # Outer numbers up to this one lead into a piece, or a later one, for each query.
@@ -108,7 +108,7 @@ def count_pairs(
     total = np.zeros(x.size, dtype=np.int64)
     near_pairs = []
     n_close = 0
-    for first, below, near in one_by_one(task, _tasks(outer_ends), jobs):
+    for first, below, near in one_by_one(task, _yield_tasks(outer_ends), jobs):
         total[first : first + below.size] += below
         near_pairs.append(near)
         n_close += near.query.size
@@ -126,7 +126,7 @@ def too_near() -> PolicyError:
     )
 
 
-def _piece_starts(inner: Floats, gap: float) -> Ints:
+def _find_pieces(inner: Floats, gap: float) -> Ints:
     """Return the starts of pieces: at the widest gap near each multiple of their size."""
     nominal = np.arange(CHUNK, inner.size - 64, CHUNK)
     window = nominal[:, None] + np.arange(-32, 32)[None, :]
@@ -137,7 +137,7 @@ def _piece_starts(inner: Floats, gap: float) -> Ints:
     return np.concatenate([[0], window[rows, widest][is_wide]]).astype(np.int64)
 
 
-def _tasks(outer_ends: Ints) -> Iterator[tuple[int, int, int]]:
+def _yield_tasks(outer_ends: Ints) -> Iterator[tuple[int, int, int]]:
     for piece in range(outer_ends.shape[1] - 1):
         running = np.cumsum(outer_ends[:, piece] - outer_ends[:, piece + 1])
         cuts = np.searchsorted(running, np.arange(TASK, int(running[-1]), TASK))

@@ -224,11 +224,13 @@ def split_sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memor
 def sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Sides:
     """Join parts to an inner and an outer side; parameters as in :func:`split_sides`."""
     inner, outer, _ = split_sides(parts, limit, by_runs, memory)
-    make = partial(_side, parts, with_counts=limit is not None, by_runs=by_runs)
+    make = partial(_make_side, parts, with_counts=limit is not None, by_runs=by_runs)
     return Sides(make(inner), make(outer))
 
 
-def _side(parts: tuple[Part, ...], indices: list[int], *, with_counts: bool, by_runs: bool) -> Side:
+def _make_side(
+    parts: tuple[Part, ...], indices: list[int], *, with_counts: bool, by_runs: bool
+) -> Side:
     values, count, weight = np.zeros(1), np.zeros(1, np.int64), np.ones(1, np.int64)
     shape, keys = [], []
     for index in indices:
@@ -385,7 +387,7 @@ class Sums:
         sign = np.zeros(len(a), dtype=np.int64)
         undecided = np.flatnonzero((a != b).any(axis=1))
         for bits in precisions() if undecided.size else ():
-            difference, error = self._difference(a[undecided], b[undecided], bits)
+            difference, error = self._subtract_sums(a[undecided], b[undecided], bits)
             is_decided = np.abs(difference) > error
             sign[undecided[is_decided]] = np.where(difference[is_decided] > 0, 1, -1)
             undecided = undecided[~is_decided]
@@ -397,7 +399,7 @@ class Sums:
     def _common_denominator(self) -> int:
         return lcm(*(part.unit.denominator for part in self.parts))
 
-    def _difference(self, a: Ints, b: Ints, bits: int) -> tuple[Exact, Exact]:
+    def _subtract_sums(self, a: Ints, b: Ints, bits: int) -> tuple[Exact, Exact]:
         """Return differences of sums times 2^bits and a common denominator, and error bounds."""
         total = np.zeros(len(a), dtype=object)
         error = np.zeros(len(a), dtype=object)
@@ -444,18 +446,18 @@ class Sums:
         return values[order], Sides(inner, outer).digits(b[order], a[order])
 
     def gaps(self) -> Gaps:
-        ends = self._extremes([part.values for part in self.parts])
+        ends = self._find_extremes([part.values for part in self.parts])
         lowest, highest = map(float, ends)
         active = [part for part in self.parts if part.keys.size > 1]
         if self.size == 1:
             return Gaps(True, None, None, lowest, highest)
         # Steps of two bases have no common unit, so that the gaps cannot all be equal.
         if len({part.base for part in active}) == 1:
-            step = self._step(active)
+            step = self._find_step(active)
             multiples = [
                 (part.keys - part.keys[0]).astype(object) * part.unit / step for part in active
             ]
-            lowest_multiple, highest_multiple = self._extremes(multiples, active)
+            lowest_multiple, highest_multiple = self._find_extremes(multiples, active)
             if highest_multiple - lowest_multiple + 1 == self.size:
                 gap = float(step) * approximate(active[0].base)
                 return Gaps(True, gap, gap, lowest, highest)
@@ -464,7 +466,7 @@ class Sums:
         return Gaps(*self._list_gaps(), lowest, highest)
 
     @staticmethod
-    def _step(parts: Sequence[Part]) -> Fraction:
+    def _find_step(parts: Sequence[Part]) -> Fraction:
         """Return the largest common divisor of all differences of sums of one base."""
         denominator = lcm(*(part.unit.denominator for part in parts))
         divisors = [
@@ -479,16 +481,18 @@ class Sums:
         close = np.flatnonzero(steps <= float(steps.min()) + 4 * self.slack)
         close = close[np.argsort(steps[close], kind="stable")[:MOST_COMPARED]]
         members = np.union1d(close, close + 1)
-        heights, _ = self._difference(digits[members], digits[np.zeros_like(members)], 512)
+        heights, _ = self._subtract_sums(digits[members], digits[np.zeros_like(members)], 512)
         smallest = int(np.diff(np.sort(heights)).min()) / (self._common_denominator << 512)
         # With a limit of 0 there may be fewer steps than the parts have.
         is_equal = False
         if self.limit == 0 and float(np.ptp(steps)) <= 4 * self.slack:
-            differences, _ = self._difference(digits[1:], digits[:-1], 512)
+            differences, _ = self._subtract_sums(digits[1:], digits[:-1], 512)
             is_equal = bool((differences == differences[0]).all())
         return is_equal, smallest, float(steps.max())
 
-    def _extremes(self, values: Sequence[Exact], parts: Sequence[Part] = ()) -> tuple[Any, Any]:
+    def _find_extremes(
+        self, values: Sequence[Exact], parts: Sequence[Part] = ()
+    ) -> tuple[Any, Any]:
         """Return the lowest and highest sum of one value of each part, within the limit."""
         if self.limit is None:
             return sum(sums.min() for sums in values), sum(sums.max() for sums in values)

@@ -127,10 +127,10 @@ class Halves:
     def write_sums(self, first: Ints, count: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
         """Return the sums of each head with `count` tails from the first on, as :meth:`sums`."""
         shift = self.head_words[None, :] - to_words(low)[:, None]
-        head, tail = flat_ranges(first.ravel(), count.ravel())
+        pair, tail = flat_ranges(first.ravel(), count.ravel())
         sums = self.tail_words[tail]
-        sums += shift.ravel()[head]
-        interval = head // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
+        sums += shift.ravel()[pair]
+        interval = pair // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
         if self.slack:
             width = to_words(high - low)
             inside = (sums >= 0) & (sums <= width[interval])

@@ -182,8 +182,8 @@ def pool_depths(
     Notes
     -----
     Documents that no contributing run has in its top d lose their judgment. If the pools of the
-    collection were shallower than d, judgments are missing: see `lacking`. Topics
-    stay, also those that lose all their relevant documents.
+    collection were shallower than d, judgments are missing: see `lacking`. Topics stay, also those
+    that lose all their relevant documents.
 
     Examples
     --------

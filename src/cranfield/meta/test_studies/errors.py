@@ -76,11 +76,11 @@ def _make_populations(
     [members] = inputs.groups.values()
     missing = inputs.tests[0].missing
     populations: dict[str, Population] = {}
-    by_scores: dict[bool, Population] = {}
+    cache: dict[bool, Population] = {}
     for test in inputs.tests:
         if test.by_shard and kind == "simulated":
             raise PolicyError(f"{test.test} requires scores by shard, which cannot be simulated")
-        if test.by_shard not in by_scores:
+        if test.by_shard not in cache:
             shard_scores = inputs.by_shard if test.by_shard else None
             scores = (shard_scores or inputs.scores).select(systems=members)
             # Missing scores are imputed or excluded before means are moved.
@@ -94,8 +94,8 @@ def _make_populations(
             )
             if equal:
                 population = population.with_means(population.means.mean())
-            by_scores[test.by_shard] = population
-        populations[test.label] = by_scores[test.by_shard]
+            cache[test.by_shard] = population
+        populations[test.label] = cache[test.by_shard]
     return populations
 
 
@@ -111,9 +111,9 @@ def _compute_block(
     rows = []
     for repeat in range(start, stop):
         # The seed of randomised tests, independent of that of their topics.
-        own_seed = int(stream(seed, size, repeat, 1).integers(2**31))
+        test_seed = int(stream(seed, size, repeat, 1).integers(2**31))
         for test in inputs.tests:
-            verdict, is_computed = verdict_or_none(test, source(test, size, repeat), own_seed)
+            verdict, is_computed = verdict_or_none(test, source(test, size, repeat), test_seed)
             rows += [
                 (size, repeat, test.label, *row, int(not is_computed))
                 for row in count(test, verdict)

@@ -196,7 +196,7 @@ BY_SIZE = {"significant first": 1, "jaccard": 2, "AA": 1, "AD": 1, "MA": 1, "MD"
 """Columns of tables by test and size, and their decimals."""
 
 
-def _declare_means(name: str, about: str) -> Columns:
+def _declare(name: str, about: str) -> Columns:
     """Declare the columns of the mean of a number over repeats, and of its spread."""
     mean = "bias mean" if name == "bias" else name
     columns = {
@@ -244,24 +244,20 @@ class SplitStudy(Study):
             "first": Column("Test on the first set.", key=True),
             "second": Column("Test on the second set.", key=True),
             "failed": Column("Number of repeats excluded because the test could not be computed."),
-            **_declare_means("significant first", "number of significant pairs on the first set"),
-            **_declare_means("significant second", "number of significant pairs on the second set"),
-            **_declare_means("both", "number of pairs that are significant on both sets"),
-            **_declare_means("AA", "active agreements: significant on both, in the same direction"),
-            **_declare_means(
-                "AD", "active disagreements: significant on both, in opposite directions"
-            ),
-            **_declare_means(
+            **_declare("significant first", "number of significant pairs on the first set"),
+            **_declare("significant second", "number of significant pairs on the second set"),
+            **_declare("both", "number of pairs that are significant on both sets"),
+            **_declare("AA", "active agreements: significant on both, in the same direction"),
+            **_declare("AD", "active disagreements: significant on both, in opposite directions"),
+            **_declare(
                 "MA", "mixed agreements: significant on one, in the same order on the other"
             ),
-            **_declare_means(
-                "MD", "mixed disagreements: significant on one, not in the same order"
-            ),
-            **_declare_means("neither", "number of pairs that are significant on neither"),
-            **_declare_means("jaccard", "Jaccard similarity of the two sets of significant pairs"),
-            **_declare_means("overlap", "overlap coefficient of the two sets of significant pairs"),
-            **_declare_means("tau", "Kendall's tau of the two orders of systems"),
-            **_declare_means("bias", "publication bias"),
+            **_declare("MD", "mixed disagreements: significant on one, not in the same order"),
+            **_declare("neither", "number of pairs that are significant on neither"),
+            **_declare("jaccard", "Jaccard similarity of the two sets of significant pairs"),
+            **_declare("overlap", "overlap coefficient of the two sets of significant pairs"),
+            **_declare("tau", "Kendall's tau of the two orders of systems"),
+            **_declare("bias", "publication bias"),
             "bias": Column("Publication bias of the mean counts, as the source has it."),
         }
     }
@@ -535,10 +531,10 @@ def _compute_block(
 def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: int) -> pl.DataFrame:
     verdicts, failed = [], []
     for index, topics in enumerate(draw(len(inputs.scores.topics), size, repeat, seed)):
-        own_seed = int(stream(seed, size, repeat, index + 1).integers(2**31))
+        test_seed = int(stream(seed, size, repeat, index + 1).integers(2**31))
         decisions, is_computed = zip(
             *(
-                verdict_or_none(test, inputs.select(test, topics, inputs.groups[group]), own_seed)
+                verdict_or_none(test, inputs.select(test, topics, inputs.groups[group]), test_seed)
                 for test in inputs.tests
             ),
             strict=True,

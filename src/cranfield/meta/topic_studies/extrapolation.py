@@ -366,60 +366,50 @@ def extrapolate(
         )
     Options(alpha=alpha)
     ready = topic_scores(scores, missing)
-    components = generalizability(ready.scores, confidence=confidence)
-    n, m = components.topics, components.systems
+    study = generalizability(ready.scores, confidence=confidence)
+    n, m = study.topics, study.systems
     parsed_sizes = sorted({*SIZES, n} if sizes is None else topic_sizes(sizes, MOST_TOPICS))
-    error = float(components.components["mean square"][2])
+    error = float(study.components["mean square"][2])
     if error <= 0:
         raise CranfieldError(
             "the scores have no error variance: the result does not depend on the number of topics"
         )
     means = ready.flat.mean(axis=0)
-    shrunk = means.mean() + np.sqrt(components.relative().value) * (means - means.mean())
+    shrunk = means.mean() + np.sqrt(study.relative().value) * (means - means.mean())
     # The ratio of variances behind a coefficient r of one topic is r / (1 - r).
-    single = components.relative(1)
+    single = study.relative(1)
     # A coefficient of 1 has no finite ratio; the next lower float has.
     coefficients = (min(r, math.nextafter(1, 0)) for r in (single.value, single.low, single.high))
     ratios = dict(zip(MEANS[2:], (r / (1 - r) for r in coefficients), strict=True))
     rows: list[dict[str, Any]] = []
     for size in parsed_sizes:
-        critical_value = _find_critical_t(correction_name, alpha, m, (size - 1) * (m - 1))
+        critical_value = _critical_t(correction_name, alpha, m, (size - 1) * (m - 1))
         for name, mu in (("observed", means), ("shrunk", shrunk)):
             rows.append(
-                {
-                    "topics": size,
-                    "means": name,
-                    **_expect_from_means(mu, error, size, critical_value),
-                }
+                {"topics": size, "means": name, **_expect_means(mu, error, size, critical_value)}
             )
         for name, ratio in ratios.items():
             rows.append(
-                {
-                    "topics": size,
-                    "means": name,
-                    **_expect_from_normal(ratio, m, size, critical_value),
-                }
+                {"topics": size, "means": name, **_expect_normal(ratio, m, size, critical_value)}
             )
     differences = np.abs(_pair_differences(means))
-    threshold = _find_critical_t(correction_name, alpha, m, (n - 1) * (m - 1)) * np.sqrt(
-        2 * error / n
-    )
+    threshold = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1)) * np.sqrt(2 * error / n)
     is_different = differences > ROUNDING * float(np.abs(ready.flat).max())
     return Extrapolation(
         call,
-        measure=components.measure,
+        measure=study.measure,
         systems=m,
         topics=n,
         correction=correction_name,
         pairs=int(differences.size),
         significant=int((is_different & (differences >= threshold)).sum()),
         curve=pl.DataFrame(rows),
-        generalizability=components,
-        notes=(*ready.notes, *components.notes),
+        generalizability=study,
+        notes=(*ready.notes, *study.notes),
     )
 
 
-def _expect_from_means(
+def _expect_means(
     means: Floats, error: float, topics: int, critical_value: float
 ) -> dict[str, float]:
     """Return expected values for given true means."""
@@ -433,7 +423,7 @@ def _expect_from_means(
     }
 
 
-def _expect_from_normal(
+def _expect_normal(
     ratio: float, systems: int, topics: int, critical_value: float
 ) -> dict[str, float]:
     """Return expected values for true means that are a normal sample."""
@@ -447,7 +437,7 @@ def _expect_from_normal(
     }
 
 
-def _find_critical_t(correction: str, alpha: float, systems: int, df: int) -> float:
+def _critical_t(correction: str, alpha: float, systems: int, df: int) -> float:
     """Return the critical value of |t|."""
     if correction == "tukey":
         return studentised_range_isf(alpha, systems, df) / float(np.sqrt(2))

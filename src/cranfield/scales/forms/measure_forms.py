@@ -306,7 +306,7 @@ def expected_ratio_form(measure: ExpectedBlendedRatio, setting: Setting) -> Form
 
 
 def r_measure_form(measure: RMeasure, setting: Setting) -> Form:
-    """Return the sum of C + beta cg, which is the ratio at rank 1 without ideal gain."""
+    """Return the form of R-measure: sum of C + beta cg, the ratio at rank 1 without ideal gain."""
     ratios, base = Ratios.of(measure, setting), setting.recall_base(measure)
     blended = ratios.measure.blended
     pairs = zip(ratios.relevant, ratios.gains, strict=True)
@@ -325,7 +325,7 @@ def o_measure_form(measure: OMeasure, setting: Setting) -> Form:
 
 
 def p_measure_form(measure: Any, setting: Setting) -> Form | None:
-    """Return the ratio at the first document of the highest grade so far.
+    """Return the form of P-measure: the ratio at the first document of the highest grade so far.
 
     A higher grade replaces the earlier ratio: its contribution is the difference.
     The state is the highest grade, the ratio there, and the cumulated documents and gain.

@@ -84,7 +84,7 @@ class Lexicographic:
         ]
         later_ranges = [0, *accumulate(reversed(spans))][-2::-1]
         margin = 1 if exact else MARGIN
-        fits = all(gap > range_ * margin for gap, range_ in zip(gaps, later_ranges, strict=True))
+        fits = all(gap > reach * margin for gap, reach in zip(gaps, later_ranges, strict=True))
         is_determined = limit is None or all(part.key.size == part.keys.size for part in parts)
         return cls(tuple(parts), tuple(order), limit, is_determined) if fits else None
 

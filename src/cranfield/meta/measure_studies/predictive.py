@@ -250,7 +250,7 @@ def predictive_power(
     Notes
     -----
     A measure that ties two runs makes no prediction: `predicted` counts it as not correct, so that
-    deciding easy cases only is no advantage, and `of decided` excludes it. Scores of a
+    deciding only easy cases is not an advantage, and `of decided` excludes it. Scores of a
     topic that differ by at most 2**-44 of the largest of them are tied. Scores of measures where
     lower is better are negated.
 

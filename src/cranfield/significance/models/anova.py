@@ -33,7 +33,7 @@ from cranfield.significance.differences import (
     ratio,
     t_interval,
 )
-from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
+from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
 from cranfield.significance.registry import Options, declared_test
 
 FACTORS = ("Topic", "System", "Shard")  # what the axes of scores are, in their order
@@ -64,7 +64,7 @@ def factorial(values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACT
     fitted = np.broadcast_to(fitted, values.shape)
     names_of_terms = (term.lower() if factors_of_axes is FACTORS else term for term in terms)
     df_error = values.size - 1.0 - math.fsum(df for _, df in factors.values())
-    return made_table(
+    return make_table(
         f"score ~ {' + '.join(names_of_terms)}",
         factors,
         (float(((values - fitted) ** 2).sum()), df_error),
@@ -92,7 +92,7 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     of_systems = cells.mean(axis=0)
     fitted = np.full(values.shape, np.nan)
     fitted[topics, :, shards] = mean[:, None] + fit[:, 1:]
-    table = made_table(
+    table = make_table(
         "score ~ topic + system + shard + topic:system + topic:shard + system:shard",
         {
             "Topic": (systems * (by_shard[0] - left[0]), rank - k),
@@ -196,7 +196,7 @@ def one_way(values: Floats) -> tuple[AnovaTable, Model]:
     means = np.nanmean(values, axis=0)
     grand = np.nanmean(values)
     fitted = np.broadcast_to(means, values.shape)
-    table = made_table(
+    table = make_table(
         "score ~ system",
         {"System": (float((counts * (means - grand) ** 2).sum()), systems - 1.0)},
         (float(np.nansum((values - fitted) ** 2)), float(number - systems)),

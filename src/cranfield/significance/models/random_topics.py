@@ -36,7 +36,7 @@ from cranfield.significance.models.anova import (
     two_way,
     two_way_model,
 )
-from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
+from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
 from cranfield.significance.registry import Options, declared_test
 from cranfield.significance.resampling import (
     DRAWN,
@@ -296,7 +296,7 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     fitted = np.full(values.shape, np.nan)
     fitted[labels, :, shards] = mean + above_mean.means[above_mean.group]
     groups, number = above_mean.counts.size, len(cells)
-    table = made_table(
+    table = make_table(
         "score ~ system + (1|topic) + (1|topic:system) + (1|topic:shard)",
         {
             "Topic": (systems * common.between, groups - 1.0),
@@ -318,8 +318,8 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     by = "Topic:System"
     if not balanced:
         by = f"a variance with {fit.df:.1f} degrees of freedom (Satterthwaite)"
-    table = table.tested("Topic", np.nan, np.nan, number)
-    table = table.tested("System", f, fit.df, groups * systems)
+    table = table.with_f("Topic", np.nan, np.nan, number)
+    table = table.with_f("System", f, fit.df, groups * systems)
     table = replace(
         table,
         components=_components(common_fit, fit, systems),

@@ -16,9 +16,9 @@ from cranfield.result import Column, Columns
 from cranfield.significance.models.anova_table import AnovaTable
 
 ROUNDING = 2.0**-44
-"""Differences below this part of the scores come from rounding: they are zero, or tied."""
+"""Relative difference of scores up to which they are equal within rounding."""
 
-TINY = 1e-150  # differences up to it count as zero: their squares would
+TINY = 1e-150  # differences up to it count as 0, as their squares are
 
 BLOCK = 2**20
 """Numbers in a block of differences: enough to be fast, few enough to stay in the cache."""
@@ -61,8 +61,8 @@ class Pairs:
     def rounding(self) -> Floats:
         """Largest rounding error of a difference, by pair."""
         largest = np.nanmax(np.abs(self.values), axis=0, initial=0.0)
-        parts = ROUNDING * np.maximum(largest[self.first], largest[self.second])
-        return np.asarray(np.maximum(parts, TINY))
+        errors = ROUNDING * np.maximum(largest[self.first], largest[self.second])
+        return np.asarray(np.maximum(errors, TINY))
 
     def differences(self) -> Floats:
         """Return first minus second, shape (pairs, topics); differences by rounding are 0."""
@@ -89,24 +89,24 @@ class Pairs:
     def moments(self) -> tuple[Floats, Floats, Indices]:
         """Return mean, standard deviation and number of zeros of the differences of each pair."""
 
-        def of_block(block: Pairs) -> tuple[Floats, Floats, Indices]:
+        def block_moments(block: Pairs) -> tuple[Floats, Floats, Indices]:
             differences = block.differences()
             mean = differences.mean(axis=1)
             deviation = spread(differences, mean, block.rounding)
             return mean, deviation, (differences == 0).sum(axis=1)
 
-        mean, deviation, zeros = self.by_block(of_block)
+        mean, deviation, zeros = self.by_block(block_moments)
         return mean, deviation, zeros
 
     def slices(
         self, numbers_each: int | None = None, limit: int = BLOCK
     ) -> Iterator[tuple[slice, Pairs]]:
-        """Yield parts of at most `limit` numbers, each with its slice of all pairs.
+        """Yield blocks of at most `limit` numbers, each with its slice of all pairs.
 
-        A pair takes one number a topic by default.
+        A pair takes one number for each topic by default.
         """
-        for part in row_slices(len(self), numbers_each or self.topics, limit):
-            yield part, replace(self, first=self.first[part], second=self.second[part])
+        for rows in row_slices(len(self), numbers_each or self.topics, limit):
+            yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 
 
 PAIR: Columns = {
@@ -205,9 +205,9 @@ def by_group(rows: Floats, labels: Indices) -> tuple[Indices, Floats, Floats]:
 def spread(differences: Floats, mean: Floats, rounding: Floats) -> Floats:
     """Return standard deviations over topics; 0 where the differences vary by rounding only."""
     centred = differences - mean[:, None]
-    some = np.abs(centred).max(axis=1) > rounding
+    varies = np.abs(centred).max(axis=1) > rounding
     squares = np.einsum("pt,pt->p", centred, centred)
-    return np.asarray(np.where(some, np.sqrt(squares / (differences.shape[1] - 1)), 0.0))
+    return np.asarray(np.where(varies, np.sqrt(squares / (differences.shape[1] - 1)), 0.0))
 
 
 def ratio(difference: Floats, error: Floats) -> Floats:
@@ -238,8 +238,8 @@ def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
 
 def p_of(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:
     """Return p-values; 1 if the difference and its error are 0."""
-    nothing = (t == 0) & (error == 0)
-    return np.asarray(np.where(nothing, 1.0, t_pvalue(t, df, alternative)))
+    is_zero = (t == 0) & (error == 0)
+    return np.asarray(np.where(is_zero, 1.0, t_pvalue(t, df, alternative)))
 
 
 def t_quantile(level: Floats | float, df: Floats | float) -> Floats:
@@ -251,10 +251,10 @@ def t_interval(
     difference: Floats, error: Floats, df: Floats | float, level: Floats | float
 ) -> tuple[Floats, Floats]:
     """Return an interval by Student's t: plus and minus a multiple of the standard error."""
-    # Of confidence next to 1 the multiple is infinite, but not of what does not vary.
+    # A confidence near 1 has an infinite multiple, which an error of 0 turns into NaN.
     with np.errstate(invalid="ignore"):
-        half = np.where(np.asarray(error) == 0, 0.0, t_quantile(level, df) * error)
-    return difference - half, difference + half
+        half_width = np.where(np.asarray(error) == 0, 0.0, t_quantile(level, df) * error)
+    return difference - half_width, difference + half_width
 
 
 def fieller_interval(
@@ -276,8 +276,8 @@ def fieller_interval(
     with np.errstate(divide="ignore", invalid="ignore"):
         low = np.where(p > 0, (q - root) / p, -np.inf)
         high = np.where(p > 0, (q + root) / p, np.inf)
-    nothing = (below == 0) & (own == 0)
-    return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high)
+    is_undefined = (below == 0) & (own == 0)
+    return np.where(is_undefined, np.nan, low), np.where(is_undefined, np.nan, high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,17 +309,19 @@ class Model:
         return np.asarray(np.where(np.abs(difference) <= slack, 0.0, difference))
 
     def standard_errors(self, pairs: Pairs) -> Floats:
-        each = 1 / self.counts
-        return np.asarray(np.sqrt(self.error * (each[pairs.first] + each[pairs.second])))
+        inverse_counts = 1 / self.counts
+        return np.asarray(
+            np.sqrt(self.error * (inverse_counts[pairs.first] + inverse_counts[pairs.second]))
+        )
 
     def interval(self, pairs: Pairs, quantile: Floats | float) -> tuple[Floats, Floats]:
-        half = quantile * self.standard_errors(pairs)
+        half_width = quantile * self.standard_errors(pairs)
         difference = self.differences(pairs)
-        return difference - half, difference + half
+        return difference - half_width, difference + half_width
 
 
 Bounds = tuple[Floats, Floats]
-Level = float | Floats  # a confidence level: one for all pairs, or one for each
+Level = float | Floats  # a confidence level of all pairs, or of each
 
 Interval = Callable[[Level], Bounds]
 """Takes confidence levels and returns lower and upper bounds of the difference, by pair."""
@@ -376,6 +378,6 @@ BONFERRONI = f"{TOGETHER}, by Bonferroni's inequality"  # scope of simultaneous 
 SIDAK = f"{TOGETHER}, by Sidak's inequality"
 
 
-def nothing_known(pairs: int) -> Bounds:
+def infinite_bounds(pairs: int) -> Bounds:
     """Return infinite bounds."""
     return np.full(pairs, -np.inf), np.full(pairs, np.inf)

@@ -27,17 +27,16 @@ Fit = Callable[["Floats"], "Model"]
 Corrector = Callable[["Outcome", "Pairs", "Options"], "Corrected"]
 
 ALTERNATIVES = ("two-sided", "greater", "less")
-"""Hypotheses that a test may hold against its null hypothesis."""
+"""Alternative hypotheses."""
 
 MISSING = ("error", "drop", "zero", "available")
-"""What can be done where a system has no score for a topic."""
+"""Policies for topics without a score of a system."""
 
 STATISTICS = ("mean", "sum", "geometric-mean", "median")
-"""Statistics of topic scores that comparisons are of."""
+"""Statistics of topic scores that can be compared."""
 
 MOST_RESAMPLES = 10**6
-"""More samples would only fill the memory: the error of a p-value of .05 is .0002 by then."""
-
+"""Maximum number of samples, at which the standard error of a p-value of .05 is .0002."""
 
 RESAMPLES = 10_000
 """Default number of random samples of tests, corrections and intervals."""
@@ -91,7 +90,7 @@ def described(function: object) -> dict[str, Any]:
 class Correction:
     """Declaration of a correction for multiple comparisons.
 
-    `controls` names the error rate that it keeps at alpha: `FWER` (family-wise), `FDR` (false
+    `controls` names the error rate that is at most alpha: `FWER` (family-wise), `FDR` (false
     discovery rate), or that of `each comparison`. It supports some families of tests, or any
     p-values. `symbol` is of its own statistic, empty if it uses that of the test. A letter in
     `source` distinguishes works of the same authors and year.
@@ -106,20 +105,20 @@ class Correction:
     assumes: str = "what the test assumes of each pair"
     controls: str = "FWER"
     families: tuple[str, ...] | None = None
-    paired: bool = False  # needs scores of the same topics
+    paired: bool = False  # requires scores on the same topics
     resamples_topics: bool = False  # assumes that topics are a sample of all topics
-    all_pairs: bool = False  # a two-sided test of all pairs
+    all_pairs: bool = False  # is a two-sided test of all pairs
     one_baseline: bool = False
-    equal_counts: bool = False  # needs means of as many scores each
+    equal_counts: bool = False  # requires means of equally many scores
     one_variance: bool = False  # assumes one error variance for all pairs
     symmetric: bool = False  # assumes that differences are symmetric around their mean
     pooled: bool = False  # its statistic has one error for all pairs
-    multiplies: bool = False  # the smallest p-value, by the number of pairs
+    multiplies: bool = False  # multiplies the smallest p-value by the number of pairs
     random: bool = False
     symbol: str = ""
-    heading: str = ""  # names test and correction in one; {error} is that of the test
+    heading: str = ""  # name of test and correction together; {error} is that of the test
     baseline_heading: str = ""
-    baseline_source: str = ""  # where it differs
+    baseline_source: str = ""  # if another than `source`
 
     def supports(self, family: str, *, paired: bool, resampled: bool) -> bool:
         """Return True if the correction supports a test family; upper bounds are not corrected."""
@@ -163,9 +162,9 @@ class TestInfo:
     Attributes
     ----------
     name, aliases
-        Its name, and other names that are understood.
+        Name, and other accepted names.
     title
-        What people call it.
+        Usual name in texts.
     family
         Tests of one kind: `order`, `t`, `randomisation`, `bootstrap`, `anova`, `ranks`; a `bound`
         is not a test, but an upper bound on the rejections.
@@ -219,7 +218,7 @@ class TestInfo:
     shards
         Whether scores by shard are `needed`, `taken`, or neither.
     correction, baseline_correction
-        The correction by default, for all pairs and with one baseline.
+        Default correction for all pairs, and with one baseline.
     default_for
         The scores that it is the default test for.
     of_two, of_pairs
@@ -269,12 +268,14 @@ class TestInfo:
         # Unpaired tests, and tests about these topics only, do not treat topics as a sample.
         resampled = self.paired and self.samples_topics
         fitting = [
-            one
-            for one in CORRECTIONS.values()
-            if one.supports(self.family, paired=self.paired, resampled=resampled)
+            correction
+            for correction in CORRECTIONS.values()
+            if correction.supports(self.family, paired=self.paired, resampled=resampled)
         ]
-        own_first = sorted(fitting, key=lambda one: one.families is None)
-        return tuple(dict.fromkeys((self.correction, *(one.name for one in own_first))))
+        # Corrections of the family come before those of any p-values.
+        fitting.sort(key=lambda correction: correction.families is None)
+        names = (correction.name for correction in fitting)
+        return tuple(dict.fromkeys((self.correction, *names)))
 
     def supported(self, correction: str) -> str:
         """Return the name of a correction, by any of its names, if the test supports it."""
@@ -322,7 +323,7 @@ BOUNDS = ("anova-2f", "anova-3f")
 """Names of upper bounds on the rejections, which are not tests."""
 
 DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "random-topics"}
-"""Which test is the default, by the scores."""
+"""Name of the default test, by the scores."""
 
 
 def declared_test(
@@ -347,7 +348,7 @@ def declared_test(
 
 
 def find_test(name: Any) -> Test:
-    """Find a test by any of its names; a PolicyError suggests the nearest ones if it has none."""
+    """Find a test by any of its names; a PolicyError suggests names similar to an unknown one."""
     return TESTS.named(name)
 
 

@@ -109,53 +109,55 @@ def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
     mean, deviation, zeros = pairs.moments()
     error = deviation / np.sqrt(pairs.topics) if by_error else np.ones(len(pairs))
     statistic = ratio(mean, error)
-    resampled = resampler(pairs, options, by_error)
+    resample = resampler(pairs, options, by_error)
 
-    def tested(part: tuple[slice, Pairs]) -> tuple[Indices, Indices]:
-        where, block = part
-        statistics = resampled(block)
-        unlimited = np.isinf(statistics).sum(axis=1)
-        side = options.alternative
-        return count_reaching(statistics, statistic[where], side, relative=RELATIVE), unlimited
+    def test_block(indexed_block: tuple[slice, Pairs]) -> tuple[Indices, Indices]:
+        rows, block = indexed_block
+        statistics = resample(block)
+        n_infinite = np.isinf(statistics).sum(axis=1)
+        alternative = options.alternative
+        return count_reaching(
+            statistics, statistic[rows], alternative, relative=RELATIVE
+        ), n_infinite
 
     # A block's results fit into the cache, and a matrix product is worth its call.
     parts = list(pairs.slices(options.resamples, 2**19))
-    count, unlimited = zip(*in_threads(tested, parts, options.jobs), strict=True)
+    n_extreme, n_infinite = zip(*in_threads(test_block, parts, options.jobs), strict=True)
 
     return Outcome(
         statistic=statistic,
-        pvalue=monte_carlo(np.concatenate(count), options.resamples),
+        pvalue=monte_carlo(np.concatenate(n_extreme), options.resamples),
         effect=ratio(mean, deviation),
         interval=partial(paired_interval, pairs, mean, error, options, by_error),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
-        smallest_pvalues=monte_carlo(np.concatenate(unlimited), options.resamples),
+        smallest_pvalues=monte_carlo(np.concatenate(n_infinite), options.resamples),
     )
 
 
 def paired_interval(
     pairs: Pairs, mean: Floats, error: Floats, options: Options, by_error: bool, level: Level
 ) -> Bounds:
-    # Samples take far more memory than the scores: they are not kept.
-    again = resampler(pairs, options, by_error)
-    return bootstrap_t_interval(pairs, mean, error, again, options, level)
+    # Samples take far more memory than scores: they are drawn again.
+    resample = resampler(pairs, options, by_error)
+    return bootstrap_t_interval(pairs, mean, error, resample, options, level)
 
 
 def resampler(pairs: Pairs, options: Options, by_error: bool) -> Callable[[Pairs], Floats]:
     """Draw topics; return a function from pairs to centred t or means, shape (pairs, samples)."""
     counts = topic_counts(options.resamples, pairs.topics, options.seed)
-    # A resample without any variation is never discarded: it counts as extreme.
+    # A resample without variation is not discarded: it counts as extreme.
     extreme = -np.inf if options.alternative == "less" else np.inf
 
-    def resampled(block: Pairs) -> Floats:
+    def resample(block: Pairs) -> Floats:
         means, variances = CentredPairs(block).pairs.moments(counts)
         if not by_error:
             return means
         variances /= pairs.topics
         return np.where(variances == 0, extreme, studentised(means, variances))
 
-    return resampled
+    return resample
 
 
 @declared_test(
@@ -193,21 +195,21 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     model = Model(medians, np.nan, np.full(pairs.systems, float(pairs.topics)), np.inf, "median")
     difference = model.differences(pairs)
     low, high = np.quantile(pairs.values, [0.25, 0.75], axis=0)
-    count = np.concatenate(
+    n_extreme = np.concatenate(
         [
             count_reaching(
                 centred[block.first] - centred[block.second],
-                difference[where],
+                difference[rows],
                 options.alternative,
                 relative=RELATIVE,
             )
-            for where, block in pairs.slices(options.resamples)
+            for rows, block in pairs.slices(options.resamples)
         ]
     )
     _, _, zeros = pairs.moments()
     return Outcome(
         statistic=difference,
-        pvalue=monte_carlo(count, options.resamples),
+        pvalue=monte_carlo(n_extreme, options.resamples),
         effect=ratio(difference, np.full(len(pairs), (high - low).mean())),
         interval=partial(median_interval, pairs, difference, centred, options),
         n=np.full(len(pairs), pairs.topics),
@@ -222,15 +224,15 @@ def centred_medians(pairs: Pairs, options: Options) -> Floats:
     counts = topic_counts(options.resamples, pairs.topics, options.seed)
     lower, upper = (pairs.topics + 1) // 2, pairs.topics // 2 + 1
 
-    def medians(scores: Floats) -> Floats:
+    def resample(scores: Floats) -> Floats:
         order = np.argsort(scores, kind="stable")
-        reached = np.cumsum(counts[:, order], axis=1)
-        ends: list[Indices] = [(reached >= rank).argmax(axis=1) for rank in (lower, upper)]
+        cumulative = np.cumsum(counts[:, order], axis=1)
+        ends: list[Indices] = [(cumulative >= rank).argmax(axis=1) for rank in (lower, upper)]
         ascending = scores[order]
         return np.asarray((ascending[ends[0]] + ascending[ends[1]]) / 2 - np.median(scores))
 
     columns = np.ascontiguousarray(pairs.values.T)
-    return np.array(in_threads(medians, list(columns), options.jobs))
+    return np.array(in_threads(resample, list(columns), options.jobs))
 
 
 def median_interval(
@@ -240,13 +242,13 @@ def median_interval(
     rank = np.broadcast_to(
         rank_of((1 - level) / (1 if options.two_sided else 2), options.resamples), (len(pairs),)
     )
-    half = np.full(len(pairs), np.inf)
-    for where, block in pairs.slices(options.resamples):
-        drawn = np.sort(away(centred[block.first] - centred[block.second], options.alternative))
-        places = options.resamples - np.maximum(rank[where], 1)
-        quantile = np.take_along_axis(drawn, places[:, None], axis=1)[:, 0]
-        half[where] = np.where(rank[where] >= 1, quantile / (1 - RELATIVE), np.inf)
-    return difference - half, difference + half
+    half_width = np.full(len(pairs), np.inf)
+    for rows, block in pairs.slices(options.resamples):
+        resampled = np.sort(away(centred[block.first] - centred[block.second], options.alternative))
+        positions = options.resamples - np.maximum(rank[rows], 1)
+        quantile = np.take_along_axis(resampled, positions[:, None], axis=1)[:, 0]
+        half_width[rows] = np.where(rank[rows] >= 1, quantile / (1 - RELATIVE), np.inf)
+    return difference - half_width, difference + half_width
 
 
 @declared_correction("bootstrap-max", families=("medians",), resamples_topics=True, random=True)
@@ -271,7 +273,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
 
 
 OF_INTERVAL = 0
-"""First step of the path to the random numbers of the interval; those of the test have one step."""
+"""First key of the random streams of intervals; the streams of the test have one key."""
 
 
 @declared_test(
@@ -306,17 +308,17 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     integers, _ = as_integers(values, 4 * values.shape[0] ** 2)
     integers = np.nan_to_num(integers)
     totals = integers.sum(axis=0)
-    extreme = np.zeros(len(pairs), dtype=np.intp)
+    n_extreme = np.zeros(len(pairs), dtype=np.intp)
     # Systems with as many scores draw the same samples.
     sizes = np.stack([count[pairs.first], count[pairs.second]], axis=1)
     for k, (n, m) in enumerate(np.unique(sizes, axis=0)):
-        same = np.flatnonzero((sizes == (n, m)).all(axis=1))
-        some = Pairs(pairs.values, pairs.first[same], pairs.second[same])
+        indices = np.flatnonzero((sizes == (n, m)).all(axis=1))
+        subset = Pairs(pairs.values, pairs.first[indices], pairs.second[indices])
         sums = pooled_sums(integers, int(n), int(m), options, k)
-        work = partial(_reaching, sums=sums, slack=2.0 * n * m, kind=options.alternative)
-        observed = totals[some.first] * m - totals[some.second] * n
-        parts = [(block, observed[part]) for part, block in some.slices(options.resamples, 2**17)]
-        extreme[same] = np.concatenate(in_threads(work, parts, options.jobs))
+        count_part = partial(_reaching, sums=sums, slack=2.0 * n * m, kind=options.alternative)
+        observed = totals[subset.first] * m - totals[subset.second] * n
+        parts = [(block, observed[rows]) for rows, block in subset.slices(options.resamples, 2**17)]
+        n_extreme[indices] = np.concatenate(in_threads(count_part, parts, options.jobs))
     mean = np.nanmean(pairs.values, axis=0)
     squares = np.nansum((pairs.values - mean) ** 2, axis=0)
     n, m = count[pairs.first], count[pairs.second]
@@ -325,7 +327,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     difference = pairs.differences_of(mean)
     return Outcome(
         statistic=difference,
-        pvalue=monte_carlo(extreme, options.resamples),
+        pvalue=monte_carlo(n_extreme, options.resamples),
         effect=ratio(difference, pooled),
         interval=partial(welch_interval, pairs, options),
         n=n + m,
@@ -341,28 +343,28 @@ def left_justified(values: Floats) -> tuple[Floats, Indices]:
 
 
 def pooled_sums(
-    integers: Floats, n: int, m: int, options: Options, which: int
+    integers: Floats, n: int, m: int, options: Options, stream_key: int
 ) -> tuple[Floats, Floats]:
     """Draw n and m scores from the pooled ones of two systems, and sum them up.
 
-    `integers` are scores, each system's at the front, and zeros; `which` numbers the pairs of
+    `integers` are scores, each system's at the front, and zeros; `stream_key` numbers the pairs of
     sizes n and m. Returned is what each system adds to n m (mean of x* - mean of y*), as first and
     as second of a pair; shape (systems, resamples).
     """
-    random = stream(options.seed, which)
+    random = stream(options.seed, stream_key)
     total = n + m
     sums = np.empty((2, integers.shape[1], options.resamples))
-    for part in row_slices(options.resamples, total, DRAWN):
-        drawn = random.integers(0, total, size=(part.stop - part.start, total))
+    for rows in row_slices(options.resamples, total, DRAWN):
+        drawn = random.integers(0, total, size=(rows.stop - rows.start, total))
         drawn += total * np.arange(len(drawn))[:, None]
-        of_x, of_y = (
-            np.bincount(some.ravel(), minlength=drawn.size).reshape(drawn.shape)
-            for some in (drawn[:, :n], drawn[:, n:])
+        counts_of_x, counts_of_y = (
+            np.bincount(indices.ravel(), minlength=drawn.size).reshape(drawn.shape)
+            for indices in (drawn[:, :n], drawn[:, n:])
         )
         # Sums of integers: the same, however many samples are taken at a time.
-        weights = (of_x * m - of_y * n).astype(np.float64)
-        sums[0, :, part] = (weights[:, :n] @ integers[:n]).T
-        sums[1, :, part] = (weights[:, n:] @ integers[:m]).T
+        weights = (counts_of_x * m - counts_of_y * n).astype(np.float64)
+        sums[0, :, rows] = (weights[:, :n] @ integers[:n]).T
+        sums[1, :, rows] = (weights[:, n:] @ integers[:m]).T
     return sums[0], sums[1]
 
 
@@ -379,8 +381,8 @@ def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return bootstrap-t intervals of the difference of means, each system by its own variance."""
     values, count = left_justified(pairs.values)
     systems, resamples = values.shape[1], options.resamples
-    means, squared = np.empty((2, systems, resamples))
-    own = np.empty(systems)
+    means, squared_errors = np.empty((2, systems, resamples))
+    squared_error_of = np.empty(systems)
 
     def draw(system: int) -> None:
         n = int(count[system])
@@ -389,21 +391,21 @@ def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
         centred = scores - scores.mean()
         if np.abs(centred).max() <= noise:
             centred = np.zeros(n)
-        own[system] = centred @ centred / (n - 1) / n
-        # Its own random numbers, whichever thread it falls to, and not those of the p-value.
+        squared_error_of[system] = centred @ centred / (n - 1) / n
+        # A stream for each system, so that threads do not matter, and not that of the p-value.
         random = stream(options.seed, OF_INTERVAL, system)
-        for part, counts in drawn_counts(random, resamples, n):
+        for columns, counts in drawn_counts(random, resamples, n):
             mean, variance = Centred(centred[None], noise).moments(counts)
-            means[system, part], squared[system, part] = mean[0], variance[0] / n
+            means[system, columns], squared_errors[system, columns] = mean[0], variance[0] / n
 
     in_threads(draw, list(range(systems)), options.jobs)
 
-    def resampled(block: Pairs) -> Floats:
+    def resample(block: Pairs) -> Floats:
         return studentised(
             means[block.first] - means[block.second],
-            squared[block.first] + squared[block.second],
+            squared_errors[block.first] + squared_errors[block.second],
         )
 
-    error = np.sqrt(own[pairs.first] + own[pairs.second])
+    error = np.sqrt(squared_error_of[pairs.first] + squared_error_of[pairs.second])
     difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
-    return bootstrap_t_interval(pairs, difference, error, resampled, options, level)
+    return bootstrap_t_interval(pairs, difference, error, resample, options, level)

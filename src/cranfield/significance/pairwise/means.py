@@ -21,7 +21,7 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     away,
-    nothing_known,
+    infinite_bounds,
     order_statistics,
     p_of,
     ratio,
@@ -383,7 +383,7 @@ def subset_interval(pairs: Pairs, options: Options, everything: bool, level: Lev
     (`everything`), or those that the test drew.
     """
     n = pairs.topics
-    low, high = nothing_known(len(pairs))
+    low, high = infinite_bounds(len(pairs))
     if everything:
         turned = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
     else:

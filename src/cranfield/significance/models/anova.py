@@ -3,7 +3,7 @@
 A topic without relevant documents in a shard has no score there, for any system. So every system
 has the same cells (topic, shard), and the model falls into two parts that are orthogonal: the means
 over systems, with topic, shard and their interaction; and what each system is above that mean, with
-its own additive part of topic and shard. All systems share one small least squares problem.
+its own additive effects of topic and shard. All systems share one small least squares problem.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from cranfield.significance.differences import (
 from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
 from cranfield.significance.registry import Options, declared_test
 
-FACTORS = ("Topic", "System", "Shard")  # what the axes of scores are, in their order
+FACTORS = ("Topic", "System", "Shard")  # names of the axes of scores
 
 
 def factorial(values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACTORS) -> AnovaTable:
@@ -45,22 +45,22 @@ def factorial(values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACT
     An effect is the mean of a cell above the grand mean and the effects of the terms before it
     that lie within its own. So `Topic:Shard` without `Shard` is of shards nested in topics.
     """
-    fitted = grand = np.asarray(values.mean()).reshape((1,) * values.ndim)
+    fitted = grand_mean = np.asarray(values.mean()).reshape((1,) * values.ndim)
     effects: dict[str, Floats] = {}
     factors: dict[str, tuple[float, float]] = {}
     means: dict[str, Floats] = {}
     for term in terms:
         names = term.split(":")
-        others = tuple(k for k in range(values.ndim) if factors_of_axes[k] not in names)
-        of_cells = values.mean(axis=others, keepdims=True)
-        within = [one for one in effects if set(one.split(":")) < set(names)]
-        effect = of_cells - grand - sum(effects[one] for one in within)
-        df = of_cells.size - 1.0 - sum(factors[one][1] for one in within)
+        axes = tuple(k for k in range(values.ndim) if factors_of_axes[k] not in names)
+        cell_means = values.mean(axis=axes, keepdims=True)
+        nested = [other for other in effects if set(other.split(":")) < set(names)]
+        effect = cell_means - grand_mean - sum(effects[other] for other in nested)
+        df = cell_means.size - 1.0 - sum(factors[other][1] for other in nested)
         effects[term] = effect
         factors[term] = values.size / effect.size * float((effect**2).sum()), df
         fitted = fitted + effect
         if len(names) == 1:
-            means[term] = of_cells.ravel()
+            means[term] = cell_means.ravel()
     fitted = np.broadcast_to(fitted, values.shape)
     names_of_terms = (term.lower() if factors_of_axes is FACTORS else term for term in terms)
     df_error = values.size - 1.0 - math.fsum(df for _, df in factors.values())
@@ -79,58 +79,63 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     topics, shards = known_cells(values)
     systems = values.shape[1]
     cells = values[topics, :, shards]
-    mean = cells.mean(axis=1)
-    above = cells - mean[:, None]
-    both = np.concatenate([mean[:, None], above], axis=1)
-    by_topic, t = _left_over(both, topics)
-    by_shard, k = _left_over(both, shards)
-    fit, rank = _additive(both, topics, shards)
-    left = ((both - fit) ** 2).sum(axis=0)
+    cell_means = cells.mean(axis=1)
+    deviations = cells - cell_means[:, None]
+    columns = np.concatenate([cell_means[:, None], deviations], axis=1)
+    by_topic, t = _within_groups(columns, topics)
+    by_shard, k = _within_groups(columns, shards)
+    fit, rank = _additive(columns, topics, shards)
+    ss_error = ((columns - fit) ** 2).sum(axis=0)
     df_error = (systems - 1.0) * (len(cells) - rank)
     if df_error <= 0:
         raise CranfieldError("too few topics have scores in several shards to estimate an error")
-    of_systems = cells.mean(axis=0)
+    system_means = cells.mean(axis=0)
     fitted = np.full(values.shape, np.nan)
-    fitted[topics, :, shards] = mean[:, None] + fit[:, 1:]
+    fitted[topics, :, shards] = cell_means[:, None] + fit[:, 1:]
     table = make_table(
         "score ~ topic + system + shard + topic:system + topic:shard + system:shard",
         {
-            "Topic": (systems * (by_shard[0] - left[0]), rank - k),
-            "System": (len(cells) * float(((of_systems - mean.mean()) ** 2).sum()), systems - 1.0),
-            "Shard": (systems * (by_topic[0] - left[0]), rank - t),
-            "Topic:System": (float((by_shard - left)[1:].sum()), (systems - 1.0) * (rank - k)),
-            "Topic:Shard": (systems * left[0], len(cells) - rank),
-            "System:Shard": (float((by_topic - left)[1:].sum()), (systems - 1.0) * (rank - t)),
+            "Topic": (systems * (by_shard[0] - ss_error[0]), rank - k),
+            "System": (
+                len(cells) * float(((system_means - cell_means.mean()) ** 2).sum()),
+                systems - 1.0,
+            ),
+            "Shard": (systems * (by_topic[0] - ss_error[0]), rank - t),
+            "Topic:System": (float((by_shard - ss_error)[1:].sum()), (systems - 1.0) * (rank - k)),
+            "Topic:Shard": (systems * ss_error[0], len(cells) - rank),
+            "System:Shard": (float((by_topic - ss_error)[1:].sum()), (systems - 1.0) * (rank - t)),
         },
-        (float(left[1:].sum()), df_error),
+        (float(ss_error[1:].sum()), df_error),
         values=values,
         fitted=fitted,
         means={
-            "Topic": _means(mean, topics, values.shape[0]),
-            "System": of_systems,
-            "Shard": _means(mean, shards, values.shape[2]),
+            "Topic": _means(cell_means, topics, values.shape[0]),
+            "System": system_means,
+            "Shard": _means(cell_means, shards, values.shape[2]),
         },
     )
     return table, len(cells)
 
 
 def known_cells(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return topic and shard of each cell that has scores, which are of all systems or of none."""
+    """Return topic and shard of each cell with scores; a cell has scores of all systems or none."""
     missing = np.isnan(values)
     if (missing.any(axis=1) != missing.all(axis=1)).any():
-        raise CranfieldError("some systems have no score where others have one, in the same shard")
+        raise CranfieldError(
+            "some systems lack scores that others have, on the same topic and shard"
+        )
     topics, shards = np.nonzero(~missing.any(axis=1))
     return topics, shards
 
 
 def _means(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:
-    """Return the mean by group; NaN for a group that is empty."""
+    """Return the mean by group; NaN for an empty group."""
     count = np.bincount(group, minlength=groups)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.bincount(group, values, minlength=groups) / count)
 
 
-def _left_over(columns: Floats, group: NDArray[np.intp]) -> tuple[Floats, float]:
+def _within_groups(columns: Floats, group: NDArray[np.intp]) -> tuple[Floats, float]:
     """Return the sum of squares within groups, by column, and the number of groups."""
     code, counts, means = by_group(columns, group)
     return ((columns - means[code]) ** 2).sum(axis=0), float(counts.size)
@@ -141,15 +146,15 @@ def _additive(
 ) -> tuple[Floats, float]:
     """Fit each column by topic + shard; return the fit and the rank of the design."""
     _, shard = np.unique(shards, return_inverse=True)
-    # Topics are swept out; what is left is a problem as small as there are shards.
+    # Without the means of topics, the problem is as small as the number of shards.
     dummies = (shard[:, None] == np.arange(shard.max() + 1)).astype(np.float64)
 
-    def of_topics(matrix: Floats) -> Floats:
+    def topic_means(matrix: Floats) -> Floats:
         group, _, means = by_group(matrix, topics)
         return means[group]
 
-    design = dummies - of_topics(dummies)
-    means = of_topics(columns)
+    design = dummies - topic_means(dummies)
+    means = topic_means(columns)
     # A basis of the few columns of the design is cheaper than a solution for each of the many.
     basis, sizes, _ = np.linalg.svd(design, full_matrices=False)
     basis = basis[:, sizes > 1e-10 * sizes[0]]
@@ -190,16 +195,16 @@ def by_model(model: Model, pairs: Pairs, options: Options, *, paired: bool, **mo
 def one_way(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse scores by system, shape (topics, systems); NaN is a missing score."""
     counts = (~np.isnan(values)).sum(axis=0).astype(np.float64)
-    number, systems = counts.sum(), values.shape[1]
-    if number <= systems:
+    n_scores, systems = counts.sum(), values.shape[1]
+    if n_scores <= systems:
         raise CranfieldError("one-way ANOVA requires a system with at least two scores")
     means = np.nanmean(values, axis=0)
-    grand = np.nanmean(values)
+    grand_mean = np.nanmean(values)
     fitted = np.broadcast_to(means, values.shape)
     table = make_table(
         "score ~ system",
-        {"System": (float((counts * (means - grand) ** 2).sum()), systems - 1.0)},
-        (float(np.nansum((values - fitted) ** 2)), float(number - systems)),
+        {"System": (float((counts * (means - grand_mean) ** 2).sum()), systems - 1.0)},
+        (float(np.nansum((values - fitted) ** 2)), float(n_scores - systems)),
         values=values,
         fitted=fitted,
         means={"System": means},
@@ -208,7 +213,7 @@ def one_way(values: Floats) -> tuple[AnovaTable, Model]:
 
 
 def two_way(values: Floats) -> tuple[AnovaTable, Model]:
-    """Analyse scores by topic and system, at least two of each, every cell having one."""
+    """Analyse complete scores by topic and system, at least two of each."""
     topics, systems = values.shape
     if topics < 2:
         raise CranfieldError("two-way ANOVA requires at least two topics")
@@ -221,11 +226,11 @@ def two_way(values: Floats) -> tuple[AnovaTable, Model]:
 def two_way_model(values: Floats) -> Model:
     """Fit the model of topics and systems without its table, which takes longer."""
     topics, systems = values.shape
-    of_systems = values.mean(axis=0)
-    fitted = values.mean(axis=1)[:, None] + (of_systems - float(values.mean()))
+    system_means = values.mean(axis=0)
+    fitted = values.mean(axis=1)[:, None] + (system_means - float(values.mean()))
     df = (topics - 1.0) * (systems - 1)
     error = float(((values - fitted) ** 2).sum()) / df
-    return Model(of_systems, error, np.full(systems, float(topics)), df)
+    return Model(system_means, error, np.full(systems, float(topics)), df)
 
 
 def three_way(values: Floats) -> tuple[AnovaTable, Model]:
@@ -236,8 +241,8 @@ def three_way(values: Floats) -> tuple[AnovaTable, Model]:
         table, cells = three_way_with_gaps(values)
         counts = np.full(values.shape[1], float(cells))
     else:
-        both = ("Topic:System", "Topic:Shard", "System:Shard")
-        table = factorial(values, "Topic", "System", "Shard", *both)
+        interactions = ("Topic:System", "Topic:Shard", "System:Shard")
+        table = factorial(values, "Topic", "System", "Shard", *interactions)
         counts = np.full(values.shape[1], float(values.shape[0] * values.shape[2]))
     return table, Model(table.means["System"], table.ms_error, counts, table.df_error)
 
@@ -268,7 +273,7 @@ ANOVA: dict[str, Any] = {
     "effect": "Cohen's d of the differences of the pair: their mean by their standard deviation",
     "interval": "difference of means",
 }
-"""What analyses of variance declare alike."""
+"""Declarations that analyses of variance share."""
 
 BOUND: dict[str, Any] = ANOVA | {
     "family": "bound",
@@ -281,13 +286,13 @@ BOUND: dict[str, Any] = ANOVA | {
     "correction": "none",
     "baseline_correction": "none",
 }
-"""What bounds of tests declare alike."""
+"""Declarations that bounds of tests share."""
 
 OF_ERROR: dict[str, Any] = {
     "effect": "mean difference by the standard deviation of the error of all systems",
     "effect_unit": "SD of error",
 }
-"""What tests whose effect sizes are in units of the error declare alike."""
+"""Declarations of tests with effect sizes in units of the error."""
 
 
 @declared_test(
@@ -366,15 +371,15 @@ def fake_three_way_test(pairs: Pairs, options: Options) -> Outcome:
 
 @dataclass(frozen=True)
 class Omnibus:
-    """Omnibus test: do the systems differ at all?"""
+    """Omnibus test, of the hypothesis that no systems differ."""
 
     name: str
     statistic: float
     df: float
     pvalue: float
-    effect: float  # how strong the differences are, from 0 to 1
+    effect: float  # effect size, from 0 to 1
     effect_name: str
-    ties: int = 0  # scores that share their rank
+    ties: int = 0  # number of scores with a tied rank
 
 
 @declared_test(
@@ -406,21 +411,21 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     convention: Scores that are equal within rounding share their mid-rank. Pairs are compared
         on mean ranks, with the variance corrected for ties and infinite degrees of freedom.
     """
-    data = pairs.scores
-    ranks, ties, tied = ranked_together(data)
-    counts = (~np.isnan(data)).sum(axis=0).astype(np.float64)
-    number = counts.sum()
-    if number <= data.shape[1]:
+    scores = pairs.scores
+    ranks, ties, n_tied = ranked_together(scores)
+    counts = (~np.isnan(scores)).sum(axis=0).astype(np.float64)
+    n_scores = counts.sum()
+    if n_scores <= scores.shape[1]:
         raise CranfieldError("the Kruskal-Wallis test requires a system with at least two scores")
     means = np.nansum(ranks, axis=0) / counts
-    variance = number * (number + 1) / 12 - ties / (12 * (number - 1))
-    spread = float((counts * (means - (number + 1) / 2) ** 2).sum())
+    variance = n_scores * (n_scores + 1) / 12 - ties / (12 * (n_scores - 1))
+    spread = float((counts * (means - (n_scores + 1) / 2) ** 2).sum())
     h = spread / variance if variance > 0 else 0.0
-    df = data.shape[1] - 1.0
+    df = scores.shape[1] - 1.0
     omnibus = Omnibus(
-        "H", h, df, float(chdtrc(df, h)), h / (number - 1), "epsilon squared", int(tied)
+        "H", h, df, float(chdtrc(df, h)), h / (n_scores - 1), "epsilon squared", int(n_tied)
     )
-    model = Model(means, float(variance), counts, np.inf, "mean rank", number + 1)
+    model = Model(means, float(variance), counts, np.inf, "mean rank", n_scores + 1)
     return by_model(model, pairs, options, paired=False, details={"omnibus": omnibus})
 
 
@@ -461,12 +466,12 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
         controlled only if all systems are equal; sign or signed-rank with holm test each pair by
         itself
     """
-    data = pairs.scores
-    topics, systems = data.shape
-    order = np.argsort(data, axis=1, kind="stable")
-    gap = np.full(topics, ROUNDING * np.abs(data).max(initial=0.0))
-    doubled, ties = mid_ranks(np.take_along_axis(data, order, axis=1), gap)
-    ranks = np.empty_like(data)
+    scores = pairs.scores
+    topics, systems = scores.shape
+    order = np.argsort(scores, axis=1, kind="stable")
+    gap = np.full(topics, ROUNDING * np.abs(scores).max(initial=0.0))
+    doubled, ties = mid_ranks(np.take_along_axis(scores, order, axis=1), gap)
+    ranks = np.empty_like(scores)
     np.put_along_axis(ranks, order, doubled / 2, axis=1)
     means = ranks.mean(axis=0)
     variance = systems * (systems + 1) / 12 - ties.sum() / (12 * topics * (systems - 1))
@@ -474,9 +479,9 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     variance = variance if variance > 1e-9 else 0.0
     chi2 = spread / variance if variance else 0.0
     df = systems - 1.0
-    tied = int((np.diff(doubled, axis=1) == 0).sum())
+    n_tied = int((np.diff(doubled, axis=1) == 0).sum())
     p = float(chdtrc(df, chi2))
-    omnibus = Omnibus("chi-squared", chi2, df, p, chi2 / (topics * df), "Kendall's W", tied)
+    omnibus = Omnibus("chi-squared", chi2, df, p, chi2 / (topics * df), "Kendall's W", n_tied)
     counts = np.full(systems, float(topics))
     model = Model(means, float(variance), counts, np.inf, "mean rank", systems + 1)
     return by_model(model, pairs, options, paired=True, details={"omnibus": omnibus})

@@ -172,13 +172,10 @@ def _normal_kernel(values: Floats, points: Floats) -> Fitted:
         return np.asarray((np.exp(-(away**2) / 2) / peak).mean(axis=1))
 
     inside = (ndtr((1 - values) / width) - ndtr(-values / width)).mean(axis=0)
-    density_of_scores = density(values)
-    parameters = (1 / (np.sqrt(2 * np.pi) * width) / density_of_scores).mean(axis=0)
+    heights = density(values)
+    parameters = (1 / (np.sqrt(2 * np.pi) * width) / heights).mean(axis=0)
     return Fitted(
-        "normal kernel",
-        np.log(density_of_scores / inside).sum(axis=0),
-        parameters,
-        _grid(density, points),
+        "normal kernel", np.log(heights / inside).sum(axis=0), parameters, _grid(density, points)
     )
 
 
@@ -194,11 +191,11 @@ def _beta_kernel(values: Floats, points: Floats) -> Fitted:
 
     weights = _grid(density, points)
     total = np.trapezoid(weights, points, axis=1)
-    density_of_scores = density(inside)
+    heights = density(inside)
     a, b = inside / width, (1 - inside) / width
     peak = np.exp(a * logs + b * logs_up - betaln(a + 1, b + 1))
-    parameters = (peak / density_of_scores).mean(axis=0)
-    return Fitted("beta kernel", np.log(density_of_scores / total).sum(axis=0), parameters, weights)
+    parameters = (peak / heights).mean(axis=0)
+    return Fitted("beta kernel", np.log(heights / total).sum(axis=0), parameters, weights)
 
 
 def _grid(density: Callable[[Floats], Floats], points: Floats) -> Floats:
@@ -576,10 +573,9 @@ def fit_simulator(
     distinct = np.unique(unit.round(9))
     if distinct.size < 2:
         raise CranfieldError("scores that differ by less than 1e-9 cannot be simulated")
-    by_steps = (
-        MIN_REPEATS * distinct.size <= unit.size if discrete_scores is None else discrete_scores
-    )
-    if by_steps:
+    if discrete_scores is None:
+        discrete_scores = MIN_REPEATS * distinct.size <= unit.size
+    if discrete_scores:
         points = _fill_gaps(distinct)
         fitted = discrete(unit, points)
         below = [np.cumsum(family.weights, axis=1) for family in fitted]
@@ -603,7 +599,7 @@ def fit_simulator(
         families=tuple(fitted[k].family for k in best),
         points=low + (high - low) * points,
         below=np.minimum(table / table[:, -1:], 1.0),
-        steps=by_steps,
+        steps=discrete_scores,
         mixed=normal / np.sqrt((normal**2).sum(axis=0)),
         shrinkage=shrinkage,
         df=df if copula == "t" else None,

@@ -16,7 +16,7 @@ from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.evaluation.scorefiles.cells import (
     CUTOFF,
-    LOOKED_AT,
+    MAX_NAMES,
     SCORES,
     are_measures,
     decimal_comma,
@@ -48,7 +48,7 @@ from cranfield.sources.text import json_lines, lines_of, parsed_json
 from cranfield.sources.values import LABEL, is_number
 
 RUNID = "runid"
-"""Measure in the line of trec_eval that names the run."""
+"""Measure of the line of trec_eval that names the run."""
 
 
 Row = tuple[list[str], int]
@@ -56,7 +56,7 @@ Row = tuple[list[str], int]
 
 
 def cells_of(line: str) -> list[str]:
-    """Cut a line at its tabs, or at any blanks; names may have blanks between tabs."""
+    """Split a line at tabs, or at any blanks; names may have blanks between tabs."""
     cells = [cell.strip() for cell in line.strip("\r\n").split("\t")]
     return cells if len(cells) in {3, 4} else line.split()
 
@@ -74,8 +74,8 @@ def looks_like_lines(head: str) -> bool:
 def from_lines(text: str, source: ScoreSource) -> ScorePart:
     """Read lines of measure, topic and value, in this order or with the topic first.
 
-    Lines of four cells begin with the system. Where there are only three, a line `runid` names it,
-    else the file does.
+    Lines of four cells begin with the system. In lines of three, a line `runid` names it, and
+    otherwise the file.
     """
     rows = [(cells_of(line), number) for number, line in lines_of(text)]
     n_cells = 4 if len(rows[0][0]) == 4 else 3
@@ -90,7 +90,7 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
         kind, topic = 2, 1
         with_systems = [(row, row[0][0]) for row in rows]
     else:
-        kind, topic = _order(rows, source.requested)
+        kind, topic = _measure_and_topic(rows, source.requested)
         with_systems = _with_systems(rows, kind, topic, source.stem)
     return part_of(
         Entry(
@@ -109,17 +109,17 @@ def _may_be_a_measure(name: str) -> bool:
     return bool(like_a_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
 
 
-def _order(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
+def _measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
     """Return the places of the measure and the topic: trec_eval and ir_measures differ."""
     columns = [list(dict.fromkeys(cells[k] for cells, _ in rows)) for k in (0, 1)]
-    signs = [
+    criteria = [
         [AGGREGATE not in names for names in columns],
-        [any(map(_may_be_a_measure, islice(names, LOOKED_AT))) for names in columns],
+        [any(map(_may_be_a_measure, islice(names, MAX_NAMES))) for names in columns],
         [not {*requested}.isdisjoint(names) for names in columns],
         [not all(map(numeric, names)) for names in columns],
         [len(names) == 1 for names in columns],
     ]
-    for first, second in signs:
+    for first, second in criteria:
         if first != second:
             return (0, 1) if first else (1, 0)
     raise InputError(
@@ -129,7 +129,7 @@ def _order(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
 
 
 def _with_systems(rows: Sequence[Row], kind: int, topic: int, stem: str) -> list[tuple[Row, str]]:
-    """Give each line by topic its system, by the lines before or after it that name the runs."""
+    """Return each line by topic with its system, from lines before or after it that name runs."""
     runs = [cells[2] for cells, _ in rows if cells[kind] == RUNID]
     if len(runs) <= 1:
         system = runs[0] if runs else stem
@@ -176,12 +176,12 @@ class ScoreTable:
     def column(self, k: int) -> list[Any]:
         return list(self.columns.cells(k))
 
-    def labels(self, k: int, what: str) -> list[str]:
+    def labels(self, k: int, role: str) -> list[str]:
         """Return the cells of a column as names; none may be empty."""
         cells = self.column(k)
-        labels, bad = LABEL.column(what, cells)
-        if bad is not None:
-            raise InputError(LABEL.reason(what, cells[bad]), line=self.lines[bad])
+        labels, invalid = LABEL.column(role, cells)
+        if invalid is not None:
+            raise InputError(LABEL.reason(role, cells[invalid]), line=self.lines[invalid])
         return labels.to_list()
 
     def scores(self, k: int) -> list[Any]:
@@ -196,7 +196,7 @@ def from_table(table: ScoreTable) -> ScorePart:
     """Read the scores of a wide or long table.
 
     Columns of other names are ignored in a long table, and are systems or measures in a wide one,
-    except columns of text. Raises an `InputError` where the head leaves open which column is which.
+    except columns of text. Raises an `InputError` if the role of a column is ambiguous.
     """
     place = roles(table.names, table.source.name)
     others = [k for k in range(len(table.names)) if k not in place.values()]
@@ -231,11 +231,11 @@ def from_table(table: ScoreTable) -> ScorePart:
             )
         if "topic" not in place:
             others = sorted([*others, place.pop("score")])
-    text = [k for k in others if _is_text(table, k)]
-    if "score" not in place and len(text) < len(others):
-        others = [k for k in others if k not in text]
-        if text:
-            unused = some_of([quoted(table.names[k]) for k in text], 5)
+    text_columns = [k for k in others if _is_text(table, k)]
+    if "score" not in place and len(text_columns) < len(others):
+        others = [k for k in others if k not in text_columns]
+        if text_columns:
+            unused = some_of([quoted(table.names[k]) for k in text_columns], 5)
             warn(f"{table.source.name}: columns not used: {unused}; they hold text, not scores")
     if "score" in place:
         table.columns.tell_unused(SCORES, [*place.values()])
@@ -317,7 +317,7 @@ def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) 
             f"the first column, {quoted(name)}, has numbers and text; rename it to"
             " topic if it has the topics"
         )
-    # Numbers of topics would pass as scores of one more system.
+    # Numbers of topics would be read as scores of another system.
     if len(cells) > 1 and _all_different(cells) and {float(cell) for cell in cells} != {0, 1}:
         raise InputError(
             f"the first column, {quoted(name)}, has a different integer in each row;"
@@ -359,37 +359,37 @@ def _fractions(table: ScoreTable, k: int) -> bool:
 def _entries(
     table: ScoreTable, place: dict[str, int], others: list[int], topics: list[str]
 ) -> Iterator[Entry]:
-    """Take a score from each row of a long table, and of each system from a row of a wide one."""
-    long, by_score = "system" in place or "score" in place, "score" in place
-    nothing: list[str | None] = [None] * len(topics)
+    """Yield the score of each row of a long table, or of each row and system of a wide one."""
+    is_long, by_score = "system" in place or "score" in place, "score" in place
+    nulls: list[str | None] = [None] * len(topics)
     labels = {role: table.labels(place[role], role) for role in place if role != "score"}
     systems = labels.get("system", [table.source.stem] * len(topics))
-    measures: Sequence[str | None] = labels.get("measure", nothing)
-    shards: Sequence[str | None] = labels.get("shard", nothing)
+    measures: Sequence[str | None] = labels.get("measure", nulls)
+    shards: Sequence[str | None] = labels.get("shard", nulls)
     columns = [place["score"]] if by_score else others
-    if not columns or (long and "measure" in place and len(columns) > 1):
+    if not columns or (is_long and "measure" in place and len(columns) > 1):
         raise InputError("has no column of scores")
     names = [table.names[k] for k in columns]
     nonempty_names = [name for name in table.names if name]
     if len(set(nonempty_names)) < len(nonempty_names):
         twice = next(name for name in nonempty_names if nonempty_names.count(name) > 1)
         raise InputError(f"duplicate column {quoted(twice)}")
-    # A column a measure is one run's table.
+    # A table with a column for each measure is of one run.
     by_measure = False
     if not by_score and "measure" not in place:
-        by_measure = long or are_measures(names, table.source.requested, "columns")
-    if not (long or by_measure):
+        by_measure = is_long or are_measures(names, table.source.requested, "columns")
+    if not (is_long or by_measure):
         _warn_of_statistics(table, columns)
     cells = [table.scores(k) for k in columns]
-    seen = set()
+    keys = set()
     for row, (topic, line) in enumerate(zip(topics, table.lines, strict=True)):
         key = (measures[row], topic, shards[row])
-        if not long and key in seen:
+        if not is_long and key in keys:
             raise InputError("two rows for one topic", line=line, topic=topic)
-        seen.add(key)
+        keys.add(key)
         for name, scores in zip(names, cells, strict=True):
             measure = name if by_measure else measures[row]
-            system = systems[row] if long or by_measure else name
+            system = systems[row] if is_long or by_measure else name
             yield Entry(measure, topic, system, shards[row], scores[row], line)
 
 
@@ -418,7 +418,7 @@ def _holds_systems(data: Any) -> bool:
 
 
 def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
-    """Take {system: {topic: score}}, {system: {topic: {measure: score}}} or {system: scores}.
+    """Read {system: {topic: score}}, {system: {topic: {measure: score}}} or {system: scores}.
 
     Also {topic: {measure: score}} of one system, as pytrec_eval returns it, {system: {measure:
     {topic: score}}}, as ranx writes it, the output of `cranfield evaluate --format json`, and a
@@ -438,8 +438,8 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         return from_table(ScoreTable(source, Columns.of(listed, source.name)))
     systems = _by_system(data, source)
     inner = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
-    turned = inner and all(map(_TOPIC.fullmatch, map(str, systems)))
-    if turned and not any(map(_TOPIC.fullmatch, inner)):
+    is_transposed = inner and all(map(_TOPIC.fullmatch, map(str, systems)))
+    if is_transposed and not any(map(_TOPIC.fullmatch, inner)):
         outer, within = (some_of(map(quoted, names), 3) for names in (systems, inner))
         warn(
             f"{source.name}: expected {{system: {{topic: score}}}}; {outer} look like topics, but"
@@ -462,24 +462,24 @@ def _is_our_json(data: Mapping[Any, Any]) -> bool:
 
 
 def _by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any]:
-    """Bring mappings in which measures are elsewhere into {system: {topic: {measure: score}}}."""
+    """Rearrange mappings with measures at another level as {system: {topic: {measure: score}}}."""
     inner = [value for value in data.values() if isinstance(value, Mapping)]
     cells = [cell for values in inner for cell in values.values() if isinstance(cell, Mapping)]
-    requested, what = source.requested, "" if cells else "keys"
+    requested, kind = source.requested, "" if cells else "keys"
     if are_measures(_keys(cells), requested):
         return data
-    if are_measures(map(str, data), requested, what):
+    if are_measures(map(str, data), requested, kind):
         raise InputError(
             f"expected systems or topics as keys, got measures ({some_of(map(quoted, data), 3)});"
             " {topic: {measure: score}} and {system: {topic: {measure: score}}} are read, and of"
             " an evaluation ev['AP'] has the scores of one measure"
         )
-    if not are_measures(_keys(inner), requested, what):
+    if not are_measures(_keys(inner), requested, kind):
         return data
     if not cells:
         return {source.stem: data}
     return {
-        system: _transposed(measures, system) if isinstance(measures, Mapping) else measures
+        system: _transpose(measures, system) if isinstance(measures, Mapping) else measures
         for system, measures in data.items()
     }
 
@@ -488,14 +488,14 @@ def _keys(level: Iterable[Mapping[Any, Any]]) -> list[str]:
     return list(dict.fromkeys(str(key) for mapping in level for key in mapping))
 
 
-def _transposed(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any, Any]]:
+def _transpose(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any, Any]]:
     """Turn {measure: {topic: score}} into {topic: {measure: score}}."""
     topics: dict[Any, dict[Any, Any]] = {}
     for measure, scores in measures.items():
         if not isinstance(scores, Mapping):
             raise InputError(
                 f"expected {{topic: score}} for measure {quoted(measure)} of system"
-                f" {quoted(system)}, got {_shown(scores)}"
+                f" {quoted(system)}, got {_described(scores)}"
             )
         for topic, score in scores.items():
             topics.setdefault(topic, {})[measure] = score
@@ -503,7 +503,7 @@ def _transposed(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any,
 
 
 def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
-    """Take {topic: score}, {topic: {measure: score}} or a list of scores of each system."""
+    """Yield scores of each system, by topic, by topic and measure, or in order of topics."""
     for name, scores_of_system in data.items():
         system = label_in(name, "system")
         if isinstance(scores_of_system, Mapping) or (
@@ -516,7 +516,7 @@ def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
             topics = dict(enumerate(scores_of_system, 1))
         else:
             raise InputError(
-                f"system {quoted(system)} has {_shown(scores_of_system)} instead of {{topic:"
+                f"system {quoted(system)} has {_described(scores_of_system)} instead of {{topic:"
                 " score} or a list of scores"
             )
         by_measure = any(isinstance(value, Mapping) for value in topics.values())
@@ -526,7 +526,8 @@ def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
                 yield Entry(None, topic, system, None, value)
             elif not isinstance(value, Mapping):
                 raise InputError(
-                    f"system {quoted(system)} has {_shown(value)} instead of {{measure: score}}",
+                    f"system {quoted(system)} has {_described(value)} instead of {{measure:"
+                    " score}",
                     topic=topic,
                 )
             else:
@@ -534,12 +535,12 @@ def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
                     yield Entry(label_in(measure, "measure"), topic, system, None, cell)
 
 
-def _shown(value: Any) -> str:
+def _described(value: Any) -> str:
     return "null" if value is None else f"{quoted(value, 20)} ({type(value).__name__})"
 
 
 def from_frame(data: Any, source: ScoreSource) -> ScoreTable:
-    """Take the columns of a data frame; lines are counted from its first row.
+    """Read the columns of a data frame; lines are counted from its first row.
 
     The index of a pandas frame is a column too, unless it has only row numbers.
     """
@@ -563,7 +564,7 @@ def from_frame(data: Any, source: ScoreSource) -> ScoreTable:
 
 
 def from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
-    """Read Parquet; what pandas wrote as its index, last, is treated as its index."""
+    """Read Parquet; columns that pandas wrote as its index are its index."""
     frame = parquet_frame(raw, source.name)
     with reading_parquet(source.name):
         metadata = pl.read_parquet_metadata(io.BytesIO(raw))
@@ -593,7 +594,7 @@ def _with_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]) -
             f"unknown index level {quoted(unknown)}; expected topic, system, measure or shard"
         )
     names: list[object] = [*levels]
-    # A level without a useful name is taken for the topics, unless it only numbers the rows.
+    # A level without a known name has the topics, unless it only numbers the rows.
     if roles_of_levels == [None]:
         has_topics = any(SCORES.column_of(name) == "topic" for name in table.names)
         if has_topics or (levels == [None] and labels[0] == list(range(len(labels[0])))):

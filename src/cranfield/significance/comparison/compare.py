@@ -161,16 +161,12 @@ def compare(
     (2, ['a', 'a', 'ab', 'b'])
     """
     options = Options(alternative, alpha, exact, exact_n, resamples, seed, jobs, threshold)
-    score_table = as_scores(scores)
+    table = as_scores(scores)
     if lower_is_better is not None:
-        score_table = score_table.with_direction(lower_is_better)
+        table = table.with_direction(lower_is_better)
     if test is None and statistic == "median":
         test = MEDIAN_TEST
-    entry = (
-        find_test(test)
-        if test
-        else default_test(len(score_table.systems), bool(score_table.shards))
-    )
+    entry = find_test(test) if test else default_test(len(table.systems), bool(table.shards))
     if entry.info.bound:
         raise PolicyError(
             f"{entry.info.name} is an upper bound on the number of rejections, not a test; use it"
@@ -178,13 +174,13 @@ def compare(
         )
     if test is None and correction and CORRECTIONS.find(correction) not in entry.info.corrections:
         # Two systems may use the corrections of the default test of three or more.
-        entry = default_test(3, bool(score_table.shards))
+        entry = default_test(3, bool(table.shards))
     info = entry.info
     if threshold and not info.threshold:
         fitting = ", ".join(name for name, t in TESTS.items() if t.info.threshold)
         raise PolicyError(f"threshold requires the test {fitting}, got {info.name}")
-    statistic = statistic_of(score_table, statistic, info.name)
-    ready = prepared(score_table, info, missing)
+    statistic = statistic_of(table, statistic, info.name)
+    ready = prepared(table, info, missing)
     scores = ready.scores
     ready = transformed(ready, statistic)
     baselines = baseline_indices(scores.systems, baseline)

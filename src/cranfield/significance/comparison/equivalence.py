@@ -179,12 +179,12 @@ class Equivalence(Result):
         ahead = comparison.difference > 0
         if comparison.lower_is_better:
             not_worse, not_better, ahead = not_better, not_worse, comparison.difference < 0
-        differs, equivalent = comparison.is_significant(), not_worse & not_better
+        differs, within = comparison.is_significant(), not_worse & not_better
         cases = (
-            differs & ahead & ~equivalent,
-            differs & ~equivalent,
+            differs & ahead & ~within,
+            differs & ~within,
             differs,
-            equivalent,
+            within,
             not_worse,
             not_better,
         )
@@ -282,17 +282,15 @@ class Equivalence(Result):
 def equivalence(comparison: ComparedPairs, margin: float | str) -> Equivalence:
     """Test which pairs of a comparison are equivalent within a margin, absolute or a percentage."""
     pairs, is_uncorrected = len(comparison), len(comparison) == 1 or comparison.correction == "none"
-    is_simultaneous = not is_uncorrected and comparison.interval_kind in (TOGETHER, ALL_COMPARISONS)
-    by_inequality = not (is_uncorrected or is_simultaneous)
+    is_joint = not is_uncorrected and comparison.interval_kind in (TOGETHER, ALL_COMPARISONS)
+    by_inequality = not (is_uncorrected or is_joint)
     return Equivalence(
         comparison=comparison,
         margin=_absolute_margin(comparison, margin),
         requested_margin=f"{margin:g}" if isinstance(margin, (int, float)) else str(margin).strip(),
-        two_sided_interval=comparison.two_sided_interval
-        if is_simultaneous
-        else comparison.pair_interval,
+        two_sided_interval=comparison.two_sided_interval if is_joint else comparison.pair_interval,
         holds_for=BONFERRONI if by_inequality else comparison.interval_kind,
-        tails=1 if is_simultaneous else 2,
+        tails=1 if is_joint else 2,
         times=pairs if by_inequality else 1,
     )
 
@@ -314,10 +312,7 @@ def read_margin(margin: float | str) -> tuple[float, bool]:
 def _absolute_margin(comparison: ComparedPairs, margin: float | str) -> Floats:
     """Return the margin of each pair in the unit of its difference."""
     size, percentage = read_margin(margin)
-    if (
-        comparison.statistic_of_topics == "geometric-mean"
-        and comparison.mean_of == "geometric mean"
-    ):
+    if comparison.mean_of == "geometric mean":
         if not percentage:
             raise PolicyError(
                 f"a margin of geometric means must be a percentage such as '2%', got {margin}"

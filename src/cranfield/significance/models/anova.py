@@ -90,16 +90,14 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     if df_error <= 0:
         raise CranfieldError("too few topics have scores in several shards to estimate an error")
     system_means = cells.mean(axis=0)
+    ss_system = len(cells) * float(((system_means - cell_means.mean()) ** 2).sum())
     fitted = np.full(values.shape, np.nan)
     fitted[topics, :, shards] = cell_means[:, None] + fit[:, 1:]
     table = make_table(
         "score ~ topic + system + shard + topic:system + topic:shard + system:shard",
         {
             "Topic": (systems * (by_shard[0] - ss_error[0]), rank - k),
-            "System": (
-                len(cells) * float(((system_means - cell_means.mean()) ** 2).sum()),
-                systems - 1.0,
-            ),
+            "System": (ss_system, systems - 1.0),
             "Shard": (systems * (by_topic[0] - ss_error[0]), rank - t),
             "Topic:System": (float((by_shard - ss_error)[1:].sum()), (systems - 1.0) * (rank - k)),
             "Topic:Shard": (systems * ss_error[0], len(cells) - rank),
@@ -121,9 +119,7 @@ def known_cells(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return topic and shard of each cell with scores; a cell has scores of all systems or none."""
     missing = np.isnan(values)
     if (missing.any(axis=1) != missing.all(axis=1)).any():
-        raise CranfieldError(
-            "some systems lack scores that others have, on the same topic and shard"
-        )
+        raise CranfieldError("some systems lack scores that others have, in the same shard")
     topics, shards = np.nonzero(~missing.any(axis=1))
     return topics, shards
 

@@ -55,34 +55,28 @@ def binomial_pvalues(
         pvalues = 2 * bdtr(np.minimum(wins, losses), n, 0.5)
     else:
         above = wins > n * expected
-        low = _two_sided_pvalues(
-            np.where(above, losses, wins), n, np.where(above, 1 - expected, expected)
-        )
+        low = _two_sided(np.where(above, losses, wins), n, np.where(above, 1 - expected, expected))
         pvalues = np.where(wins == n * expected, 1.0, low)
     return np.asarray(np.where(n > 0, np.minimum(1.0, pvalues), 1.0))
 
 
-def _two_sided_pvalues(count: Indices, n: Indices, probability: Floats) -> Floats:
+def _two_sided(count: Indices, n: Indices, p: Floats) -> Floats:
     """Return P(at most a count, which is below its mean, or as improbable above the mean)."""
 
     def log_probability(k: Indices) -> Floats:
         ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        return np.asarray(ways + xlogy(k, probability) + xlog1py(n - k, -probability))
+        return np.asarray(ways + xlogy(k, p) + xlog1py(n - k, -p))
 
     threshold = log_probability(count) + NEAR
     # Above the mean probabilities decrease: bisect for the first one that is small enough.
-    low, high = np.ceil(n * probability).astype(np.int64), n + 1
+    low, high = np.ceil(n * p).astype(np.int64), n + 1
     for _ in range(int(np.max(n, initial=1)).bit_length() + 1):
         middle = (low + high) // 2
         is_open = low < high
         is_small = log_probability(np.minimum(middle, n)) <= threshold
-        low, high = (
-            np.where(is_open & ~is_small, middle + 1, low),
-            np.where(is_open & is_small, middle, high),
-        )
-    return np.asarray(
-        bdtr(count, n, probability) + np.where(high > n, 0.0, bdtrc(high - 1, n, probability))
-    )
+        low = np.where(is_open & ~is_small, middle + 1, low)
+        high = np.where(is_open & is_small, middle, high)
+    return np.asarray(bdtr(count, n, p) + np.where(high > n, 0.0, bdtrc(high - 1, n, p)))
 
 
 def count_cells(n: int) -> int:
@@ -94,19 +88,17 @@ def _side(n: int) -> int:
     return max(1, int(np.rint(np.cbrt(n))))
 
 
-def kth_sum(
-    row_terms: Floats, column_terms: Floats, k: int | Indices, *, triangle: bool = False
-) -> Floats:
-    """Return the k-th smallest sum of a row term and a column term, by row of both arrays.
+def kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = False) -> Floats:
+    """Return the k-th smallest sum of a number of x and a number of y, by row.
 
     It is one of the sums, to the last bit. Rows ascend; shorter ones end in infinities. k counts
-    from 0, for all rows or by row, and is below the number of finite sums. In a triangle both
-    arrays are the same, and the column term is at the place of the row term or behind it.
+    from 0, for all rows or by row, and is below the number of finite sums. In a triangle x and
+    y are the same, and the number of y is at the place of the number of x or behind it.
     """
-    if not len(row_terms):
+    if not len(x):
         return np.empty(0)
-    sums = _Sums(row_terms, column_terms, triangle)
-    rank_of_sum = np.broadcast_to(np.asarray(k, dtype=np.intp), (len(row_terms),))
+    sums = _Sums(x, y, triangle)
+    rank_of_sum = np.broadcast_to(np.asarray(k, dtype=np.intp), (len(x),))
     low, high = sums.bounds(rank_of_sum)
     start = sums.count(low, or_equal=True)
     # There is no sum between equal bounds.
@@ -123,47 +115,43 @@ def kth_sum(
 
 
 class _Sums:
-    """Sums that ascend by row a and column c: row_terms[a] + column_terms[c + shift a].
+    """Sums that ascend by row a and column c: x[a] + y[c + shift a].
 
     Both lists are padded with infinities, so that squares of `side` are whole. With `shift` 1
     columns count from the diagonal, so that a triangle becomes a table too.
     """
 
-    def __init__(self, row_terms: Floats, column_terms: Floats, triangle: bool) -> None:
-        self.shift, self.side = int(triangle), _side(row_terms.shape[1])
-        height, self.columns = (
-            -(-rows.shape[1] // self.side) * self.side for rows in (row_terms, column_terms)
-        )
-        self.row_terms = _padded(row_terms, height)
-        self.column_terms = _padded(column_terms, self.columns + self.shift * height)
+    def __init__(self, x: Floats, y: Floats, triangle: bool) -> None:
+        self.shift, self.side = int(triangle), _side(x.shape[1])
+        height, self.columns = (-(-rows.shape[1] // self.side) * self.side for rows in (x, y))
+        self.x = _padded(x, height)
+        self.y = _padded(y, self.columns + self.shift * height)
 
     def bounds(self, k: Indices) -> list[Floats]:
         """Return a lower and an upper bound of the k-th smallest sum, which are sums themselves."""
         # Of q squares the largest sums are at most u: then q side^2 sums are. Likewise from below.
         square = k // self.side**2
-        rows = np.arange(0, self.row_terms.shape[1], self.side)[:, None]
+        rows = np.arange(0, self.x.shape[1], self.side)[:, None]
         columns = np.arange(0, self.columns, self.side)
         bounds = []
         for corner in (0, self.side - 1):
             a, c = rows + corner, columns + corner
-            sums = (self.row_terms[:, a] + self.column_terms[:, c + self.shift * a]).reshape(
-                len(k), -1
-            )
+            sums = (self.x[:, a] + self.y[:, c + self.shift * a]).reshape(len(k), -1)
             sums.partition(np.unique(square), axis=1)
             bounds.append(sums[np.arange(len(k)), square])
         return bounds
 
     def count(self, bound: Floats, *, or_equal: bool) -> Indices:
         """Count the sums below a bound in each row of each table."""
-        rows, n = self.row_terms.shape
-        place = self.column_terms.shape[1] * np.arange(rows)[:, None] + self.shift * np.arange(n)
+        rows, n = self.x.shape
+        place = self.y.shape[1] * np.arange(rows)[:, None] + self.shift * np.arange(n)
         counts = np.zeros((rows, n), dtype=np.intp)
-        flat = self.column_terms.ravel()
+        flat = self.y.ravel()
         step = 1 << (self.columns.bit_length() - 1)
         while step:
             # Bisection of all rows at once: is the sum at the end of the next step still below?
             ahead = counts + (step - 1)
-            sums = self.row_terms + flat.take(place + np.minimum(ahead, self.columns - 1))
+            sums = self.x + flat.take(place + np.minimum(ahead, self.columns - 1))
             is_below = sums <= bound[:, None] if or_equal else sums < bound[:, None]
             is_below &= ahead < self.columns
             counts += step * is_below
@@ -182,8 +170,7 @@ class _Sums:
         sums = np.full((len(indices), int(totals.max())), np.inf)
         offset = np.cumsum(totals) - totals
         sums[table, number - offset[table]] = (
-            self.row_terms[indices[table], a]
-            + self.column_terms[indices[table], column + self.shift * a]
+            self.x[indices[table], a] + self.y[indices[table], column + self.shift * a]
         )
         sums.sort(axis=1)
         return np.asarray(sums[np.arange(len(indices)), rank])
@@ -270,10 +257,10 @@ class _SignedRanks:
             z = np.nan_to_num((self.plus - self.total / 2) / 2 / self.deviation)
         pvalue = of_tail(ndtr(-away(z, alternative)), alternative)
         if self.exact.any():
-            at_most, pattern_of_pair = self._distributions()
+            at_most, pattern = self._distributions()
             doubled, total = (sums[self.exact].astype(np.intp) for sums in (self.plus, self.total))
             # The distribution is symmetric: the upper tail is the lower one of the other side.
-            low, high = at_most[pattern_of_pair, doubled], at_most[pattern_of_pair, total - doubled]
+            low, high = at_most[pattern, doubled], at_most[pattern, total - doubled]
             pvalue[self.exact] = _combine_tails(low, high, alternative)
         return pvalue
 
@@ -281,20 +268,14 @@ class _SignedRanks:
         """Return twice the largest sum of ranks that a tail rejects; below 0 if it rejects none."""
         largest = np.floor(self.total / 2 + 2 * self.deviation * ndtri(tail)).astype(np.intp)
         if self.exact.any():
-            at_most, pattern_of_pair = self._distributions()
+            at_most, pattern = self._distributions()
             thresholds = tail[self.exact, None] * SLACK
             exact_sums = []
-            for rows in row_slices(pattern_of_pair.size, at_most.shape[1], BLOCK):
-                probabilities = at_most[pattern_of_pair[rows]]
-                largest_inside = np.where(
-                    probabilities <= thresholds[rows], probabilities, -1.0
-                ).max(axis=1, keepdims=True)
+            for rows in row_slices(pattern.size, at_most.shape[1], BLOCK):
+                p = at_most[pattern[rows]]
+                largest_p = np.where(p <= thresholds[rows], p, -1.0).max(axis=1, keepdims=True)
                 # Of sums with the same probability only the first can be reached.
-                exact_sums.append(
-                    np.where(
-                        largest_inside[:, 0] < 0, -1, (probabilities < largest_inside).sum(axis=1)
-                    )
-                )
+                exact_sums.append(np.where(largest_p[:, 0] < 0, -1, (p < largest_p).sum(axis=1)))
             largest[self.exact] = np.concatenate(exact_sums)
         return np.where(self.n > 0, largest, -1)
 
@@ -327,16 +308,14 @@ def sums_at_most(patterns: NDArray[np.int32]) -> Floats:
     out = np.empty((len(patterns), largest + 1))
     for rows in row_slices(len(patterns), largest + 1, BLOCK):
         block = patterns[rows]
-        probabilities = np.zeros((len(block), 2 * largest + 1))
+        p = np.zeros((len(block), 2 * largest + 1))
         # The left half stays zero: sums that cannot be reached from below are read from it.
-        probabilities[:, largest] = 1.0
+        p[:, largest] = 1.0
         columns = np.arange(largest, 2 * largest + 1)
         for numbers in block.T:
             shifted = columns - numbers[:, None]
-            probabilities[:, largest:] = (
-                probabilities[:, largest:] + np.take_along_axis(probabilities, shifted, axis=1)
-            ) / 2
-        out[rows] = np.minimum(1.0, np.cumsum(probabilities[:, largest:], axis=1))
+            p[:, largest:] = (p[:, largest:] + np.take_along_axis(p, shifted, axis=1)) / 2
+        out[rows] = np.minimum(1.0, np.cumsum(p[:, largest:], axis=1))
     return out
 
 
@@ -437,12 +416,10 @@ def median_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
         at_most = bdtr(np.arange(n.max(initial=0) + 1), np.maximum(sizes, 1)[:, None], 0.5)
         # The largest rejected number of losses: as many differences are below the bound.
         rank = (at_most[size_of_pair.ravel()] <= tails[rows, None] * SLACK).sum(axis=1) - 1
-        has_bounds = (rank >= 0) & (n > 0)
+        finite = (rank >= 0) & (n > 0)
         ordered = np.sort(np.where(differences == 0, np.inf, differences), axis=1)
-        ends = np.stack([rank, n - 1 - rank], axis=1)[has_bounds]
-        low[rows][has_bounds], high[rows][has_bounds] = np.take_along_axis(
-            ordered[has_bounds], ends, axis=1
-        ).T
+        ends = np.stack([rank, n - 1 - rank], axis=1)[finite]
+        low[rows][finite], high[rows][finite] = np.take_along_axis(ordered[finite], ends, axis=1).T
     return low, high
 
 
@@ -494,9 +471,9 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
             np.take_along_axis(together, order, axis=1), np.full(len(block), 0.5)
         )
         rank_sum = np.where(order < pairs.topics, ranks, 0.0).sum(axis=1)
-        exact = (
-            _exact_pvalues(ranks, counts[block.first], rank_sum, options) if options.exact else ties
-        )
+        exact = ties
+        if options.exact:
+            exact = _exact_pvalues(ranks, counts[block.first], rank_sum, options)
         return rank_sum, ties, _count_ties(ranks), exact
 
     parts = [rank_block(block) for _, block in pairs.slices(2 * pairs.topics)]
@@ -541,17 +518,15 @@ def shift_interval(pairs: Pairs, level: Level) -> Bounds:
     values = pairs.values
     counts = (~np.isnan(values)).sum(axis=0)
     # Missing scores last, on both sides: sums with them are above all others.
-    ascending, negated = (
-        np.sort(np.nan_to_num(side, nan=np.inf), axis=0).T for side in (values, -values)
-    )
+    up, down = (np.sort(np.nan_to_num(side, nan=np.inf), axis=0).T for side in (values, -values))
     n, m = counts[pairs.first], counts[pairs.second]
     deviation = np.sqrt(n * m * (n + m + 1) / 12)
     rank = np.floor(n * m / 2 + ndtri((1 - level) / 2) * deviation).astype(np.intp) - 1
     for rows, block in pairs.slices(count_cells(pairs.topics)):
         indices = np.flatnonzero(rank[rows] >= 0)
         i, j, k = block.first[indices], block.second[indices], rank[rows][indices]
-        low[rows.start + indices] = kth_sum(ascending[i], negated[j], k)
-        high[rows.start + indices] = 0.0 - kth_sum(negated[i], ascending[j], k)
+        low[rows.start + indices] = kth_sum(up[i], down[j], k)
+        high[rows.start + indices] = 0.0 - kth_sum(down[i], up[j], k)
     return low, high
 
 
@@ -568,9 +543,7 @@ class RankSums:
         # Minus their smallest rank, the upper half has sums as small as the lower one.
         self.base = int(ranks[half])
         ways = comb(ranks.size, n)
-        lower, upper = (
-            _count_ways(half_ranks, n) for half_ranks in (ranks[:half], ranks[half:] - self.base)
-        )
+        lower, upper = (_count_ways(r, n) for r in (ranks[:half], ranks[half:] - self.base))
         # Draws from both halves add up to n.
         k = np.arange(n + 1)
         is_possible = (k < len(lower)) & (n - k < len(upper))

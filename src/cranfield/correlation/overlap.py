@@ -45,10 +45,10 @@ def overlap(first: Places, second: Places, p: float, ties: str) -> tuple[float, 
     norm = np.sqrt(sizes[0] * sizes[1]) if ties == "b" else (sizes[0] + sizes[1]) / 2
     # Below its end, the shorter ranking has unseen items, which may be in the longer one.
     only_long = (long.top > 0) & ~in_both
-    full, active = (_count_reached(at[only_long], length) for at in (long.bottom, long.top))
+    full, active = (_count_reached(ranks[only_long], length) for ranks in (long.bottom, long.top))
     unseen = np.maximum(depth - s, 0)
     n_full = np.minimum(unseen, full)
-    best = n_full + long_depths.proportion * np.minimum(unseen - n_full, active - full)
+    max_unseen = n_full + long_depths.proportion * np.minimum(unseen - n_full, active - full)
     mean = (full + long_depths.proportion * (active - full)) / np.maximum(active, 1)
     agreement = float(overlaps[s - 1] / norm[s - 1])
     weight = (1 - p) * p ** (depth - 1.0)
@@ -57,11 +57,11 @@ def overlap(first: Places, second: Places, p: float, ties: str) -> tuple[float, 
     ext = float(weight @ ((overlaps + agreement * unseen * mean) / norm))
     # At the end of rankings of equal length all items count fully, whatever their ties.
     ext += p**length * (common + (length - s) * agreement) / length
-    high = float(weight @ ((overlaps + best) / norm))
+    high = float(weight @ ((overlaps + max_unseen) / norm))
     # Beyond both ends, each new item is in the other ranking, until all are in both.
     end = length + s - common
-    beyond = np.arange(length + 1, end + 1)
-    high += float(((1 - p) * p ** (beyond - 1.0)) @ (2 - end / beyond)) + p**end
+    depths = np.arange(length + 1, end + 1)
+    high += float(((1 - p) * p ** (depths - 1.0)) @ (2 - end / depths)) + p**end
     # Rounding must not leave the range.
     low, high = min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
     return min(max(ext, low), max(high, low)), low, max(high - low, 0.0)

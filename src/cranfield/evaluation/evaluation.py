@@ -86,9 +86,7 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
     if not systems.size:
         return []
     orders = tuple(extreme_orders(judged))
-    effects = np.array(
-        [_tie_effect(scores[name], measure, orders) for name, measure in covered.items()]
-    )
+    effects = np.array([_tie_effect(scores[name], m, orders) for name, m in covered.items()])
     largest, measures = effects.max(axis=0), effects.argmax(axis=0)
     tied = [coverage.tied for coverage in judged.coverage.systems]
     retrieved = judged.retrieved.sum(axis=0).clip(1)
@@ -141,20 +139,15 @@ def extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
 def _tie_effect(scores: Scores, measure: Measure, orders: Iterable[JudgedRuns]) -> Floats:
     """Return the difference between the largest and smallest overall values, by system."""
     values = np.stack([np.where(order.scored, measure.score(order), np.nan) for order in orders])
-    low, high = (
-        replace(scores, values=bound).overall()
-        for bound in (values.min(axis=0), values.max(axis=0))
-    )
+    bounds = (values.min(axis=0), values.max(axis=0))
+    low, high = (replace(scores, values=bound).overall() for bound in bounds)
     return np.asarray(np.nan_to_num(high - low))
 
 
 def score_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[str]:
     """Return notes on ties, topics without relevant documents, and the scale of grades."""
-    return [
-        *_tie_notes(judged, scores),
-        *_empty_topic_notes(judged, scores),
-        *_grade_notes(judged, scores),
-    ]
+    functions = (_tie_notes, _empty_topic_notes, _grade_notes)
+    return [note for function in functions for note in function(judged, scores)]
 
 
 def _tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:

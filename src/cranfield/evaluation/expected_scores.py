@@ -122,7 +122,7 @@ class _Ties:
         """Return the score of an empty ranking; shape (topics, 1)."""
         return self._scores(np.empty((0, 1), dtype=np.int64), np.empty((0, 1), dtype=np.int64))
 
-    def alone(self) -> Floats:
+    def gains(self) -> Floats:
         """Return the gain of a document over an empty ranking; shape (topics, grades, ranks)."""
         ranks = np.arange(1, self.deepest + 1)
         shape = (-1, self.grades.size, self.deepest)
@@ -184,27 +184,27 @@ def _cumulate(values: Floats) -> Floats:
 
 def _by_documents(ties: _Ties) -> Floats:
     """Return the mean gain of tied documents minus their gain in the judged order."""
-    alone = ties.alone()
-    sums = _cumulate(alone)
+    gains = ties.gains()
+    sums = _cumulate(gains)
     cell = ties.cell[ties.group]
     topic, first, last = ties.topic(cell), ties.first[ties.group], ties.last[ties.group]
     in_group = sums[topic, ties.grade, last] - sums[topic, ties.grade, first - 1]
     expected = ties.count * in_group / ties.size[ties.group]
-    judged = alone[ties.topic(ties.doc_cell), ties.doc_grade, ties.doc_rank - 1]
+    judged = gains[ties.topic(ties.doc_cell), ties.doc_grade, ties.doc_rank - 1]
     return ties.total(cell, expected) - ties.total(ties.doc_cell, judged)
 
 
 def _by_pairs(ties: _Ties) -> Floats:
     """Return the same for pairs of a tied document and another document above it."""
-    alone, empty = ties.alone(), ties.empty()[:, :, None]
+    gains, empty = ties.gains(), ties.empty()[:, :, None]
     cell, size = ties.cell[ties.group], ties.size[ties.group]
     topic, first, last = ties.topic(cell), ties.first[ties.group], ties.last[ties.group]
     doc_topic = ties.topic(ties.doc_cell)
     ranks = np.arange(1.0, ties.deepest + 1)
     change = np.zeros(ties.judged.shape)
     for upper in range(ties.grades.size):
-        shifted = np.concatenate([np.zeros_like(alone[:, :1, :1]), alone[:, [upper], :-1]], axis=2)
-        interaction = ties.below(upper) - empty - alone - shifted
+        shifted = np.concatenate([np.zeros_like(gains[:, :1, :1]), gains[:, [upper], :-1]], axis=2)
+        interaction = ties.below(upper) - empty - gains - shifted
         if not interaction.any():
             continue
         sums, by_rank = _cumulate(interaction), _cumulate(interaction * ranks)
@@ -239,37 +239,33 @@ def _by_stop(ties: _Ties, actual: Floats) -> Floats:
     grade = np.concatenate([ties.grade, np.searchsorted(ties.grades, rows.grade[untied_rows])])
     count = np.concatenate([ties.count, ones])
 
-    alone = ties.alone()
+    gains = ties.gains()
     pair_scores = np.stack([ties.below(k)[:, k, 1] for k in range(ties.grades.size)], axis=1)
     survival = np.ones(pair_scores.shape)
-    added_gain = pair_scores - ties.empty() - alone[:, :, 0]
-    np.divide(added_gain, alone[:, :, 1], out=survival, where=alone[:, :, 1] != 0)
+    added_gain = pair_scores - ties.empty() - gains[:, :, 0]
+    np.divide(added_gain, gains[:, :, 1], out=survival, where=gains[:, :, 1] != 0)
     survival = survival.clip(0.0, 1.0)
     # The worth of a rank follows from the grade at which most users stop.
     stop_grade = survival.argmin(axis=1)
     topics = np.arange(stop_grade.size)
     stopping = 1.0 - survival[topics, stop_grade]
-    worth = np.zeros(alone[:, 0].shape)
-    np.divide(alone[topics, stop_grade], stopping[:, None], out=worth, where=stopping[:, None] > 0)
+    worth = np.zeros(gains[:, 0].shape)
+    np.divide(gains[topics, stop_grade], stopping[:, None], out=worth, where=stopping[:, None] > 0)
 
     survives = survival[ties.topic(cell[group]), grade]
     passing = np.ones(cell.size)
     np.multiply.at(passing, group, survives**count)
     order = np.lexsort((first, cell))
     cumulative = scan(passing[order], places(cell[order]), np.multiply)
-    reach_probability = np.empty(cell.size)
-    reach_probability[order] = np.where(
-        places(cell[order]) == 1, 1.0, np.append(1.0, cumulative[:-1])
-    )
+    reach = np.empty(cell.size)
+    reach[order] = np.where(places(cell[order]) == 1, 1.0, np.append(1.0, cumulative[:-1]))
 
-    is_relevant = (reach_probability > 0) & (passing < 1) & (first <= ties.deepest)
-    stops, ranks_of = _stops(group, survives, count, size, last - first + 1, is_relevant)
-    group_of_rank, offset = ranges(np.zeros_like(ranks_of), ranks_of)
-    rank = first[group_of_rank] + offset
-    gains = (
-        worth[ties.topic(cell[group_of_rank]), rank - 1] * reach_probability[group_of_rank] * stops
-    )
-    expected = ties.empty() + ties.total(cell[group_of_rank], gains)
+    can_stop = (reach > 0) & (passing < 1) & (first <= ties.deepest)
+    stops, ranks_of = _stops(group, survives, count, size, last - first + 1, can_stop)
+    groups, offset = ranges(np.zeros_like(ranks_of), ranks_of)
+    rank = first[groups] + offset
+    stop_gains = worth[ties.topic(cell[groups]), rank - 1] * reach[groups] * stops
+    expected = ties.empty() + ties.total(cell[groups], stop_gains)
     is_tied = ties.total(tied_cells, np.ones(tied_cells.size)) > 0
     return np.where(is_tied, expected, actual)
 

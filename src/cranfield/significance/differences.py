@@ -258,7 +258,7 @@ def t_interval(
 
 
 def fieller_interval(
-    below: Floats, above: Floats, own: Floats, other: Floats, shared: Floats, squared: Floats
+    b: Floats, a: Floats, v_b: Floats, v_a: Floats, c: Floats, t2: Floats
 ) -> tuple[Floats, Floats]:
     r"""Return the confidence interval of a ratio of means; infinite if the denominator may be 0.
 
@@ -266,17 +266,17 @@ def fieller_interval(
 
     .. math:: \frac{(a - r b)^2}{v_a - 2 r c + r^2 v_b} \le t^2
 
-    with the squared standard errors `own` of b and `other` of a, their covariance `shared`, and the
-    `squared` quantile. NaN where b is 0 without error. Source: Fieller (1954).
+    with the squared standard errors v of both means, their covariance c, and the squared quantile
+    `t2`. NaN where b is 0 without error. Source: Fieller (1954).
     """
     # p r^2 - 2 q r + s <= 0
-    p = below**2 - squared * own
-    q, s = below * above - squared * shared, above**2 - squared * other
+    p = b**2 - t2 * v_b
+    q, s = b * a - t2 * c, a**2 - t2 * v_a
     root = np.sqrt(np.maximum(0.0, q * q - p * s))
     with np.errstate(divide="ignore", invalid="ignore"):
         low = np.where(p > 0, (q - root) / p, -np.inf)
         high = np.where(p > 0, (q + root) / p, np.inf)
-    is_undefined = (below == 0) & (own == 0)
+    is_undefined = (b == 0) & (v_b == 0)
     return np.where(is_undefined, np.nan, low), np.where(is_undefined, np.nan, high)
 
 
@@ -309,10 +309,8 @@ class Model:
         return np.asarray(np.where(np.abs(difference) <= slack, 0.0, difference))
 
     def standard_errors(self, pairs: Pairs) -> Floats:
-        inverse_counts = 1 / self.counts
-        return np.asarray(
-            np.sqrt(self.error * (inverse_counts[pairs.first] + inverse_counts[pairs.second]))
-        )
+        weights = 1 / self.counts
+        return np.asarray(np.sqrt(self.error * (weights[pairs.first] + weights[pairs.second])))
 
     def interval(self, pairs: Pairs, quantile: Floats | float) -> tuple[Floats, Floats]:
         half_width = quantile * self.standard_errors(pairs)

@@ -62,27 +62,25 @@ def noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
     bounds = np.empty((2, t.size))
     # The larger t, the closer the values of S have to be.
     classes = np.ceil(np.log2(np.maximum(np.abs(t / scale), 4.0)))
-    for size in np.unique(classes):
-        s, weights = deviations(df, min(STRIP, 0.25 / 2**size))
-        members = np.flatnonzero(classes == size)
+    for exponent in np.unique(classes):
+        s, weights = deviations(df, min(STRIP, 0.25 / 2**exponent))
+        members = np.flatnonzero(classes == exponent)
         for rows in row_slices(members.size, s.size, BLOCK):
             indices = members[rows]
             scaled = (t / scale)[indices]
-            # P(T > t) near 1 is computed as P(T < -t) of the negated noncentrality.
+            # A larger t of one sign is a smaller one of the other, whose probability is small.
             for k, sign in enumerate((-1, 1)):
-                bounds[k, indices] = sign * _solve_noncentrality(
-                    sign * scaled, s, weights, df, tail
-                )
+                bounds[k, indices] = sign * _solve(sign * scaled, s, weights, df, tail)
     return bounds[0] * scale, bounds[1] * scale
 
 
-def _solve_noncentrality(t: Floats, s: Floats, weights: Floats, df: float, below: float) -> Floats:
-    """Return the noncentrality with which a smaller t has the probability `below`.
+def _solve(t: Floats, s: Floats, weights: Floats, df: float, probability: float) -> Floats:
+    """Return the noncentrality with which a smaller t has the probability `probability`.
 
     By Newton's method on the normal quantile of that probability, which is nearly linear, with
     bisection where a step would leave the bounds of the solution.
     """
-    target = float(ndtri(below))
+    target = float(ndtri(probability))
     high = 10 * np.abs(t) + 40
     low = -high
     centre = t - target * np.sqrt(1 + t**2 / (2 * df))
@@ -120,10 +118,10 @@ def noncentrality_of_f(
         high = first * f + 10 * (1 + np.sqrt(first * f))
         while excess(high, probability) > 0:
             high *= 2
-        is_above = excess(0.0, probability) > 0
-        bounds.append(
-            brentq(excess, 0.0, high, args=(probability,), xtol=1e-12) if is_above else 0.0
-        )
+        bound = 0.0
+        if excess(bound, probability) > 0:
+            bound = brentq(excess, 0.0, high, args=(probability,), xtol=1e-12)
+        bounds.append(bound)
     return bounds[0], bounds[1]
 
 

@@ -269,10 +269,8 @@ def _ranks_by_topic(judged: JudgedRuns, rel: int) -> Iterator[Floats]:
     topics, systems = judged.shape
     for topic in np.flatnonzero(sizes):
         ranks = np.full((systems, sizes[topic]), NOT_RETRIEVED)
-        relevant_rows = np.flatnonzero(rows.topic == topic)
-        ranks[rows.cell[relevant_rows] // topics, rows.seen[relevant_rows] - 1] = rows.rank[
-            relevant_rows
-        ]
+        indices = np.flatnonzero(rows.topic == topic)
+        ranks[rows.cell[indices] // topics, rows.seen[indices] - 1] = rows.rank[indices]
         yield ranks
 
 

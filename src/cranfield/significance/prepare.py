@@ -134,11 +134,12 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
     values = selection.values
     counts = (~np.isnan(values)).sum(axis=0)
     counts = counts if counts.ndim == 1 else counts.sum(axis=1)
-    few = np.flatnonzero(counts < 2)
-    if few.size:
-        number = counted(int(counts[few[0]]), "score")
+    too_few = np.flatnonzero(counts < 2)
+    if too_few.size:
+        number = counted(int(counts[too_few[0]]), "score")
         raise CranfieldError(
-            f"system {quoted(scores.systems[few[0]])} has {number}; a test requires at least two"
+            f"system {quoted(scores.systems[too_few[0]])} has {number}; a test requires at least"
+            f" two"
         )
     flat = values
     if by_shard:

@@ -103,9 +103,9 @@ def drawn_counts(
     """Yield how often each of `size` scores is drawn, shape (samples, size), for some samples."""
     for rows in row_slices(resamples, size, DRAWN):
         shape = (rows.stop - rows.start, size)
-        drawn = random.integers(0, size, size=shape)
-        drawn += size * np.arange(len(drawn))[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(shape)
+        draws = random.integers(0, size, size=shape)
+        draws += size * np.arange(len(draws))[:, None]
+        counts = np.bincount(draws.ravel(), minlength=draws.size).reshape(shape)
         yield rows, counts.astype(np.float64)
 
 
@@ -204,11 +204,9 @@ def bootstrap_t_interval(
         if options.two_sided:
             np.abs(t, out=t)
         quantiles = order_statistics(t, np.stack([rank[rows] - 1, resamples - rank[rows]], axis=1))
-        is_finite = rank[rows] >= 1
-        high[rows][is_finite] = quantiles[is_finite, 1]
-        low[rows][is_finite] = (
-            -quantiles[is_finite, 1] if options.two_sided else quantiles[is_finite, 0]
-        )
+        finite = rank[rows] >= 1
+        high[rows][finite] = quantiles[finite, 1]
+        low[rows][finite] = -quantiles[finite, 1] if options.two_sided else quantiles[finite, 0]
     # Wider by the tolerance of ties, so that intervals and p-values agree.
     low = low * (1 - RELATIVE * np.sign(low))
     high = high * (1 + RELATIVE * np.sign(high))

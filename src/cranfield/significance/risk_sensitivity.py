@@ -129,14 +129,12 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
         raise PolicyError(
             f"alpha must be at least 0, got {alpha:g}: a loss would weigh less than a gain"
         )
-    score_table = as_scores(scores)
-    values = score_table.over_shards().values
+    table = as_scores(scores)
+    values = table.over_shards().values
     if not values.size or not np.isfinite(values).all():
         raise CranfieldError("risk requires a score of every system for every topic")
-    if score_table.lower_is_better:
-        raise CranfieldError(
-            f"risk needs scores where more is better, and {score_table.measure} is not"
-        )
+    if table.lower_is_better:
+        raise CranfieldError(f"risk needs scores where more is better, and {table.measure} is not")
     if (values < 0).any():
         raise CranfieldError("risk requires scores of at least 0")
     topics = values.shape[0]
@@ -149,9 +147,9 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     from scipy.special import ndtr, stdtr
 
     geo_risk = np.sqrt(values.mean(axis=0) * ndtr(z_risk / topics))
-    columns: dict[str, Any] = {"system": pl.Series(score_table.systems, dtype=pl.String)}
+    columns: dict[str, Any] = {"system": pl.Series(table.systems, dtype=pl.String)}
     if baseline is not None:
-        reference = values[:, [place_of(baseline, score_table.systems)]]
+        reference = values[:, [place_of(baseline, table.systems)]]
         gains = weighed(values, reference, float(alpha))
         u_risk = gains.mean(axis=0)
         spread = standard_error(gains)

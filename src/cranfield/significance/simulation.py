@@ -142,13 +142,13 @@ def _normal(values: Floats, points: Floats) -> Fitted:
 
     def loglike(pull: Floats, logs: Floats) -> Floats:
         center, sd = center_and_sd(pull, logs)
-        away = (square - 2 * center * mean + center**2) / sd**2
+        squares = (square - 2 * center * mean + center**2) / sd**2
         # In the smaller tail no digits are lost.
         low, high = -center / sd, (1 - center) / sd
         flip = low > 0
         low, high = np.where(flip, -high, low), np.where(flip, -low, high)
-        part = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
-        return np.asarray(-away / 2 - np.log(sd) - np.log(2 * np.pi) / 2 - part)
+        log_inside = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
+        return np.asarray(-squares / 2 - np.log(sd) - np.log(2 * np.pi) / 2 - log_inside)
 
     estimates = _maximise(loglike, mean / spread, np.log(np.maximum(spread - NARROWEST, 0.01)))
     center, sd = (parameter[:, None] for parameter in center_and_sd(*estimates))
@@ -165,11 +165,11 @@ def _normal_kernel(values: Floats, points: Floats) -> Fitted:
     spread = np.where(quartile > 0, np.minimum(spread, quartile), spread)
     width = np.maximum(0.9 * spread * len(values) ** -0.2, 0.005)
 
-    def density(at: Floats) -> Floats:
-        # Shape (numbers, systems): the distance of each score from each requested number.
-        away = (at[:, None] - values) / width
+    def density(x: Floats) -> Floats:
+        # Distances of x from all scores, shape (numbers, topics, systems).
+        distances = (x[:, None] - values) / width
         peak = np.sqrt(2 * np.pi) * width
-        return np.asarray((np.exp(-(away**2) / 2) / peak).mean(axis=1))
+        return np.asarray((np.exp(-(distances**2) / 2) / peak).mean(axis=1))
 
     inside = (ndtr((1 - values) / width) - ndtr(-values / width)).mean(axis=0)
     heights = density(values)
@@ -185,8 +185,8 @@ def _beta_kernel(values: Floats, points: Floats) -> Fitted:
     inside = np.clip(values, EDGE, 1 - EDGE)
     logs, logs_up = np.log(inside), np.log1p(-inside)
 
-    def density(at: Floats) -> Floats:
-        a, b = (at / width)[:, None], ((1 - at) / width)[:, None]
+    def density(x: Floats) -> Floats:
+        a, b = (x / width)[:, None], ((1 - x) / width)[:, None]
         return np.asarray(np.exp(a * logs + b * logs_up - betaln(a + 1, b + 1)).mean(axis=1))
 
     weights = _grid(density, points)
@@ -367,8 +367,7 @@ class Simulator:
         r"""Return the population with other true means.
 
         With one mean for all it is a null hypothesis under which means are equal exactly, while
-        shapes, spreads and correlations change as little as possible. A distribution function F
-        becomes
+        shapes, spreads and correlations change as little as possible. A distribution F becomes
 
         .. math:: F^a \text{ for a higher mean}, \quad 1 - (1 - F)^b \text{ for a lower one,}
             \quad a, b \ge 1
@@ -403,8 +402,8 @@ class Simulator:
         # A power of 1 changes nothing, not even by rounding.
         is_unchanged = targets == self.means
         below = np.where(is_unchanged[:, None], self.below, changed(np.exp(high)))
-        reached = _mean_of(self.points, below, self.steps)
-        off = np.flatnonzero(~(np.abs(reached - targets) <= 1e-9 * np.ptp(self.points)))
+        new_means = _mean_of(self.points, below, self.steps)
+        off = np.flatnonzero(~(np.abs(new_means - targets) <= 1e-9 * np.ptp(self.points)))
         if off.size:
             others = f" and {counted(off.size - 1, 'other')}" if off.size > 1 else ""
             name = f"{quoted(self.systems[off[0]])}{others}"
@@ -583,11 +582,8 @@ def fit_simulator(
         points, fitted = continuous(unit)
         below = [_cumulate(family.weights) for family in fitted]
     penalty = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
-    best = np.argmin(
-        [penalty * family.parameters - 2 * family.loglike for family in fitted], axis=0
-    )
-    indices = np.arange(len(best))
-    table = np.stack(below)[best, indices]
+    best = np.argmin([penalty * f.parameters - 2 * f.loglike for f in fitted], axis=0)
+    table = np.stack(below)[best, np.arange(len(best))]
     # Normal scores of mid-ranks, each system's of length 1.
     normal = ndtri(rankdata(values, axis=0) / (len(values) + 1))
     normal -= normal.mean(axis=0)
@@ -613,10 +609,9 @@ def _fill_gaps(values: Floats) -> Floats:
     step = float(np.diff(values).min())
     multiples = values / step
     number = round(1 / step)
-    is_equispaced = (
-        abs(number * step - 1) < 1e-6 and np.abs(multiples - multiples.round()).max() < 1e-6
-    )
-    return np.linspace(0.0, 1.0, number + 1) if is_equispaced else values
+    if abs(number * step - 1) < 1e-6 and np.abs(multiples - multiples.round()).max() < 1e-6:
+        return np.linspace(0.0, 1.0, number + 1)
+    return values
 
 
 def _cumulate(weights: Floats) -> Floats:

@@ -149,11 +149,10 @@ def summarise(
             frame = frame.select(pl.lit(group).alias("group"), pl.all())
         frames.append(frame)
     rows = pl.concat(frames)
-    if (n_constant := int((rows["low"].is_null() & (rows["topics"] > 0)).sum())) and len(rows):
-        verb = "has" if n_constant == 1 else "have"
+    if (number := int((rows["low"].is_null() & (rows["topics"] > 0)).sum())) and len(rows):
+        verb = "has" if number == 1 else "have"
         notes.append(
-            f"{counted(n_constant, 'mean')} {verb} no interval: fewer than 2 topics, or equal"
-            f" scores"
+            f"{counted(number, 'mean')} {verb} no interval: fewer than 2 topics, or equal scores"
         )
     if baseline is not None and len(table.systems) > 2:
         notes.append("p-values are uncorrected; a comparison with the baseline corrects them")
@@ -221,15 +220,13 @@ def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: flo
     }
     if baseline is not None:
         difference = values - values[:, [baseline]]
-        has_both = np.isfinite(difference)
+        mask = np.isfinite(difference)
         better = -difference if table.lower_is_better else difference
         with np.errstate(divide="ignore", invalid="ignore"):
-            columns["difference"] = np.where(has_both, difference, 0.0).sum(axis=0) / has_both.sum(
-                axis=0
-            )
-        columns["wins"] = (has_both & (better > 0)).sum(axis=0)
-        columns["losses"] = (has_both & (better < 0)).sum(axis=0)
-        columns["ties"] = (has_both & (better == 0)).sum(axis=0)
+            columns["difference"] = np.where(mask, difference, 0.0).sum(axis=0) / mask.sum(axis=0)
+        columns["wins"] = (mask & (better > 0)).sum(axis=0)
+        columns["losses"] = (mask & (better < 0)).sum(axis=0)
+        columns["ties"] = (mask & (better == 0)).sum(axis=0)
         columns["raw p"] = [_pvalue(values[:, [k, baseline]]) for k in range(len(n))]
         columns["raw p"][baseline] = np.nan
     return pl.DataFrame(columns).fill_nan(None)

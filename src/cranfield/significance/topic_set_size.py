@@ -168,9 +168,9 @@ def topics_needed(
     """
     check_choice("design", design, DESIGNS)
     by_width = design == "interval"
-    goal, other = (width, difference) if by_width else (difference, width)
+    goal, unused = (width, difference) if by_width else (difference, width)
     names = ("width", "difference") if by_width else ("difference", "width")
-    if goal is None or other is not None:
+    if goal is None or unused is not None:
         raise PolicyError(f"design {design!r} requires {names[0]} and does not take {names[1]}")
     if design in {"t", "interval"} and systems != 2:
         raise PolicyError(f"design {design!r} requires two systems, got {systems}")
@@ -181,15 +181,15 @@ def topics_needed(
     check_share("power", power)
     check_number("epsilon", epsilon)
 
-    shared: dict[str, Any] = {"variance": variance, "alpha": alpha}
+    common: dict[str, Any] = {"variance": variance, "alpha": alpha}
 
     def compute(topics: int) -> float:
         if by_width:
-            return float(expected_width(topics, **shared))
+            return float(expected_width(topics, **common))
         if design == "t":
-            return float(power_t(topics, difference=goal, alternative=alternative, **shared))
+            return float(power_t(topics, difference=goal, alternative=alternative, **common))
         options: dict[str, Any] = {"systems": systems, "model": design, "epsilon": epsilon}
-        return float(power_anova(topics, difference=goal, **options, **shared))
+        return float(power_anova(topics, difference=goal, **options, **common))
 
     check_positive(**{names[0]: goal})
     is_enough = (lambda n: compute(n) <= goal) if by_width else (lambda n: compute(n) >= power)
@@ -516,18 +516,13 @@ def _simulate_test(
         means = shifted_means
     names = _names(population)
     scores = Scores(values, tuple(map(str, range(topics))), names)
-    comparison = compare(
-        scores, seed=int(stream(seed, index, 1).integers(2**31)), jobs=1, **options
-    )
-    true_differences = all_pairs(values).differences_of(means)
-    significant = comparison.is_significant()
-    is_correct = (
-        significant
-        & (true_differences != 0)
-        & (np.sign(true_differences) == np.sign(comparison.difference))
-    )
-    has_error = bool((significant & ~is_correct).any())
-    return is_correct, true_differences != 0, has_error, comparison.test, comparison.correction
+    random_seed = int(stream(seed, index, 1).integers(2**31))
+    result = compare(scores, seed=random_seed, jobs=1, **options)
+    true = all_pairs(values).differences_of(means)
+    significant = result.is_significant()
+    correct = significant & (true != 0) & (np.sign(true) == np.sign(result.difference))
+    has_error = bool((significant & ~correct).any())
+    return correct, true != 0, has_error, result.test, result.correction
 
 
 def _names(population: Simulator | Resampled) -> tuple[str, ...]:

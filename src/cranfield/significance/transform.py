@@ -57,10 +57,10 @@ def arcsine(scores: Scores) -> Scores:
     """
     values = scores.values
     # A measure may pass its bounds by rounding.
-    outside = np.argwhere((values < -ROUNDING) | (values > 1 + ROUNDING))
-    if outside.size:
+    invalid = np.argwhere((values < -ROUNDING) | (values > 1 + ROUNDING))
+    if invalid.size:
         raise CranfieldError(
-            f"{scores.cell(outside[0])} has {values[tuple(outside[0])]:g}:"
+            f"{scores.cell(invalid[0])} has {values[tuple(invalid[0])]:g}:"
             " the arcsine is of scores between 0 and 1"
         )
     return _transformed(
@@ -161,19 +161,17 @@ def standardise(
     # its transformations under positive affine ones.
     by_rank = method == "empirical"
     scale = Scale.INTERVAL if by_rank else _at_most(Scale.INTERVAL, scores)
-    transformed = (
+    result = (
         _empirical(values, reference_values) if by_rank else _z(values, reference_values, constant)
     )
     if method == "normal":
-        transformed = ndtr(transformed)
+        result = ndtr(result)
     elif method == "linear":
-        linear = slope * transformed + centre
-        transformed = np.clip(linear, 0.0, 1.0)
-        n_cut = int((transformed != linear).sum() - np.isnan(linear).sum())
+        linear = slope * result + centre
+        result = np.clip(linear, 0.0, 1.0)
+        n_cut = int((result != linear).sum() - np.isnan(linear).sum())
         details |= {"slope": slope, "centre": centre, "cut": n_cut}
-    return _transformed(
-        scores, transformed, "standardised", scale, {"standardisation": details}, method
-    )
+    return _transformed(scores, result, "standardised", scale, {"standardisation": details}, method)
 
 
 def _z(values: Floats, reference_values: Floats, constant: Any) -> Floats:

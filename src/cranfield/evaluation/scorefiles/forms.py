@@ -440,10 +440,10 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     inner = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
     is_transposed = inner and all(map(_TOPIC.fullmatch, map(str, systems)))
     if is_transposed and not any(map(_TOPIC.fullmatch, inner)):
-        outer, within = (some_of(map(quoted, names), 3) for names in (systems, inner))
+        keys, inner_keys = (some_of(map(quoted, names), 3) for names in (systems, inner))
         warn(
-            f"{source.name}: expected {{system: {{topic: score}}}}; {outer} look like topics, but"
-            f" are read as systems, and {within} as topics"
+            f"{source.name}: expected {{system: {{topic: score}}}}; {keys} look like topics, but"
+            f" are read as systems, and {inner_keys} as topics"
         )
     return part_of(_from_systems(systems))
 

@@ -101,17 +101,17 @@ def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     """Join the systems of all parts; labels are in order of appearance."""
     kinds = [_kind(part, measure) for part in parts]
     _check_alike(parts, kinds, measure)
-    picked = [
+    selection = [
         (part, kind, [entry for entry in part.entries if entry.measure == kind])
         for part, kind in zip(parts, kinds, strict=True)
     ]
-    topics = _number(entry.topic for *_, entries in picked for entry in entries)
+    topics = _number(entry.topic for *_, entries in selection for entry in entries)
     # A system without a score of this measure is kept, and so reported as missing.
     systems = _number(entry.system for part in parts for entry in part.entries)
-    shards = _number(entry.shard for *_, entries in picked for entry in entries)
+    shards = _number(entry.shard for *_, entries in selection for entry in entries)
     values = np.full((len(topics), len(systems), len(shards)), np.nan)
     has_score = np.zeros(values.shape, dtype=bool)
-    for part, _, entries in picked:
+    for part, _, entries in selection:
         with naming(part.source):
             for _, topic, system, shard, cell, line in entries:
                 cell_index = topics[topic], systems[system], shards[shard]
@@ -133,7 +133,7 @@ def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
         definition=measure_of(name) if name else None,
     )
     scores = replace(scores, measure=name or "")
-    directions = {part.directions[kind] for part, kind, _ in picked if kind in part.directions}
+    directions = {part.directions[kind] for part, kind, _ in selection if kind in part.directions}
     if len(directions) > 1:
         raise InputError("expected scores of one direction, got lower and higher is better")
     return scores.with_direction(directions.pop()) if directions else scores

@@ -59,7 +59,7 @@ PAIRS: Columns = {
 """Columns of :meth:`ComparedPairs.pairs_at`."""
 
 
-def groups_of(different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def groups_of(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Cover the systems by groups: two share a group exactly if they do not differ significantly.
 
     Groups are made from the best system to the worst, as `order` has them, and list their systems
@@ -68,7 +68,7 @@ def groups_of(different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDA
     greedily until every edge lies in one: a compact letter display (Piepho 2004; Gramm et al.
     2007).
     """
-    is_similar = ~different[np.ix_(order, order)]
+    is_similar = ~is_different[np.ix_(order, order)]
     np.fill_diagonal(is_similar, True)
     uncovered = np.triu(is_similar)
     groups: list[NDArray[np.bool_]] = []
@@ -401,12 +401,10 @@ class ComparedPairs:
         self.require_all_pairs("confidence sets of ranks")
         correction = CORRECTIONS[self.correction]
         if correction.controls != "FWER" and len(self) > 1:
-            fitting = [
-                name for name in self.info.corrections if CORRECTIONS[name].controls == "FWER"
-            ]
+            names = [name for name in self.info.corrections if CORRECTIONS[name].controls == "FWER"]
             raise PolicyError(
                 f"confidence sets of ranks require a correction that controls the FWER, one of:"
-                f" {', '.join(fitting)}; got {correction.name}"
+                f" {', '.join(names)}; got {correction.name}"
             )
         return RankSets(
             measure=self.measure,

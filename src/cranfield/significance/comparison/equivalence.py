@@ -180,14 +180,8 @@ class Equivalence(Result):
         if comparison.lower_is_better:
             not_worse, not_better, ahead = not_better, not_worse, comparison.difference < 0
         differs, within = comparison.is_significant(), not_worse & not_better
-        cases = (
-            differs & ahead & ~within,
-            differs & ~within,
-            differs,
-            within,
-            not_worse,
-            not_better,
-        )
+        beyond = differs & ~within
+        cases = (beyond & ahead, beyond, differs, within, not_worse, not_better)
         return tuple(np.select(cases, VERDICTS[:-1], VERDICTS[-1]).tolist())
 
     @cached_property

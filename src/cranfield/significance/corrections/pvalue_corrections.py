@@ -207,9 +207,9 @@ def _hommel(pvalues: Floats) -> Floats:
     for n_true in range(n, 1, -1):
         # Simes' test of the largest p-values; each other hypothesis joins all but the first.
         tail = n_true * ascending[n - n_true + 1 :] / np.arange(2, n_true + 1)
-        others = np.minimum(tail.min(), n_true * ascending)
-        others[n - n_true + 1 :] = others[n - n_true]
-        np.maximum(adjusted_pvalues, others, out=adjusted_pvalues)
+        closed = np.minimum(tail.min(), n_true * ascending)
+        closed[n - n_true + 1 :] = closed[n - n_true]
+        np.maximum(adjusted_pvalues, closed, out=adjusted_pvalues)
     out = np.empty(n)
     out[order] = np.minimum(1.0, adjusted_pvalues)
     return out

@@ -147,17 +147,11 @@ class RandomGroups:
         n, total = self.counts, self.counts.sum()
         weights = n / (1 + n * ratios[:, None])
         spread, squares = _spread(products, weights)
-        total_weight = weights.sum(axis=1)
+        sum_w = weights.sum(axis=1)
         residual_sum = self.within + spread
-        deviance = (
-            (total - 1) * np.log(residual_sum) - np.log(weights).sum(axis=1) + np.log(total_weight)
-        )
-        derivative = -(weights**2 * squares).sum(axis=1)
-        slope = (
-            (total - 1) * derivative / residual_sum
-            + total_weight
-            - (weights**2).sum(axis=1) / total_weight
-        )
+        deviance = (total - 1) * np.log(residual_sum) - np.log(weights).sum(axis=1) + np.log(sum_w)
+        change = -(weights**2 * squares).sum(axis=1)
+        slope = (total - 1) * change / residual_sum + sum_w - (weights**2).sum(axis=1) / sum_w
         return deviance, slope
 
     def _satterthwaite(self, weights: Floats, products: Floats, within: float) -> float:
@@ -439,14 +433,14 @@ class Refits:
         errors = np.empty(options.resamples)
         parts = list(row_slices(options.resamples, flat.size, DRAWN))
 
-        def refit(part: int) -> None:
-            random = stream(options.seed, part)
-            rows = parts[part]
+        def refit(k: int) -> None:
+            random = stream(options.seed, k)
+            rows = parts[k]
             shape = (rows.stop - rows.start, systems, topics, shards)
-            drawn = random.integers(0, flat.size, size=shape)
-            values = integers[drawn]
+            draws = random.integers(0, flat.size, size=shape)
+            values = integers[draws]
             of_systems = values.sum(axis=(2, 3))
-            total = squares[drawn].sum(axis=(1, 2, 3)) * square_unit
+            total = squares[draws].sum(axis=(1, 2, 3)) * square_unit
             if shards > 1:
                 # Each topic and system has a mean of its own.
                 explained = exact_squares(values.sum(axis=3), unit) / shards

@@ -116,9 +116,8 @@ def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
         statistics = resample(block)
         n_infinite = np.isinf(statistics).sum(axis=1)
         alternative = options.alternative
-        return count_reaching(
-            statistics, statistic[rows], alternative, relative=RELATIVE
-        ), n_infinite
+        n = count_reaching(statistics, statistic[rows], alternative, relative=RELATIVE)
+        return n, n_infinite
 
     # A block's results fit into the cache, and a matrix product is worth its call.
     parts = list(pairs.slices(options.resamples, 2**19))
@@ -315,7 +314,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         indices = np.flatnonzero((sizes == (n, m)).all(axis=1))
         subset = Pairs(pairs.values, pairs.first[indices], pairs.second[indices])
         sums = pooled_sums(integers, int(n), int(m), options, k)
-        count_part = partial(_reaching, sums=sums, slack=2.0 * n * m, kind=options.alternative)
+        count_part = partial(_count_extreme, sums=sums, slack=2.0 * n * m, kind=options.alternative)
         observed = totals[subset.first] * m - totals[subset.second] * n
         parts = [(block, observed[rows]) for rows, block in subset.slices(options.resamples, 2**17)]
         n_extreme[indices] = np.concatenate(in_threads(count_part, parts, options.jobs))
@@ -337,9 +336,9 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 
 def left_justified(values: Floats) -> tuple[Floats, Indices]:
     """Move each system's scores to the front; return them, and how many each system has."""
-    missing = np.isnan(values)
-    order = np.argsort(missing, axis=0, kind="stable")
-    return np.take_along_axis(values, order, axis=0), (~missing).sum(axis=0)
+    is_missing = np.isnan(values)
+    order = np.argsort(is_missing, axis=0, kind="stable")
+    return np.take_along_axis(values, order, axis=0), (~is_missing).sum(axis=0)
 
 
 def pooled_sums(
@@ -355,11 +354,11 @@ def pooled_sums(
     total = n + m
     sums = np.empty((2, integers.shape[1], options.resamples))
     for rows in row_slices(options.resamples, total, DRAWN):
-        drawn = random.integers(0, total, size=(rows.stop - rows.start, total))
-        drawn += total * np.arange(len(drawn))[:, None]
+        draws = random.integers(0, total, size=(rows.stop - rows.start, total))
+        draws += total * np.arange(len(draws))[:, None]
         counts_of_x, counts_of_y = (
-            np.bincount(indices.ravel(), minlength=drawn.size).reshape(drawn.shape)
-            for indices in (drawn[:, :n], drawn[:, n:])
+            np.bincount(indices.ravel(), minlength=draws.size).reshape(draws.shape)
+            for indices in (draws[:, :n], draws[:, n:])
         )
         # Sums of integers: the same, however many samples are taken at a time.
         weights = (counts_of_x * m - counts_of_y * n).astype(np.float64)
@@ -368,10 +367,10 @@ def pooled_sums(
     return sums[0], sums[1]
 
 
-def _reaching(
-    part: tuple[Pairs, Floats], sums: tuple[Floats, Floats], slack: float, kind: str
+def _count_extreme(
+    block_and_sums: tuple[Pairs, Floats], sums: tuple[Floats, Floats], slack: float, kind: str
 ) -> Indices:
-    pairs, observed = part
+    pairs, observed = block_and_sums
     totals = sums[0][pairs.first]
     totals += sums[1][pairs.second]
     return count_reaching(totals, observed, kind, slack=slack)

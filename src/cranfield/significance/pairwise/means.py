@@ -307,8 +307,8 @@ def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> In
     # Sums that differ by less than the rounding of their terms are equal.
     slack = 2.0 * pairs.topics
 
-    def count(part: tuple[slice, Pairs]) -> Indices:
-        _, block = part
+    def count(indexed_block: tuple[slice, Pairs]) -> Indices:
+        _, block = indexed_block
         differences = sums[block.first]
         differences -= sums[block.second]
         return count_reaching(

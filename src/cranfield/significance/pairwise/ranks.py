@@ -150,10 +150,10 @@ class _Sums:
         step = 1 << (self.columns.bit_length() - 1)
         while step:
             # Bisection of all rows at once: is the sum at the end of the next step still below?
-            ahead = counts + (step - 1)
-            sums = self.x + flat.take(place + np.minimum(ahead, self.columns - 1))
+            candidate = counts + (step - 1)
+            sums = self.x + flat.take(place + np.minimum(candidate, self.columns - 1))
             is_below = sums <= bound[:, None] if or_equal else sums < bound[:, None]
-            is_below &= ahead < self.columns
+            is_below &= candidate < self.columns
             counts += step * is_below
             step >>= 1
         return counts
@@ -338,10 +338,10 @@ def walsh_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
             ordered = np.sort(np.where(nonzero == 0, np.inf, sign * nonzero), axis=1)
             averages = kth_sum(ordered, ordered, rank // 2, triangle=True) / 2
             # Averages of 0 come from rounding, and tied ranks may put 0 on either side.
-            beyond = np.where(
+            bound = np.where(
                 sum_beyond <= rank, np.maximum(averages, rounding), np.minimum(averages, 0.0)
             )
-            bounds[rows.start + indices] = sign * beyond + 0.0
+            bounds[rows.start + indices] = sign * bound + 0.0
     # If half of all ranks are tied at 0, rounding may put both bounds on one side of 0.
     return np.where(high < 0, np.minimum(low, high), low), np.where(
         low > 0, np.maximum(low, high), high
@@ -464,17 +464,15 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     scores = np.where(codes < 0, np.inf, codes).T
 
     def rank_block(block: Pairs) -> tuple[NDArray[Any], ...]:
-        together = np.hstack([scores[block.first], scores[block.second]])
-        order = np.argsort(together, axis=1)
+        values = np.hstack([scores[block.first], scores[block.second]])
+        order = np.argsort(values, axis=1)
         # Ranks of missing scores are 0, and last.
-        ranks, ties = mid_ranks(
-            np.take_along_axis(together, order, axis=1), np.full(len(block), 0.5)
-        )
+        ranks, ties = mid_ranks(np.take_along_axis(values, order, axis=1), np.full(len(block), 0.5))
         rank_sum = np.where(order < pairs.topics, ranks, 0.0).sum(axis=1)
-        exact = ties
+        pvalues = ties
         if options.exact:
-            exact = _exact_pvalues(ranks, counts[block.first], rank_sum, options)
-        return rank_sum, ties, _count_ties(ranks), exact
+            pvalues = _exact_pvalues(ranks, counts[block.first], rank_sum, options)
+        return rank_sum, ties, _count_ties(ranks), pvalues
 
     parts = [rank_block(block) for _, block in pairs.slices(2 * pairs.topics)]
     rank_sum, ties, n_tied, exact = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -504,9 +502,9 @@ def _exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options: Options
     shapes = np.column_stack([n, ranks]).astype(np.intp)
     patterns, pattern_of_pair = np.unique(shapes, axis=0, return_inverse=True)
     low, high = np.empty((2, len(n)))
-    for k, (drawn, *doubled) in enumerate(patterns):
+    for k, (n_drawn, *doubled) in enumerate(patterns):
         pairs = np.flatnonzero(pattern_of_pair.ravel() == k)
-        tails = RankSums(np.array([rank for rank in doubled if rank > 0]), int(drawn))
+        tails = RankSums(np.array([rank for rank in doubled if rank > 0]), int(n_drawn))
         totals, inverse = np.unique(rank_sum[pairs].astype(np.intp), return_inverse=True)
         low[pairs], high[pairs] = np.array([tails(int(total)) for total in totals]).T[:, inverse]
     return _combine_tails(low, high, options.alternative)

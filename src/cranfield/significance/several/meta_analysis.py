@@ -74,11 +74,9 @@ def common_pairs(
     test = find_test("t").info
     ready_of = {
         str(name): prepared(
-            value.scores if isinstance(value, PairwiseComparison) else as_scores(value),
-            test,
-            missing,
+            v.scores if isinstance(v, PairwiseComparison) else as_scores(v), test, missing
         )
-        for name, value in collections.items()
+        for name, v in collections.items()
     }
     scores_of = {name: ready.scores for name, ready in ready_of.items()}
     if len({scores.lower_is_better for scores in scores_of.values()}) > 1:
@@ -355,10 +353,8 @@ def meta_analysis(
     topics = np.array(common.topics)
     # The bias correction of standardised differences requires three topics.
     has_error = (common.deviation > 0) & (topics > (2 if standardised else 1))
-    difference, error = (
-        np.where(has_error, common.mean, np.nan),
-        np.where(has_error, common.deviation, np.nan),
-    )
+    moments = (common.mean, common.deviation)
+    difference, error = (np.where(has_error, moment, np.nan) for moment in moments)
     if standardised:
         difference *= bias_correction(topics - 1.0) / error
         error = np.sqrt(1 / topics + difference**2 / (2 * topics))

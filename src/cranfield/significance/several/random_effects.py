@@ -131,9 +131,7 @@ def _pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
         sum_fixed = fixed.sum(axis=1)
         typical = df * sum_fixed / (sum_fixed**2 - (fixed**2).sum(axis=1))
         results = (error * unit, tau2 * unit**2, q, chdtrc(df, q), tau2 / (tau2 + typical))
-    return Pooled(
-        places, estimate * unit, *(np.where(is_pooled, column, np.nan) for column in results)
-    )
+    return Pooled(places, estimate * unit, *(np.where(is_pooled, x, np.nan) for x in results))
 
 
 def _weighted(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -165,10 +163,8 @@ def _by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
 
     The likelihood may have several maxima: the highest on a grid is refined by halving.
     """
-    has_estimate = np.isfinite(v)
-    span = np.where(has_estimate, y, -np.inf).max(axis=1) - np.where(has_estimate, y, np.inf).min(
-        axis=1
-    )
+    finite = np.isfinite(v)
+    span = np.where(finite, y, -np.inf).max(axis=1) - np.where(finite, y, np.inf).min(axis=1)
     unit = np.where(span > 0, span, 1.0)
     z, u = y / unit[:, None], v / unit[:, None] ** 2
     likelihood = _restricted_likelihood(z[:, None], u[:, None], GRID[:, None])

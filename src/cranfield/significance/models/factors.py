@@ -90,11 +90,11 @@ class FactorialAnova(Result):
     systems: int
     alpha: float
     anova: AnovaTable
-    frame_of: Mapping[str, pl.DataFrame]
+    frames_by_name: Mapping[str, pl.DataFrame]
     notes: tuple[str, ...] = ()
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        return dict(self.frame_of)
+        return dict(self.frames_by_name)
 
     def facts(self) -> dict[str, Any]:
         grid = {name: list(levels) for name, levels in self.factors.items()}

@@ -301,7 +301,7 @@ def _compare_jointly(
     if correction == "bootstrap-tukey":
         families = pooled = [PooledErrors(pairs) for pairs in pairs_by_measure]
         largest = maxima(pooled, options)
-        # Scores without any error are no evidence.
+        # Without an error there is no evidence.
         t = np.concatenate([np.where(family.error == 0, 0.0, family.t) for family in pooled])
         pvalue = pvalues_of(np.abs(t), largest)
     else:

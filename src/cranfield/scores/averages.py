@@ -78,7 +78,7 @@ MISSING = ("error", "drop", "zero")
 """Policies for missing scores: refuse, exclude topics that lack any, or count 0."""
 
 
-def filled(
+def fill_missing(
     tables: Sequence[Floats],
     missing: str,
     cell: Callable[[int, Indices], str],

@@ -25,7 +25,7 @@ from cranfield.base.errors import (
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.showing import Plotted
 from cranfield.base.text import counted, did_you_mean, html, plain
-from cranfield.scores.averages import Averages, filled
+from cranfield.scores.averages import Averages, fill_missing
 from cranfield.tabular import Framed, frame_html
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def places_of(selection: Any, labels: Sequence[str], kind: str = "system") -> In
     )
 
 
-def lacking(labels: Sequence[str], others: Sequence[str]) -> str | None:
+def first_lacking(labels: Sequence[str], others: Sequence[str]) -> str | None:
     """Return the first label that the others lack, or None."""
     present = set(others)
     return next((label for label in labels if label not in present), None)
@@ -335,7 +335,7 @@ class Scores(Averages, Framed, Plotted):
         for axis in ("topic", "system"):
             labels_of = zip(names, (self.labels[axis], like.labels[axis]), strict=True)
             for (name, labels), (other, other_labels) in permutations(labels_of):
-                if (label := lacking(other_labels, labels)) is not None:
+                if (label := first_lacking(other_labels, labels)) is not None:
                     raise CranfieldError(f"{name} lacks {axis} {quoted(label)}, which {other} has")
         if (self.topics, self.systems) == (like.topics, like.systems):
             return self
@@ -351,7 +351,7 @@ class Scores(Averages, Framed, Plotted):
         hint
             End of the error message.
         """
-        [values], is_complete, notes = filled(
+        [values], is_complete, notes = fill_missing(
             [self.values], missing, lambda _, place: f"{self.cell(place)} has no score", hint
         )
         topics = tuple(compress(self.topics, is_complete))
@@ -517,7 +517,7 @@ def side_by_side(scores_of: Mapping[str, Scores]) -> Scores:
     return replace(first, values=values, topics=topics, systems=tuple(scores_of), settings=common)
 
 
-def aligned(
+def align_scores(
     scores: Mapping[Any, Scores], *, shards: bool = False, called: Callable[[Any], str] = quoted
 ) -> dict[Any, Scores]:
     """Align finite scores with the topics and systems of the first measure."""
@@ -531,12 +531,12 @@ def aligned(
     return out
 
 
-def complete(
+def complete_scores(
     scores: Mapping[str, Scores], missing: str
 ) -> tuple[dict[str, Scores], tuple[str, ...]]:
     """Apply a policy for missing scores to aligned scores, so that all have the same topics."""
     names = list(scores)
-    filled_values, is_complete, notes = filled(
+    filled_values, is_complete, notes = fill_missing(
         [table.values for table in scores.values()],
         missing,
         cell=lambda k, place: f"{scores[names[k]].cell(place)} has no score by {quoted(names[k])}",

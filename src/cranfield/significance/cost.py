@@ -16,9 +16,9 @@ from cranfield.base.kinds import Whole, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, some_of
 from cranfield.result import Column, Columns, TableResult
-from cranfield.significance.prepare import as_scores, squarable
+from cranfield.significance.prepare import as_scores, check_squarable
 from cranfield.significance.registry import MOST_RESAMPLES, RESAMPLES
-from cranfield.significance.resampling import as_integers, drawn_counts
+from cranfield.significance.resampling import as_integers, draw_counts
 from cranfield.significance.system_table import read_system_table
 from cranfield.sources.columns import Table
 from cranfield.sources.values import NO_GRADE, NUMBER, Cells, absent, finite
@@ -152,7 +152,7 @@ def cost_effectiveness(
     cost  slow    0.4333  95.0000  no        dense                    0.291
     """
     check_arguments(cost_effectiveness, locals())
-    score_table = squarable(as_scores(scores)).over_shards()
+    score_table = check_squarable(as_scores(scores)).over_shards()
     amounts, notes = _amounts_by_system(costs, score_table.systems)
     matrix = np.array(list(amounts.values()))
     has_cost = ~np.isnan(matrix).all(axis=0)
@@ -234,7 +234,7 @@ class _Fronts:
         if topics < 2:
             return np.full(self.costs.shape, np.nan)
         total = np.zeros(self.costs.shape)
-        for _, counts in drawn_counts(stream(seed), resamples, topics):
+        for _, counts in draw_counts(stream(seed), resamples, topics):
             means = self._means(counts)
             for k, amounts in enumerate(self.costs):
                 total[k] += _is_on_front(means, amounts).sum(axis=0)

@@ -124,7 +124,7 @@ def named_pairs(systems: Sequence[str], first: Indices, second: Indices) -> pl.D
 
 def pairs_of(values: Floats, baselines: Sequence[int]) -> Pairs:
     """Return every other system with each baseline, or all pairs where there is none."""
-    return against(values, baselines) if baselines else all_pairs(values)
+    return baseline_pairs(values, baselines) if baselines else all_pairs(values)
 
 
 def all_pairs(values: Floats) -> Pairs:
@@ -133,7 +133,7 @@ def all_pairs(values: Floats) -> Pairs:
     return Pairs(values, first, second)
 
 
-def against(values: Floats, baselines: Sequence[int]) -> Pairs:
+def baseline_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
     """Return every other system with each baseline; the baseline is second."""
     others = [s for s in range(values.shape[1]) if s not in set(baselines)]
     first = np.array([s for _ in baselines for s in others], dtype=np.intp)
@@ -165,7 +165,7 @@ def mid_ranks(ordered: Floats, gap: Floats) -> tuple[Floats, Floats]:
     return ranks, ties
 
 
-def coded(values: Floats) -> Indices:
+def encode_scores(values: Floats) -> Indices:
     """Return scores as integers from 0 in ascending order, equal within rounding; NaN as -1."""
     flat = values.ravel()
     order = np.argsort(flat, kind="stable")
@@ -178,9 +178,9 @@ def coded(values: Floats) -> Indices:
     return codes.reshape(values.shape)
 
 
-def ranked_together(values: Floats) -> tuple[Floats, float, int]:
+def rank_all(values: Floats) -> tuple[Floats, float, int]:
     """Return mid-ranks of all scores, sum of t^3 - t over ties of t, and number of ties."""
-    codes = coded(values)
+    codes = encode_scores(values)
     sizes = np.bincount(codes[codes >= 0]).astype(np.float64)
     ranks = np.append(np.cumsum(sizes) - (sizes - 1) / 2, np.nan)[codes]
     return ranks, float((sizes**3 - sizes).sum()), int((sizes - 1).sum())
@@ -193,7 +193,7 @@ def order_statistics(values: Floats, ranks: Indices) -> Floats:
     return np.take_along_axis(values, ranks, axis=1)
 
 
-def by_group(rows: Floats, labels: Indices) -> tuple[Indices, Floats, Floats]:
+def group_means(rows: Floats, labels: Indices) -> tuple[Indices, Floats, Floats]:
     """Return the group of each row, from 0, the sizes of groups, and their means by column."""
     _, group, numbers = np.unique(labels, return_inverse=True, return_counts=True)
     counts = numbers.astype(np.float64)
@@ -216,12 +216,12 @@ def ratio(difference: Floats, error: Floats) -> Floats:
         return np.asarray(np.where(difference == 0, 0.0, difference / error))
 
 
-def away(t: Floats, alternative: str) -> Floats:
+def orient(t: Floats, alternative: str) -> Floats:
     """Return how far statistics are from 0 in the direction of the alternative."""
     return {"two-sided": np.abs(t), "greater": t, "less": -t}[alternative]
 
 
-def of_tail(tail: Floats, alternative: str) -> Floats:
+def tail_pvalues(tail: Floats, alternative: str) -> Floats:
     """Return p-values: a tail, or both if the test is two-sided."""
     return np.asarray(np.minimum(1.0, tail * (2 if alternative == "two-sided" else 1)))
 
@@ -230,13 +230,13 @@ def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
     """Return the p-value of Student's t; df may be infinite, and a t of NaN is 0 / 0."""
     t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
     df = np.broadcast_to(np.asarray(df, dtype=np.float64), t.shape)
-    is_normal, below = np.isinf(df), -away(t, alternative)
-    return of_tail(
+    is_normal, below = np.isinf(df), -orient(t, alternative)
+    return tail_pvalues(
         np.where(is_normal, ndtr(below), stdtr(np.where(is_normal, 1.0, df), below)), alternative
     )
 
 
-def p_of(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:
+def difference_pvalues(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:
     """Return p-values; 1 if the difference and its error are 0."""
     is_zero = (t == 0) & (error == 0)
     return np.asarray(np.where(is_zero, 1.0, t_pvalue(t, df, alternative)))

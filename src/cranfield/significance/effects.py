@@ -29,7 +29,7 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.models.anova import two_way_model
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.prepare import as_scores, baseline_indices, prepared
+from cranfield.significance.prepare import as_scores, baseline_indices, prepare_scores
 from cranfield.significance.registry import find_test
 
 
@@ -369,7 +369,7 @@ def effect_sizes(
     """
     kind = KINDS.find(kind)
     check_share("the confidence level", confidence)
-    ready = prepared(as_scores(scores), find_test("t").info, missing)
+    ready = prepare_scores(as_scores(scores), find_test("t").info, missing)
     baselines = baseline_indices(ready.scores.systems, baseline)
     pairs = pairs_of(ready.flat, baselines)
     difference, unit, df, error = _standardisers(pairs, kind)

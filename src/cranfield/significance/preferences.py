@@ -17,7 +17,7 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores.one_measure import place_of
-from cranfield.significance.corrections.pvalue_corrections import adjusted
+from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 
 NOT_RETRIEVED = np.inf
@@ -294,7 +294,7 @@ def _frame(
         "losses": losses,
         "ties": len(values) - wins - losses,
         "p": pvalues,
-        "adjusted p": adjusted(pvalues, correction),
+        "adjusted p": adjust_pvalues(pvalues, correction),
     }
     return pl.DataFrame(columns)
 

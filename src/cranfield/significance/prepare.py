@@ -26,7 +26,7 @@ NESTED = ", and missing='available' uses the cells with scores of all systems"
 MAX_SCORE = 1e100  # squares of larger scores cannot be added up
 
 
-def squarable(scores: Scores) -> Scores:
+def check_squarable(scores: Scores) -> Scores:
     """Return scores, none of them infinite or too large for its square to be a number."""
     if np.nanmax(np.abs(scores.finite().values), initial=0.0) > MAX_SCORE:
         raise CranfieldError(
@@ -105,7 +105,7 @@ def _of_mapping(mapping: Mapping[Any, Any]) -> Scores:
     return side_by_side(scores_of)
 
 
-def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
+def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
     """Apply the policy for missing scores, and check the numbers of systems and scores."""
     if missing is not None:
         check_choice("missing", missing, MISSING)
@@ -119,7 +119,7 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
         raise CranfieldError(
             f"a comparison requires at least two systems, got {len(scores.systems)}"
         )
-    squarable(scores)
+    check_squarable(scores)
     policy = missing or ("error" if info.paired else "available")
     if policy == "available" and info.paired and info.shards != "needed":
         raise PolicyError(
@@ -212,7 +212,7 @@ def statistic_of(scores: Scores, requested: Any, test: str | None) -> str:
     return str(requested)
 
 
-def transformed(ready: Ready, statistic: str) -> Ready:
+def transform_scores(ready: Ready, statistic: str) -> Ready:
     """Return scores whose means are compared in place of the statistic.
 
     A geometric mean is the exponential of the mean of logarithms, with scores below 1e-5 taken as
@@ -243,7 +243,7 @@ def transformed(ready: Ready, statistic: str) -> Ready:
     return replace(ready, scores=logs, flat=flat)
 
 
-def shown_means(means: Floats, statistic: str) -> Floats:
+def backtransform(means: Floats, statistic: str) -> Floats:
     """Return the statistic of each system from the means of transformed scores."""
     return np.exp(means) if statistic == "geometric-mean" else means
 
@@ -315,7 +315,7 @@ def by_cluster(
     [0.5]
     """
     check_choice("weight", weight, WEIGHTS)
-    values = squarable(scores).flat("by_cluster does not take scores by shard")
+    values = check_squarable(scores).flat("by_cluster does not take scores by shard")
     if np.isnan(values).any():
         place = scores.cell(np.argwhere(np.isnan(values))[0])
         raise CranfieldError(f"{place} has no score; clusters require complete scores")
@@ -356,7 +356,7 @@ def _cluster_of(row: str, clusters: Mapping[str, str] | Callable[[str], str]) ->
     return str(clusters[row])
 
 
-def clusters_told(scores: Scores) -> list[str]:
+def cluster_notes(scores: Scores) -> list[str]:
     """Return a note if the topics of a comparison are clusters."""
     cluster_settings = scores.settings.get("clusters")
     if cluster_settings is None:

@@ -73,7 +73,7 @@ class Options:
         return self.alternative == "two-sided"
 
 
-def described(function: object) -> dict[str, Any]:
+def read_declaration(function: object) -> dict[str, Any]:
     """Read the title and the entries `name: text` of a docstring.
 
     The title is the first line. Entries are the lines of the next paragraph; those that continue
@@ -149,7 +149,9 @@ def declared_correction(name: str, **declared: Any) -> Callable[[Corrector], Cor
     """Register a function as a correction; the texts of the declaration are in its docstring."""
 
     def enter(function: Corrector) -> Corrector:
-        CORRECTIONS[name] = Correction(name=name, run=function, **declared, **described(function))
+        CORRECTIONS[name] = Correction(
+            name=name, run=function, **declared, **read_declaration(function)
+        )
         return function
 
     return enter
@@ -339,7 +341,7 @@ def declared_test(
             name=name,
             default_for=next((scores for scores, test in DEFAULTS.items() if test == name), ""),
             fits=fit is not None,
-            **(declared | described(function)),
+            **(declared | read_declaration(function)),
         )
         TESTS[name] = Test(info, function, fit or without_model)
         return function

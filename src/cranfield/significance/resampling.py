@@ -20,9 +20,9 @@ from cranfield.significance.differences import (
     Bounds,
     Level,
     Pairs,
-    away,
     infinite_bounds,
     order_statistics,
+    orient,
 )
 from cranfield.significance.registry import Options
 
@@ -62,26 +62,26 @@ def count_reaching(
     They are changed in place. A value may be below the observed one by `slack`, and by the
     proportion `relative` of it, as equal values may differ by rounding.
     """
-    observed = away(observed, alternative)
+    observed = orient(observed, alternative)
     # A factor rather than a term: infinite values stay infinite.
     threshold = observed * (1 - relative * np.sign(observed)) - slack
-    return np.asarray((directed(resampled, alternative) >= threshold[:, None]).sum(axis=1))
+    return np.asarray((orient_inplace(resampled, alternative) >= threshold[:, None]).sum(axis=1))
 
 
-def directed(values: Floats, alternative: str) -> Floats:
+def orient_inplace(values: Floats, alternative: str) -> Floats:
     """Return how far statistics are from 0 in the direction of the alternative, in place."""
     if alternative == "two-sided":
         return np.abs(values, out=values)
     return np.negative(values, out=values) if alternative == "less" else values
 
 
-def rank_of(tail: Floats | float, resamples: int) -> NDArray[np.intp]:
+def tail_rank(tail: Floats | float, resamples: int) -> NDArray[np.intp]:
     """Return how many of `resamples` resampled values, and the observed one, tails hold."""
     # 1 - level differs from alpha by rounding.
     return np.asarray(np.floor(np.asarray(tail) * (resamples + 1) + 1e-9).astype(np.intp))
 
 
-def monte_carlo(count: NDArray[np.intp], resamples: int) -> Floats:
+def monte_carlo_pvalues(count: NDArray[np.intp], resamples: int) -> Floats:
     """Return (count + 1) / (B + 1): the observed arrangement is one of the possible ones."""
     return np.asarray((count + 1.0) / (resamples + 1.0))
 
@@ -97,7 +97,7 @@ squares. The mean square minus the squared mean of a constant sample is then wro
 """
 
 
-def drawn_counts(
+def draw_counts(
     random: np.random.Generator, resamples: int, size: int
 ) -> Iterator[tuple[slice, Floats]]:
     """Yield how often each of `size` scores is drawn, shape (samples, size), for some samples."""
@@ -112,7 +112,7 @@ def drawn_counts(
 def topic_counts(resamples: int, topics: int, seed: int) -> Floats:
     """Return how often each topic is drawn in each sample, shape (resamples, topics)."""
     counts = np.empty((resamples, topics))
-    for rows, drawn in drawn_counts(stream(seed), resamples, topics):
+    for rows, drawn in draw_counts(stream(seed), resamples, topics):
         counts[rows] = drawn
     return counts
 
@@ -143,7 +143,10 @@ class Centred:
         rounding is 0, and so is then a mean that is rounding.
         """
         n = counts.shape[1]
-        mean, variance = product(self.numbers, counts), product(self.squares, counts)
+        mean, variance = (
+            multiply_samples(self.numbers, counts),
+            multiply_samples(self.squares, counts),
+        )
         mean *= 1 / (n * self.unit)
         variance *= 1 / (n * self.unit)
         variance -= mean**2
@@ -160,7 +163,7 @@ class Centred:
 SMALL = 2**18  # size of products up to which OpenBLAS uses one thread
 
 
-def product(numbers: Floats, counts: Floats) -> Floats:
+def multiply_samples(numbers: Floats, counts: Floats) -> Floats:
     """Multiply samples with rows; of few samples some rows at a time, by one thread."""
     if counts.size > SMALL // 16:
         return np.asarray(numbers @ counts.T)
@@ -170,7 +173,7 @@ def product(numbers: Floats, counts: Floats) -> Floats:
     return out
 
 
-def studentised(mean: Floats, squared_error: Floats) -> Floats:
+def studentise(mean: Floats, squared_error: Floats) -> Floats:
     """Divide resampled means by their errors, in place; 0 by 0 is 0, else by 0 infinite."""
     np.sqrt(squared_error, out=squared_error)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -196,7 +199,7 @@ def bootstrap_t_interval(
     values; otherwise the same number of values is beyond each bound.
     """
     resamples = options.resamples
-    rank = rank_of((1 - level) / (1 if options.two_sided else 2), resamples)
+    rank = tail_rank((1 - level) / (1 if options.two_sided else 2), resamples)
     rank = np.broadcast_to(rank, (len(pairs),))
     low, high = infinite_bounds(len(pairs))
     for rows, block in pairs.slices(resamples) if (rank >= 1).any() else ():

@@ -36,7 +36,7 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import place_of
-from cranfield.significance.prepare import as_scores, squarable
+from cranfield.significance.prepare import as_scores, check_squarable
 
 CRITERIA = ("aic", "bic", "likelihood")
 """Criteria of choice: the smallest AIC or BIC, or the largest likelihood."""
@@ -554,7 +554,7 @@ def fit_simulator(
     table_of_scores = as_scores(scores)
     if table_of_scores.shards:
         raise PolicyError("scores by shard cannot be simulated")
-    table_of_scores, _ = squarable(table_of_scores).complete("error")
+    table_of_scores, _ = check_squarable(table_of_scores).complete("error")
     values = table_of_scores.values
     if len(values) < MIN_TOPICS:
         n_topics = counted(len(values), "topic")

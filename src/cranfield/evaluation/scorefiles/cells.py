@@ -35,21 +35,21 @@ SCORES = Schema(
 )
 
 
-def no_score(cell: Any) -> bool:
+def is_missing(cell: Any) -> bool:
     return absent(cell, NO_SCORE)
 
 
-def numeric(cell: Any) -> bool:
+def is_numeric(cell: Any) -> bool:
     return finite(cell) is not None
 
 
-def decimal_comma(cell: Any) -> bool:
+def has_decimal_comma(cell: Any) -> bool:
     """Return True if a cell is a number with a decimal comma."""
     return isinstance(cell, str) and bool(_DECIMAL_COMMA.fullmatch(cell.strip()))
 
 
 @contextmanager
-def naming(source: str) -> Iterator[None]:
+def name_source(source: str) -> Iterator[None]:
     """Add the source to errors without one."""
     try:
         yield
@@ -59,19 +59,19 @@ def naming(source: str) -> Iterator[None]:
         raise converted_error(error, InputError, source) from error
 
 
-def score_in(cell: Any, line: int | None = None, topic: str | None = None) -> float:
+def read_score(cell: Any, line: int | None = None, topic: str | None = None) -> float:
     """Read a score; NaN for a missing one."""
     score = finite(cell)
-    if score is None and no_score(cell):
+    if score is None and is_missing(cell):
         return math.nan
     if score is None:
-        comma = decimal_comma(cell)
+        comma = has_decimal_comma(cell)
         reason = "has a decimal comma; use a decimal point" if comma else "is not a finite number"
         raise InputError(f"score {quoted(cell)} {reason}", line=line, topic=topic)
     return score
 
 
-def label_in(cell: Any, kind: str, line: int | None = None) -> str:
+def read_label(cell: Any, kind: str, line: int | None = None) -> str:
     """Read the name of a topic, a system, a measure or a shard; it must not be empty."""
     label: str | None = LABEL.read(cell)
     if label is None:
@@ -79,7 +79,7 @@ def label_in(cell: Any, kind: str, line: int | None = None) -> str:
     return label
 
 
-def roles(names: Sequence[str], source: str) -> dict[str, int]:
+def find_roles(names: Sequence[str], source: str) -> dict[str, int]:
     """Find the column of each role; missing ones are omitted."""
     places = SCORES.places(names, source)
     # These names are too common to be usual names, and the letter may be a system.
@@ -123,7 +123,7 @@ CUTOFF = re.compile(r"@\d")
 
 
 @lru_cache(maxsize=4096)
-def like_a_measure(name: str) -> bool:
+def resembles_measure(name: str) -> bool:
     """Return True for names of measures, ours and usual ones, with or without a cutoff."""
     # `q`, `p_1`, `r_2` and sentences are rather names of topics and systems.
     if re.match("[a-z]{1,2}([^A-Za-z]|$)|.* ", name):
@@ -147,7 +147,7 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
     sample = list(islice(names, MAX_NAMES))
     if any(same_measure(name, measure) for name in sample for measure in requested):
         return True
-    usual = [name for name in sample if like_a_measure(name)]
+    usual = [name for name in sample if resembles_measure(name)]
     cutoffs = [name for name in sample if name not in usual and CUTOFF.search(name)]
     likely = [*usual, *cutoffs]
     unlikely = [name for name in sample if name not in likely and measure_of(name) is None]

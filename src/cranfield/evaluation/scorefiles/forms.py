@@ -19,20 +19,20 @@ from cranfield.evaluation.scorefiles.cells import (
     MAX_NAMES,
     SCORES,
     are_measures,
-    decimal_comma,
-    label_in,
-    like_a_measure,
+    find_roles,
+    has_decimal_comma,
+    is_missing,
+    is_numeric,
     measure_of,
-    no_score,
-    numeric,
-    roles,
+    read_label,
+    resembles_measure,
 )
 from cranfield.evaluation.scorefiles.joining import (
     AGGREGATE,
     Entry,
     ScorePart,
     ScoreSource,
-    part_of,
+    make_part,
 )
 from cranfield.scores import Scores
 from cranfield.sources.columns import (
@@ -68,7 +68,7 @@ def looks_like_lines(head: str) -> bool:
         return False
     if cells[0] == RUNID or "\t" not in head:
         return True
-    return numeric(cells[-1]) or no_score(cells[-1]) or measure_of(cells[0]) is not None
+    return is_numeric(cells[-1]) or is_missing(cells[-1]) or measure_of(cells[0]) is not None
 
 
 def from_lines(text: str, source: ScoreSource) -> ScorePart:
@@ -92,11 +92,11 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
     else:
         kind, topic = _measure_and_topic(rows, source.requested)
         with_systems = _with_systems(rows, kind, topic, source.stem)
-    return part_of(
+    return make_part(
         Entry(
-            label_in(cells[kind], "measure", line),
-            label_in(cells[topic], "topic", line),
-            label_in(system, "system", line),
+            read_label(cells[kind], "measure", line),
+            read_label(cells[topic], "topic", line),
+            read_label(system, "system", line),
             None,
             cells[-1],
             line,
@@ -106,7 +106,7 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
 
 
 def _may_be_a_measure(name: str) -> bool:
-    return bool(like_a_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
+    return bool(resembles_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
 
 
 def _measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
@@ -116,7 +116,7 @@ def _measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[i
         [AGGREGATE not in names for names in columns],
         [any(map(_may_be_a_measure, islice(names, MAX_NAMES))) for names in columns],
         [not {*requested}.isdisjoint(names) for names in columns],
-        [not all(map(numeric, names)) for names in columns],
+        [not all(map(is_numeric, names)) for names in columns],
         [len(names) == 1 for names in columns],
     ]
     for first, second in criteria:
@@ -189,7 +189,7 @@ class ScoreTable:
         cells = self.column(k)
         if self.decimal == ".":
             return cells
-        return [cell.replace(",", ".") if decimal_comma(cell) else cell for cell in cells]
+        return [cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells]
 
 
 def from_table(table: ScoreTable) -> ScorePart:
@@ -198,7 +198,7 @@ def from_table(table: ScoreTable) -> ScorePart:
     Columns of other names are ignored in a long table, and are systems or measures in a wide one,
     except columns of text. Raises an `InputError` if the role of a column is ambiguous.
     """
-    place = roles(table.names, table.source.name)
+    place = find_roles(table.names, table.source.name)
     others = [k for k in range(len(table.names)) if k not in place.values()]
     if not {"system", "score"} <= place.keys():
         others = _with_names(table, others, topic_is_first="topic" not in place)
@@ -239,7 +239,7 @@ def from_table(table: ScoreTable) -> ScorePart:
             warn(f"{table.source.name}: columns not used: {unused}; they hold text, not scores")
     if "score" in place:
         table.columns.tell_unused(SCORES, [*place.values()])
-    return part_of(_entries(table, place, others, topics))
+    return make_part(_entries(table, place, others, topics))
 
 
 def _with_names(table: ScoreTable, others: list[int], *, topic_is_first: bool) -> list[int]:
@@ -249,27 +249,29 @@ def _with_names(table: ScoreTable, others: list[int], *, topic_is_first: bool) -
         cells = table.column(k)
         if not NO_NAME.fullmatch(spelt(table.names[k])) or (topic_is_first and k == 0):
             named_columns.append(k)
-        elif not all(map(no_score, cells)) and not _all_different(cells):
+        elif not all(map(is_missing, cells)) and not _all_different(cells):
             raise InputError(f"column {k + 1} has no name")
     return named_columns
 
 
 def _all_different(cells: Sequence[Any]) -> bool:
     """Return True if the values are distinct integers."""
-    if not all(numeric(cell) and float(cell).is_integer() for cell in cells):
+    if not all(is_numeric(cell) and float(cell).is_integer() for cell in cells):
         return False
     return len({int(float(cell)) for cell in cells}) == len(cells)
 
 
 def _holds_scores(table: ScoreTable, k: int) -> bool:
-    return all(numeric(cell) or no_score(cell) or decimal_comma(cell) for cell in table.column(k))
+    return all(
+        is_numeric(cell) or is_missing(cell) or has_decimal_comma(cell) for cell in table.column(k)
+    )
 
 
 def _is_text(table: ScoreTable, k: int) -> bool:
     """Return True for a column with values, none of which resembles a number."""
-    cells = [cell for cell in table.column(k) if not no_score(cell)]
+    cells = [cell for cell in table.column(k) if not is_missing(cell)]
     return bool(cells) and not any(
-        numeric(cell) or _NUMBER_LIKE.match(str(cell).strip()) for cell in cells
+        is_numeric(cell) or _NUMBER_LIKE.match(str(cell).strip()) for cell in cells
     )
 
 
@@ -308,8 +310,8 @@ def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) 
                 " transpose the table, or name its first column topic"
             )
         return topics
-    filled_cells = [cell for cell in cells if not no_score(cell)]
-    numbers = sum(numeric(cell) or decimal_comma(cell) for cell in filled_cells)
+    filled_cells = [cell for cell in cells if not is_missing(cell)]
+    numbers = sum(is_numeric(cell) or has_decimal_comma(cell) for cell in filled_cells)
     if filled_cells and not numbers:
         return table.labels(0, "topic")
     if numbers < len(filled_cells):
@@ -351,7 +353,7 @@ def _warn_of_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
 
 def _fractions(table: ScoreTable, k: int) -> bool:
     return any(
-        decimal_comma(cell) or (numeric(cell) and not float(cell).is_integer())
+        has_decimal_comma(cell) or (is_numeric(cell) and not float(cell).is_integer())
         for cell in table.column(k)
     )
 
@@ -430,7 +432,7 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         lower = data.get("lower is better")
         names = lower if isinstance(lower, list) else []
         topics = {name: system.get("topics", {}) for name, system in data["systems"].items()}
-        return part_of(_from_systems(topics), {str(name): True for name in names})
+        return make_part(_from_systems(topics), {str(name): True for name in names})
     if any(SCORES.column_of(name) == "topic" for name in data):
         listed = columns_of_mapping(SCORES.kind)(data, source.name)
         if not any(listed.values()):
@@ -445,7 +447,7 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
             f"{source.name}: expected {{system: {{topic: score}}}}; {keys} look like topics, but"
             f" are read as systems, and {inner_keys} as topics"
         )
-    return part_of(_from_systems(systems))
+    return make_part(_from_systems(systems))
 
 
 _TOPIC = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
@@ -505,7 +507,7 @@ def _transpose(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any, 
 def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
     """Yield scores of each system, by topic, by topic and measure, or in order of topics."""
     for name, scores_of_system in data.items():
-        system = label_in(name, "system")
+        system = read_label(name, "system")
         if isinstance(scores_of_system, Mapping) or (
             hasattr(scores_of_system, "items") and hasattr(scores_of_system, "index")
         ):
@@ -521,7 +523,7 @@ def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
             )
         by_measure = any(isinstance(value, Mapping) for value in topics.values())
         for label, value in topics.items():
-            topic = label_in(label, "topic")
+            topic = read_label(label, "topic")
             if not by_measure:
                 yield Entry(None, topic, system, None, value)
             elif not isinstance(value, Mapping):
@@ -532,7 +534,7 @@ def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
                 )
             else:
                 for measure, cell in value.items():
-                    yield Entry(label_in(measure, "measure"), topic, system, None, cell)
+                    yield Entry(read_label(measure, "measure"), topic, system, None, cell)
 
 
 def _described(value: Any) -> str:

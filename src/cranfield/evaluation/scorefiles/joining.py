@@ -12,11 +12,11 @@ from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.evaluation.scorefiles.cells import (
     choose_measure,
+    is_missing,
     measure_of,
-    naming,
-    no_score,
+    name_source,
+    read_score,
     same_measure,
-    score_in,
 )
 from cranfield.scores import Scores
 from cranfield.sources.schemas import SUMMARIES, spelt
@@ -74,7 +74,7 @@ class ScorePart:
         return self.entries[0].shard is not None
 
 
-def part_of(
+def make_part(
     entries: Iterable[Entry], directions: Mapping[str | None, bool] | None = None
 ) -> ScorePart:
     """Return the scores by topic, without the row `all` and other summaries."""
@@ -92,12 +92,12 @@ def part_of(
             "has no scores by topic; trec_eval prints them with -q, ir_measures with --by_query,"
             " cranfield evaluate with --by-topic"
         )
-    if all(no_score(entry.cell) for entry in by_topic):
+    if all(is_missing(entry.cell) for entry in by_topic):
         raise InputError("has no scores: all cells are empty")
     return ScorePart(by_topic, directions or {})
 
 
-def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
+def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     """Join the systems of all parts; labels are in order of appearance."""
     kinds = [_kind(part, measure) for part in parts]
     _check_alike(parts, kinds, measure)
@@ -112,7 +112,7 @@ def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     values = np.full((len(topics), len(systems), len(shards)), np.nan)
     has_score = np.zeros(values.shape, dtype=bool)
     for part, _, entries in selection:
-        with naming(part.source):
+        with name_source(part.source):
             for _, topic, system, shard, cell, line in entries:
                 cell_index = topics[topic], systems[system], shards[shard]
                 if has_score[cell_index]:
@@ -121,7 +121,7 @@ def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
                         f"system {quoted(system)} has two scores{in_shard}", line=line, topic=topic
                     )
                 has_score[cell_index] = True
-                values[cell_index] = score_in(cell, line, topic)
+                values[cell_index] = read_score(cell, line, topic)
     by_shard = parts[0].by_shard
     name = measure if measure is not None else kinds[0]
     scores = Scores(
@@ -145,7 +145,7 @@ def _number(labels: Iterable[Label]) -> dict[Label, int]:
 
 def _kind(part: ScorePart, measure: str | None) -> str | None:
     """Return the name of the chosen measure in the part; None if the part has no names."""
-    with naming(part.source):
+    with name_source(part.source):
         return choose_measure(part.kinds, measure) if part.kinds else None
 
 

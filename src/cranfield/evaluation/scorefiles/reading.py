@@ -13,7 +13,7 @@ from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import some_of
 from cranfield.collection.files.many_runs import named_file
-from cranfield.evaluation.scorefiles.cells import decimal_comma, naming, same_measure
+from cranfield.evaluation.scorefiles.cells import has_decimal_comma, name_source, same_measure
 from cranfield.evaluation.scorefiles.forms import (
     ScoreTable,
     from_frame,
@@ -28,8 +28,8 @@ from cranfield.evaluation.scorefiles.joining import (
     Entry,
     ScorePart,
     ScoreSource,
-    joined,
-    part_of,
+    join_parts,
+    make_part,
 )
 from cranfield.measures import Measure
 from cranfield.scores import Scores
@@ -106,7 +106,7 @@ def _read(data: Any, layout: str, measure: str | None) -> Scores:
             return data
         if not data.measure:
             return replace(data, measure=measure)
-    return joined(_parts(data, layout, () if measure is None else (measure,)), measure)
+    return join_parts(_parts(data, layout, () if measure is None else (measure,)), measure)
 
 
 def read_scores_by_measure(
@@ -171,10 +171,10 @@ def _read_by_measure(
     if not names:
         kinds = [kind for part in parts for kind in part.kinds]
         if unnamed is not None or not kinds:
-            scores = joined(parts, None)
+            scores = join_parts(parts, None)
             return {scores.measure: scores}
         names = list(dict.fromkeys(kinds))
-    return {name: joined(parts, name) for name in names}
+    return {name: join_parts(parts, name) for name in names}
 
 
 def _parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
@@ -183,7 +183,7 @@ def _parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
         name, path = named_file(fspath(data))
         return [from_file(Source(path), layout, requested, name)]
     source = ScoreSource("a table" if is_frame(data) else "scores", requested=requested)
-    with naming(source.name):
+    with name_source(source.name):
         if isinstance(data, Scores):
             return [_from_scores({data.measure or None: data})]
         if isinstance(data, Mapping):
@@ -212,7 +212,7 @@ def _from_scores(by_measure: Mapping[str | None, Scores]) -> ScorePart:
         for (topic, system, *shard), value in np.ndenumerate(scores.values)
     ]
     directions = {name: s.lower_is_better for name, s in by_measure.items() if s.has_direction}
-    return part_of(entries, directions)
+    return make_part(entries, directions)
 
 
 FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
@@ -227,7 +227,7 @@ def from_file(
     `name` is that of the system, for a file that does not name it.
     """
     source = ScoreSource(file.name, name or file.stem, requested)
-    with naming(source.name):
+    with name_source(source.name):
         part = _from_bytes(file.read(), source, layout, file.suffix)
         others = {entry.system for entry in part.entries} - {name}
         if name is not None and others:
@@ -298,4 +298,4 @@ def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
     """Return True if numbers have decimal commas; a decimal point makes commas ambiguous."""
     cells = [cell.strip() for row in rows for cell in row]
     has_points = any("." in cell and is_number(cell) for cell in cells)
-    return not has_points and any(decimal_comma(cell) for cell in cells)
+    return not has_points and any(has_decimal_comma(cell) for cell in cells)

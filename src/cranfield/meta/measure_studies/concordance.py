@@ -22,7 +22,7 @@ from cranfield.meta.measure_studies.correlations import (
 from cranfield.meta.study import MEASURE_PAIR, Study
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import aligned
+from cranfield.scores.one_measure import align_scores
 from cranfield.tabular import Table
 
 MARKS = ((0.01, "‡"), (0.05, "†"))
@@ -201,7 +201,7 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     names = tuple(candidates)
     every: dict[Any, Scores] = {**candidates}
     every |= {("gold", name): one for name, one in golden.items()}
-    scores = list(aligned(every, called=_called).values())
+    scores = list(align_scores(every, called=_called).values())
     topics, systems = scores[0].values.shape
     if systems < 2:
         raise CranfieldError(f"the concordance test requires at least two systems, got {systems}")

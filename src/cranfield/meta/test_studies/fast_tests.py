@@ -20,7 +20,7 @@ from cranfield.scores.one_measure import places_of
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
-from cranfield.significance.prepare import Ready, as_scores, prepared
+from cranfield.significance.prepare import Ready, as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, TESTS, Options, TestInfo, find_test
 
 Signs = NDArray[np.int8]
@@ -96,7 +96,7 @@ class TestChoice:
 
     def prepared(self, scores: Scores) -> Ready:
         """Make scores ready, and refuse those that the test cannot take, such as missing ones."""
-        return prepared(scores, self.info, self._missing(scores))
+        return prepare_scores(scores, self.info, self._missing(scores))
 
     def _missing(self, scores: Scores) -> str | None:
         if self.missing is None and scores.shards and self.info.shards == "needed":

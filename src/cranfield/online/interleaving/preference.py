@@ -26,7 +26,7 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.online.experiments.estimates import percentiles, two_sided
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.differences import p_of, ratio, t_interval
+from cranfield.significance.differences import difference_pvalues, ratio, t_interval
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import MOST_RESAMPLES
 from cranfield.tabular import number
@@ -503,5 +503,5 @@ def _credit_by_t(credit: Floats | None, level: float) -> tuple[float, Limits, fl
     df = credit.size - 1
     error = np.array(credit.std(ddof=1) / np.sqrt(credit.size))
     low, high = t_interval(mean, error, df, level)
-    pvalue = p_of(ratio(mean, error), error, df, "two-sided")
+    pvalue = difference_pvalues(ratio(mean, error), error, df, "two-sided")
     return float(mean), (float(low), float(high)), float(pvalue)

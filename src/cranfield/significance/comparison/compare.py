@@ -15,13 +15,18 @@ from cranfield.base.kinds import OneOf, Whole
 from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import (
     PairwiseComparison,
-    beyond_assumptions,
-    notes_on,
-    out_of_reach,
-    pooled_against_paired,
-    sign_flips_of_few,
+    assumption_notes,
+    paired_test_notes,
+    scale_notes,
+    sign_flip_notes,
+    unreachable_notes,
 )
-from cranfield.significance.corrections.resampled import SAMPLED, PooledErrors, divided, pvalues_of
+from cranfield.significance.corrections.resampled import (
+    SAMPLED,
+    PooledErrors,
+    divide_by_errors,
+    pvalues_of,
+)
 from cranfield.significance.differences import (
     Bounds,
     Interval,
@@ -35,12 +40,12 @@ from cranfield.significance.prepare import (
     MEDIAN_TEST,
     Ready,
     as_scores,
+    backtransform,
     baseline_indices,
     interval_name,
-    prepared,
-    shown_means,
+    prepare_scores,
     statistic_of,
-    transformed,
+    transform_scores,
 )
 from cranfield.significance.registry import (
     ALTERNATIVES,
@@ -180,9 +185,9 @@ def compare(
         fitting = ", ".join(name for name, t in TESTS.items() if t.info.threshold)
         raise PolicyError(f"threshold requires the test {fitting}, got {info.name}")
     statistic = statistic_of(table, statistic, info.name)
-    ready = prepared(table, info, missing)
+    ready = prepare_scores(table, info, missing)
     scores = ready.scores
-    ready = transformed(ready, statistic)
+    ready = transform_scores(ready, statistic)
     baselines = baseline_indices(scores.systems, baseline)
     pairs = pairs_of(ready.flat, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
@@ -198,7 +203,7 @@ def compare(
     has_error = not uses_one_error or outcome.model is None or outcome.model.error != 0
     applied_correction = adjustment if has_error else CORRECTIONS["bonferroni"]
     corrected = applied_correction.run(outcome, pairs, options)
-    unreachable = out_of_reach(info, outcome, adjustment, corrected, options)
+    unreachable = unreachable_notes(info, outcome, adjustment, corrected, options)
     details = dict(outcome.details)
     if adjustment.random:
         details |= {"resamples": options.resamples, "seed": options.seed}
@@ -226,7 +231,7 @@ def compare(
         alpha=options.alpha,
         measure=scores.measure,
         systems=scores.systems,
-        means=shown_means(means, statistic) if kind_of_mean == "mean" else means,
+        means=backtransform(means, statistic) if kind_of_mean == "mean" else means,
         mean_of=statistic.replace("-", " ") if kind_of_mean == "mean" else kind_of_mean,
         statistic_of_topics=statistic,
         topics=len(scores.topics),
@@ -260,10 +265,10 @@ def compare(
             *ready.notes,
             *weight_notes,
             *outcome.notes,
-            *notes_on(scores, info, options),
-            *beyond_assumptions(pairs, info, adjustment, hopeless=bool(unreachable)),
-            *sign_flips_of_few(pairs, info, corrected, options),
-            *pooled_against_paired(pairs, adjustment, corrected, options),
+            *scale_notes(scores, info, options),
+            *assumption_notes(pairs, info, adjustment, hopeless=bool(unreachable)),
+            *sign_flip_notes(pairs, info, corrected, options),
+            *paired_test_notes(pairs, adjustment, corrected, options),
             *unreachable,
         ),
     )
@@ -368,7 +373,7 @@ def rank_sets(
     )
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
     ready = Ready(pairwise.scores, pairwise.scores.over_shards().values, ())
-    values = transformed(ready, pairwise.statistic_of_topics).flat
+    values = transform_scores(ready, pairwise.statistic_of_topics).flat
     pairs = all_pairs(values[~np.isnan(values).any(axis=1)])
     family = PooledErrors(pairs)
     own_pvalues = None
@@ -389,5 +394,5 @@ def own_maxima(family: PooledErrors, options: Options) -> Floats:
     for rows in row_slices(options.resamples, len(out), SAMPLED):
         means, error = family.resampled(counts[rows])
         farthest = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)
-        out[:, rows] = divided(farthest, error)
+        out[:, rows] = divide_by_errors(farthest, error)
     return np.sort(out, axis=1)

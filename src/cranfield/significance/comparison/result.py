@@ -27,7 +27,7 @@ from cranfield.significance.comparison.equivalence import Equivalence, equivalen
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.differences import Corrected, Outcome, Pairs
 from cranfield.significance.pairwise.means import with_exchange_tests
-from cranfield.significance.prepare import clusters_told
+from cranfield.significance.prepare import cluster_notes
 from cranfield.significance.registry import (
     CORRECTIONS,
     RECOMMENDED,
@@ -53,10 +53,10 @@ CLEAR, BY_CHANCE = 0.001, 0.1
 ones by chance at which their number is reported."""
 
 
-def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
+def scale_notes(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     """Return notes on whether the test suits the scale of the measure."""
     name = scores.measure or "the measure"
-    notes = clusters_told(scores)
+    notes = cluster_notes(scores)
     notes.extend(scores.direction_notes())
     if options.threshold:
         notes.append(f"differences of at most {options.threshold:g} count as ties")
@@ -74,7 +74,7 @@ def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     return notes
 
 
-def beyond_assumptions(
+def assumption_notes(
     pairs: Pairs, info: TestInfo, correction: Correction, *, hopeless: bool
 ) -> Iterator[str]:
     """Return notes on violated assumptions of the test or the correction.
@@ -117,7 +117,7 @@ def _unequal_variances(pairs: Pairs) -> Iterator[str]:
         )
 
 
-def pooled_against_paired(
+def paired_test_notes(
     pairs: Pairs, correction: Correction, corrected: Corrected, options: Options
 ) -> Iterator[str]:
     """Return a note on pairs that a paired t-test rejects clearly, and the test with a pooled error
@@ -148,7 +148,7 @@ def pooled_against_paired(
         )
 
 
-def sign_flips_of_few(
+def sign_flip_notes(
     pairs: Pairs, info: TestInfo, corrected: Corrected, options: Options
 ) -> Iterator[str]:
     """Return a note on exact sign flips of one pair on few topics, if their p-value differs."""
@@ -164,7 +164,7 @@ def sign_flips_of_few(
         )
 
 
-def out_of_reach(
+def unreachable_notes(
     info: TestInfo,
     outcome: Outcome,
     correction: Correction,

@@ -23,7 +23,7 @@ from cranfield.significance.differences import (
 from cranfield.significance.registry import CORRECTIONS, Options, declared_correction
 
 
-def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
+def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     """Adjust the p-values of multiple comparisons.
 
     Parameters
@@ -45,7 +45,7 @@ def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
 
     Examples
     --------
-    >>> adjusted([0.01, 0.04, 0.03]).tolist()
+    >>> adjust_pvalues([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
     name = CORRECTIONS.find(correction)

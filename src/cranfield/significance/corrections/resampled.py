@@ -20,7 +20,7 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
-    away,
+    orient,
     ratio,
     spread,
 )
@@ -29,11 +29,11 @@ from cranfield.significance.resampling import (
     RELATIVE,
     Centred,
     as_integers,
-    directed,
-    monte_carlo,
+    monte_carlo_pvalues,
+    orient_inplace,
     random_signs,
-    rank_of,
-    studentised,
+    studentise,
+    tail_rank,
     topic_counts,
 )
 
@@ -89,7 +89,7 @@ def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
     return out
 
 
-def maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
+def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
     """Return the largest statistic of all families in each resample of topics, ascending.
 
     Families, such as the pairs by several measures, share the resampled topics. A resample without
@@ -105,7 +105,7 @@ def maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
         for family in families:
             means, error = family.resampled(counts[rows])
             largest = largest_difference(family.pairs, means, options.alternative)
-            statistic = divided(largest, error)
+            statistic = divide_by_errors(largest, error)
             np.maximum(out, statistic, out=out)
         return out
 
@@ -114,7 +114,7 @@ def maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
     return np.sort(np.concatenate(in_threads(largest_statistic, parts, options.jobs)))
 
 
-def divided(largest: Floats, error: Floats) -> Floats:
+def divide_by_errors(largest: Floats, error: Floats) -> Floats:
     """Divide by the errors of resamples, of which those of 0 count as infinite statistics."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(error == 0, np.inf, largest / error))
@@ -123,7 +123,7 @@ def divided(largest: Floats, error: Floats) -> Floats:
 def pvalues_of(statistic: Floats, maxima: Floats) -> Floats:
     """Return (count + 1) / (B + 1) with the count of maxima, ascending, as large as a statistic."""
     threshold = statistic * (1 - RELATIVE * np.sign(statistic))
-    return monte_carlo(maxima.size - np.searchsorted(maxima, threshold), maxima.size)
+    return monte_carlo_pvalues(maxima.size - np.searchsorted(maxima, threshold), maxima.size)
 
 
 def smallest_pvalue(maxima: Floats) -> float:
@@ -162,9 +162,9 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     (B + 1), in a single step, so that intervals and p-values agree. One-sided, T is signed.
     """
     family = PooledErrors(pairs)
-    largest = maxima([family], options)
+    largest = resampled_maxima([family], options)
     return Corrected(
-        pvalues_of(away(family.t, options.alternative), largest),
+        pvalues_of(orient(family.t, options.alternative), largest),
         statistic=family.t,
         interval=partial(simultaneous_interval, family.difference, family.error, largest, options),
         holds_for=TOGETHER,
@@ -182,7 +182,7 @@ def simultaneous_interval(
     """
     tail = (1 - level) / (1 if options.two_sided else 2)
     # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
-    rank = rank_of(tail, maxima.size)
+    rank = tail_rank(tail, maxima.size)
     critical = np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)]
     with np.errstate(invalid="ignore"):
         # Wider by the tolerance of ties.
@@ -215,7 +215,7 @@ class CentredPairs:
         """Return t in samples of topics, shape (pairs, samples); `counts` is (samples, topics)."""
         mean, variance = self.pairs.moments(counts)
         variance /= counts.shape[1]
-        return studentised(mean, variance)
+        return studentise(mean, variance)
 
 
 @declared_correction(
@@ -255,7 +255,7 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
     is compared. Source: Romano and Wolf (2005), with studentised statistics. It assumes that topics
     are a random sample; no distributional form is assumed.
     """
-    distance = np.concatenate([away(family.t, options.alternative) for family in families])
+    distance = np.concatenate([orient(family.t, options.alternative) for family in families])
     counts = topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
 
     def resample(rows: slice) -> Floats:
@@ -263,12 +263,12 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
 
     parts = list(row_slices(options.resamples, distance.size, SAMPLED))
     thresholds = distance * (1 - RELATIVE * np.sign(distance))
-    pvalue, largest = by_steps(distance, thresholds, resample, parts, options)
+    pvalue, largest = step_down_pvalues(distance, thresholds, resample, parts, options)
     pvalue[np.concatenate([family.error == 0 for family in families])] = 1.0
     return pvalue, largest
 
 
-def by_steps(
+def step_down_pvalues(
     distance: Floats,
     thresholds: Floats,
     resampled: Callable[[slice], Floats],
@@ -286,12 +286,12 @@ def by_steps(
     thresholds = thresholds[order]
 
     def count(rows: slice) -> tuple[Indices, Floats]:
-        values = directed(resampled(rows), options.alternative)[order]
+        values = orient_inplace(resampled(rows), options.alternative)[order]
         np.maximum.accumulate(values, axis=0, out=values)
         return (values >= thresholds[:, None]).sum(axis=1), values[-1].copy()
 
     n_reaching, largest = zip(*in_threads(count, parts, options.jobs), strict=True)
-    pvalue = monte_carlo(np.sum(n_reaching, axis=0), options.resamples)
+    pvalue = monte_carlo_pvalues(np.sum(n_reaching, axis=0), options.resamples)
     pvalue[order] = np.maximum.accumulate(pvalue[::-1])[::-1]
     return pvalue, np.sort(np.concatenate(largest))
 
@@ -334,7 +334,7 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
     [size] = pairs.by_block(lambda block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
     with np.errstate(divide="ignore"):
         weight = np.where(size > 0, unit / size, 0.0)
-    distance = away(pairs.of_systems(integers.sum(axis=0)) * weight, options.alternative)
+    distance = orient(pairs.of_systems(integers.sum(axis=0)) * weight, options.alternative)
     # Equal sums may differ by the rounding of their terms, and of the division.
     thresholds = distance - (2.0 * pairs.topics * np.abs(weight) + RELATIVE * np.abs(distance))
     signs = random_signs(options.resamples, pairs.topics, options.seed)
@@ -347,7 +347,7 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
         return differences
 
     parts = list(row_slices(len(signs), len(pairs), BLOCK))
-    pvalue, _ = by_steps(distance, thresholds, resample, parts, options)
+    pvalue, _ = step_down_pvalues(distance, thresholds, resample, parts, options)
     pvalue[size == 0] = 1.0
     return pvalue
 
@@ -385,7 +385,7 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     limits = partial(range_interval, pairs.of_systems(values.mean(axis=0)), widths)
     low, high = limits(1 - options.alpha)
     return Corrected(
-        monte_carlo(count, options.resamples),
+        monte_carlo_pvalues(count, options.resamples),
         interval=limits,
         holds_for=TOGETHER,
         half_widths=np.full(pairs.systems, (high - low)[0] / 4),

@@ -26,7 +26,7 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
-    away,
+    orient,
     ratio,
     t_pvalue,
     t_quantile,
@@ -236,7 +236,7 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
         t = np.maximum(values, 0) / np.sqrt(2)
         tail = 2 * (ndtr(-t) if np.isinf(df) else stdtr(df, -t))
         return np.asarray(np.where(values > 0, tail, np.where(np.isnan(values), np.nan, 1.0)))
-    return distribution(groups, float(df)).sf(values)
+    return range_distribution(groups, float(df)).sf(values)
 
 
 @overload
@@ -264,11 +264,11 @@ def studentised_range_isf(probability: Floats | float, groups: int, df: float) -
     if groups == 2:
         quantile = -np.sqrt(2) * stdtrit(min(df, 1e300), np.asarray(probability) / 2)
         return quantile if quantile.ndim else float(quantile)
-    return distribution(groups, float(df)).isf(probability)
+    return range_distribution(groups, float(df)).isf(probability)
 
 
 @lru_cache(maxsize=64)
-def distribution(groups: int, df: float) -> Studentised:
+def range_distribution(groups: int, df: float) -> Studentised:
     """Return the distribution; computed parts are cached."""
     return Studentised(partial(range_tail, groups=groups), df)
 
@@ -287,11 +287,11 @@ def range_tail(w: Floats, groups: int) -> Floats:
     out = np.empty(w.shape)
     for rows in row_slices(w.size, z.size, 2**18):
         # The ratio of two close numbers, not their difference, loses no digits.
-        out[rows] = any_of(groups - 1, ndtr(z - w[rows, None]) / below) @ weights
+        out[rows] = probability_of_any(groups - 1, ndtr(z - w[rows, None]) / below) @ weights
     return np.minimum(out, 1.0)
 
 
-def any_of(events: int, probability: Floats) -> Floats:
+def probability_of_any(events: int, probability: Floats) -> Floats:
     """Return the probability that any of independent events happens; no digits are lost."""
     with np.errstate(divide="ignore"):
         return np.asarray(-np.expm1(events * np.log1p(-np.minimum(probability, 1.0))))
@@ -324,7 +324,7 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     if len(pairs) == 1:
         pvalue = t_pvalue(t, model.df, alternative)
     else:
-        distance = away(t, alternative)
+        distance = orient(t, alternative)
         pvalue = maximum_sf(distance, len(pairs), model.df, two_sided=options.two_sided)
     interval = partial(dunnett_interval, model, pairs, options.two_sided)
     return Corrected(pvalue, statistic=t, interval=interval, holds_for=ALL_COMPARISONS)
@@ -365,7 +365,7 @@ def _maximum_tail(w: Floats, comparisons: int, two_sided: bool) -> Floats:
         probability = ndtr(-z - spread[rows])
         if two_sided:
             probability = probability + ndtr(z - spread[rows])
-        out[rows] = any_of(comparisons, probability) @ weights
+        out[rows] = probability_of_any(comparisons, probability) @ weights
     return np.minimum(out, 1.0)
 
 

@@ -26,10 +26,10 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
-    by_group,
+    difference_pvalues,
+    group_means,
     mid_ranks,
-    p_of,
-    ranked_together,
+    rank_all,
     ratio,
     t_interval,
 )
@@ -133,7 +133,7 @@ def _means(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:
 
 def _within_groups(columns: Floats, group: NDArray[np.intp]) -> tuple[Floats, float]:
     """Return the sum of squares within groups, by column, and the number of groups."""
-    code, counts, means = by_group(columns, group)
+    code, counts, means = group_means(columns, group)
     return ((columns - means[code]) ** 2).sum(axis=0), float(counts.size)
 
 
@@ -146,7 +146,7 @@ def _additive(
     dummies = (shard[:, None] == np.arange(shard.max() + 1)).astype(np.float64)
 
     def topic_means(matrix: Floats) -> Floats:
-        group, _, means = by_group(matrix, topics)
+        group, _, means = group_means(matrix, topics)
         return means[group]
 
     design = dummies - topic_means(dummies)
@@ -158,7 +158,9 @@ def _additive(
     return means + basis @ (basis.T @ (columns - means)), rank
 
 
-def by_model(model: Model, pairs: Pairs, options: Options, *, paired: bool, **more: Any) -> Outcome:
+def compare_by_model(
+    model: Model, pairs: Pairs, options: Options, *, paired: bool, **more: Any
+) -> Outcome:
     """Compare pairs by the model's t; `paired` if scores are of the same topics.
 
     The effect size of paired means is that of the pair alone, which does not depend on the other
@@ -178,7 +180,7 @@ def by_model(model: Model, pairs: Pairs, options: Options, *, paired: bool, **mo
         n = scores[pairs.first] + scores[pairs.second]
     return Outcome(
         statistic=t,
-        pvalue=p_of(t, error, model.df, options.alternative),
+        pvalue=difference_pvalues(t, error, model.df, options.alternative),
         effect=ratio(difference, unit),
         interval=partial(t_interval, difference, error, model.df),
         n=n,
@@ -246,17 +248,17 @@ def three_way(values: Floats) -> tuple[AnovaTable, Model]:
 Analysis = Callable[[Floats], tuple[AnovaTable, Model]]
 
 
-def compared_by(
+def compare_by_analysis(
     analysis: Analysis, pairs: Pairs, options: Options, *, paired: bool = True
 ) -> Outcome:
     """Compare pairs by the model of an analysis of variance."""
     table, model = analysis(pairs.scores)
-    return by_model(model, pairs, options, paired=paired, table=table)
+    return compare_by_model(model, pairs, options, paired=paired, table=table)
 
 
-def any_difference(analysis: Analysis, pairs: Pairs, options: Options) -> Outcome:
+def reject_all(analysis: Analysis, pairs: Pairs, options: Options) -> Outcome:
     """Reject for all pairs of systems with different means."""
-    outcome = compared_by(analysis, pairs, options)
+    outcome = compare_by_analysis(analysis, pairs, options)
     return replace(outcome, pvalue=np.where(outcome.statistic == 0, 1.0, 0.0))
 
 
@@ -311,7 +313,7 @@ def one_way_test(pairs: Pairs, options: Options) -> Outcome:
     convention: With two systems it is the two-sample t-test. Systems may have scores for
         different numbers of topics; Tukey's HSD is then Tukey and Kramer's.
     """
-    return compared_by(one_way, pairs, options, paired=False)
+    return compare_by_analysis(one_way, pairs, options, paired=False)
 
 
 @declared_test(
@@ -342,7 +344,7 @@ def two_way_test(pairs: Pairs, options: Options) -> Outcome:
         and Geisser (1959) and by Huynh and Feldt (1976), as car for R does; Lecoutre's correction
         (1991) changes nothing where all topics are one group.
     """
-    return compared_by(two_way, pairs, options)
+    return compare_by_analysis(two_way, pairs, options)
 
 
 @declared_test("anova-2f", aliases=("md2f",), fit=two_way_model, **BOUND)
@@ -351,7 +353,7 @@ def fake_two_way_test(pairs: Pairs, options: Options) -> Outcome:
 
     asks: Do the mean scores differ at all?
     """
-    return any_difference(two_way, pairs, options)
+    return reject_all(two_way, pairs, options)
 
 
 @declared_test(
@@ -362,7 +364,7 @@ def fake_three_way_test(pairs: Pairs, options: Options) -> Outcome:
 
     asks: Do the mean scores over shards differ at all?
     """
-    return any_difference(three_way, pairs, options)
+    return reject_all(three_way, pairs, options)
 
 
 @dataclass(frozen=True)
@@ -408,7 +410,7 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
         on mean ranks, with the variance corrected for ties and infinite degrees of freedom.
     """
     scores = pairs.scores
-    ranks, ties, n_tied = ranked_together(scores)
+    ranks, ties, n_tied = rank_all(scores)
     counts = (~np.isnan(scores)).sum(axis=0).astype(np.float64)
     n_scores = counts.sum()
     if n_scores <= scores.shape[1]:
@@ -422,7 +424,7 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
         "H", h, df, float(chdtrc(df, h)), h / (n_scores - 1), "epsilon squared", int(n_tied)
     )
     model = Model(means, float(variance), counts, np.inf, "mean rank", n_scores + 1)
-    return by_model(model, pairs, options, paired=False, details={"omnibus": omnibus})
+    return compare_by_model(model, pairs, options, paired=False, details={"omnibus": omnibus})
 
 
 @declared_test(
@@ -480,4 +482,4 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     omnibus = Omnibus("chi-squared", chi2, df, p, chi2 / (topics * df), "Kendall's W", n_tied)
     counts = np.full(systems, float(topics))
     model = Model(means, float(variance), counts, np.inf, "mean rank", systems + 1)
-    return by_model(model, pairs, options, paired=True, details={"omnibus": omnibus})
+    return compare_by_model(model, pairs, options, paired=True, details={"omnibus": omnibus})

@@ -23,13 +23,13 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
-    by_group,
+    group_means,
     ratio,
 )
 from cranfield.significance.models.anova import (
     ANOVA,
     OF_ERROR,
-    compared_by,
+    compare_by_analysis,
     factorial,
     known_cells,
     three_way,
@@ -44,7 +44,7 @@ from cranfield.significance.resampling import (
     as_integers,
     bootstrap_t_interval,
     count_reaching,
-    monte_carlo,
+    monte_carlo_pvalues,
 )
 from cranfield.tabular import shown_p
 
@@ -81,7 +81,7 @@ class RandomGroups:
         self, rows: Floats, labels: NDArray[np.intp], copies: int, tolerance: float
     ) -> None:
         self.copies = copies
-        self.group, self.counts, self.means = by_group(rows, labels)
+        self.group, self.counts, self.means = group_means(rows, labels)
         self.centre = rows.mean(axis=0)
         self.deviations, residuals = self.means - self.centre, rows - self.means[self.group]
         for values in (self.deviations, residuals):
@@ -220,7 +220,7 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
         variance of topics or of cells would be below 0 it is shown as 0, and the others stay;
         lme4 estimates them again under that bound, which may change errors by a tenth.
     """
-    return compared_by(random_topics, pairs, options)
+    return compare_by_analysis(random_topics, pairs, options)
 
 
 @declared_test(
@@ -249,12 +249,12 @@ def three_way_test(pairs: Pairs, options: Options) -> Outcome:
         `missing`. With gaps, sums of squares are of type II, by exact least squares. A note
         gives the F of random-topics beside its own.
     """
-    outcome = compared_by(three_way, pairs, options)
+    outcome = compare_by_analysis(three_way, pairs, options)
     assert outcome.table is not None
-    return replace(outcome, notes=only_these_topics(outcome.table, pairs.scores))
+    return replace(outcome, notes=fixed_topics_notes(outcome.table, pairs.scores))
 
 
-def only_these_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
+def fixed_topics_notes(table: AnovaTable, values: Floats) -> tuple[str, ...]:
     """Return a note that results of fixed topics hold for these only, with F of random topics."""
     note = (
         "the results of this test hold for these topics only, as its error excludes the variation"
@@ -400,13 +400,13 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     n_extreme = np.concatenate(in_threads(count, blocks, options.jobs))
     return Outcome(
         statistic=difference,
-        pvalue=monte_carlo(n_extreme, options.resamples),
+        pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
         effect=t,
         interval=partial(bootstrap_t_interval, pairs, difference, errors, resampled, options),
         n=np.full(len(pairs), scores.shape[0]),
         details={"resamples": options.resamples, "seed": options.seed},
         table=table,
-        notes=only_these_topics(table, scores) if scores.ndim == 3 else (),
+        notes=fixed_topics_notes(table, scores) if scores.ndim == 3 else (),
     )
 
 

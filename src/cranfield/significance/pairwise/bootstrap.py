@@ -26,7 +26,7 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
-    away,
+    orient,
     ratio,
 )
 from cranfield.significance.registry import Options, declared_correction, declared_test
@@ -37,10 +37,10 @@ from cranfield.significance.resampling import (
     as_integers,
     bootstrap_t_interval,
     count_reaching,
-    drawn_counts,
-    monte_carlo,
-    rank_of,
-    studentised,
+    draw_counts,
+    monte_carlo_pvalues,
+    studentise,
+    tail_rank,
     topic_counts,
 )
 
@@ -125,13 +125,13 @@ def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
 
     return Outcome(
         statistic=statistic,
-        pvalue=monte_carlo(np.concatenate(n_extreme), options.resamples),
+        pvalue=monte_carlo_pvalues(np.concatenate(n_extreme), options.resamples),
         effect=ratio(mean, deviation),
         interval=partial(paired_interval, pairs, mean, error, options, by_error),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
-        smallest_pvalues=monte_carlo(np.concatenate(n_infinite), options.resamples),
+        smallest_pvalues=monte_carlo_pvalues(np.concatenate(n_infinite), options.resamples),
     )
 
 
@@ -154,7 +154,7 @@ def resampler(pairs: Pairs, options: Options, by_error: bool) -> Callable[[Pairs
         if not by_error:
             return means
         variances /= pairs.topics
-        return np.where(variances == 0, extreme, studentised(means, variances))
+        return np.where(variances == 0, extreme, studentise(means, variances))
 
     return resample
 
@@ -208,7 +208,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     _, _, zeros = pairs.moments()
     return Outcome(
         statistic=difference,
-        pvalue=monte_carlo(n_extreme, options.resamples),
+        pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
         effect=ratio(difference, np.full(len(pairs), (high - low).mean())),
         interval=partial(median_interval, pairs, difference, centred, options),
         n=np.full(len(pairs), pairs.topics),
@@ -239,11 +239,13 @@ def median_interval(
 ) -> Bounds:
     """Return intervals of each pair alone, by the quantile of its own resampled differences."""
     rank = np.broadcast_to(
-        rank_of((1 - level) / (1 if options.two_sided else 2), options.resamples), (len(pairs),)
+        tail_rank((1 - level) / (1 if options.two_sided else 2), options.resamples), (len(pairs),)
     )
     half_width = np.full(len(pairs), np.inf)
     for rows, block in pairs.slices(options.resamples):
-        resampled = np.sort(away(centred[block.first] - centred[block.second], options.alternative))
+        resampled = np.sort(
+            orient(centred[block.first] - centred[block.second], options.alternative)
+        )
         positions = options.resamples - np.maximum(rank[rows], 1)
         quantile = np.take_along_axis(resampled, positions[:, None], axis=1)[:, 0]
         half_width[rows] = np.where(rank[rows] >= 1, quantile / (1 - RELATIVE), np.inf)
@@ -265,7 +267,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     maxima = np.sort(largest_difference(pairs, centred, options.alternative))
     difference = outcome.statistic
     return Corrected(
-        pvalues_of(away(difference, options.alternative), maxima),
+        pvalues_of(orient(difference, options.alternative), maxima),
         interval=partial(simultaneous_interval, difference, 1.0, maxima, options),
         holds_for=TOGETHER,
     )
@@ -303,7 +305,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         the p-value it does not assume that both distributions are the same, so that the two may
         disagree if a difference is barely significant.
     """
-    values, count = left_justified(pairs.values)
+    values, count = move_to_front(pairs.values)
     integers, _ = as_integers(values, 4 * values.shape[0] ** 2)
     integers = np.nan_to_num(integers)
     totals = integers.sum(axis=0)
@@ -326,7 +328,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     difference = pairs.differences_of(mean)
     return Outcome(
         statistic=difference,
-        pvalue=monte_carlo(n_extreme, options.resamples),
+        pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
         effect=ratio(difference, pooled),
         interval=partial(welch_interval, pairs, options),
         n=n + m,
@@ -334,7 +336,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def left_justified(values: Floats) -> tuple[Floats, Indices]:
+def move_to_front(values: Floats) -> tuple[Floats, Indices]:
     """Move each system's scores to the front; return them, and how many each system has."""
     is_missing = np.isnan(values)
     order = np.argsort(is_missing, axis=0, kind="stable")
@@ -378,7 +380,7 @@ def _count_extreme(
 
 def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return bootstrap-t intervals of the difference of means, each system by its own variance."""
-    values, count = left_justified(pairs.values)
+    values, count = move_to_front(pairs.values)
     systems, resamples = values.shape[1], options.resamples
     means, squared_errors = np.empty((2, systems, resamples))
     squared_error_of = np.empty(systems)
@@ -393,14 +395,14 @@ def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
         squared_error_of[system] = centred @ centred / (n - 1) / n
         # A stream for each system, so that threads do not matter, and not that of the p-value.
         random = stream(options.seed, OF_INTERVAL, system)
-        for columns, counts in drawn_counts(random, resamples, n):
+        for columns, counts in draw_counts(random, resamples, n):
             mean, variance = Centred(centred[None], noise).moments(counts)
             means[system, columns], squared_errors[system, columns] = mean[0], variance[0] / n
 
     in_threads(draw, list(range(systems)), options.jobs)
 
     def resample(block: Pairs) -> Floats:
-        return studentised(
+        return studentise(
             means[block.first] - means[block.second],
             squared_errors[block.first] + squared_errors[block.second],
         )

@@ -20,10 +20,10 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
-    away,
+    difference_pvalues,
     infinite_bounds,
     order_statistics,
-    p_of,
+    orient,
     ratio,
     t_interval,
 )
@@ -31,9 +31,9 @@ from cranfield.significance.registry import Options, TestInfo, declared_test
 from cranfield.significance.resampling import (
     as_integers,
     count_reaching,
-    monte_carlo,
+    monte_carlo_pvalues,
     random_signs,
-    rank_of,
+    tail_rank,
 )
 
 DIVIDES_BY_ERROR = ("t", "bootstrap", "anova")
@@ -135,7 +135,7 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
     t = ratio(mean, error)
     return Outcome(
         statistic=t,
-        pvalue=p_of(t, error, df, options.alternative),
+        pvalue=difference_pvalues(t, error, df, options.alternative),
         effect=ratio(mean, deviation),
         interval=partial(t_interval, mean, error, df),
         n=np.full(len(pairs), pairs.topics),
@@ -214,7 +214,7 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
     t = ratio(difference, error)
     return Outcome(
         statistic=t,
-        pvalue=p_of(t, error, df, options.alternative),
+        pvalue=difference_pvalues(t, error, df, options.alternative),
         effect=ratio(difference, np.sqrt(common)),
         interval=partial(t_interval, difference, error, df),
         n=n + m,
@@ -272,7 +272,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     else:
         all_subsets = False
         signs = random_signs(options.resamples, pairs.topics, options.seed)
-        pvalue = monte_carlo(count_extreme(pairs, signs, options), options.resamples)
+        pvalue = monte_carlo_pvalues(count_extreme(pairs, signs, options), options.resamples)
         details = {"exact": False, "resamples": options.resamples, "seed": options.seed}
     return Outcome(
         statistic=mean,
@@ -344,7 +344,7 @@ def _exact_pvalues_by_halves(integers: Floats, alternative: str) -> Floats:
     )
     lower_sums.sort(axis=1)
     upper_sums.sort(axis=1)
-    threshold = away(integers.sum(axis=1), alternative) - float(n)
+    threshold = orient(integers.sum(axis=1), alternative) - float(n)
     at_least = _count_pairs(lower_sums, upper_sums, threshold)
     assignments = float(lower_sums.shape[1]) * upper_sums.shape[1]
     if alternative == "two-sided":
@@ -391,7 +391,7 @@ def subset_interval(pairs: Pairs, options: Options, all_subsets: bool, level: Le
     # All subsets include the observed arrangement, drawn ones do not.
     n_subsets = len(is_flipped) - all_subsets
     size = is_flipped.sum(axis=1)
-    rank = rank_of((1 - level) / (1 if options.two_sided else 2), n_subsets)
+    rank = tail_rank((1 - level) / (1 if options.two_sided else 2), n_subsets)
     rank = np.broadcast_to(rank, (len(pairs),))
     # The empty subset, and in a two-sided test the full one, are extreme for any shift.
     is_proper = (size > 0) & (size < n) if options.two_sided else size > 0

@@ -26,11 +26,11 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
-    away,
-    coded,
+    encode_scores,
     infinite_bounds,
     mid_ranks,
-    of_tail,
+    orient,
+    tail_pvalues,
 )
 from cranfield.significance.registry import Options, declared_test
 
@@ -255,7 +255,7 @@ class _SignedRanks:
         """Return p-values, exact or by the normal distribution."""
         with np.errstate(invalid="ignore", divide="ignore"):
             z = np.nan_to_num((self.plus - self.total / 2) / 2 / self.deviation)
-        pvalue = of_tail(ndtr(-away(z, alternative)), alternative)
+        pvalue = tail_pvalues(ndtr(-orient(z, alternative)), alternative)
         if self.exact.any():
             at_most, pattern = self._distributions()
             doubled, total = (sums[self.exact].astype(np.intp) for sums in (self.plus, self.total))
@@ -458,7 +458,7 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         raise PolicyError(
             f"the exact rank sum test takes at most {MAX_EXACT_RANK_SUM} scores a pair"
         )
-    codes = coded(pairs.values)
+    codes = encode_scores(pairs.values)
     counts = (codes >= 0).sum(axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
     scores = np.where(codes < 0, np.inf, codes).T
@@ -491,10 +491,10 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
 def _normal_pvalues(u: Floats, n: Indices, m: Indices, ties: Floats, alternative: str) -> Floats:
     total = (n + m).astype(np.float64)
     variance = n * m / 12 * (total + 1 - ties / (total * np.maximum(total - 1, 1)))
-    distance = away(u - n * m / 2, alternative) - 0.5
+    distance = orient(u - n * m / 2, alternative) - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(variance > 0, distance / np.sqrt(variance), -np.inf)
-    return of_tail(ndtr(-z), alternative)
+    return tail_pvalues(ndtr(-z), alternative)
 
 
 def _exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options: Options) -> Floats:

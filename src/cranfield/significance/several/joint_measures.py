@@ -15,14 +15,14 @@ from cranfield.base.showing import WithProse
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import aligned, complete
+from cranfield.scores.one_measure import align_scores, complete_scores
 from cranfield.significance.comparison.rank_sets import heading_of
-from cranfield.significance.comparison.result import notes_on
+from cranfield.significance.comparison.result import scale_notes
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     PooledErrors,
-    maxima,
     pvalues_of,
+    resampled_maxima,
     simultaneous_interval,
     step_down,
 )
@@ -30,9 +30,9 @@ from cranfield.significance.differences import PAIR, Bounds, Pairs, named_pairs,
 from cranfield.significance.prepare import (
     as_scores,
     baseline_indices,
-    prepared,
+    prepare_scores,
     statistic_of,
-    transformed,
+    transform_scores,
 )
 from cranfield.significance.registry import CORRECTIONS, RECOMMENDED, RESAMPLES, Options, find_test
 from cranfield.tabular import Table
@@ -241,14 +241,14 @@ def compare_measures(
     [[0, 0], [1, 0], [1, 0]]
     """
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
-    scores_of, notes = complete(aligned(_by_measure(evaluation)), missing or "error")
+    scores_of, notes = complete_scores(align_scores(_by_measure(evaluation)), missing or "error")
     info = find_test("t").info
     names, systems = tuple(scores_of), next(iter(scores_of.values())).systems
     baselines = baseline_indices(systems, baseline)
     pairs_by_measure = []
     statistics = tuple(statistic_of(scores, None, None) for scores in scores_of.values())
     for scores, statistic in zip(scores_of.values(), statistics, strict=True):
-        flat = transformed(prepared(scores, info, None), statistic).flat
+        flat = transform_scores(prepare_scores(scores, info, None), statistic).flat
         pairs_by_measure.append(pairs_of(flat, baselines))
     pairs = pairs_by_measure[0]
     correction = CORRECTIONS.find(correction)
@@ -261,7 +261,7 @@ def compare_measures(
     results = _compare_jointly(pairs_by_measure, correction, options)
     difference, pvalues, low, high = (result.reshape(shape).T for result in results)
     for scores in scores_of.values():
-        notes = (*notes, *notes_on(scores, info, options))
+        notes = (*notes, *scale_notes(scores, info, options))
     declaration = CORRECTIONS[correction]
     method = declaration.title
     if declaration.heading:
@@ -300,7 +300,7 @@ def _compare_jointly(
     families: Sequence[PooledErrors | CentredPairs]
     if correction == "bootstrap-tukey":
         families = pooled = [PooledErrors(pairs) for pairs in pairs_by_measure]
-        largest = maxima(pooled, options)
+        largest = resampled_maxima(pooled, options)
         # Without an error there is no evidence.
         t = np.concatenate([np.where(family.error == 0, 0.0, family.t) for family in pooled])
         pvalue = pvalues_of(np.abs(t), largest)

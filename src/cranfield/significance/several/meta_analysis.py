@@ -20,14 +20,14 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
+    difference_pvalues,
     named_pairs,
-    p_of,
     pairs_of,
     ratio,
     t_interval,
 )
 from cranfield.significance.effects import bias_correction
-from cranfield.significance.prepare import as_scores, baseline_indices, prepared
+from cranfield.significance.prepare import as_scores, baseline_indices, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, RESAMPLES, Options, find_test
 from cranfield.significance.several.random_effects import ERRORS, TAU2_BY, Pooled, pool, predict
 
@@ -73,7 +73,7 @@ def common_pairs(
         )
     test = find_test("t").info
     ready_of = {
-        str(name): prepared(
+        str(name): prepare_scores(
             v.scores if isinstance(v, PairwiseComparison) else as_scores(v), test, missing
         )
         for name, v in collections.items()
@@ -371,7 +371,7 @@ def meta_analysis(
         return np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
 
     t = ratio(pooled.estimate, pooled.error)
-    pvalue = np.where(is_pooled, p_of(t, pooled.error, df, "two-sided"), 1.0)
+    pvalue = np.where(is_pooled, difference_pvalues(t, pooled.error, df, "two-sided"), 1.0)
     outcome = Outcome(t, pvalue, pooled.estimate, interval, pooled.places)
     pairs = Pairs(np.empty((0, len(common.systems))), common.first, common.second)
     corrected = adjustment.run(outcome, pairs, options)

@@ -23,8 +23,8 @@ _CELLS = 1 << 21
 
 def has_bounds(measure: Measure, judged: JudgedRuns) -> bool:
     """Return False for condensed lists with a depth: the order of unjudged documents counts."""
-    condensed = measure.judged_only or judged.policies.unjudged == "condensed"
-    return not (condensed and judged.policies.depth)
+    is_condensed = measure.judged_only or judged.policies.unjudged == "condensed"
+    return not (is_condensed and judged.policies.depth)
 
 
 def in_one_order(judged: JudgedRuns) -> JudgedRuns:
@@ -61,9 +61,9 @@ def expected_scores(measure: Measure, judged: JudgedRuns) -> Floats:
     if not ties.first.size:
         return actual
     if measure.info.expectation == "stop" and ties.deepest > 1:
-        return _by_stop(ties, actual)
-    expected = actual + _by_documents(ties)
-    return expected + _by_pairs(ties) if measure.info.expectation == "pairs" else expected
+        return _expected_by_stop(ties, actual)
+    expected = actual + _document_change(ties)
+    return expected + _pair_change(ties) if measure.info.expectation == "pairs" else expected
 
 
 class _Ties:
@@ -88,8 +88,8 @@ class _Ties:
         deepest = min(measure.deepest or _RANK, judged.policies.depth or _RANK)
         ties = self.judged.ties
         cell, rank, grade, first, size = ties[:, ties[3] <= deepest]
-        lasts = (first + size - 1, self.judged.documents.rank)
-        self.deepest = min(deepest, max(2, *(int(rank.max(initial=0)) for rank in lasts)))
+        last_ranks = (first + size - 1, self.judged.documents.rank)
+        self.deepest = min(deepest, max(2, *(int(rank.max(initial=0)) for rank in last_ranks)))
         keys, starts, group = np.unique(cell << 32 | first, return_index=True, return_inverse=True)
         self.cell, self.first, self.size = keys >> 32, keys & 0xFFFFFFFF, size[starts]
         self.last = np.minimum(self.first + self.size - 1, self.deepest)
@@ -110,7 +110,7 @@ class _Ties:
         sums = np.bincount(cell, weights=values, minlength=n_topics * n_systems)
         return np.asarray(sums.reshape(n_systems, n_topics).T, dtype=np.float64)
 
-    def above(self, cell: Ints, rank: Ints, grade: int) -> Floats:
+    def count_above(self, cell: Ints, rank: Ints, grade: int) -> Floats:
         """Count the documents of a grade above each rank of a cell."""
         rows = self.judged.documents
         has_grade = rows.grade == self.grades[grade]
@@ -118,7 +118,7 @@ class _Ties:
         start, stop = np.searchsorted(keys, [cell << 32, cell << 32 | rank])
         return np.asarray(stop - start, dtype=np.float64)
 
-    def empty(self) -> Floats:
+    def empty_score(self) -> Floats:
         """Return the score of an empty ranking; shape (topics, 1)."""
         return self._scores(np.empty((0, 1), dtype=np.int64), np.empty((0, 1), dtype=np.int64))
 
@@ -127,9 +127,9 @@ class _Ties:
         ranks = np.arange(1, self.deepest + 1)
         shape = (-1, self.grades.size, self.deepest)
         rank, code = np.tile(ranks, self.grades.size), np.repeat(self.grades, self.deepest)
-        return self._scores(rank[None], code[None]).reshape(shape) - self.empty()[:, :, None]
+        return self._scores(rank[None], code[None]).reshape(shape) - self.empty_score()[:, :, None]
 
-    def below(self, upper: int) -> Floats:
+    def adjacent_scores(self, upper: int) -> Floats:
         """Score rankings of two adjacent documents; shape (topics, grades of the lower, ranks).
 
         The upper document has the grade `upper`; at rank 1 of the lower one it is not retrieved.
@@ -182,7 +182,7 @@ def _cumulate(values: Floats) -> Floats:
     return np.concatenate([start, np.cumsum(values, axis=2)], axis=2)
 
 
-def _by_documents(ties: _Ties) -> Floats:
+def _document_change(ties: _Ties) -> Floats:
     """Return the mean gain of tied documents minus their gain in the judged order."""
     gains = ties.gains()
     sums = _cumulate(gains)
@@ -194,9 +194,9 @@ def _by_documents(ties: _Ties) -> Floats:
     return ties.total(cell, expected) - ties.total(ties.doc_cell, judged)
 
 
-def _by_pairs(ties: _Ties) -> Floats:
+def _pair_change(ties: _Ties) -> Floats:
     """Return the same for pairs of a tied document and another document above it."""
-    gains, empty = ties.gains(), ties.empty()[:, :, None]
+    gains, empty = ties.gains(), ties.empty_score()[:, :, None]
     cell, size = ties.cell[ties.group], ties.size[ties.group]
     topic, first, last = ties.topic(cell), ties.first[ties.group], ties.last[ties.group]
     doc_topic = ties.topic(ties.doc_cell)
@@ -204,7 +204,7 @@ def _by_pairs(ties: _Ties) -> Floats:
     change = np.zeros(ties.judged.shape)
     for upper in range(ties.grades.size):
         shifted = np.concatenate([np.zeros_like(gains[:, :1, :1]), gains[:, [upper], :-1]], axis=2)
-        interaction = ties.below(upper) - empty - gains - shifted
+        interaction = ties.adjacent_scores(upper) - empty - gains - shifted
         if not interaction.any():
             continue
         sums, by_rank = _cumulate(interaction), _cumulate(interaction * ranks)
@@ -218,18 +218,18 @@ def _by_pairs(ties: _Ties) -> Floats:
         n_upper[ties.group[ties.grade == upper]] = ties.count[ties.grade == upper]
         others = n_upper[ties.group] - (ties.grade == upper)
         within_group = others / np.maximum(size - 1, 1) * (worth_by_rank - first * worth)
-        expected = ties.count / size * (ties.above(cell, first, upper) * worth + within_group)
+        expected = ties.count / size * (ties.count_above(cell, first, upper) * worth + within_group)
         judged = interaction[doc_topic, ties.doc_grade, ties.doc_rank - 1]
-        judged = judged * ties.above(ties.doc_cell, ties.doc_rank, upper)
+        judged = judged * ties.count_above(ties.doc_cell, ties.doc_rank, upper)
         change += ties.total(cell, expected) - ties.total(ties.doc_cell, judged)
     return change
 
 
-def _by_stop(ties: _Ties, actual: Floats) -> Floats:
+def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     """Return the expected worth of the rank where a user stops, in cells with ties."""
     rows = ties.judged.documents
     tied_cells = np.unique(ties.cell)
-    untied_rows = _untied(ties, np.isin(rows.cell, tied_cells) & (rows.rank <= ties.deepest))
+    untied_rows = _find_untied(ties, np.isin(rows.cell, tied_cells) & (rows.rank <= ties.deepest))
     ones = np.ones(untied_rows.size, dtype=np.int64)
     cell = np.concatenate([ties.cell, rows.cell[untied_rows]])
     first = np.concatenate([ties.first, rows.rank[untied_rows]])
@@ -240,9 +240,11 @@ def _by_stop(ties: _Ties, actual: Floats) -> Floats:
     count = np.concatenate([ties.count, ones])
 
     gains = ties.gains()
-    pair_scores = np.stack([ties.below(k)[:, k, 1] for k in range(ties.grades.size)], axis=1)
+    pair_scores = np.stack(
+        [ties.adjacent_scores(k)[:, k, 1] for k in range(ties.grades.size)], axis=1
+    )
     survival = np.ones(pair_scores.shape)
-    added_gain = pair_scores - ties.empty() - gains[:, :, 0]
+    added_gain = pair_scores - ties.empty_score() - gains[:, :, 0]
     np.divide(added_gain, gains[:, :, 1], out=survival, where=gains[:, :, 1] != 0)
     survival = survival.clip(0.0, 1.0)
     # The worth of a rank follows from the grade at which most users stop.
@@ -261,30 +263,30 @@ def _by_stop(ties: _Ties, actual: Floats) -> Floats:
     reach[order] = np.where(places(cell[order]) == 1, 1.0, np.append(1.0, cumulative[:-1]))
 
     can_stop = (reach > 0) & (passing < 1) & (first <= ties.deepest)
-    stops, ranks_of = _stops(group, survives, count, size, last - first + 1, can_stop)
+    stops, ranks_of = _stop_probabilities(group, survives, count, size, last - first + 1, can_stop)
     groups, offset = ranges(np.zeros_like(ranks_of), ranks_of)
     rank = first[groups] + offset
     stop_gains = worth[ties.topic(cell[groups]), rank - 1] * reach[groups] * stops
-    expected = ties.empty() + ties.total(cell[groups], stop_gains)
+    expected = ties.empty_score() + ties.total(cell[groups], stop_gains)
     is_tied = ties.total(tied_cells, np.ones(tied_cells.size)) > 0
     return np.where(is_tied, expected, actual)
 
 
-def _untied(ties: _Ties, is_selected: Bools) -> Ints:
+def _find_untied(ties: _Ties, is_selected: Bools) -> Ints:
     """Return the selected rows of documents that are in no group of ties."""
     rows = np.flatnonzero(is_selected)
     keys = ties.judged.documents.cell[rows] << 32 | ties.judged.documents.rank[rows]
     return rows[~np.isin(keys, ties.doc_cell << 32 | ties.doc_rank)]
 
 
-def _stops(
+def _stop_probabilities(
     group: Ints, survives: Floats, count: Ints, size: Ints, ranks: Ints, is_counted: Bools
 ) -> tuple[Floats, Ints]:
     """Return the probabilities to stop at the ranks of each counted group, if it is reached.
 
     Also return the number of these ranks, 0 for other groups. Let q(t) be the mean, over all
-    subsets of t documents, of the product of their survival probabilities. A further document, with
-    s, of now k + 1, is in a proportion t / (k + 1) of them:
+    subsets of t documents, of the product of their survival probabilities. With a further document,
+    of survival probability s, so that there are k + 1, it is in a proportion t / (k + 1) of them:
     q'(t) = (1 - t / (k + 1)) q(t) + t / (k + 1) s q(t - 1).
     """
     order = np.argsort(group, kind="stable")
@@ -300,8 +302,8 @@ def _stops(
             passed = np.ones(n + 1)
             for total, s in enumerate(stopping, n - len(stopping) + 1):
                 proportion = np.arange(1, total + 1) / total
-                stayed, added = passed[1 : total + 1], passed[:total]
-                passed[1 : total + 1] = (1 - proportion) * stayed + proportion * s * added
+                current, previous = passed[1 : total + 1], passed[:total]
+                passed[1 : total + 1] = (1 - proportion) * current + proportion * s * previous
             cache[n, documents] = passed[:-1] - passed[1:]
         stops.append(cache[n, documents][: ranks[k]])
     return np.concatenate(stops), np.where(is_counted, ranks, 0)

@@ -369,9 +369,9 @@ def effect_sizes(
     """
     kind = KINDS.find(kind)
     check_share("the confidence level", confidence)
-    ready = prepare_scores(as_scores(scores), find_test("t").info, missing)
-    baselines = baseline_indices(ready.scores.systems, baseline)
-    pairs = pairs_of(ready.flat, baselines)
+    inputs = prepare_scores(as_scores(scores), find_test("t").info, missing)
+    baselines = baseline_indices(inputs.scores.systems, baseline)
+    pairs = pairs_of(inputs.flat, baselines)
     difference, unit, df, error = _standardisers(pairs, kind)
     raw = ratio(difference, unit)
     varies = (unit > 0) & (error > 0)
@@ -391,22 +391,22 @@ def effect_sizes(
         f"{counted(n_constant, 'pair')} without a confidence interval: the differences, or the"
         f" scores that standardise them, do not vary"
     ]
-    rows = named_pairs(ready.scores.systems, pairs.first, pairs.second).with_columns(
+    rows = named_pairs(inputs.scores.systems, pairs.first, pairs.second).with_columns(
         difference=difference, effect=raw * correction, low=low, high=high
     )
     return EffectSizes(
         rows,
         kind=kind,
-        measure=ready.scores.measure,
-        systems=ready.scores.systems,
+        measure=inputs.scores.measure,
+        systems=inputs.scores.systems,
         topics=pairs.topics,
         first=pairs.first,
         second=pairs.second,
         confidence=confidence,
         exact=KINDS[kind].exact,
         notes=(
-            *ready.notes,
-            *ready.scores.direction_notes(),
+            *inputs.notes,
+            *inputs.scores.direction_notes(),
             *(interval_note if n_constant else []),
         ),
     )

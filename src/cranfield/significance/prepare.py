@@ -36,7 +36,7 @@ def check_squarable(scores: Scores) -> Scores:
 
 
 @dataclass(frozen=True, eq=False)
-class Ready:
+class PreparedScores:
     """Scores that a test can take, `flat` over shards, with notes on excluded or imputed ones."""
 
     scores: Scores
@@ -105,7 +105,7 @@ def _of_mapping(mapping: Mapping[Any, Any]) -> Scores:
     return side_by_side(scores_of)
 
 
-def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
+def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> PreparedScores:
     """Apply the policy for missing scores, and check the numbers of systems and scores."""
     if missing is not None:
         check_choice("missing", missing, MISSING)
@@ -145,7 +145,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Ready
     if by_shard:
         # A system may lack all shards of a topic that others have, which the model handles.
         flat = selection.over_shards().values[~np.isnan(values).all(axis=(1, 2))]
-    return Ready(selection, flat, notes)
+    return PreparedScores(selection, flat, notes)
 
 
 def _gaps(scores: Scores) -> tuple[str, ...]:
@@ -212,35 +212,35 @@ def statistic_of(scores: Scores, requested: Any, test: str | None) -> str:
     return str(requested)
 
 
-def transform_scores(ready: Ready, statistic: str) -> Ready:
+def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
     """Return scores whose means are compared in place of the statistic.
 
     A geometric mean is the exponential of the mean of logarithms, with scores below 1e-5 taken as
     1e-5, as trec_eval does for gm_map; a sum is the mean times the number of topics.
     """
     if statistic == "sum":
-        if np.isnan(ready.flat).any():
+        if np.isnan(inputs.flat).any():
             raise CranfieldError(
                 "sums of scores require the same topics for all systems; use statistic='mean', or"
                 " another policy for missing scores"
             )
-        number = len(ready.flat)
-        scores = replace(ready.scores, values=ready.scores.values * number)
-        return replace(ready, scores=scores, flat=ready.flat * number)
+        number = len(inputs.flat)
+        scores = replace(inputs.scores, values=inputs.scores.values * number)
+        return replace(inputs, scores=scores, flat=inputs.flat * number)
     if statistic != "geometric-mean":
-        return ready
-    values = ready.scores.values
+        return inputs
+    values = inputs.scores.values
     if (values < 0).any():
         place = np.argwhere(values < 0)[0]
         raise CranfieldError(
             f"a geometric mean requires scores of at least 0, got {values[tuple(place)]:g} of"
-            f" {ready.scores.cell(place)}"
+            f" {inputs.scores.cell(place)}"
         )
-    logs = replace(ready.scores, values=np.log(np.maximum(values, FLOOR)))
+    logs = replace(inputs.scores, values=np.log(np.maximum(values, FLOOR)))
     flat = logs.values
     if logs.shards:
         flat = logs.over_shards().values[~np.isnan(flat).all(axis=(1, 2))]
-    return replace(ready, scores=logs, flat=flat)
+    return replace(inputs, scores=logs, flat=flat)
 
 
 def backtransform(means: Floats, statistic: str) -> Floats:
@@ -271,7 +271,7 @@ def by_cluster(
     Variants of the query of a topic, or the sessions of a user, are not independent observations: a
     test that treats them as topics has far too many Type I errors. The clusters were sampled, so
     tests must count clusters and bootstraps must draw whole clusters. After this aggregation every
-    test of means does so.
+    test of means does.
 
     With `weight="cluster"` a topic's score is the mean of its rows, and the mean over topics is a
     mean of means: clusters count the same, however large. With `weight="row"` the mean is that of
@@ -281,8 +281,8 @@ def by_cluster(
 
     whose mean is the mean of the rows, and whose variance makes the paired t-test that of means
     with cluster-robust errors (CR1: Liang and Zeger, 1986, by G / (G - 1)) with G - 1 degrees of
-    freedom. Clusters of one size give the same either way. Scores made so are for tests of means
-    only; with few clusters of very different sizes their errors are too small.
+    freedom. For clusters of one size both weights agree. The aggregated scores are for tests of
+    means only; with few clusters of very different sizes their errors are too small.
 
     Parameters
     ----------

@@ -44,17 +44,17 @@ CRITERIA = ("aic", "bic", "likelihood")
 POINTS = 1025  # points of a table between 0 and 1
 EDGE = 1e-6  # distance by which scores of 0 and 1 are moved inside, to have a finite density
 
-NARROWEST = 0.05
+MIN_SD = 0.05
 """Smallest standard deviation of a truncated normal distribution, before it is cut off."""
 
-FLATTEST = -4.0
+MIN_LOG_SHAPE = -4.0
 """Logarithm of the smallest shape of a beta-binomial distribution: nearly all scores are 0 or 1."""
 
-LoglikeOf = Callable[[Floats, Floats], Floats]
+LogLikelihood = Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedFamily:
     """A family fitted to all systems; `weights` are probabilities or densities at the points."""
 
     family: str
@@ -63,24 +63,23 @@ class Fitted:
     weights: Floats
 
 
-def continuous(values: Floats) -> tuple[Floats, list[Fitted]]:
+def fit_continuous(values: Floats) -> tuple[Floats, list[FittedFamily]]:
     """Fit continuous families; returns the points of their tables, too."""
     points = np.linspace(0.0, 1.0, POINTS)
-    return points, [
-        family(values, points) for family in (_beta, _normal, _normal_kernel, _beta_kernel)
-    ]
+    families = (_fit_beta, _fit_normal, _fit_normal_kernel, _fit_beta_kernel)
+    return points, [fit(values, points) for fit in families]
 
 
-def discrete(values: Floats, support: Floats) -> list[Fitted]:
+def fit_discrete(values: Floats, support: Floats) -> list[FittedFamily]:
     """Fit discrete families to scores that are values of a support."""
     places = np.abs(support[:, None, None] - values).argmin(axis=0)
     levels = np.arange(len(support))[:, None]
-    counts = np.stack([(places == level).sum(axis=0) for level in levels], axis=1)
-    return [_beta_binomial(counts.astype(np.float64)), _discrete_kernel(counts.astype(np.float64))]
+    counts = np.stack([(places == level).sum(axis=0) for level in levels], axis=1).astype(float)
+    return [_fit_beta_binomial(counts), _fit_discrete_kernel(counts)]
 
 
 def _maximise(
-    loglike: LoglikeOf, first: Floats, second: Floats, lower: float = -np.inf
+    loglike: LogLikelihood, first: Floats, second: Floats, lower: float = -np.inf
 ) -> tuple[Floats, Floats]:
     """Find the two parameters of largest likelihood, `lower` or more, for all systems at once.
 
@@ -103,7 +102,7 @@ def _maximise(
     return first, second
 
 
-def _shape(logs: Floats) -> Floats:
+def _shapes(logs: Floats) -> Floats:
     """Return shapes of a beta distribution from their logarithms."""
     return np.asarray(np.exp(np.minimum(logs, 12.0)))
 
@@ -115,29 +114,29 @@ def _start(mean: Floats, spread: Floats) -> tuple[Floats, Floats]:
     return np.log(mean * total), np.log((1 - mean) * total)
 
 
-def _beta(values: Floats, points: Floats) -> Fitted:
+def _fit_beta(values: Floats, points: Floats) -> FittedFamily:
     """Fit a beta distribution; its shapes are 1 at least, so that densities stay finite."""
-    inside = np.clip(values, EDGE, 1 - EDGE)
-    logs, logs_up = np.log(inside).mean(axis=0), np.log1p(-inside).mean(axis=0)
+    interior = np.clip(values, EDGE, 1 - EDGE)
+    logs, logs_up = np.log(interior).mean(axis=0), np.log1p(-interior).mean(axis=0)
 
     def loglike(first: Floats, second: Floats) -> Floats:
-        a, b = _shape(first), _shape(second)
+        a, b = _shapes(first), _shapes(second)
         return np.asarray((a - 1) * logs + (b - 1) * logs_up - betaln(a, b))
 
     estimates = _maximise(loglike, *_start(values.mean(axis=0), values.var(axis=0)), lower=0.0)
-    a, b = (_shape(logs_of_shape)[:, None] for logs_of_shape in estimates)
+    a, b = (_shapes(logs_of_shape)[:, None] for logs_of_shape in estimates)
     weights = np.exp(xlogy(a - 1, points) + xlog1py(b - 1, -points) - betaln(a, b))
-    return Fitted("beta", len(values) * loglike(*estimates), np.full(len(a), 2.0), weights)
+    return FittedFamily("beta", len(values) * loglike(*estimates), np.full(len(a), 2.0), weights)
 
 
-def _normal(values: Floats, points: Floats) -> Fitted:
+def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
     """Fit a normal distribution cut off at 0 and 1."""
     mean, square = values.mean(axis=0), (values**2).mean(axis=0)
-    spread = np.maximum(values.std(axis=0), NARROWEST)
+    spread = np.maximum(values.std(axis=0), MIN_SD)
 
     def center_and_sd(pull: Floats, logs: Floats) -> tuple[Floats, Floats]:
         # Far from the middle only the pull, the mean by the variance, is well determined.
-        sd = NARROWEST + np.exp(np.minimum(logs, 3.0))
+        sd = MIN_SD + np.exp(np.minimum(logs, 3.0))
         return pull / spread * sd**2, sd
 
     def loglike(pull: Floats, logs: Floats) -> Floats:
@@ -150,14 +149,14 @@ def _normal(values: Floats, points: Floats) -> Fitted:
         log_inside = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
         return np.asarray(-squares / 2 - np.log(sd) - np.log(2 * np.pi) / 2 - log_inside)
 
-    estimates = _maximise(loglike, mean / spread, np.log(np.maximum(spread - NARROWEST, 0.01)))
+    estimates = _maximise(loglike, mean / spread, np.log(np.maximum(spread - MIN_SD, 0.01)))
     center, sd = (parameter[:, None] for parameter in center_and_sd(*estimates))
     logs = -(((points - center) / sd) ** 2) / 2
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return Fitted("normal", len(values) * loglike(*estimates), np.full(len(sd), 2.0), weights)
+    return FittedFamily("normal", len(values) * loglike(*estimates), np.full(len(sd), 2.0), weights)
 
 
-def _normal_kernel(values: Floats, points: Floats) -> Fitted:
+def _fit_normal_kernel(values: Floats, points: Floats) -> FittedFamily:
     """Smooth scores by normal kernels, cut off at 0 and 1; Silverman's rule of thumb (1986)."""
     low, high = np.quantile(values, [0.25, 0.75], axis=0)
     quartile = (high - low) / 1.34
@@ -174,37 +173,40 @@ def _normal_kernel(values: Floats, points: Floats) -> Fitted:
     inside = (ndtr((1 - values) / width) - ndtr(-values / width)).mean(axis=0)
     heights = density(values)
     parameters = (1 / (np.sqrt(2 * np.pi) * width) / heights).mean(axis=0)
-    return Fitted(
-        "normal kernel", np.log(heights / inside).sum(axis=0), parameters, _grid(density, points)
+    return FittedFamily(
+        "normal kernel",
+        np.log(heights / inside).sum(axis=0),
+        parameters,
+        _tabulate(density, points),
     )
 
 
-def _beta_kernel(values: Floats, points: Floats) -> Fitted:
+def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
     """Smooth scores by the beta kernels of Chen (1999), whose bandwidth is n^(-2/5)."""
     width = len(values) ** -0.4
-    inside = np.clip(values, EDGE, 1 - EDGE)
-    logs, logs_up = np.log(inside), np.log1p(-inside)
+    interior = np.clip(values, EDGE, 1 - EDGE)
+    logs, logs_up = np.log(interior), np.log1p(-interior)
 
     def density(x: Floats) -> Floats:
         a, b = (x / width)[:, None], ((1 - x) / width)[:, None]
         return np.asarray(np.exp(a * logs + b * logs_up - betaln(a + 1, b + 1)).mean(axis=1))
 
-    weights = _grid(density, points)
+    weights = _tabulate(density, points)
     total = np.trapezoid(weights, points, axis=1)
-    heights = density(inside)
-    a, b = inside / width, (1 - inside) / width
+    heights = density(interior)
+    a, b = interior / width, (1 - interior) / width
     peak = np.exp(a * logs + b * logs_up - betaln(a + 1, b + 1))
     parameters = (peak / heights).mean(axis=0)
-    return Fitted("beta kernel", np.log(heights / total).sum(axis=0), parameters, weights)
+    return FittedFamily("beta kernel", np.log(heights / total).sum(axis=0), parameters, weights)
 
 
-def _grid(density: Callable[[Floats], Floats], points: Floats) -> Floats:
+def _tabulate(density: Callable[[Floats], Floats], points: Floats) -> Floats:
     """Return the density of each system at the points, some of them at a time."""
     parts = [density(subset[:, None]) for subset in np.array_split(points, 32)]
     return np.concatenate(parts).T
 
 
-def _beta_binomial(counts: Floats) -> Fitted:
+def _fit_beta_binomial(counts: Floats) -> FittedFamily:
     """Fit a beta-binomial distribution to counts of the values of the support."""
     trials = counts.shape[1] - 1
     k = np.arange(trials + 1.0)
@@ -215,15 +217,15 @@ def _beta_binomial(counts: Floats) -> Fitted:
         return np.asarray(choices + betaln(up, down) - betaln(a, b)[..., None])
 
     def loglike(first: Floats, second: Floats) -> Floats:
-        return np.asarray((logs(_shape(first), _shape(second)) * counts).sum(axis=-1))
+        return np.asarray((logs(_shapes(first), _shapes(second)) * counts).sum(axis=-1))
 
     mean, square = (counts @ (k / trials) ** power / counts.sum(axis=1) for power in (1, 2))
-    estimates = _maximise(loglike, *_start(mean, square - mean**2), lower=FLATTEST)
-    weights = np.exp(logs(*map(_shape, estimates)))
-    return Fitted("beta-binomial", loglike(*estimates), np.full(len(counts), 2.0), weights)
+    estimates = _maximise(loglike, *_start(mean, square - mean**2), lower=MIN_LOG_SHAPE)
+    weights = np.exp(logs(*map(_shapes, estimates)))
+    return FittedFamily("beta-binomial", loglike(*estimates), np.full(len(counts), 2.0), weights)
 
 
-def _discrete_kernel(counts: Floats) -> Fitted:
+def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
     r"""Smooth by the kernel of Wang and van Ryzin (1981).
 
     It is 1 - h for the same value, and (1 - h) h^d / 2 for one that is d values away. The
@@ -236,18 +238,18 @@ def _discrete_kernel(counts: Floats) -> Fitted:
     for h in np.linspace(0.025, 0.975, 39):
         kernel = np.where(distances == 0, 1 - h, (1 - h) * h**distances / 2)
         kernel /= kernel.sum(axis=1, keepdims=True)
-        others = (counts @ kernel - kernel.diagonal()) / (topics - 1)
+        leave_one_out = (counts @ kernel - kernel.diagonal()) / (topics - 1)
         weights = counts @ kernel / topics
-        crossed = xlogy(counts, np.maximum(others, 1e-300)).sum(axis=1)
+        cross_loglike = xlogy(counts, np.maximum(leave_one_out, 1e-300)).sum(axis=1)
         parameters = (counts * kernel.diagonal() / np.maximum(weights, 1e-300)).sum(axis=1)
         loglike = xlogy(counts, np.maximum(weights, 1e-300)).sum(axis=1)
-        fits.append((crossed, loglike, parameters / topics[:, 0], weights))
+        fits.append((cross_loglike, loglike, parameters / topics[:, 0], weights))
     best = np.argmax([fit[0] for fit in fits], axis=0)
     systems = np.arange(len(counts))
     loglike, parameters, weights = (
         np.stack([fit[k] for fit in fits])[best, systems] for k in (1, 2, 3)
     )
-    return Fitted("discrete kernel", loglike, parameters, weights)
+    return FittedFamily("discrete kernel", loglike, parameters, weights)
 
 
 _MAX_SCORES = 1 << 28  # scores that are drawn together, 2 GiB
@@ -385,29 +387,29 @@ class Simulator:
             systems = counted(len(self.systems), "system")
             raise PolicyError(f"means must be one number, or one for each of {systems}")
         targets = np.broadcast_to(values, self.means.shape)
-        up = targets > self.means
+        rises = targets > self.means
         # The base of the power: the distribution function, or its complement.
-        base = np.where(up[:, None], self.below, 1 - self.below)
+        base = np.where(rises[:, None], self.below, 1 - self.below)
 
-        def changed(power: Floats) -> Floats:
+        def raise_to(power: Floats) -> Floats:
             risen = base ** power[:, None]
-            return np.where(up[:, None], risen, 1 - risen)
+            return np.where(rises[:, None], risen, 1 - risen)
 
         low, high = np.zeros(len(targets)), np.full(len(targets), 14.0)
         for _ in range(60):
             middle = (low + high) / 2
-            moved_means = _mean_of(self.points, changed(np.exp(middle)), self.steps)
-            too_far = np.where(up, moved_means >= targets, moved_means <= targets)
+            moved_means = _mean_of(self.points, raise_to(np.exp(middle)), self.steps)
+            too_far = np.where(rises, moved_means >= targets, moved_means <= targets)
             low, high = np.where(too_far, low, middle), np.where(too_far, middle, high)
         # A power of 1 changes nothing, not even by rounding.
         is_unchanged = targets == self.means
-        below = np.where(is_unchanged[:, None], self.below, changed(np.exp(high)))
+        below = np.where(is_unchanged[:, None], self.below, raise_to(np.exp(high)))
         new_means = _mean_of(self.points, below, self.steps)
-        off = np.flatnonzero(~(np.abs(new_means - targets) <= 1e-9 * np.ptp(self.points)))
-        if off.size:
-            others = f" and {counted(off.size - 1, 'other')}" if off.size > 1 else ""
-            name = f"{quoted(self.systems[off[0]])}{others}"
-            raise CranfieldError(f"scores of {name} cannot have the mean {targets[off[0]]:g}")
+        unreached = np.flatnonzero(~(np.abs(new_means - targets) <= 1e-9 * np.ptp(self.points)))
+        if unreached.size:
+            others = f" and {counted(unreached.size - 1, 'other')}" if unreached.size > 1 else ""
+            name = f"{quoted(self.systems[unreached[0]])}{others}"
+            raise CranfieldError(f"scores of {name} cannot have the mean {targets[unreached[0]]:g}")
         return replace(self, below=below)
 
     def with_margin_of(self, system: str) -> Simulator:
@@ -444,8 +446,8 @@ class Simulator:
         random = stream(seed, *key)
         if self.ranks is not None:
             topic, position = random.random((topics, 2)).T
-            real = len(self.ranks)
-            return self._scores((self.ranks[(topic * real).astype(int)] + position[:, None]) / real)
+            n = len(self.ranks)
+            return self._scores((self.ranks[(topic * n).astype(int)] + position[:, None]) / n)
         mixture = random.normal(size=(topics, len(self.mixed)))
         # A product by the library of linear algebra would depend on its number of threads.
         normal = np.einsum("ij,jk->ik", mixture, self.mixed)
@@ -576,10 +578,10 @@ def fit_simulator(
         discrete_scores = MIN_REPEATS * distinct.size <= unit.size
     if discrete_scores:
         points = _fill_gaps(distinct)
-        fitted = discrete(unit, points)
+        fitted = fit_discrete(unit, points)
         below = [np.cumsum(family.weights, axis=1) for family in fitted]
     else:
-        points, fitted = continuous(unit)
+        points, fitted = fit_continuous(unit)
         below = [_cumulate(family.weights) for family in fitted]
     penalty = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
     best = np.argmin([penalty * f.parameters - 2 * f.loglike for f in fitted], axis=0)

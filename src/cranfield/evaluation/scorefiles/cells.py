@@ -110,13 +110,13 @@ def measure_of(name: str) -> Measure | None:
     return measure
 
 
-_OTHERS = """
+_NAMES = """
 acc accuracy bertscore bleu chrf correctness coverage em exactmatch f1 fmeasure fscore faithfulness
 groundedness hits hitrate hole meteor pass pmrr precision recall rouge rougel success
 answercorrectness answerrelevance answerrelevancy contextentityrecall contextprecision contextrecall
 contextrelevance count len length n queries tokens
 """
-_UNKNOWN_MEASURES = frozenset(_OTHERS.split())
+_UNKNOWN_MEASURES = frozenset(_NAMES.split())
 """Names of other tools' measures and counts that cranfield does not have, by `spelt`."""
 
 CUTOFF = re.compile(r"@\d")

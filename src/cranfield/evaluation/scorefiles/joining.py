@@ -99,16 +99,16 @@ def make_part(
 
 def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     """Join the systems of all parts; labels are in order of appearance."""
-    kinds = [_kind(part, measure) for part in parts]
+    kinds = [_find_kind(part, measure) for part in parts]
     _check_alike(parts, kinds, measure)
     selection = [
         (part, kind, [entry for entry in part.entries if entry.measure == kind])
         for part, kind in zip(parts, kinds, strict=True)
     ]
-    topics = _number(entry.topic for *_, entries in selection for entry in entries)
+    topics = _number_labels(entry.topic for *_, entries in selection for entry in entries)
     # A system without a score of this measure is kept, and so reported as missing.
-    systems = _number(entry.system for part in parts for entry in part.entries)
-    shards = _number(entry.shard for *_, entries in selection for entry in entries)
+    systems = _number_labels(entry.system for part in parts for entry in part.entries)
+    shards = _number_labels(entry.shard for *_, entries in selection for entry in entries)
     values = np.full((len(topics), len(systems), len(shards)), np.nan)
     has_score = np.zeros(values.shape, dtype=bool)
     for part, _, entries in selection:
@@ -139,11 +139,11 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     return scores.with_direction(directions.pop()) if directions else scores
 
 
-def _number(labels: Iterable[Label]) -> dict[Label, int]:
+def _number_labels(labels: Iterable[Label]) -> dict[Label, int]:
     return {label: k for k, label in enumerate(dict.fromkeys(labels))}
 
 
-def _kind(part: ScorePart, measure: str | None) -> str | None:
+def _find_kind(part: ScorePart, measure: str | None) -> str | None:
     """Return the name of the chosen measure in the part; None if the part has no names."""
     with name_source(part.source):
         return choose_measure(part.kinds, measure) if part.kinds else None

@@ -20,7 +20,7 @@ from cranfield.scores.one_measure import places_of
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
-from cranfield.significance.prepare import Ready, as_scores, prepare_scores
+from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, TESTS, Options, TestInfo, find_test
 
 Signs = NDArray[np.int8]
@@ -94,7 +94,7 @@ class TestChoice:
         ready = self.prepared(scores)
         return self._by_model(ready.scores.values, ready.flat)
 
-    def prepared(self, scores: Scores) -> Ready:
+    def prepared(self, scores: Scores) -> PreparedScores:
         """Make scores ready, and refuse those that the test cannot take, such as missing ones."""
         return prepare_scores(scores, self.info, self._missing(scores))
 

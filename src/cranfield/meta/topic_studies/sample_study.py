@@ -28,14 +28,14 @@ from cranfield.meta.test_studies.fast_tests import TestChoice, topic_sizes, verd
 from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, mid_ranks
-from cranfield.significance.prepare import Ready, as_scores, prepare_scores
+from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
 from cranfield.significance.registry import find_test
 
 BLOCK = 250
 """Samples in a part of the work; it is not part of what a seed means."""
 
 
-def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> Ready:
+def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> PreparedScores:
     """Prepare scores for a study by topic: no gaps, no shards."""
     table = as_scores(scores)
     table.flat()

@@ -38,7 +38,7 @@ from cranfield.significance.differences import (
 from cranfield.significance.pairwise.means import with_exchange_tests
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
-    Ready,
+    PreparedScores,
     as_scores,
     backtransform,
     baseline_indices,
@@ -185,17 +185,17 @@ def compare(
         fitting = ", ".join(name for name, t in TESTS.items() if t.info.threshold)
         raise PolicyError(f"threshold requires the test {fitting}, got {info.name}")
     statistic = statistic_of(table, statistic, info.name)
-    ready = prepare_scores(table, info, missing)
-    scores = ready.scores
-    ready = transform_scores(ready, statistic)
+    inputs = prepare_scores(table, info, missing)
+    scores = inputs.scores
+    inputs = transform_scores(inputs, statistic)
     baselines = baseline_indices(scores.systems, baseline)
-    pairs = pairs_of(ready.flat, baselines)
+    pairs = pairs_of(inputs.flat, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
             f"alternative={alternative!r} requires a baseline: for all pairs it would depend on"
             f" the order of the systems"
         )
-    pairs = replace(pairs, by_shard=ready.scores.values if scores.shards else None)
+    pairs = replace(pairs, by_shard=inputs.scores.values if scores.shards else None)
     adjustment = _find_correction(info, correction, pairs, baselines, options)
     outcome = with_exchange_tests(entry.run(pairs, options), pairs, info, options)
     # Without an error of the model, its statistics would be divided by 0.
@@ -208,7 +208,7 @@ def compare(
     if adjustment.random:
         details |= {"resamples": options.resamples, "seed": options.seed}
     model = outcome.model
-    means = ready.scores.grand_mean() if model is None else model.means
+    means = inputs.scores.grand_mean() if model is None else model.means
     difference = pairs.differences_of(means) if model is None else model.differences(pairs)
     kind_of_mean = "mean" if model is None else model.of
     weight_notes: list[str] = []
@@ -262,11 +262,11 @@ def compare(
         options={**asdict(options), "statistic": statistic},
         details=details,
         notes=(
-            *ready.notes,
+            *inputs.notes,
             *weight_notes,
             *outcome.notes,
             *scale_notes(scores, info, options),
-            *assumption_notes(pairs, info, adjustment, hopeless=bool(unreachable)),
+            *assumption_notes(pairs, info, adjustment, is_unreachable=bool(unreachable)),
             *sign_flip_notes(pairs, info, corrected, options),
             *paired_test_notes(pairs, adjustment, corrected, options),
             *unreachable,
@@ -372,8 +372,8 @@ def rank_sets(
         scores, alpha=alpha, missing=missing, resamples=resamples, seed=seed, jobs=jobs
     )
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
-    ready = Ready(pairwise.scores, pairwise.scores.over_shards().values, ())
-    values = transform_scores(ready, pairwise.statistic_of_topics).flat
+    inputs = PreparedScores(pairwise.scores, pairwise.scores.over_shards().values, ())
+    values = transform_scores(inputs, pairwise.statistic_of_topics).flat
     pairs = all_pairs(values[~np.isnan(values).any(axis=1)])
     family = PooledErrors(pairs)
     own_pvalues = None
@@ -392,7 +392,7 @@ def own_maxima(family: PooledErrors, options: Options) -> Floats:
     counts = topic_counts(options.resamples, topics, options.seed)
     out = np.empty((family.pairs.systems, options.resamples))
     for rows in row_slices(options.resamples, len(out), SAMPLED):
-        means, error = family.resampled(counts[rows])
+        means, error = family.resample(counts[rows])
         farthest = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)
         out[:, rows] = divide_by_errors(farthest, error)
     return np.sort(out, axis=1)

@@ -75,19 +75,19 @@ def scale_notes(scores: Scores, info: TestInfo, options: Options) -> list[str]:
 
 
 def assumption_notes(
-    pairs: Pairs, info: TestInfo, correction: Correction, *, hopeless: bool
+    pairs: Pairs, info: TestInfo, correction: Correction, *, is_unreachable: bool
 ) -> Iterator[str]:
     """Return notes on violated assumptions of the test or the correction.
 
     Tukey's and Dunnett's tests assume one error variance for all pairs, and the randomised Tukey
     HSD exchanges the scores of all systems: Type I errors are then too frequent for pairs whose
-    differences vary more than others (docs/calibration.md). If `hopeless`, no difference can be
-    significant, and the note on few topics is omitted.
+    differences vary more than others (docs/calibration.md). The note on few topics is omitted if no
+    difference can be significant (`is_unreachable`).
     """
     resamples = correction.resamples_topics or info.name == "bootstrap"
     assumes_one_variance = correction.one_variance and info.one_variance
     if resamples and pairs.topics < MIN_BOOTSTRAP_TOPICS:
-        if not hopeless:
+        if not is_unreachable:
             yield (
                 f"{counted(pairs.topics, 'topic')} are few for resampling topics (about"
                 f" {MIN_BOOTSTRAP_TOPICS} are needed): only large differences can be significant"
@@ -120,8 +120,7 @@ def _unequal_variances(pairs: Pairs) -> Iterator[str]:
 def paired_test_notes(
     pairs: Pairs, correction: Correction, corrected: Corrected, options: Options
 ) -> Iterator[str]:
-    """Return a note on pairs that a paired t-test rejects clearly, and the test with a pooled error
-    does not.
+    """Return a note on clear differences by paired t-tests that the pooled error does not reject.
 
     A system and its variant may differ by little on nearly every topic. Where all pairs share one
     error such a difference is not significant, but the paired t-test of the pair alone sees it.
@@ -239,7 +238,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         As the test defines them, by pair.
     raw_pvalues, adjusted_pvalues
         P-values before and after the correction, by pair; the same for Tukey's and Dunnett's
-        tests, which correct while they test.
+        tests, which test and correct in one step.
     n, zeros, ties
         By pair: observations that count, topics without difference, differences or scores that
         share their rank.

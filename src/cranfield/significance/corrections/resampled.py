@@ -59,14 +59,14 @@ class PooledErrors:
         residuals[np.abs(residuals) <= pairs.rounding.max(initial=0.0)] = 0.0
         self.residuals = Centred(np.ascontiguousarray(residuals.T), np.zeros(pairs.systems))
         # Standard error of any difference, the root of c / n.
-        self.error = float(self.resampled(np.ones((1, pairs.topics)))[1][0])
+        self.error = float(self.resample(np.ones((1, pairs.topics)))[1][0])
 
     @property
     def t(self) -> Floats:
         """Differences by their error, by pair; 0 by 0 is 0, anything else by 0 is infinite."""
         return ratio(self.difference, np.full(len(self.pairs), self.error))
 
-    def resampled(self, counts: Floats) -> tuple[Floats, Floats]:
+    def resample(self, counts: Floats) -> tuple[Floats, Floats]:
         """Return centred means, shape (systems, samples), and the error of each sample."""
         means, variances = self.residuals.moments(counts)
         # Of scores less their topic's mean, the variances of systems add up to those of pairs.
@@ -94,7 +94,7 @@ def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floa
 
     Families, such as the pairs by several measures, share the resampled topics. A resample without
     any variation, such as one topic drawn every time, is never discarded: it counts as infinite.
-    A family whose scores do not vary at all has no part in the largest statistic of others.
+    A family whose scores do not vary is ignored.
     """
     families = [family for family in families if family.error] or families
     topics = families[0].pairs.topics
@@ -103,7 +103,7 @@ def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floa
     def largest_statistic(rows: slice) -> Floats:
         out = np.full(rows.stop - rows.start, -np.inf)
         for family in families:
-            means, error = family.resampled(counts[rows])
+            means, error = family.resample(counts[rows])
             largest = largest_difference(family.pairs, means, options.alternative)
             statistic = divide_by_errors(largest, error)
             np.maximum(out, statistic, out=out)
@@ -115,7 +115,7 @@ def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floa
 
 
 def divide_by_errors(largest: Floats, error: Floats) -> Floats:
-    """Divide by the errors of resamples, of which those of 0 count as infinite statistics."""
+    """Divide by the errors of resamples; an error of 0 gives an infinite statistic."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(error == 0, np.inf, largest / error))
 
@@ -194,7 +194,7 @@ def simultaneous_interval(
 class CentredPairs:
     """Differences of pairs by their own standard errors, observed and in resamples of topics.
 
-    An error of 0 is of a pair whose difference is the same on all topics.
+    The error of a pair whose difference is the same on all topics is 0.
     """
 
     def __init__(self, pairs: Pairs) -> None:
@@ -208,10 +208,10 @@ class CentredPairs:
 
     @property
     def t(self) -> Floats:
-        """Student's t by pair; 0 where nothing varies, which means no evidence in resamples."""
+        """Student's t by pair; 0 for constant differences, which give no evidence in resamples."""
         return np.where(self.error == 0, 0.0, ratio(self.difference, self.error))
 
-    def resampled(self, counts: Floats) -> Floats:
+    def resample(self, counts: Floats) -> Floats:
         """Return t in samples of topics, shape (pairs, samples); `counts` is (samples, topics)."""
         mean, variance = self.pairs.moments(counts)
         variance /= counts.shape[1]
@@ -259,7 +259,7 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
     counts = topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
 
     def resample(rows: slice) -> Floats:
-        return np.concatenate([family.resampled(counts[rows]) for family in families])
+        return np.concatenate([family.resample(counts[rows]) for family in families])
 
     parts = list(row_slices(options.resamples, distance.size, SAMPLED))
     thresholds = distance * (1 - RELATIVE * np.sign(distance))
@@ -271,14 +271,14 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
 def step_down_pvalues(
     distance: Floats,
     thresholds: Floats,
-    resampled: Callable[[slice], Floats],
+    resample: Callable[[slice], Floats],
     parts: Sequence[slice],
     options: Options,
 ) -> tuple[Floats, Floats]:
     """Step down: compare each pair with the largest statistic of the pairs up to it, by sample.
 
     `distance` are the observed statistics in the direction of the alternative, and `thresholds` the
-    values that count as equal to them. `resampled` takes some samples and returns their statistics,
+    values that count as equal to them. `resample` takes some samples and returns their statistics,
     shape (pairs, samples). Returns adjusted p-values, which never fall from the largest statistic
     down, and each sample's largest statistic, ascending.
     """
@@ -286,7 +286,7 @@ def step_down_pvalues(
     thresholds = thresholds[order]
 
     def count(rows: slice) -> tuple[Indices, Floats]:
-        values = orient_inplace(resampled(rows), options.alternative)[order]
+        values = orient_inplace(resample(rows), options.alternative)[order]
         np.maximum.accumulate(values, axis=0, out=values)
         return (values >= thresholds[:, None]).sum(axis=1), values[-1].copy()
 
@@ -382,11 +382,11 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     observed = np.abs(pairs.of_systems(integers.sum(axis=0))) - 2.0 * topics
     count = ranges.size - np.searchsorted(ranges, observed)
     widths = ranges * unit / topics
-    limits = partial(range_interval, pairs.of_systems(values.mean(axis=0)), widths)
-    low, high = limits(1 - options.alpha)
+    interval = partial(range_interval, pairs.of_systems(values.mean(axis=0)), widths)
+    low, high = interval(1 - options.alpha)
     return Corrected(
         monte_carlo_pvalues(count, options.resamples),
-        interval=limits,
+        interval=interval,
         holds_for=TOGETHER,
         half_widths=np.full(pairs.systems, (high - low)[0] / 4),
     )

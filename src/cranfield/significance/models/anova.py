@@ -2,8 +2,9 @@
 
 A topic without relevant documents in a shard has no score there, for any system. So every system
 has the same cells (topic, shard), and the model falls into two parts that are orthogonal: the means
-over systems, with topic, shard and their interaction; and what each system is above that mean, with
-its own additive effects of topic and shard. All systems share one small least squares problem.
+over systems, with topic, shard and their interaction; and the deviations of each system from them,
+with their own additive effects of topic and shard. All systems share one small least squares
+problem.
 """
 
 from __future__ import annotations
@@ -76,15 +77,15 @@ def factorial(values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACT
 
 def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     """Analyse scores with gaps by type II sums of squares; also return the number of cells."""
-    topics, shards = known_cells(values)
+    topics, shards = scored_cells(values)
     systems = values.shape[1]
     cells = values[topics, :, shards]
     cell_means = cells.mean(axis=1)
     deviations = cells - cell_means[:, None]
     columns = np.concatenate([cell_means[:, None], deviations], axis=1)
-    by_topic, t = _within_groups(columns, topics)
-    by_shard, k = _within_groups(columns, shards)
-    fit, rank = _additive(columns, topics, shards)
+    by_topic, t = _sums_within(columns, topics)
+    by_shard, k = _sums_within(columns, shards)
+    fit, rank = _fit_additive(columns, topics, shards)
     ss_error = ((columns - fit) ** 2).sum(axis=0)
     df_error = (systems - 1.0) * (len(cells) - rank)
     if df_error <= 0:
@@ -107,37 +108,37 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
         values=values,
         fitted=fitted,
         means={
-            "Topic": _means(cell_means, topics, values.shape[0]),
+            "Topic": _means_by_group(cell_means, topics, values.shape[0]),
             "System": system_means,
-            "Shard": _means(cell_means, shards, values.shape[2]),
+            "Shard": _means_by_group(cell_means, shards, values.shape[2]),
         },
     )
     return table, len(cells)
 
 
-def known_cells(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def scored_cells(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return topic and shard of each cell with scores; a cell has scores of all systems or none."""
-    missing = np.isnan(values)
-    if (missing.any(axis=1) != missing.all(axis=1)).any():
+    is_missing = np.isnan(values)
+    if (is_missing.any(axis=1) != is_missing.all(axis=1)).any():
         raise CranfieldError("some systems lack scores that others have, in the same shard")
-    topics, shards = np.nonzero(~missing.any(axis=1))
+    topics, shards = np.nonzero(~is_missing.any(axis=1))
     return topics, shards
 
 
-def _means(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:
+def _means_by_group(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:
     """Return the mean by group; NaN for an empty group."""
     count = np.bincount(group, minlength=groups)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.bincount(group, values, minlength=groups) / count)
 
 
-def _within_groups(columns: Floats, group: NDArray[np.intp]) -> tuple[Floats, float]:
+def _sums_within(columns: Floats, group: NDArray[np.intp]) -> tuple[Floats, float]:
     """Return the sum of squares within groups, by column, and the number of groups."""
     code, counts, means = group_means(columns, group)
     return ((columns - means[code]) ** 2).sum(axis=0), float(counts.size)
 
 
-def _additive(
+def _fit_additive(
     columns: Floats, topics: NDArray[np.intp], shards: NDArray[np.intp]
 ) -> tuple[Floats, float]:
     """Fit each column by topic + shard; return the fit and the rank of the design."""
@@ -159,7 +160,7 @@ def _additive(
 
 
 def compare_by_model(
-    model: Model, pairs: Pairs, options: Options, *, paired: bool, **more: Any
+    model: Model, pairs: Pairs, options: Options, *, paired: bool, **results: Any
 ) -> Outcome:
     """Compare pairs by the model's t; `paired` if scores are of the same topics.
 
@@ -186,7 +187,7 @@ def compare_by_model(
         n=n,
         zeros=zeros,
         model=model,
-        **more,
+        **results,
     )
 
 

@@ -187,7 +187,7 @@ class AnovaTable(Result):
     def with_f(self, source: str, f: float, df_error: float, n_observations: int) -> AnovaTable:
         """Return the table with another F of a source; NaN for no F."""
         k = self.sources.index(source)
-        p, omega2 = tail_and_strength(np.array([f]), self.df[k], df_error, n_observations)
+        p, omega2 = p_and_omega2(np.array([f]), self.df[k], df_error, n_observations)
         is_source = np.arange(len(self.sources)) == k
         return replace(
             self,
@@ -260,7 +260,7 @@ def make_table(
         ms = np.where(df > 0, ss / df, np.nan)
         f = np.full(n_factors + 2, np.nan)
         f[:n_factors] = ms[:n_factors] / ms[n_factors]
-    p, omega2 = tail_and_strength(f, df, df[n_factors], n_scores)
+    p, omega2 = p_and_omega2(f, df, df[n_factors], n_scores)
     ms[-1] = np.nan
     return AnovaTable(
         model=model,
@@ -279,7 +279,7 @@ def make_table(
     )
 
 
-def tail_and_strength(
+def p_and_omega2(
     f: Floats, df: Floats | float, df_error: float, n_scores: int
 ) -> tuple[Floats, Floats]:
     """Return p and omega squared of values of F; NaN where F is."""

@@ -31,7 +31,7 @@ from cranfield.significance.models.anova import (
     OF_ERROR,
     compare_by_analysis,
     factorial,
-    known_cells,
+    scored_cells,
     three_way,
     two_way,
     two_way_model,
@@ -277,7 +277,7 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     the mean square of topic and system; otherwise by restricted maximum likelihood, which weights
     topics by their information, with Satterthwaite's degrees of freedom.
     """
-    labels, shards = known_cells(values)
+    labels, shards = scored_cells(values)
     cells = values[labels, :, shards]
     systems = values.shape[1]
     if np.unique(labels).size < 2:
@@ -286,56 +286,56 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     tolerance = ROUNDING * float(np.abs(cells).max())
     deviations = cells - mean
     deviations[np.abs(deviations) <= tolerance] = 0.0
-    common = RandomGroups(mean, labels, 1, tolerance)
-    above_mean = RandomGroups(deviations, labels, systems - 1, tolerance)
-    common_fit, fit = common.fit(), above_mean.fit()
-    means = common_fit.mean + fit.mean
+    averages = RandomGroups(mean, labels, 1, tolerance)
+    contrasts = RandomGroups(deviations, labels, systems - 1, tolerance)
+    averages_fit, fit = averages.fit(), contrasts.fit()
+    means = averages_fit.mean + fit.mean
     fitted = np.full(values.shape, np.nan)
-    fitted[labels, :, shards] = mean + above_mean.means[above_mean.group]
-    groups, n_cells = above_mean.counts.size, len(cells)
+    fitted[labels, :, shards] = mean + contrasts.means[contrasts.group]
+    groups, n_cells = contrasts.counts.size, len(cells)
     table = make_table(
         "score ~ system + (1|topic) + (1|topic:system) + (1|topic:shard)",
         {
-            "Topic": (systems * common.between, groups - 1.0),
-            "System": (float(n_cells * (above_mean.centre**2).sum()), systems - 1.0),
-            "Topic:System": (above_mean.between, (groups - 1.0) * (systems - 1)),
-            "Topic:Shard": (systems * common.within, float(n_cells - groups)),
+            "Topic": (systems * averages.between, groups - 1.0),
+            "System": (float(n_cells * (contrasts.centre**2).sum()), systems - 1.0),
+            "Topic:System": (contrasts.between, (groups - 1.0) * (systems - 1)),
+            "Topic:Shard": (systems * averages.within, float(n_cells - groups)),
         },
-        (above_mean.within, (n_cells - groups) * (systems - 1.0)),
+        (contrasts.within, (n_cells - groups) * (systems - 1.0)),
         values=values,
         fitted=fitted,
         means={"System": means},
     )
     # Topics without any score do not count; a balanced design has the same shards for all others.
-    balanced = bool((above_mean.counts == above_mean.counts[0]).all())
+    is_balanced = bool((contrasts.counts == contrasts.counts[0]).all())
     explained = float((fit.mean**2).sum()) / (systems - 1)
     f = np.inf if explained > 0 else np.nan
     if fit.variance > 0:
         f = explained / fit.variance
     denominator = "Topic:System"
-    if not balanced:
+    if not is_balanced:
         denominator = f"a variance with {fit.df:.1f} degrees of freedom (Satterthwaite)"
     table = table.with_f("Topic", np.nan, np.nan, n_cells)
     table = table.with_f("System", f, fit.df, groups * systems)
     table = replace(
         table,
-        components=_components(common_fit, fit, systems),
+        components=_components(averages_fit, fit, systems),
         notes=(f"denominator of F: {denominator} for System, Error for the other effects",),
-        sphericity=sphericity(above_mean.means, f) if balanced else None,
+        sphericity=sphericity(contrasts.means, f) if is_balanced else None,
     )
     error = groups * fit.variance
     return table, Model(means, error, np.full(systems, float(groups)), fit.df)
 
 
-def _components(common: GroupsFit, deviations: GroupsFit, systems: int) -> dict[str, float]:
+def _components(averages: GroupsFit, contrasts: GroupsFit, systems: int) -> dict[str, float]:
     """Return the variance components, from the fits of means over systems and of deviations."""
-    if np.isnan(deviations.within):
+    if np.isnan(contrasts.within):
         return {}
     return {
-        "Topic": max(0.0, common.between - deviations.between / systems),
-        "Topic:System": deviations.between,
-        "Topic:Shard": max(0.0, common.within - deviations.within / systems),
-        "Error": deviations.within,
+        "Topic": max(0.0, averages.between - contrasts.between / systems),
+        "Topic:System": contrasts.between,
+        "Topic:Shard": max(0.0, averages.within - contrasts.within / systems),
+        "Error": contrasts.within,
     }
 
 
@@ -391,10 +391,10 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
 
     def count(indexed_block: tuple[slice, Pairs]) -> Indices:
         rows, block = indexed_block
-        statistics = refits.studentised(block, error)
+        statistics = refits.studentise(block, error)
         return count_reaching(statistics, t[rows], options.alternative, relative=RELATIVE)
 
-    resampled = partial(refits.studentised, error=error)
+    resample = partial(refits.studentise, error=error)
     errors = np.full(len(pairs), error)
     blocks = list(pairs.slices(options.resamples, 2**17))
     n_extreme = np.concatenate(in_threads(count, blocks, options.jobs))
@@ -402,7 +402,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=difference,
         pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
         effect=t,
-        interval=partial(bootstrap_t_interval, pairs, difference, errors, resampled, options),
+        interval=partial(bootstrap_t_interval, pairs, difference, errors, resample, options),
         n=np.full(len(pairs), scores.shape[0]),
         details={"resamples": options.resamples, "seed": options.seed},
         table=table,
@@ -458,7 +458,7 @@ class Refits:
         in_threads(refit, range(len(parts)), options.jobs)
         return cls(effects, errors)
 
-    def studentised(self, pairs: Pairs, error: float) -> Floats:
+    def studentise(self, pairs: Pairs, error: float) -> Floats:
         """Return differences of effects by the error of their fit, shape (pairs, resamples)."""
         if error == 0:
             return np.zeros((len(pairs), self.errors.size))

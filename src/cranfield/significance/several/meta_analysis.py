@@ -72,30 +72,30 @@ def common_pairs(
             f"a meta-analysis requires at least two collections, got {len(collections)}"
         )
     test = find_test("t").info
-    ready_of = {
+    inputs_of = {
         str(name): prepare_scores(
             v.scores if isinstance(v, PairwiseComparison) else as_scores(v), test, missing
         )
         for name, v in collections.items()
     }
-    scores_of = {name: ready.scores for name, ready in ready_of.items()}
+    scores_of = {name: inputs.scores for name, inputs in inputs_of.items()}
     if len({scores.lower_is_better for scores in scores_of.values()}) > 1:
         raise PolicyError("expected measures of one direction, got lower and higher is better")
     systems = tuple(dict.fromkeys(name for s in scores_of.values() for name in s.systems))
     pairs = pairs_of(np.empty((0, len(systems))), baseline_indices(systems, baseline))
     mean, deviation = np.full((2, len(pairs), len(scores_of)), np.nan)
-    for k, ready in enumerate(ready_of.values()):
-        place_of = {system: place for place, system in enumerate(ready.scores.systems)}
+    for k, inputs in enumerate(inputs_of.values()):
+        place_of = {system: place for place, system in enumerate(inputs.scores.systems)}
         places = np.array([place_of.get(system, -1) for system in systems])
         first, second = places[pairs.first], places[pairs.second]
         rows = np.flatnonzero((first >= 0) & (second >= 0))
         if rows.size:
-            moments = Pairs(ready.flat, first[rows], second[rows]).moments()
+            moments = Pairs(inputs.flat, first[rows], second[rows]).moments()
             mean[rows, k], deviation[rows, k], _ = moments
     has_pair = ~np.isnan(mean).all(axis=1)
     if not has_pair.any():
         raise CranfieldError("no collection has two of the systems to compare")
-    notes = [f"{name}: {note}" for name, ready in ready_of.items() for note in ready.notes]
+    notes = [f"{name}: {note}" for name, inputs in inputs_of.items() for note in inputs.notes]
     notes += dict.fromkeys(note for s in scores_of.values() for note in s.direction_notes())
     for name, scores in scores_of.items():
         lacking = [quoted(system) for system in systems if system not in {*scores.systems}]

@@ -21,7 +21,7 @@ from cranfield.significance.comparison.compared_pairs import (
     groups_of,
     letter,
     letters_of,
-    shortened,
+    shorten_letters,
 )
 from cranfield.significance.comparison.result import decimals
 from cranfield.significance.registry import TestInfo
@@ -403,7 +403,7 @@ def test_groups_of_intervals_are_as_few_as_can_be() -> None:
 def test_many_letters() -> None:
     assert [letter(k) for k in (0, 25, 26, 51, 52)] == ["a", "z", "aa", "az", "ba"]
     assert [group_of(name) for name in ("a", "zz", letter(702))] == [0, 701, 702]
-    assert (shortened("a,b,c,d,f,aa"), shortened("abcd")) == ("a-d,f,aa", "abcd")
+    assert (shorten_letters("a,b,c,d,f,aa"), shorten_letters("abcd")) == ("a-d,f,aa", "abcd")
     groups = groups_of(~np.eye(30, dtype=bool), np.arange(30))
     assert letters_of(groups, 30)[27] == "ab"
 

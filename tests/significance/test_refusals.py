@@ -168,7 +168,7 @@ REFUSALS: Refusals = {
         (lambda: cf.risk(np.array([[0.5, 1.0]]), baseline="x"), "'x'"),
         (lambda: cf.risk(np.array([[0.5, 1.0]]), alpha=-1), "alpha"),
         (lambda: cf.risk(np.array([[0.5, 1.0]]), alpha="much"), "alpha"),  # type: ignore[arg-type]
-        (lambda: cf.risk(scored(SOME.values, lower_is_better=True)), "more is better"),
+        (lambda: cf.risk(scored(SOME.values, lower_is_better=True)), "higher is better"),
     ],
     "models": [
         (lambda: check_assumptions(RESIDUALS, alpha=1), "alpha must be a number between 0 and 1"),

@@ -44,28 +44,28 @@ class Seeded(Sharded, total=False):
 
 
 _JUDGE_PARAMETERS = inspect.signature(judge).parameters
-_OF_SHARDS = {"unmapped": "error", "rel": None, "seed": 0}
+_SHARD_DEFAULTS = {"unmapped": "error", "rel": None, "seed": 0}
 
 
 def with_options(options: type[Any]) -> Callable[[Function], Function]:
     """Return a decorator that lists options in the signature of a function, with their defaults."""
     # In the order of the parameters of `judge`, those of shards last.
-    order = [*_JUDGE_PARAMETERS, *_OF_SHARDS]
+    order = [*_JUDGE_PARAMETERS, *_SHARD_DEFAULTS]
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
-        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        others = [
+        parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        parameters += [
             _JUDGE_PARAMETERS.get(name)
             or inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=_OF_SHARDS[name],
+                default=_SHARD_DEFAULTS[name],
                 annotation=options.__annotations__[name].__forward_arg__,
             )
             for name in sorted(options.__annotations__, key=order.index)
         ]
-        function.__signature__ = signature.replace(parameters=[*own, *others])  # type: ignore[attr-defined]
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return function
 
     return decorate
@@ -165,17 +165,17 @@ def evaluate(
     check_keywords(evaluate, options)
     check_several("grades", options.get("grades"))
     parsed = parse_measures(measures, compat=compat)
-    judging: dict[str, Any] = {**options}
+    policies: dict[str, Any] = {**options}
     if shards is None:
         for name in ("unmapped", "rel", "seed"):
-            if name in judging:
-                of_measure = "; as a parameter of a measure write 'AP(rel=2)'" * (name == "rel")
-                raise PolicyError(f"{name} requires shards=...{of_measure}")
-        return score(judge(runs, qrels, compat=compat, **judging), parsed, compat=compat)
+            if name in policies:
+                hint = "; as a parameter of a measure write 'AP(rel=2)'" * (name == "rel")
+                raise PolicyError(f"{name} requires shards=...{hint}")
+        return score(judge(runs, qrels, compat=compat, **policies), parsed, compat=compat)
     from cranfield.collection.shards import as_sharding
 
-    sharding = as_sharding(shards, judging.pop("seed", 0))
-    [evaluation] = _by_shard(runs, qrels, parsed, [sharding], compat=compat, **judging)
+    sharding = as_sharding(shards, policies.pop("seed", 0))
+    [evaluation] = _by_shard(runs, qrels, parsed, [sharding], compat=compat, **policies)
     return evaluation
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 TIE_EFFECT = 0.005
-"""Ties that can move an overall value by more than this are reported."""
+"""Smallest change of an overall value by ties that is reported."""
 
 BY_DOCUMENT = "which documents they are"
 """`Info.beyond_grades` of measures that compare documents one by one."""
@@ -90,14 +90,14 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
     largest, measures = effects.max(axis=0), effects.argmax(axis=0)
     tied = [coverage.tied for coverage in judged.coverage.systems]
     retrieved = judged.retrieved.sum(axis=0).clip(1)
-    tie_effects = [
+    ties = [
         TieEffect(
             *([*covered][measures[k]], judged.systems[k]),
             *(float(largest[k]), tied[k] / int(retrieved[k])),
         )
         for k in systems
     ]
-    return sorted(tie_effects, key=lambda effect: -effect.effect)
+    return sorted(ties, key=lambda tie: -tie.effect)
 
 
 def depends_on_grades(measure: Measure) -> bool:
@@ -266,12 +266,12 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         return scores
 
     def _label_hint(self, name: str) -> str:
-        """Return how to get the scores of a system or topic; empty for any other name."""
-        first = f"evaluation[{next(iter(self))!r}]"
+        """Return a hint on the scores of a system or topic; empty for any other name."""
+        expression = f"evaluation[{next(iter(self))!r}]"
         if name in self.systems:
-            return f"{name!r} is a system, not a measure; use {first}[{name!r}]"
+            return f"{name!r} is a system, not a measure; use {expression}[{name!r}]"
         if name in self.topics:
-            return f"{name!r} is a topic, not a measure; use {first}.select(topics={name!r})"
+            return f"{name!r} is a topic, not a measure; use {expression}.select(topics={name!r})"
         return ""
 
     def __iter__(self) -> Iterator[str]:

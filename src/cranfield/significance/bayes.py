@@ -149,7 +149,7 @@ def _differences(
         )
     x, y = x[~is_missing], y[~is_missing]
     if x.size < 2:
-        raise CranfieldError(f"a comparison needs at least two topics, got {x.size}")
+        raise CranfieldError(f"a comparison requires at least two topics, got {x.size}")
     rounding = max(TINY, float(ROUNDING * max(np.abs(x).max(), np.abs(y).max())))
     difference = x - y
     difference[np.abs(difference) <= rounding] = 0.0

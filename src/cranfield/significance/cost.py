@@ -17,7 +17,7 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted, some_of
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.prepare import as_scores, check_squarable
-from cranfield.significance.registry import MOST_RESAMPLES, RESAMPLES
+from cranfield.significance.registry import MAX_RESAMPLES, RESAMPLES
 from cranfield.significance.resampling import as_integers, draw_counts
 from cranfield.significance.system_table import read_system_table
 from cranfield.sources.columns import Table
@@ -94,7 +94,7 @@ def cost_effectiveness(
     scores: Any,
     costs: Any,
     *,
-    resamples: Annotated[int, Whole(1, MOST_RESAMPLES)] = RESAMPLES,
+    resamples: Annotated[int, Whole(1, MAX_RESAMPLES)] = RESAMPLES,
     seed: Annotated[int, Whole(0)] = 0,
 ) -> CostEffectiveness:
     r"""Find the systems on the Pareto front of effectiveness and cost, for each cost.

@@ -113,17 +113,17 @@ PAIR: Columns = {
     "first": Column("First system of the pair.", key=True),
     "second": Column("Second system of the pair.", key=True),
 }
-"""Columns of :func:`named_pairs`, the first ones of every table with a row a pair."""
+"""Columns of :func:`named_pairs`, the first ones of every table of pairs."""
 
 
 def named_pairs(systems: Sequence[str], first: Indices, second: Indices) -> pl.DataFrame:
-    """Return the names of both systems, one row a pair."""
+    """Return the names of both systems of each pair."""
     names = pl.Series(systems, dtype=pl.String)
     return pl.DataFrame({"first": names.gather(first), "second": names.gather(second)})
 
 
 def pairs_of(values: Floats, baselines: Sequence[int]) -> Pairs:
-    """Return every other system with each baseline, or all pairs where there is none."""
+    """Return the pairs of all other systems with each baseline, or all pairs without a baseline."""
     return baseline_pairs(values, baselines) if baselines else all_pairs(values)
 
 
@@ -134,25 +134,25 @@ def all_pairs(values: Floats) -> Pairs:
 
 
 def baseline_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
-    """Return every other system with each baseline; the baseline is second."""
+    """Return the pairs of all other systems with each baseline, which is the second."""
     others = [s for s in range(values.shape[1]) if s not in set(baselines)]
     first = np.array([s for _ in baselines for s in others], dtype=np.intp)
     second = np.repeat(np.array(baselines, dtype=np.intp), len(others))
     return Pairs(values, first, second)
 
 
-def mid_ranks(ordered: Floats, gap: Floats) -> tuple[Floats, Floats]:
-    """Return twice the mid-ranks of rows of ascending numbers, and how tied they are.
+def mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
+    """Return twice the mid-ranks of rows of ascending numbers, and their term of ties.
 
-    `ordered` ascends along its rows, shape (rows, n), and infinities at the end are not ranked.
+    `ascending` ascends along its rows, shape (rows, n), and infinities at the end are not ranked.
     Neighbours at most `gap` apart, shape (rows,), are tied. Twice a rank is an
-    integer, 0 where infinite; of ties the sum over groups of t of them of t^3 - t is returned.
+    integer, 0 for infinities. The term of ties is the sum of t^3 - t over groups of t tied numbers.
     """
-    rows, n = ordered.shape
+    rows, n = ascending.shape
     position = np.arange(n)
     with np.errstate(invalid="ignore"):
-        begins = np.diff(ordered, axis=1) > gap[:, None]
-    finite = np.isfinite(ordered)
+        begins = np.diff(ascending, axis=1) > gap[:, None]
+    finite = np.isfinite(ascending)
     starts = np.zeros((rows, n), dtype=np.intp)
     starts[:, 1:] = np.where(begins, position[1:], 0)
     starts = np.maximum.accumulate(starts, axis=1)
@@ -169,11 +169,11 @@ def encode_scores(values: Floats) -> Indices:
     """Return scores as integers from 0 in ascending order, equal within rounding; NaN as -1."""
     flat = values.ravel()
     order = np.argsort(flat, kind="stable")
-    ordered = flat[order]
-    is_number = ~np.isnan(ordered)
-    gap = ROUNDING * np.abs(ordered[is_number]).max(initial=0.0)
+    ascending = flat[order]
+    is_number = ~np.isnan(ascending)
+    gap = ROUNDING * np.abs(ascending[is_number]).max(initial=0.0)
     codes = np.full(flat.size, -1, dtype=np.intp)
-    steps = np.concatenate([[0], np.cumsum(np.diff(ordered[is_number]) > gap)])
+    steps = np.concatenate([[0], np.cumsum(np.diff(ascending[is_number]) > gap)])
     codes[order[is_number]] = steps[: is_number.sum()]
     return codes.reshape(values.shape)
 
@@ -217,7 +217,7 @@ def ratio(difference: Floats, error: Floats) -> Floats:
 
 
 def orient(t: Floats, alternative: str) -> Floats:
-    """Return how far statistics are from 0 in the direction of the alternative."""
+    """Return statistics such that larger ones are more extreme under the alternative."""
     return {"two-sided": np.abs(t), "greater": t, "less": -t}[alternative]
 
 

@@ -35,7 +35,7 @@ MISSING = ("error", "drop", "zero", "available")
 STATISTICS = ("mean", "sum", "geometric-mean", "median")
 """Statistics of topic scores that can be compared."""
 
-MOST_RESAMPLES = 10**6
+MAX_RESAMPLES = 10**6
 """Maximum number of samples, at which the standard error of a p-value of .05 is .0002."""
 
 RESAMPLES = 10_000
@@ -60,7 +60,7 @@ class Options:
         check_share("alpha", self.alpha)
         if self.exact not in (None, True, False):
             raise PolicyError(f"exact must be True, False or None, got {self.exact!r}")
-        check_whole("resamples", self.resamples, 1, MOST_RESAMPLES)
+        check_whole("resamples", self.resamples, 1, MAX_RESAMPLES)
         check_whole("the seed", self.seed, 0)
         check_whole("exact_n", self.exact_n, 0)
         if not (isinstance(self.threshold, Real) and 0 <= self.threshold < inf):

@@ -69,7 +69,7 @@ def count_reaching(
 
 
 def orient_inplace(values: Floats, alternative: str) -> Floats:
-    """Return how far statistics are from 0 in the direction of the alternative, in place."""
+    """Return the same as `orient`, in place."""
     if alternative == "two-sided":
         return np.abs(values, out=values)
     return np.negative(values, out=values) if alternative == "less" else values

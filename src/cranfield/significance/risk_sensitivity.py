@@ -34,7 +34,7 @@ class Risk(TableResult):
     baseline
         The system that the others are compared with; None without one.
     alpha
-        How much more a loss weighs than a gain.
+        Additional weight of a loss, relative to a gain.
     topics
         Number of topics.
     """
@@ -80,20 +80,20 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     Parameters
     ----------
     scores
-        Scores of one measure, at least 0, where more is better: :class:`Scores`, or any input
+        Scores of one measure, at least 0, of which higher is better: :class:`Scores`, or any input
         that can be read as such.
     baseline
         The system that the others are compared with; without one only z_risk and geo_risk are
         computed.
     alpha
-        How much more a loss weighs than a gain; 0 weighs them the same.
+        Additional weight of a loss, relative to a gain; with 0 both weigh the same.
 
     Raises
     ------
     PolicyError
         For an unknown baseline, or an alpha below 0.
     CranfieldError
-        For scores that are missing or negative, or of which less is better.
+        For scores that are missing or negative, or of which lower is better.
 
     Notes
     -----
@@ -134,7 +134,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     if not values.size or not np.isfinite(values).all():
         raise CranfieldError("risk requires a score of every system for every topic")
     if table.lower_is_better:
-        raise CranfieldError(f"risk needs scores where more is better, and {table.measure} is not")
+        raise CranfieldError("risk requires scores of which higher is better, got lower is better")
     if (values < 0).any():
         raise CranfieldError("risk requires scores of at least 0")
     topics = values.shape[0]
@@ -142,8 +142,8 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     with np.errstate(over="ignore", invalid="ignore"):
         expected = np.outer(values.sum(axis=1), values.sum(axis=0)) / max(values.sum(), 1e-300)
         root = np.sqrt(expected)
-        standard = np.divide(values - expected, root, out=np.zeros_like(values), where=root > 0)
-    z_risk = (np.where(standard < 0, weight, 1.0) * standard).sum(axis=0)
+        residuals = np.divide(values - expected, root, out=np.zeros_like(values), where=root > 0)
+    z_risk = (np.where(residuals < 0, weight, 1.0) * residuals).sum(axis=0)
     from scipy.special import ndtr, stdtr
 
     geo_risk = np.sqrt(values.mean(axis=0) * ndtr(z_risk / topics))

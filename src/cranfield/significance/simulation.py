@@ -257,7 +257,7 @@ _MAX_SCORES = 1 << 28  # scores that are drawn together, 2 GiB
 
 @dataclass(frozen=True, eq=False)
 class Resampled:
-    """A population whose topics are the real ones, each as likely.
+    """A population whose topics are the real ones, each equally likely.
 
     Spreads, correlations, ties and the shape of distributions stay those of the real scores, and
     the true means are those of the real scores.
@@ -317,18 +317,18 @@ class Simulator:
     systems
         Names.
     families
-        The family of distributions that was chosen for each system.
+        The selected family of distributions of each system.
     points
         Scores at which the distributions are known, ascending, shape (points,).
     below
         The distribution function of each system there, shape (systems, points).
     steps
-        Whether scores are only these values; else the distribution function is linear between them.
+        Whether scores have only these values; otherwise distribution functions are linear between.
     mixed
         Normal scores of the real topics, whose columns have length 1, shape (real topics, systems):
-        new topics are mixed of them.
+        new topics are mixtures of them.
     shrinkage
-        How far correlations are drawn to their mean.
+        Shrinkage of correlations towards their mean, from 0 to 1.
     df
         Degrees of freedom of the t copula; None for the Gaussian one.
     ranks
@@ -353,10 +353,10 @@ class Simulator:
     @property
     def correlation(self) -> Floats:
         """Correlation of the copula, shape (systems, systems)."""
-        real = self.mixed.T @ self.mixed
-        shrunk = (1 - self.shrinkage) * real + self.shrinkage * self._common
-        np.fill_diagonal(shrunk, 1.0)
-        return np.asarray(shrunk)
+        sample_correlation = self.mixed.T @ self.mixed
+        correlation = (1 - self.shrinkage) * sample_correlation + self.shrinkage * self._common
+        np.fill_diagonal(correlation, 1.0)
+        return np.asarray(correlation)
 
     @cached_property
     def _common(self) -> float:
@@ -375,7 +375,7 @@ class Simulator:
             \quad a, b \ge 1
 
         the smallest change by a beta distribution, as Urbano and Nagler (2018), section 3.4, have
-        it. All scores stay possible ones.
+        it. All scores remain possible.
 
         Raises
         ------
@@ -520,7 +520,7 @@ def fit_simulator(
         one, and a place between two ranks that all of them share. Of two systems one may then be
         far better on few topics, and a little worse on many, as real ones are.
     shrinkage
-        Between 0 and 1: how far correlations are drawn to their mean, but not those of the
+        Shrinkage of correlations towards their mean, from 0 to 1; not for the
         empirical copula. Runs that are nearly the same become less so.
     df
         Degrees of freedom of the t copula, in which systems fail together more often the lower they
@@ -553,17 +553,17 @@ def fit_simulator(
     check_number("shrinkage", shrinkage, 0, 1)
     check_choice("copula", copula, COPULAS)
     check_number("df", df, above=0, most=np.inf)
-    table_of_scores = as_scores(scores)
-    if table_of_scores.shards:
+    score_table = as_scores(scores)
+    if score_table.shards:
         raise PolicyError("scores by shard cannot be simulated")
-    table_of_scores, _ = check_squarable(table_of_scores).complete("error")
-    values = table_of_scores.values
+    score_table, _ = check_squarable(score_table).complete("error")
+    values = score_table.values
     if len(values) < MIN_TOPICS:
         n_topics = counted(len(values), "topic")
         raise CranfieldError(f"distributions require at least {MIN_TOPICS} topics, got {n_topics}")
     constant = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
     if constant.size:
-        name = quoted(table_of_scores.systems[constant[0]])
+        name = quoted(score_table.systems[constant[0]])
         raise CranfieldError(
             f"system {name} has the same score for each topic: no distribution to fit"
         )
@@ -578,25 +578,25 @@ def fit_simulator(
         discrete_scores = MIN_REPEATS * distinct.size <= unit.size
     if discrete_scores:
         points = _fill_gaps(distinct)
-        fitted = fit_discrete(unit, points)
-        below = [np.cumsum(family.weights, axis=1) for family in fitted]
+        families = fit_discrete(unit, points)
+        cdfs = [np.cumsum(family.weights, axis=1) for family in families]
     else:
-        points, fitted = fit_continuous(unit)
-        below = [_cumulate(family.weights) for family in fitted]
+        points, families = fit_continuous(unit)
+        cdfs = [_cumulate(family.weights) for family in families]
     penalty = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
-    best = np.argmin([penalty * f.parameters - 2 * f.loglike for f in fitted], axis=0)
-    table = np.stack(below)[best, np.arange(len(best))]
+    best = np.argmin([penalty * f.parameters - 2 * f.loglike for f in families], axis=0)
+    cdf = np.stack(cdfs)[best, np.arange(len(best))]
     # Normal scores of mid-ranks, each system's of length 1.
     normal = ndtri(rankdata(values, axis=0) / (len(values) + 1))
     normal -= normal.mean(axis=0)
     # Ranks of topics, from 0: of tied topics the easier one is above.
-    difficulty = np.broadcast_to(values.mean(axis=1)[:, None], values.shape)
-    ranks = np.argsort(np.lexsort((difficulty, values), axis=0), axis=0)
+    easiness = np.broadcast_to(values.mean(axis=1)[:, None], values.shape)
+    ranks = np.argsort(np.lexsort((easiness, values), axis=0), axis=0)
     simulator = Simulator(
-        systems=table_of_scores.systems,
-        families=tuple(fitted[k].family for k in best),
+        systems=score_table.systems,
+        families=tuple(families[k].family for k in best),
         points=low + (high - low) * points,
-        below=np.minimum(table / table[:, -1:], 1.0),
+        below=np.minimum(cdf / cdf[:, -1:], 1.0),
         steps=discrete_scores,
         mixed=normal / np.sqrt((normal**2).sum(axis=0)),
         shrinkage=shrinkage,

@@ -143,7 +143,7 @@ def summarise(
     place = None if baseline is None else place_of(baseline, table.systems)
     notes: list[str] = []
     frames = []
-    for group, places in _groups(groups, table.topics, notes):
+    for group, places in _split_topics(groups, table.topics, notes):
         frame = _summary(table, places, place, confidence)
         if group is not None:
             frame = frame.select(pl.lit(group).alias("group"), pl.all())
@@ -177,7 +177,7 @@ def summarise_each(scores: Mapping[str, Scores], **options: Any) -> Summary:
     return replace(first, rows=rows, measure=", ".join(summaries), notes=tuple(notes))
 
 
-def _groups(
+def _split_topics(
     groups: Any, topics: Sequence[str], notes: list[str]
 ) -> Iterator[tuple[str | None, Indices]]:
     """Yield each group of topics and its topics; all of them once without groups."""
@@ -221,12 +221,12 @@ def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: flo
     if baseline is not None:
         difference = values - values[:, [baseline]]
         mask = np.isfinite(difference)
-        better = -difference if table.lower_is_better else difference
+        gain = -difference if table.lower_is_better else difference
         with np.errstate(divide="ignore", invalid="ignore"):
             columns["difference"] = np.where(mask, difference, 0.0).sum(axis=0) / mask.sum(axis=0)
-        columns["wins"] = (mask & (better > 0)).sum(axis=0)
-        columns["losses"] = (mask & (better < 0)).sum(axis=0)
-        columns["ties"] = (mask & (better == 0)).sum(axis=0)
+        columns["wins"] = (mask & (gain > 0)).sum(axis=0)
+        columns["losses"] = (mask & (gain < 0)).sum(axis=0)
+        columns["ties"] = (mask & (gain == 0)).sum(axis=0)
         columns["raw p"] = [_pvalue(values[:, [k, baseline]]) for k in range(len(n))]
         columns["raw p"][baseline] = np.nan
     return pl.DataFrame(columns).fill_nan(None)

@@ -34,7 +34,7 @@ from cranfield.significance.power_and_width import (
     power_anova,
     power_t,
 )
-from cranfield.significance.registry import MOST_RESAMPLES
+from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
 
 DESIGNS = ("t", "anova-1", "anova-2", "interval")
@@ -183,7 +183,7 @@ def topics_needed(
 
     common: dict[str, Any] = {"variance": variance, "alpha": alpha}
 
-    def compute(topics: int) -> float:
+    def evaluate_design(topics: int) -> float:
         if by_width:
             return float(expected_width(topics, **common))
         if design == "t":
@@ -192,12 +192,16 @@ def topics_needed(
         return float(power_anova(topics, difference=goal, **options, **common))
 
     check_positive(**{names[0]: goal})
-    is_enough = (lambda n: compute(n) <= goal) if by_width else (lambda n: compute(n) >= power)
-    topics = smallest(is_enough)
+
+    def is_enough(topics: int) -> bool:
+        value = evaluate_design(topics)
+        return value <= goal if by_width else value >= power
+
+    topics = find_smallest(is_enough)
     return TopicsNeeded(
         design=design,
         topics=topics,
-        achieved=compute(topics),
+        achieved=evaluate_design(topics),
         power=None if by_width else power,
         width=width,
         difference=difference,
@@ -209,7 +213,7 @@ def topics_needed(
     )
 
 
-def smallest(is_enough: Callable[[int], bool], max_topics: int = MAX_TOPICS) -> int:
+def find_smallest(is_enough: Callable[[int], bool], max_topics: int = MAX_TOPICS) -> int:
     """Find the smallest number of topics, at least 2, that is enough, as all larger ones are."""
     low, high = 1, 2
     while not is_enough(high):
@@ -238,7 +242,7 @@ def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> fl
     model
         `anova-1`: the variance within systems, which contains the differences between topics and so
         requires more topics; NaN is excluded. `anova-2`: the variance apart from topics and
-        systems; every system needs a score for every topic.
+        systems; every system requires a score for every topic.
 
     Returns
     -------
@@ -254,8 +258,8 @@ def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> fl
 
     Examples
     --------
-    >>> some = Scores([[0.1, 0.3], [0.2, 0.8]], topics=["q1", "q2"], systems=["a", "b"])
-    >>> round(variance(some), 4), round(variance(some, model="anova-1"), 4)
+    >>> scores = Scores([[0.1, 0.3], [0.2, 0.8]], topics=["q1", "q2"], systems=["a", "b"])
+    >>> round(variance(scores), 4), round(variance(scores, model="anova-1"), 4)
     (0.04, 0.065)
     """
     check_several("scores", scores)
@@ -441,7 +445,7 @@ def power_pairs(
         50    0.570     0.840       0.260   0.080
     """
     for name, value in (("sets", sets), ("resamples", resamples)):
-        check_whole(name, value, 1, MOST_RESAMPLES)
+        check_whole(name, value, 1, MAX_RESAMPLES)
     check_whole("the seed", seed, 0)
     check_share("alpha", alpha)
     check_share("power", power)
@@ -470,7 +474,7 @@ def power_pairs(
         for number in sorted(set(sizes)):
             average(number)
     else:
-        smallest(lambda number: average(number) >= power, MAX_PILOT_TOPICS)
+        find_smallest(lambda number: average(number) >= power, MAX_PILOT_TOPICS)
     numbers = tuple(sorted(results_of))
     pairs = all_pairs(population.means[None, :])
     results = [results_of[number][:3] for number in numbers]
@@ -486,7 +490,7 @@ def power_pairs(
         every_pair=np.array([(c == differs).all(axis=1).mean() for c, differs, _ in results]),
         errors=np.array([is_error.mean() for _, _, is_error in results]),
         power_by_pair=np.array(by_pair),
-        systems=_names(population),
+        systems=_system_names(population),
         first=pairs.first,
         second=pairs.second,
         difference=difference,
@@ -514,7 +518,7 @@ def _simulate_test(
         shifted_means[index % means.size] += difference
         values += shifted_means - means
         means = shifted_means
-    names = _names(population)
+    names = _system_names(population)
     scores = Scores(values, tuple(map(str, range(topics))), names)
     random_seed = int(stream(seed, index, 1).integers(2**31))
     result = compare(scores, seed=random_seed, jobs=1, **options)
@@ -525,7 +529,7 @@ def _simulate_test(
     return correct, true != 0, has_error, result.test, result.correction
 
 
-def _names(population: Simulator | Resampled) -> tuple[str, ...]:
+def _system_names(population: Simulator | Resampled) -> tuple[str, ...]:
     if isinstance(population, Simulator):
         return population.systems
     return tuple(str(k + 1) for k in range(population.means.size))

@@ -88,10 +88,10 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
             )
     if n_cells == 4:
         kind, topic = 2, 1
-        with_systems = [(row, row[0][0]) for row in rows]
+        assignment = [(row, row[0][0]) for row in rows]
     else:
         kind, topic = _measure_and_topic(rows, source.requested)
-        with_systems = _with_systems(rows, kind, topic, source.stem)
+        assignment = _assign_systems(rows, kind, topic, source.stem)
     return make_part(
         Entry(
             read_label(cells[kind], "measure", line),
@@ -101,7 +101,7 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
             cells[-1],
             line,
         )
-        for (cells, line), system in with_systems
+        for (cells, line), system in assignment
     )
 
 
@@ -128,14 +128,14 @@ def _measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[i
     )
 
 
-def _with_systems(rows: Sequence[Row], kind: int, topic: int, stem: str) -> list[tuple[Row, str]]:
+def _assign_systems(rows: Sequence[Row], kind: int, topic: int, stem: str) -> list[tuple[Row, str]]:
     """Return each line by topic with its system, from lines before or after it that name runs."""
     runs = [cells[2] for cells, _ in rows if cells[kind] == RUNID]
     if len(runs) <= 1:
         system = runs[0] if runs else stem
         return [(row, system) for row in rows if row[0][topic] != AGGREGATE]
     step = 1 if rows[0][0][kind] == RUNID else -1
-    with_systems: list[tuple[Row, str]] = []
+    assignment: list[tuple[Row, str]] = []
     sizes = [0]
     for row in rows[::step]:
         cells, _ = row
@@ -143,15 +143,15 @@ def _with_systems(rows: Sequence[Row], kind: int, topic: int, stem: str) -> list
             run = cells[2]
             sizes.append(0)
         elif cells[topic] != AGGREGATE:
-            with_systems.append((row, run if len(sizes) > 1 else stem))
+            assignment.append((row, run if len(sizes) > 1 else stem))
             sizes[-1] += 1
     # The first size is of lines without a run.
-    if with_systems and (sizes[0] or not all(sizes[1:])):
+    if assignment and (sizes[0] or not all(sizes[1:])):
         raise InputError(
             "the run of each line is ambiguous; pass one file for each run, or a"
             " table (cranfield evaluate --by-topic --format csv)"
         )
-    return with_systems[::step]
+    return assignment[::step]
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def from_table(table: ScoreTable) -> ScorePart:
     place = find_roles(table.names, table.source.name)
     others = [k for k in range(len(table.names)) if k not in place.values()]
     if not {"system", "score"} <= place.keys():
-        others = _with_names(table, others, topic_is_first="topic" not in place)
+        others = _skip_unnamed(table, others, topic_is_first="topic" not in place)
     if "system" in place and "score" not in place:
         names = [table.names[k] for k in others if not _is_text(table, k)]
         if _holds_scores(table, place["system"]) and not are_measures(
@@ -209,10 +209,10 @@ def from_table(table: ScoreTable) -> ScorePart:
         ):
             others = sorted([*others, place.pop("system")])
     first = place.get("topic", -1)
-    if first >= 0 and spelt(table.names[first]) == "q" and _fractions(table, first):
+    if first >= 0 and spelt(table.names[first]) == "q" and _has_fractions(table, first):
         # The letter is the name of a system.
         others = [place.pop("topic"), *others]
-    topics = _topics(table, place, others)
+    topics = _find_topics(table, place, others)
     if "topic" not in place and topics is not None:
         others = others[1:]
     numbers = [name for k in others if is_number(name := table.names[k])]
@@ -242,7 +242,7 @@ def from_table(table: ScoreTable) -> ScorePart:
     return make_part(_entries(table, place, others, topics))
 
 
-def _with_names(table: ScoreTable, others: list[int], *, topic_is_first: bool) -> list[int]:
+def _skip_unnamed(table: ScoreTable, others: list[int], *, topic_is_first: bool) -> list[int]:
     """Skip columns of row numbers and empty columns; other columns need a name."""
     named_columns = []
     for k in others:
@@ -278,7 +278,9 @@ def _is_text(table: ScoreTable, k: int) -> bool:
 _NUMBER_LIKE = re.compile(r"[-+−]?[.,]?\d|[-+−]?inf", re.IGNORECASE)
 
 
-def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) -> list[str] | None:
+def _find_topics(
+    table: ScoreTable, place: Mapping[str, int], others: Sequence[int]
+) -> list[str] | None:
     """Return the topic of each row; None if there are none and rows are numbered."""
     if "topic" in place:
         return table.labels(place["topic"], "topic")
@@ -341,7 +343,7 @@ def _warn_of_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
         for k in columns
         if spelt(name := table.names[k]) in SUMMARIES
         or _STATISTIC.fullmatch(name)
-        or (_NUMBER_OF.fullmatch(name) and not _fractions(table, k))
+        or (_NUMBER_OF.fullmatch(name) and not _has_fractions(table, k))
     ]
     if doubtful:
         listed = some_of(doubtful, 5)
@@ -351,7 +353,7 @@ def _warn_of_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
         )
 
 
-def _fractions(table: ScoreTable, k: int) -> bool:
+def _has_fractions(table: ScoreTable, k: int) -> bool:
     return any(
         has_decimal_comma(cell) or (is_numeric(cell) and not float(cell).is_integer())
         for cell in table.column(k)
@@ -438,7 +440,7 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         if not any(listed.values()):
             raise InputError("has no rows")
         return from_table(ScoreTable(source, Columns.of(listed, source.name)))
-    systems = _by_system(data, source)
+    systems = _arrange_by_system(data, source)
     inner = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
     is_transposed = inner and all(map(_TOPIC.fullmatch, map(str, systems)))
     if is_transposed and not any(map(_TOPIC.fullmatch, inner)):
@@ -463,7 +465,7 @@ def _is_our_json(data: Mapping[Any, Any]) -> bool:
     )
 
 
-def _by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any]:
+def _arrange_by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any]:
     """Rearrange mappings with measures at another level as {system: {topic: {measure: score}}}."""
     inner = [value for value in data.values() if isinstance(value, Mapping)]
     cells = [cell for values in inner for cell in values.values() if isinstance(cell, Mapping)]
@@ -481,7 +483,7 @@ def _by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any
     if not cells:
         return {source.stem: data}
     return {
-        system: _transpose(measures, system) if isinstance(measures, Mapping) else measures
+        system: _transpose_scores(measures, system) if isinstance(measures, Mapping) else measures
         for system, measures in data.items()
     }
 
@@ -490,7 +492,7 @@ def _keys(level: Iterable[Mapping[Any, Any]]) -> list[str]:
     return list(dict.fromkeys(str(key) for mapping in level for key in mapping))
 
 
-def _transpose(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any, Any]]:
+def _transpose_scores(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any, Any]]:
     """Turn {measure: {topic: score}} into {topic: {measure: score}}."""
     topics: dict[Any, dict[Any, Any]] = {}
     for measure, scores in measures.items():

@@ -106,7 +106,7 @@ def _read(data: Any, layout: str, measure: str | None) -> Scores:
             return data
         if not data.measure:
             return replace(data, measure=measure)
-    return join_parts(_parts(data, layout, () if measure is None else (measure,)), measure)
+    return join_parts(_read_parts(data, layout, () if measure is None else (measure,)), measure)
 
 
 def read_scores_by_measure(
@@ -160,7 +160,7 @@ def _read_by_measure(
     data: Any, measures: Sequence[str | Measure] | None, format: str
 ) -> dict[str, Scores]:
     names = [str(measure) for measure in measures] if measures is not None else []
-    parts = _parts(data, format, names)
+    parts = _read_parts(data, format, names)
     unnamed = next((part for part in parts if not part.kinds), None)
     if unnamed is not None and len(set(names)) > 1:
         raise InputError(
@@ -177,7 +177,7 @@ def _read_by_measure(
     return {name: join_parts(parts, name) for name in names}
 
 
-def _parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
+def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
     check_choice("format", layout, FORMATS)
     if isinstance(data, (str, PathLike)):
         name, path = named_file(fspath(data))
@@ -193,7 +193,7 @@ def _parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
         if is_frame(data):
             return [replace(from_table(from_frame(data, source)), source=source.name)]
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
-        parts = [part for item in data for part in _parts(item, layout, requested)]
+        parts = [part for item in data for part in _read_parts(item, layout, requested)]
         if parts:
             return parts
     raise InputError(f"{type(data).__name__} cannot be read as scores")
@@ -228,7 +228,7 @@ def from_file(
     """
     source = ScoreSource(file.name, name or file.stem, requested)
     with name_source(source.name):
-        part = _from_bytes(file.read(), source, layout, file.suffix)
+        part = _read_bytes(file.read(), source, layout, file.suffix)
         others = {entry.system for entry in part.entries} - {name}
         if name is not None and others:
             listed = some_of(map(quoted, sorted(others)), 3)
@@ -236,7 +236,7 @@ def from_file(
         return replace(part, source=source.name)
 
 
-def _from_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> ScorePart:
+def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> ScorePart:
     if layout == "auto":
         layout = FORMAT_OF_SUFFIX.get(suffix, "parquet" if raw.startswith(b"PAR1") else "")
         # Files of trec_eval lines may have this suffix, too.
@@ -251,9 +251,9 @@ def _from_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
         return from_json(text, source, lines=layout == "jsonl")
     if layout == "trec":
         return from_lines(text, source)
-    usual = "\t" if layout == "tsv" else ","
-    separator = _separator_of(_head_of(text), usual) or usual
-    return from_table(_delimited(text, source, separator))
+    default = "\t" if layout == "tsv" else ","
+    separator = _separator_of(_head_of(text), default) or default
+    return from_table(_read_delimited(text, source, separator))
 
 
 def _head_of(text: str) -> str:
@@ -281,7 +281,7 @@ def _layout_of(text: str) -> str:
     return "tsv" if separator == "\t" else "csv"
 
 
-def _delimited(text: str, source: ScoreSource, separator: str) -> ScoreTable:
+def _read_delimited(text: str, source: ScoreSource, separator: str) -> ScoreTable:
     reason = f"{{}} columns where the header has {{}}, separated by {SEPARATORS[separator]}"
     rows, lines = separated(text, source.name, separator, reason)
     if not rows:

@@ -28,7 +28,7 @@ from cranfield.online.experiments.estimates import percentiles, two_sided
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import difference_pvalues, ratio, t_interval
 from cranfield.significance.pairwise.ranks import binomial_pvalues
-from cranfield.significance.registry import MOST_RESAMPLES
+from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import number
 
 TIE = 1e-9
@@ -416,7 +416,7 @@ def _preference(
     low, high = map(float, clopper_pearson(np.array(ahead), np.array(decided), confidence))
     notes = list(notes)
     if (kinds.sum(axis=1) > 1).any():
-        check_whole("resamples", resamples, 1, MOST_RESAMPLES)
+        check_whole("resamples", resamples, 1, MAX_RESAMPLES)
         check_whole("the seed", seed, 0)
         if expected != 0.5:
             # The probability that a unit with many impressions is ahead is not known.

@@ -182,8 +182,8 @@ def compare(
         entry = default_test(3, bool(table.shards))
     info = entry.info
     if threshold and not info.threshold:
-        fitting = ", ".join(name for name, t in TESTS.items() if t.info.threshold)
-        raise PolicyError(f"threshold requires the test {fitting}, got {info.name}")
+        names = ", ".join(name for name, t in TESTS.items() if t.info.threshold)
+        raise PolicyError(f"threshold requires the test {names}, got {info.name}")
     statistic = statistic_of(table, statistic, info.name)
     inputs = prepare_scores(table, info, missing)
     scores = inputs.scores
@@ -200,8 +200,8 @@ def compare(
     outcome = with_exchange_tests(entry.run(pairs, options), pairs, info, options)
     # Without an error of the model, its statistics would be divided by 0.
     uses_one_error = adjustment.one_variance or adjustment.pooled
-    has_error = not uses_one_error or outcome.model is None or outcome.model.error != 0
-    applied_correction = adjustment if has_error else CORRECTIONS["bonferroni"]
+    is_applicable = not uses_one_error or outcome.model is None or outcome.model.error != 0
+    applied_correction = adjustment if is_applicable else CORRECTIONS["bonferroni"]
     corrected = applied_correction.run(outcome, pairs, options)
     unreachable = unreachable_notes(info, outcome, adjustment, corrected, options)
     details = dict(outcome.details)
@@ -213,7 +213,7 @@ def compare(
     kind_of_mean = "mean" if model is None else model.of
     weight_notes: list[str] = []
     if adjustment.resamples_topics and model is not None and pairs.by_shard is not None:
-        # A model with gaps weighs topics, which samples of topics do not.
+        # A model with gaps weights topics, which samples of topics do not.
         means = pairs.values.mean(axis=0)
         difference = pairs.differences_of(means)
         weight_notes = [EACH_TOPIC] if np.isnan(pairs.by_shard).any() else []

@@ -62,11 +62,10 @@ PAIRS: Columns = {
 def groups_of(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Cover the systems by groups: two share a group exactly if they do not differ significantly.
 
-    Groups are made from the best system to the worst, as `order` has them, and list their systems
-    so. Where separation follows the means, as with Tukey's HSD on a balanced design, there is no
-    cover with fewer groups. They are cliques of the graph of systems that do not differ, made
-    greedily until every edge lies in one: a compact letter display (Piepho 2004; Gramm et al.
-    2007).
+    Groups and their systems are in `order`, from the best system to the worst. Where separation
+    follows the means, as with Tukey's HSD on a balanced design, there is no cover with fewer
+    groups. They are cliques of the graph of systems that do not differ, made greedily until every
+    edge lies in one: a compact letter display (Piepho 2004; Gramm et al. 2007).
     """
     is_similar = ~is_different[np.ix_(order, order)]
     np.fill_diagonal(is_similar, True)
@@ -123,7 +122,7 @@ def group_of(name: str) -> int:
     return place - 1
 
 
-def shortened(letters: str) -> str:
+def shorten_letters(letters: str) -> str:
     """Write neighbouring letters as a range where there are many groups: `a-c` for `a,b,c`."""
     names = letters.split(",")
     if len(names) < 3:

@@ -21,7 +21,7 @@ from cranfield.significance.comparison.compared_pairs import (
     PAIRS,
     ComparedPairs,
     PairComparison,
-    shortened,
+    shorten_letters,
 )
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import heading_of
@@ -435,7 +435,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         rows: Rows = []
         for name, mean, *others in frame.rows():
             cells = [
-                shortened(other) if isinstance(other, str) else f"{other:.{places}f}"
+                shorten_letters(other) if isinstance(other, str) else f"{other:.{places}f}"
                 for other in others
             ]
             # The highest mean, and equal ones, are bold.

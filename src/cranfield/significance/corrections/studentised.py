@@ -49,7 +49,7 @@ FAR = 80.0  # range of normal variables whose probability is below the smallest 
 REACH = 9.0  # standard deviations beyond which a normal density is negligible
 
 
-class Interpolated:
+class Interpolator:
     """Interpolate a positive function that is smooth in log(1 + x) by polynomials on panels."""
 
     def __init__(self, function: Tail) -> None:
@@ -99,8 +99,8 @@ class Studentised:
     def __init__(self, tail: Tail, df: float) -> None:
         self.df = df
         self._tail = tail
-        self._interpolated_tail = Interpolated(tail)
-        self._interpolated = Interpolated(self._exact)
+        self._interpolated_tail = Interpolator(tail)
+        self._interpolator = Interpolator(self._exact)
 
     def sf(self, q: Floats) -> Floats:
         """Return P(X / S >= q), to about 1e-11 of itself; NaN gives NaN, values up to 0 give 1."""
@@ -112,7 +112,7 @@ class Studentised:
         if finite.size:
             panels = np.unique(np.floor(np.log1p(finite) / PANEL)).size
             is_few = finite.size <= 2 * (DEGREE + 1) * panels
-            values = self._exact(finite) if is_few else self._interpolated(finite)
+            values = self._exact(finite) if is_few else self._interpolator(finite)
             out[positive] = np.clip(values, 0.0, 1.0)
         return out
 
@@ -149,11 +149,11 @@ class Studentised:
 
     def _isf_by_bisection(self, probability: Floats) -> Floats:
         low, high = np.zeros_like(probability), np.full_like(probability, 8.0)
-        while (is_above_bound := self._interpolated(high) > probability).any():
+        while (is_above_bound := self._interpolator(high) > probability).any():
             high[is_above_bound] *= 4
         for _ in range(50):
             middle = (low + high) / 2
-            is_above = self._interpolated(middle) > probability
+            is_above = self._interpolator(middle) > probability
             low, high = np.where(is_above, middle, low), np.where(is_above, high, middle)
         return high
 

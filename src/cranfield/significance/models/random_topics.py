@@ -439,7 +439,7 @@ class Refits:
             shape = (rows.stop - rows.start, systems, topics, shards)
             draws = random.integers(0, flat.size, size=shape)
             values = integers[draws]
-            of_systems = values.sum(axis=(2, 3))
+            system_sums = values.sum(axis=(2, 3))
             total = squares[draws].sum(axis=(1, 2, 3)) * square_unit
             if shards > 1:
                 # Each topic and system has a mean of its own.
@@ -448,11 +448,11 @@ class Refits:
             else:
                 explained = (
                     exact_squares(values.sum(axis=(1, 3)), unit) / systems
-                    + exact_squares(of_systems, unit) / topics
-                    - exact_squares(of_systems.sum(axis=1, keepdims=True), unit) / flat.size
+                    + exact_squares(system_sums, unit) / topics
+                    - exact_squares(system_sums.sum(axis=1, keepdims=True), unit) / flat.size
                 )
                 df = (topics - 1) * (systems - 1)
-            effects[:, rows] = of_systems.T * (unit / (topics * shards))
+            effects[:, rows] = system_sums.T * (unit / (topics * shards))
             errors[rows] = np.sqrt(np.maximum(total - explained, 0.0) / df)
 
         in_threads(refit, range(len(parts)), options.jobs)

@@ -73,7 +73,7 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         of |t|, so that it excludes 0 exactly where p is at most alpha; of a one-sided test,
         from the quantile of t on its side. A resample without any variation counts as extreme.
     """
-    return _by_samples(pairs, options, by_error=True)
+    return _bootstrap_pairs(pairs, options, by_error=True)
 
 
 @declared_test(
@@ -102,10 +102,10 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         for all pairs, and for the test bootstrap. The interval is symmetric, from the quantile
         of the absolute value; of a one-sided test, from that of the mean on its side.
     """
-    return _by_samples(pairs, options, by_error=False)
+    return _bootstrap_pairs(pairs, options, by_error=False)
 
 
-def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
+def _bootstrap_pairs(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
     mean, deviation, zeros = pairs.moments()
     error = deviation / np.sqrt(pairs.topics) if by_error else np.ones(len(pairs))
     statistic = ratio(mean, error)
@@ -119,7 +119,7 @@ def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
         n = count_reaching(statistics, statistic[rows], alternative, relative=RELATIVE)
         return n, n_infinite
 
-    # A block's results fit into the cache, and a matrix product is worth its call.
+    # Blocks fit into the cache, and are large enough for a matrix product.
     parts = list(pairs.slices(options.resamples, 2**19))
     n_extreme, n_infinite = zip(*in_threads(test_block, parts, options.jobs), strict=True)
 
@@ -305,31 +305,33 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         the p-value it does not assume that both distributions are the same, so that the two may
         disagree if a difference is barely significant.
     """
-    values, count = move_to_front(pairs.values)
+    values, counts = move_to_front(pairs.values)
     integers, _ = as_integers(values, 4 * values.shape[0] ** 2)
     integers = np.nan_to_num(integers)
     totals = integers.sum(axis=0)
     n_extreme = np.zeros(len(pairs), dtype=np.intp)
-    # Systems with as many scores draw the same samples.
-    sizes = np.stack([count[pairs.first], count[pairs.second]], axis=1)
+    # Systems with equally many scores draw the same samples.
+    sizes = np.stack([counts[pairs.first], counts[pairs.second]], axis=1)
     for k, (n, m) in enumerate(np.unique(sizes, axis=0)):
         indices = np.flatnonzero((sizes == (n, m)).all(axis=1))
         subset = Pairs(pairs.values, pairs.first[indices], pairs.second[indices])
         sums = pooled_sums(integers, int(n), int(m), options, k)
-        count_part = partial(_count_extreme, sums=sums, slack=2.0 * n * m, kind=options.alternative)
+        count_block = partial(
+            _count_extreme, sums=sums, slack=2.0 * n * m, kind=options.alternative
+        )
         observed = totals[subset.first] * m - totals[subset.second] * n
         parts = [(block, observed[rows]) for rows, block in subset.slices(options.resamples, 2**17)]
-        n_extreme[indices] = np.concatenate(in_threads(count_part, parts, options.jobs))
+        n_extreme[indices] = np.concatenate(in_threads(count_block, parts, options.jobs))
     mean = np.nanmean(pairs.values, axis=0)
     squares = np.nansum((pairs.values - mean) ** 2, axis=0)
-    n, m = count[pairs.first], count[pairs.second]
+    n, m = counts[pairs.first], counts[pairs.second]
     with np.errstate(divide="ignore", invalid="ignore"):
-        pooled = np.sqrt((squares[pairs.first] + squares[pairs.second]) / (n + m - 2))
+        deviation = np.sqrt((squares[pairs.first] + squares[pairs.second]) / (n + m - 2))
     difference = pairs.differences_of(mean)
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
-        effect=ratio(difference, pooled),
+        effect=ratio(difference, deviation),
         interval=partial(welch_interval, pairs, options),
         n=n + m,
         details={"resamples": options.resamples, "seed": options.seed},
@@ -337,7 +339,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def move_to_front(values: Floats) -> tuple[Floats, Indices]:
-    """Move each system's scores to the front; return them, and how many each system has."""
+    """Move each system's scores to the front; return them, and the number of each system."""
     is_missing = np.isnan(values)
     order = np.argsort(is_missing, axis=0, kind="stable")
     return np.take_along_axis(values, order, axis=0), (~is_missing).sum(axis=0)
@@ -346,11 +348,11 @@ def move_to_front(values: Floats) -> tuple[Floats, Indices]:
 def pooled_sums(
     integers: Floats, n: int, m: int, options: Options, stream_key: int
 ) -> tuple[Floats, Floats]:
-    """Draw n and m scores from the pooled ones of two systems, and sum them up.
+    """Draw n and m scores from the pooled scores of two systems, and add them up.
 
     `integers` are scores, each system's at the front, and zeros; `stream_key` numbers the pairs of
-    sizes n and m. Returned is what each system adds to n m (mean of x* - mean of y*), as first and
-    as second of a pair; shape (systems, resamples).
+    sizes n and m. Returns the term of each system in n m (mean of x* - mean of y*), as first and as
+    second of a pair; shape (systems, resamples).
     """
     random = stream(options.seed, stream_key)
     total = n + m

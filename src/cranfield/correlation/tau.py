@@ -112,19 +112,19 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     a, b = paired_values(x, y)
     sets, items = a.shape
     out = np.full(sets, np.nan)
-    complete = np.flatnonzero(~(np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1)))
-    if items > 1 and complete.size:
+    indices = np.flatnonzero(~(np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1)))
+    if items > 1 and indices.size:
         if items > MAX_COMPARED and not rounding:
-            agreement, pairs = _by_sorting(a[complete], b[complete])
+            agreement, pairs = _compare_by_sorting(a[indices], b[indices])
         else:
-            agreement, pairs = _by_pairs(a[complete], b[complete], rounding)
+            agreement, pairs = _compare_pairs(a[indices], b[indices], rounding)
         untied = pairs[0] if variant == "a" else np.sqrt(pairs[1] * pairs[2])
         with np.errstate(invalid="ignore"):
-            out[complete] = np.where(untied > 0, agreement / untied, np.nan)
+            out[indices] = np.where(untied > 0, agreement / untied, np.nan)
     return out[0] if np.ndim(x) == 1 and np.ndim(y) == 1 else out
 
 
-def _by_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Floats]:
+def _compare_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Floats]:
     """Return P - Q, and the numbers of all pairs, pairs untied in x, and untied in y; all twice."""
     # Each pair is compared from both sides, which saves a list of pairs.
     sets, items = a.shape
@@ -146,7 +146,7 @@ def _by_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Floats]:
     return agreement, pairs
 
 
-def _by_sorting(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+def _compare_by_sorting(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """Return the same numbers, each pair counted once."""
     from scipy.stats import kendalltau
 
@@ -244,9 +244,8 @@ def _tau_ap(a: Floats, truth: Floats, ties: str) -> Floats:
             total[block] += (difference * _mean_weight(above, (order == 0).sum(axis=2))).sum(axis=1)
     if ties == "a":
         n_counted[:], is_constant[:] = items - 1, items < 2
-    is_undefined = (
-        is_constant | (n_counted == 0) | np.isnan(a).any(axis=1) | np.isnan(truth).any(axis=1)
-    )
+    has_nan = np.isnan(a).any(axis=1) | np.isnan(truth).any(axis=1)
+    is_undefined = is_constant | (n_counted == 0) | has_nan
     return np.where(is_undefined, np.nan, total / np.maximum(n_counted, 1))
 
 

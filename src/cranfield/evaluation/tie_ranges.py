@@ -98,7 +98,7 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
         labels["topic"] = np.repeat(judged.topics, n_systems)
     frames, without_bounds, without_expectation = [], [], []
     for name, scores in evaluation.items():
-        values = {"score": scores.values, **_range_of(scores, judged, orders)}
+        values = {"score": scores.values, **_score_range(scores, judged, orders)}
         if "lowest" not in values:
             without_bounds.append(name)
         if "expected" not in values:
@@ -111,7 +111,7 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
             pl.DataFrame({**labels, "measure": [name] * len(columns["score"]), **columns})
         )
     rows = pl.concat(frames, how="diagonal").fill_nan(None)
-    missing = [pl.lit(None, pl.Float64).alias(name) for name in _RANGE if name not in rows.columns]
+    nulls = [pl.lit(None, pl.Float64).alias(name) for name in _RANGE if name not in rows.columns]
     names = [name for name in TieRanges.columns if by_topic or name != "topic"]
     notes = []
     if without_bounds:
@@ -121,10 +121,10 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
         )
     if without_expectation:
         notes.append(f"{some_of(without_expectation, 5)}: no exact expected score is available")
-    return TieRanges(rows.with_columns(missing).select(names), tuple(notes))
+    return TieRanges(rows.with_columns(nulls).select(names), tuple(notes))
 
 
-def _range_of(
+def _score_range(
     scores: Scores, judged: JudgedRuns, orders: tuple[JudgedRuns, ...]
 ) -> dict[str, Floats]:
     """Return the bounds and the expectation of the scores of a measure, if they are available."""

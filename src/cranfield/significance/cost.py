@@ -152,35 +152,30 @@ def cost_effectiveness(
     cost  slow    0.4333  95.0000  no        dense                    0.291
     """
     check_arguments(cost_effectiveness, locals())
-    score_table = check_squarable(as_scores(scores)).over_shards()
-    amounts, notes = _amounts_by_system(costs, score_table.systems)
+    table = check_squarable(as_scores(scores)).over_shards()
+    amounts, notes = _amounts_by_system(costs, table.systems)
     matrix = np.array(list(amounts.values()))
     has_cost = ~np.isnan(matrix).all(axis=0)
     if not has_cost.any():
         raise CranfieldError(
-            f"expected a cost of a system with scores, such as {quoted(score_table.systems[0])},"
-            f" got none"
+            f"expected a cost of a system with scores, such as {quoted(table.systems[0])}, got none"
         )
     for name, row in zip(amounts, matrix, strict=True):
         if np.isnan(row).any():
-            listed = some_of(
-                [quoted(score_table.systems[k]) for k in np.flatnonzero(np.isnan(row))], 10
-            )
+            listed = some_of([quoted(table.systems[k]) for k in np.flatnonzero(np.isnan(row))], 10)
             number = counted(int(np.isnan(row).sum()), "system")
             notes.append(f"{number} without {name} excluded from its front: {listed}")
-    values = score_table.values[:, has_cost]
+    values = table.values[:, has_cost]
     is_complete = ~np.isnan(values).any(axis=1)
     if n_incomplete := int((~is_complete).sum()):
         notes.append(f"{counted(n_incomplete, 'topic')} without a score of every system excluded")
     if not is_complete.any():
         raise CranfieldError("no topic has a score of every system with a cost")
-    if score_table.aggregate != "mean":
-        notes.append(
-            f"{score_table.measure} is averaged by its {score_table.aggregate}; this uses means"
-        )
+    if table.aggregate != "mean":
+        notes.append(f"{table.measure} is averaged by its {table.aggregate}; this uses means")
     effects = values[is_complete]
-    names = pl.Series([score_table.systems[k] for k in np.flatnonzero(has_cost)], dtype=pl.String)
-    fronts = _Fronts(-effects if score_table.lower_is_better else effects, matrix[:, has_cost])
+    names = pl.Series([table.systems[k] for k in np.flatnonzero(has_cost)], dtype=pl.String)
+    fronts = _Fronts(-effects if table.lower_is_better else effects, matrix[:, has_cost])
     proportions = fronts.proportions(resamples, seed)
     frames = []
     for k, name in enumerate(amounts):
@@ -195,19 +190,16 @@ def cost_effectiveness(
         }
         frame = pl.DataFrame(columns).filter(pl.col("amount").is_not_nan())
         frame = frame.sort(
-            "amount",
-            "mean",
-            descending=[False, not score_table.lower_is_better],
-            maintain_order=True,
+            "amount", "mean", descending=[False, not table.lower_is_better], maintain_order=True
         )
         frames.append(frame.select(pl.lit(name).alias("cost"), pl.all()))
     return CostEffectiveness(
         pl.concat(frames).with_columns(pl.col("front proportion").fill_nan(None)),
-        score_table.measure or "",
+        table.measure or "",
         int(is_complete.sum()),
         int(resamples),
         int(seed),
-        score_table.lower_is_better,
+        table.lower_is_better,
         tuple(notes),
     )
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cranfield.base.arrays import Floats
     from cranfield.significance.differences import Corrected, Model, Outcome, Pairs
 
-Compared = Callable[["Pairs", "Options"], "Outcome"]
+TestFunction = Callable[["Pairs", "Options"], "Outcome"]
 Fit = Callable[["Floats"], "Model"]
 Corrector = Callable[["Outcome", "Pairs", "Options"], "Corrected"]
 
@@ -76,8 +76,8 @@ class Options:
 def read_declaration(function: object) -> dict[str, Any]:
     """Read the title and the entries `name: text` of a docstring.
 
-    The title is the first line. Entries are the lines of the next paragraph; those that continue
-    one are indented.
+    The title is the first line. Entries are in the next paragraph; their further lines are
+    indented.
     """
     title, entries, *_ = (getdoc(function) or "").split("\n\n")
     lines = re.split(r"\n(?=\w)", entries)
@@ -141,20 +141,20 @@ RECOMMENDED = "bootstrap-tukey"
 """The default correction of tests that it supports.
 
 Its error rates on real scores are in docs/calibration.md. Studies, which follow papers and repeat
-a test thousands of times, take the correction of the test.
+a test thousands of times, use the correction of the test.
 """
 
 
 def declared_correction(name: str, **declared: Any) -> Callable[[Corrector], Corrector]:
     """Register a function as a correction; the texts of the declaration are in its docstring."""
 
-    def enter(function: Corrector) -> Corrector:
+    def register(function: Corrector) -> Corrector:
         CORRECTIONS[name] = Correction(
             name=name, run=function, **declared, **read_declaration(function)
         )
         return function
 
-    return enter
+    return register
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,7 +307,7 @@ class Test:
     __test__ = False  # not for pytest
 
     info: TestInfo
-    run: Compared
+    run: TestFunction
     fit: Fit
 
 
@@ -330,13 +330,13 @@ DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "ra
 
 def declared_test(
     name: str, *, fit: Fit | None = None, **declared: Any
-) -> Callable[[Compared], Compared]:
+) -> Callable[[TestFunction], TestFunction]:
     """Register a function as a test, with the function that fits its model, if any."""
 
     def without_model(scores: Floats) -> Model:
         raise PolicyError(f"the test {name} has no model of all scores")
 
-    def enter(function: Compared) -> Compared:
+    def register(function: TestFunction) -> TestFunction:
         info = TestInfo(
             name=name,
             default_for=next((scores for scores, test in DEFAULTS.items() if test == name), ""),
@@ -346,7 +346,7 @@ def declared_test(
         TESTS[name] = Test(info, function, fit or without_model)
         return function
 
-    return enter
+    return register
 
 
 def find_test(name: Any) -> Test:

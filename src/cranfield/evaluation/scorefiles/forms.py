@@ -105,7 +105,7 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
     )
 
 
-def _may_be_a_measure(name: str) -> bool:
+def _may_be_measure(name: str) -> bool:
     return bool(resembles_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
 
 
@@ -114,7 +114,7 @@ def _measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[i
     columns = [list(dict.fromkeys(cells[k] for cells, _ in rows)) for k in (0, 1)]
     criteria = [
         [AGGREGATE not in names for names in columns],
-        [any(map(_may_be_a_measure, islice(names, MAX_NAMES))) for names in columns],
+        [any(map(_may_be_measure, islice(names, MAX_NAMES))) for names in columns],
         [not {*requested}.isdisjoint(names) for names in columns],
         [not all(map(is_numeric, names)) for names in columns],
         [len(names) == 1 for names in columns],
@@ -243,18 +243,18 @@ def from_table(table: ScoreTable) -> ScorePart:
 
 
 def _skip_unnamed(table: ScoreTable, others: list[int], *, topic_is_first: bool) -> list[int]:
-    """Skip columns of row numbers and empty columns; other columns need a name."""
+    """Skip columns of row numbers and empty columns; other columns must have a name."""
     named_columns = []
     for k in others:
         cells = table.column(k)
         if not NO_NAME.fullmatch(spelt(table.names[k])) or (topic_is_first and k == 0):
             named_columns.append(k)
-        elif not all(map(is_missing, cells)) and not _all_different(cells):
+        elif not all(map(is_missing, cells)) and not _are_distinct(cells):
             raise InputError(f"column {k + 1} has no name")
     return named_columns
 
 
-def _all_different(cells: Sequence[Any]) -> bool:
+def _are_distinct(cells: Sequence[Any]) -> bool:
     """Return True if the values are distinct integers."""
     if not all(is_numeric(cell) and float(cell).is_integer() for cell in cells):
         return False
@@ -312,17 +312,17 @@ def _find_topics(
                 " transpose the table, or name its first column topic"
             )
         return topics
-    filled_cells = [cell for cell in cells if not is_missing(cell)]
-    numbers = sum(is_numeric(cell) or has_decimal_comma(cell) for cell in filled_cells)
-    if filled_cells and not numbers:
+    values = [cell for cell in cells if not is_missing(cell)]
+    numbers = sum(is_numeric(cell) or has_decimal_comma(cell) for cell in values)
+    if values and not numbers:
         return table.labels(0, "topic")
-    if numbers < len(filled_cells):
+    if numbers < len(values):
         raise InputError(
             f"the first column, {quoted(name)}, has numbers and text; rename it to"
             " topic if it has the topics"
         )
     # Numbers of topics would be read as scores of another system.
-    if len(cells) > 1 and _all_different(cells) and {float(cell) for cell in cells} != {0, 1}:
+    if len(cells) > 1 and _are_distinct(cells) and {float(cell) for cell in cells} != {0, 1}:
         raise InputError(
             f"the first column, {quoted(name)}, has a different integer in each row;"
             " rename it to topic if these are topics, or add a column topic if they"
@@ -376,8 +376,8 @@ def _entries(
     names = [table.names[k] for k in columns]
     nonempty_names = [name for name in table.names if name]
     if len(set(nonempty_names)) < len(nonempty_names):
-        twice = next(name for name in nonempty_names if nonempty_names.count(name) > 1)
-        raise InputError(f"duplicate column {quoted(twice)}")
+        duplicate = next(name for name in nonempty_names if nonempty_names.count(name) > 1)
+        raise InputError(f"duplicate column {quoted(duplicate)}")
     # A table with a column for each measure is of one run.
     by_measure = False
     if not by_score and "measure" not in place:
@@ -430,7 +430,7 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     """
     if not data:
         raise InputError("expected at least one system, got none")
-    if _is_our_json(data):
+    if _is_cranfield_json(data):
         lower = data.get("lower is better")
         names = lower if isinstance(lower, list) else []
         topics = {name: system.get("topics", {}) for name, system in data["systems"].items()}
@@ -456,7 +456,7 @@ _TOPIC = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
 """Names that look like ids of topics rather than names of systems."""
 
 
-def _is_our_json(data: Mapping[Any, Any]) -> bool:
+def _is_cranfield_json(data: Mapping[Any, Any]) -> bool:
     systems = data.get("systems")
     return (
         "measures" in data

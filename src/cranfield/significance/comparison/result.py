@@ -480,6 +480,6 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
 
 
 def decimals(means: Floats) -> int:
-    """Return how many decimals show four digits of most of some means."""
+    """Return the number of decimals that show four digits of most means."""
     largest = float(np.nanmax(np.abs(means), initial=0.0))
     return 4 if largest == 0 or largest > 0.05 else min(12, 3 - int(np.floor(np.log10(largest))))

@@ -175,14 +175,14 @@ def factorial_anova(
     [23.4, 72.6, 29.4, 5.4]
     """
     check_arguments(factorial_anova, locals())
-    score_table = as_scores(scores).over_shards()
-    levels, notes = _levels_by_system(factors, score_table.systems)
+    table = as_scores(scores).over_shards()
+    levels, notes = _levels_by_system(factors, table.systems)
     grid = {name: tuple(dict.fromkeys(column)) for name, column in levels.items()}
     for name in [name for name in grid if len(grid[name]) == 1]:
         notes.append(f"{name} has one level ({grid.pop(name)[0]}) and is not analysed")
     if not grid:
         raise InputError("expected a factor with two levels or more", source="table of systems")
-    cube = _cube(score_table.values, score_table.systems, levels, grid)
+    cube = _cube(table.values, table.systems, levels, grid)
     is_complete = ~np.isnan(cube).any(axis=tuple(range(1, cube.ndim)))
     if n_incomplete := int((~is_complete).sum()):
         notes.append(f"{counted(n_incomplete, 'topic')} without a score of every system excluded")
@@ -194,10 +194,10 @@ def factorial_anova(
     if not anova.ms_error:
         notes.append("the model leaves no error: no difference has a p-value")
     return FactorialAnova(
-        score_table.measure or "",
+        table.measure or "",
         grid,
         int(is_complete.sum()),
-        len(score_table.systems),
+        len(table.systems),
         alpha,
         anova,
         _frames(anova, cube[is_complete], grid, alpha),

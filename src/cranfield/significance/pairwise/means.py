@@ -365,7 +365,7 @@ def _signed_sums(integers: Floats) -> Floats:
 def _count_pairs(lower: Floats, upper: Floats, threshold: Floats) -> Floats:
     """Count, by row, pairs of a lower and an upper sum that add up to at least `threshold`."""
     size = lower.shape[1]
-    # In a stable order of both, an upper sum is behind the lower sums with which it reaches it.
+    # In a stable order, an upper sum is after the lower sums with which it reaches the threshold.
     order = np.argsort(np.hstack([threshold[:, None] - lower, upper]), axis=1, kind="stable")
     position = np.where(order < size, np.arange(order.shape[1], dtype=np.float64), 0.0)
     n_too_small = position.sum(axis=1) - size * (size - 1) / 2

@@ -173,12 +173,8 @@ def _fit_normal_kernel(values: Floats, points: Floats) -> FittedFamily:
     inside = (ndtr((1 - values) / width) - ndtr(-values / width)).mean(axis=0)
     heights = density(values)
     parameters = (1 / (np.sqrt(2 * np.pi) * width) / heights).mean(axis=0)
-    return FittedFamily(
-        "normal kernel",
-        np.log(heights / inside).sum(axis=0),
-        parameters,
-        _tabulate(density, points),
-    )
+    loglike = np.log(heights / inside).sum(axis=0)
+    return FittedFamily("normal kernel", loglike, parameters, _tabulate(density, points))
 
 
 def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:

@@ -32,10 +32,9 @@ def read_system_table(
     systems: Sequence[str],
     is_used: Callable[[Cells], bool] = lambda cells: True,
 ) -> SystemTable:
-    """Read a column `system`, and columns of a kind of values whose names the user chose.
+    """Read a column `system` and other columns of a kind, with notes on unused columns and rows.
 
-    `title` is what messages call the table. Columns that are not used, and rows of systems without
-    scores, are noted.
+    `title` is the name of the table in messages; `systems` are those with scores.
     """
     if isinstance(data, Mapping) and all(isinstance(row, Mapping) for row in data.values()):
         data = [{"system": system, **row} for system, row in data.items()]
@@ -46,16 +45,16 @@ def read_system_table(
         # Other columns may be called model or run, which are usual names for a system.
         key = Column("system", ID, None)
     place = replace(schema, columns=(key,)).places(columns.names, columns.source)["system"]
-    places = [k for k in range(len(columns.names)) if k != place]
-    used = {k for k in places if is_used(columns.cells(k))}
-    names = tuple(str(columns.names[k]) for k in places if k in used)
-    notes = [
-        f"column {quoted(columns.names[k])} of {columns.source} has no numbers and is not used"
-        for k in places
-        if k not in used
-    ]
-    values = (Column(name, kind, None) for name in names)
-    table = columns.table(replace(schema, columns=(key, *values)))
+    names, notes = [], []
+    for k, name in enumerate(map(str, columns.names)):
+        if k != place and is_used(columns.cells(k)):
+            names.append(name)
+        elif k != place:
+            source = columns.source
+            notes.append(f"column {quoted(name)} of {source} has no numbers and is not used")
+    table = columns.table(
+        replace(schema, columns=(key, *(Column(name, kind, None) for name in names)))
+    )
     table.refuse(
         ~table.frame["system"].is_first_distinct(),
         lambda row: f"system {quoted(row['system'])} occurs twice",
@@ -64,4 +63,4 @@ def read_system_table(
     if unknown := len(row_of.keys() - set(systems)):
         notes.append(f"{counted(unknown, 'row')} of {table.source} of systems without scores")
     rows = pl.Series([row_of.get(system) for system in systems], dtype=pl.Int64)
-    return SystemTable(table, names, rows, tuple(notes))
+    return SystemTable(table, tuple(names), rows, tuple(notes))

@@ -3,8 +3,7 @@
 A topic without relevant documents in a shard has no score there, for any system. So every system
 has the same cells (topic, shard), and the model falls into two parts that are orthogonal: the means
 over systems, with topic, shard and their interaction; and the deviations of each system from them,
-with their own additive effects of topic and shard. All systems share one small least squares
-problem.
+with their own additive effects of topic and shard. All systems share one least squares problem.
 """
 
 from __future__ import annotations

@@ -243,11 +243,9 @@ def median_interval(
     )
     half_width = np.full(len(pairs), np.inf)
     for rows, block in pairs.slices(options.resamples):
-        resampled = np.sort(
-            orient(centred[block.first] - centred[block.second], options.alternative)
-        )
+        draws = np.sort(orient(centred[block.first] - centred[block.second], options.alternative))
         positions = options.resamples - np.maximum(rank[rows], 1)
-        quantile = np.take_along_axis(resampled, positions[:, None], axis=1)[:, 0]
+        quantile = np.take_along_axis(draws, positions[:, None], axis=1)[:, 0]
         half_width[rows] = np.where(rank[rows] >= 1, quantile / (1 - RELATIVE), np.inf)
     return difference - half_width, difference + half_width
 
@@ -316,12 +314,10 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         indices = np.flatnonzero((sizes == (n, m)).all(axis=1))
         subset = Pairs(pairs.values, pairs.first[indices], pairs.second[indices])
         sums = pooled_sums(integers, int(n), int(m), options, k)
-        count_block = partial(
-            _count_extreme, sums=sums, slack=2.0 * n * m, kind=options.alternative
-        )
+        count = partial(_count_extreme, sums=sums, slack=2.0 * n * m, kind=options.alternative)
         observed = totals[subset.first] * m - totals[subset.second] * n
         parts = [(block, observed[rows]) for rows, block in subset.slices(options.resamples, 2**17)]
-        n_extreme[indices] = np.concatenate(in_threads(count_block, parts, options.jobs))
+        n_extreme[indices] = np.concatenate(in_threads(count, parts, options.jobs))
     mean = np.nanmean(pairs.values, axis=0)
     squares = np.nansum((pairs.values - mean) ** 2, axis=0)
     n, m = counts[pairs.first], counts[pairs.second]

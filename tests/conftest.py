@@ -44,9 +44,7 @@ def browser() -> Iterator[Any]:
     if path is None:
         pytest.skip("there is no chromium to open pages with")
     with sync_api.sync_playwright() as playwright:
-        one = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
-        )
+        one = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield one
         one.close()
 

@@ -23,7 +23,7 @@ from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.judged.coverage import Scorable, Scorer, lowest_relevant
 from cranfield.collection.judged.each_run import JudgedRun, Progress, assembled, judge_each
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.judging import judge_one, read_both, telling_order
+from cranfield.collection.judged.judging import hint_at_order, judge_one, read_inputs
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.keys import Indexed, Keys
 from cranfield.collection.policies import CHOICES, HIGHEST, Policies, policies
@@ -482,8 +482,8 @@ def judge_shards(
     chosen = policies(compat, **{name: options.pop(name, None) for name in (*CHOICES, *HIGHEST)})
     check_choice("unmapped", unmapped, UNMAPPED)
     reading = {k: options[k] for k in ("system", "columns", "on_duplicate") if k in options}
-    with telling_order(runs, qrels, **reading):
-        many, read = read_both(runs, qrels, **options)
+    with hint_at_order(runs, qrels, **reading):
+        many, read = read_inputs(runs, qrels, **options)
     whole = read.flat()
     least = 0 if chosen.negative == "unjudged" else -(2**31)
     lowest = {lowest_relevant(one) for one in measures} if rel is None else {int(rel)}
@@ -493,7 +493,7 @@ def judge_shards(
     of_run = _OfRun(whole, splits, unmapped, chosen)
     where = {"jobs": jobs, "backend": backend}
     shared = (whole, *(part for split in splits for part in split.qrels))
-    with telling_order(runs, qrels, **reading):
+    with hint_at_order(runs, qrels, **reading):
         names, found = judge_each(many, shared, of_run, progress, **where)
 
     def together(
@@ -584,7 +584,7 @@ def _parts(
         part = judge_one(run.restricted(shard == k), whole.stem, judgments, chosen)
         extra = {topic: part.extra.get(topic, 0) for topic in whole.extra}
         # A system that has a topic has it in every shard, also where it retrieved nothing.
-        parts.append(replace(part, has=whole.has, extra=extra))
+        parts.append(replace(part, has_topic=whole.has_topic, extra=extra))
     return parts, number
 
 

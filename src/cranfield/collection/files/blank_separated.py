@@ -30,7 +30,7 @@ from cranfield.collection.files.layouts import (
     lines_with_text,
     split_at_blanks,
 )
-from cranfield.collection.pairs import tell_ungraded
+from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.sources.chunks import LineMap, Source, check_fruitless
 from cranfield.sources.values import NO_GRADE, absent, integer_in, is_number, whole_in
 
@@ -213,7 +213,7 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
                 width = result.width
                 yield result.frame
     if layout.gaps and lines.rows + dropped:
-        tell_ungraded(source.name, dropped, lines.rows + dropped)
+        warn_of_ungraded(source.name, dropped, lines.rows + dropped)
     elif not width:
         raise InputError(f"is empty: a {layout.kind} has at least one line", source=source.name)
 

@@ -323,7 +323,7 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
     systems = table.systems()
     if len(systems) > 1:
         return systems
-    table.tell_of_systems()
+    table.warn_of_systems()
     # The table of a file that can be read again is not kept in memory.
     return [(None, table if path is None or path == "-" or is_url(path) else data)]
 

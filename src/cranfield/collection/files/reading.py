@@ -21,7 +21,7 @@ from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.layouts import Layout, layout_of, without_header
 from cranfield.collection.keys import Codes, TopicCoder, numbered
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.pairs import tell_pairs
+from cranfield.collection.pairs import warn_of_pairs
 from cranfield.collection.policies import (
     DUPLICATES,
     FORMATS,
@@ -566,7 +566,7 @@ def _with_grades(
     if "grade" not in layout.columns:
         for frame in frames:
             yield frame.with_columns(grade=pl.lit(1, pl.Int32))
-        tell_pairs(origin.name)
+        warn_of_pairs(origin.name)
         return
     if grades is None:
         yield from frames

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from cranfield.base.errors import PolicyError, check_several, check_whole
 from cranfield.base.kinds import check_keywords
-from cranfield.collection.judged.judging import Judging, OfRankings, judge
+from cranfield.collection.judged.judging import Judging, RankingOptions, judge
 from cranfield.collection.policies import Compat
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measures
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class OfSessions(OfRankings, total=False):
+class OfSessions(RankingOptions, total=False):
     """Options of judging for sessions, which have their own topics and depth."""
 
     compat: Compat | None

@@ -21,7 +21,7 @@ from cranfield.base.errors import (
 from cranfield.base.scale_types import Scale
 from cranfield.base.showing import Plotted
 from cranfield.base.text import counted, names_or_count, some_of
-from cranfield.collection.judged.coverage import Coverage, Scorable, lowest_relevant, what_of
+from cranfield.collection.judged.coverage import Coverage, Scorable, describe_input, lowest_relevant
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import NO_TIES, Rows, places_in
 from cranfield.evaluation.expected_scores import scores_by_expectation
@@ -521,7 +521,10 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
             kinds = REGISTRY.where(kind=KINDS[2]).items()
             names = [name for name, kind in kinds if isinstance(judged, kind.reads)]
             hint = f"; expected one of: {', '.join(names)}" if names else ""
-            reason = f"{measure} is computed from {measure.reads.what}, got {what_of(judged)}{hint}"
+            reason = (
+                f"{measure} is computed from {measure.reads.what}, got"
+                f" {describe_input(judged)}{hint}"
+            )
             if measure.kind != KINDS[2]:
                 reason = f"unknown measure of texts {measure.name!r}: {reason}"
             raise MeasureError(reason)

@@ -19,9 +19,11 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.prepare import as_scores, check_squarable
 from cranfield.significance.registry import MAX_RESAMPLES, RESAMPLES
 from cranfield.significance.resampling import as_integers, draw_counts
-from cranfield.significance.system_table import read_system_table
+from cranfield.significance.system_table import read_system_table, system_schema
 from cranfield.sources.columns import Table
 from cranfield.sources.values import NO_GRADE, NUMBER, Cells, absent, finite
+
+_COSTS = system_schema("table of costs")
 
 _AMOUNT = replace(NUMBER, missing=lambda cell: absent(cell, NO_GRADE))
 """Kind of values of costs, which are missing where they were not measured."""
@@ -257,7 +259,7 @@ def _amounts_by_system(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Fl
             system: cost if isinstance(cost, Mapping) else {"cost": cost}
             for system, cost in costs.items()
         }
-    system_table = read_system_table(costs, "table of costs", _AMOUNT, systems, _has_number)
+    system_table = read_system_table(costs, _COSTS, _AMOUNT, systems, _has_number)
     table, notes = system_table.table, list(system_table.notes)
     if not system_table.names:
         raise InputError("expected a column of numbers beside 'system'", source=table.source)

@@ -25,22 +25,27 @@ class SystemTable:
     notes: tuple[str, ...]
 
 
+def system_schema(title: str) -> Schema:
+    """Return the schema of a table of systems, whose other columns have names of the user."""
+    key = Column("system", ID)
+    return Schema(title, (key,), mapping=columns_of_mapping(title), asked=True)
+
+
 def read_system_table(
     data: Any,
-    title: str,
+    schema: Schema,
     kind: Kind,
     systems: Sequence[str],
     is_used: Callable[[Cells], bool] = lambda cells: True,
 ) -> SystemTable:
     """Read a column `system` and other columns of a kind, with notes on unused columns and rows.
 
-    `title` is the name of the table in messages; `systems` are those with scores.
+    `systems` are those with scores.
     """
     if isinstance(data, Mapping) and all(isinstance(row, Mapping) for row in data.values()):
         data = [{"system": system, **row} for system, row in data.items()]
-    key = Column("system", ID)
-    schema = Schema(title, (key,), mapping=columns_of_mapping(title), asked=True)
     columns = read_columns(data, schema)
+    (key,) = schema.columns
     if "system" in map(spelt, columns.names):
         # Other columns may be called model or run, which are usual names for a system.
         key = Column("system", ID, None)

@@ -22,9 +22,11 @@ from cranfield.significance.corrections.studentised import (
 from cranfield.significance.models.anova import factorial
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.prepare import as_scores
-from cranfield.significance.system_table import read_system_table
+from cranfield.significance.system_table import read_system_table, system_schema
 from cranfield.sources.schemas import spelt
 from cranfield.sources.values import ID
+
+_FACTORS = system_schema("table of systems")
 
 TOPIC = "topic"
 """The factor of topics."""
@@ -209,8 +211,7 @@ def _levels_by_system(
     factors: Any, systems: Sequence[str]
 ) -> tuple[dict[str, list[str]], list[str]]:
     """Return the levels of each factor in order of systems, and notes."""
-    title = "table of systems"
-    system_table = read_system_table(factors, title, ID, systems)
+    system_table = read_system_table(factors, _FACTORS, ID, systems)
     source = system_table.table.source
     for name in system_table.names:
         if spelt(name) in {TOPIC, "error", "total"}:

@@ -143,7 +143,7 @@ class GradedPreference(Measure):
         best = ideal(judged, self.gains)
         if self.form == "N":
             highest = highest_of(judged, self.max_grade, str(self))
-            most = self.gains.most(highest)
+            most = self.gains.max_gain(highest)
             judgments = judged.judgments
             counted = judgments.count(judgments.judged_from)
             share = ratio(misplaced, hits.at(counted - best.total(best.gains) / most))

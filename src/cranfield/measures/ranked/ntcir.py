@@ -120,7 +120,7 @@ class RMeasure(_Blended):
         if highest > HIGHEST:
             return False
         grades = grades_up_to(highest)
-        gains: Any = self.gains.exactly().of(grades)
+        gains: Any = self.gains.as_fractions().of(grades)
         worth: Any = (grades >= self.rel) * (1 + fraction_of(self.beta) * gains)
         return gains_evenly_spaced(worth, None)
 

@@ -125,7 +125,7 @@ class GeneralisedPrecision(_SumOfGains):
 
     def values(self, judged: JudgedRuns) -> Floats:
         highest = highest_of(judged, self.max_grade, str(self))
-        most = np.array(self.gains.most(highest) * float(self.cutoff or 1))
+        most = np.array(self.gains.max_gain(highest) * float(self.cutoff or 1))
         rows = gained(judged, self.gains)
         return ratio(rows.total(rows.gains), most)
 
@@ -362,7 +362,7 @@ class WeightedReciprocalRank(OfRelevance):
     def worth(self, rank: Any, grades: NDArray[Any], highest: int) -> Any:
         if self.betas is None:
             return 1 / (rank - 1 / (highest - grades + 2))
-        return 1 / (rank - ratio(np.array(1), self.betas.named(grades)))
+        return 1 / (rank - ratio(np.array(1), self.betas.from_mapping(grades)))
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits, highest = judged.relevant(self.rel), 0

@@ -117,8 +117,8 @@ class Shown:
         if chances is None:
             return np.zeros(self.code.shape)
         named = chances.unjudged
-        first = chances.named(np.zeros(1)) if named is None else named
-        return np.asarray(np.append(first, chances.named(self.grades))[self.code])
+        first = chances.from_mapping(np.zeros(1)) if named is None else named
+        return np.asarray(np.append(first, chances.from_mapping(self.grades))[self.code])
 
 
 class Clicks(Measure, family=FAMILY, needs=NEEDS):
@@ -214,7 +214,7 @@ class Effort(Clicks):
         """Where documents of grade 0 may satisfy, those that are there count."""
 
         def of(chances: Chances | None) -> Any:
-            return 0.0 if chances is None else chances.named(np.zeros(1))[0]
+            return 0.0 if chances is None else chances.from_mapping(np.zeros(1))[0]
 
         counts = of(self.clicks) * self.satisfying(of, 1) > 0
         return "how many documents are retrieved" if counts else ""
@@ -395,7 +395,7 @@ def user_of(measure: Chain, **options: Any) -> Continuing:
         if chances is None:
             return np.zeros((grades.size + 1, 1))
         unjudged = 0.0 if chances.unjudged is None else chances.unjudged
-        return np.append(chances.named(grades), unjudged)[:, np.newaxis]
+        return np.append(chances.from_mapping(grades), unjudged)[:, np.newaxis]
 
     given = (getattr(measure, name, None) for name in ("examined", "continues"))
     deepest = max((one.pairs[-1][0] for one in given if one is not None), default=1)

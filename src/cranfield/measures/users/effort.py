@@ -87,7 +87,7 @@ class TimeBiasedGain(UserModel):
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         return self.click * self.save * super().worth(judged, rows)
 
-    def most(self, judged: JudgedRuns) -> float:
+    def max_gain(self, judged: JudgedRuns) -> float:
         return self.click * self.save
 
     def costs(self, page: Page) -> Floats:
@@ -169,13 +169,13 @@ class UMeasure(UserModel):
         """Gain of grades on the scale of the judgments; that of an intent, in D-U."""
         return self._share(judged) * self._of(grades)
 
-    def most(self, judged: JudgedRuns) -> float:
-        grades = self.gains.telling(highest_of(judged, self.max_grade, str(self)))
+    def max_gain(self, judged: JudgedRuns) -> float:
+        grades = self.gains.candidates(highest_of(judged, self.max_grade, str(self)))
         return float(self._share(judged) * self._of(grades).max())
 
     def _of(self, grades: Any) -> Floats:
         by_word = isinstance(self.gains.kind, str)
-        return np.asarray((self.gains.of if by_word else self.gains.named)(grades))
+        return np.asarray((self.gains.of if by_word else self.gains.from_mapping)(grades))
 
     def _share(self, judged: JudgedRuns) -> float:
         if self.gains.kind not in {"exponential", "linear"}:

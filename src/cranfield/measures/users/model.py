@@ -76,7 +76,7 @@ class UnitGains(Measure):
     def unit_gain(self, grades: NDArray[Any], top: Any) -> Any:
         """Gain of grades, where `top` is the highest of the scale, for graded ones."""
         if isinstance(self.gains.kind, tuple):
-            return self.gains.named(grades)
+            return self.gains.from_mapping(grades)
         graded = self.gains.kind in {"graded", "levels"}
         return self._scale().of(grades) / top if graded else grades >= self.rel
 
@@ -89,7 +89,7 @@ class UnitGains(Measure):
         if by_topic or self.gains.kind == "levels" or highest > MOST_GRADES:
             return None
         exact = copy(self)
-        vars(exact)["gains"] = self.gains.exactly()
+        vars(exact)["gains"] = self.gains.as_fractions()
         return np.asarray(exact.unit_gain(grades_up_to(highest), Fraction(1)), dtype=object)
 
     def _scale(self) -> Gain:
@@ -183,7 +183,7 @@ class UserModel(UnitGains, family="user models"):
         """Return the cost of reading each rank; 1 by default."""
         return np.ones(page.gains.shape)
 
-    def most(self, judged: JudgedRuns) -> float:
+    def max_gain(self, judged: JudgedRuns) -> float:
         """Gain of a document that is as relevant as can be."""
         return 1.0
 
@@ -265,7 +265,7 @@ class UserModel(UnitGains, family="user models"):
         if best:
             rows = judged.judged()
             worth = self.worth(judged, rows)
-            rows = rows.with_gains(worth).where(worth != self.most(judged))
+            rows = rows.with_gains(worth).where(worth != self.max_gain(judged))
         else:
             rows = self.gaining(judged)
         return rows if end is None else rows.where(rows.rank <= end)
@@ -283,7 +283,7 @@ class UserModel(UnitGains, family="user models"):
             rows,
             self.worth(judged, rows),
             depth,
-            other=self.most(judged) if best else 0.0,
+            other=self.max_gain(judged) if best else 0.0,
             relevant=judged.recall_base(self.rel),
             lengths=judged.lengths(str(self)) if needed else None,
             grade=grade if self.reads_grades else None,
@@ -341,7 +341,7 @@ class StaticModel(UserModel):
         rows = self.unlike_others(judged, best=best, end=end)
         read, seen = self.read_to(end), rows.by_rank(self.seen)
         if best:
-            most = self.most(judged)
+            most = self.max_gain(judged)
             total = most * read - rows.total((most - rows.gains) * seen)
         else:
             total = rows.total(rows.gains * seen)

@@ -107,7 +107,7 @@ class Satisfied(SatisfiedModel):
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         return np.asarray(satisfying(self.gains.of(rows.grade), self._highest(judged)))
 
-    def most(self, judged: JudgedRuns) -> float:
+    def max_gain(self, judged: JudgedRuns) -> float:
         highest = self._highest(judged)
         return float(satisfying(highest, highest))
 

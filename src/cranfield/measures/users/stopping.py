@@ -277,7 +277,7 @@ class SatisfiedModel(UserModel):
     def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
         end = end or LAST
         rows = self.unlike_others(judged, best=best, end=end)
-        other = self.most(judged) if best else 0.0
+        other = self.max_gain(judged) if best else 0.0
         on = 1.0 - float(self.satisfaction(np.array([other]))[0])
         patience = np.asarray(self.patience(upto(end)))
         # Who goes on from a rank of which all that follow have the same gain reads so many, by

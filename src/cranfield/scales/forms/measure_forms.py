@@ -529,7 +529,7 @@ def chain_form(measure: Chain, setting: Setting) -> Form:
     zeros = np.full(grades.size, ZERO)
 
     def probabilities(chances: Gain | None) -> Any:
-        return zeros if chances is None else chances.named(grades) + zeros
+        return zeros if chances is None else chances.from_mapping(grades) + zeros
 
     worth, continuation = [], []
     for rank in range(1, setting.depth(measure) + 1):

@@ -17,7 +17,7 @@ import polars as pl
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
-from cranfield.measures.wrapping import standard_error, weighed
+from cranfield.measures.wrapping import standard_error, weigh_losses
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores.one_measure import place_of
 from cranfield.significance.prepare import as_scores
@@ -150,7 +150,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     columns: dict[str, Any] = {"system": pl.Series(table.systems, dtype=pl.String)}
     if baseline is not None:
         reference = values[:, [place_of(baseline, table.systems)]]
-        gains = weighed(values, reference, float(alpha))
+        gains = weigh_losses(values, reference, float(alpha))
         u_risk = gains.mean(axis=0)
         spread = standard_error(gains)
         t_risk = np.divide(u_risk, spread, out=np.full_like(u_risk, np.nan), where=spread > 0)

@@ -321,7 +321,7 @@ def records(name: str, kind: str) -> Iterable[Any]:
     except KeyError:
         raise InputError("unknown data set of ir_datasets", source=name) from None
     except (OSError, RuntimeError) as error:
-        # Usual causes are no network, and a licence that must be accepted first.
+        # The usual causes: no network, or a licence that must be accepted first.
         reason = (str(error).splitlines() or ["for an unknown reason"])[0]
         raise InputError(f"ir_datasets failed: {reason}", source=name) from error
     raise InputError(f"has no {kind}", source=name)

@@ -26,9 +26,9 @@ from cranfield.cli.options.declaring import (
     option,
     with_options,
 )
-from cranfield.cli.options.judging import one_of
+from cranfield.cli.options.judging import choice_option
 from cranfield.cli.options.output import output_option, write
-from cranfield.cli.options.signatures import options_from, options_of, pairs_of
+from cranfield.cli.options.signatures import options_from, options_of, parse_pairs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,7 +71,7 @@ def output_to(metavar: str, help: str) -> Callable[[Any], Any]:
 reason_option = option("--reason", required=True, help="Reason, recorded in the log.")
 
 listing_options = with_options(
-    (one_of("--format", ("text", "csv", "json"), "Output format.", "text"), output_option)
+    (choice_option("--format", ("text", "csv", "json"), "Output format.", "text"), output_option)
 )
 """The options of commands that list something."""
 
@@ -87,7 +87,7 @@ def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | Non
 
 def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
     """Take the values NAME=TEXT of an option apart."""
-    return pairs_of(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)
+    return parse_pairs(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)
 
 
 @command(

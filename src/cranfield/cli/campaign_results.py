@@ -34,8 +34,8 @@ from cranfield.cli.options.declaring import (
     settings,
     with_options,
 )
-from cranfield.cli.options.judging import one_of
-from cranfield.cli.options.output import gathered, output_option, write_results
+from cranfield.cli.options.judging import choice_option
+from cranfield.cli.options.output import gather_options, output_option, write_results
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.pool import LISTS, Dealing, dealing_options
 from cranfield.result import ALL, WRITERS, Result, ResultSet, together
@@ -77,14 +77,14 @@ LISTED = ("--output", "--unjudged")
     help="Version of the judgments to use instead of the newest, with --unjudged.",
     goes_with="--unjudged",
 )
-@gathered(Dealing, "dealing", dealing_options(LISTED))
+@gather_options(Dealing, "dealing", dealing_options(LISTED))
 @options_from(
     "cranfield.assess.sheets",
     "seed",
     type=IntegerRange(0),
     goes_with=("--arranged=shuffled", "--assessors"),
 )
-@one_of(
+@choice_option(
     "--format",
     ("auto", *LISTS),
     "Output format; auto: by the suffix of --output.",
@@ -179,7 +179,7 @@ SHOWN = 200
 """Maximum number of runs that the text shows, unless all are requested."""
 
 result_options = with_options(
-    (one_of("--format", WRITERS, "Output format.", "text"), output_option)
+    (choice_option("--format", WRITERS, "Output format.", "text"), output_option)
 )
 
 

@@ -19,7 +19,7 @@ from cranfield.cli.options.declaring import (
     settings,
 )
 from cranfield.cli.options.hints import as_options
-from cranfield.cli.options.judging import one_of
+from cranfield.cli.options.judging import choice_option
 from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.signatures import options_from
 
@@ -63,7 +63,7 @@ _WITHOUT_RULES = {"goes_with": "!--rules"}
     separator=_WITHOUT_RULES,
     numbers=_WITHOUT_RULES,
 )
-@one_of(
+@choice_option(
     "--format",
     ("text", "json", "errlog"),
     "Output format; errlog writes TAG.errlog beside each file, or into the folder --output.",

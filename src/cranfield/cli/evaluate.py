@@ -17,25 +17,25 @@ from cranfield.cli.options.declaring import (
     in_group,
     refuse_given,
     settings,
-    tell_without_effect,
+    warn_unused,
 )
 from cranfield.cli.options.judging import (
     RUN_SETTINGS,
     Reading,
     bad_run_option,
-    evaluated,
+    evaluate_runs,
     judging_options,
     max_grade_option,
     measures_option,
     reading_options,
     rel_option,
-    wanted_measures,
+    requested_measures,
 )
 from cranfield.cli.options.output import (
     FORMATS,
     Output,
     Printing,
-    gathered,
+    gather_options,
     output_option,
     output_options,
     progress_of,
@@ -119,7 +119,7 @@ def evaluate(
         return
     if source.qrels is None or not source.runs:
         raise click.UsageError("Missing argument: give QRELS and RUN, or --scores FILE.")
-    evaluation = evaluated(source.qrels, source.runs, source.asked, **judging)
+    evaluation = evaluate_runs(source.qrels, source.runs, source.measures, **judging)
     if tie_ranges:
         import cranfield as cf
 
@@ -129,7 +129,7 @@ def evaluate(
         form = "text" if output.form == "table" else output.form
         write_results(together(ranges), form, None, output.output)
     elif output.form in {*_LINES, "json"}:
-        lines = _lines(evaluation, output, source.asked, judging["rel"])
+        lines = _lines(evaluation, output, source.measures, judging["rel"])
         write("".join(f"{line}\n" for line in lines), output.output)
     else:
         output.write(evaluation, printing)
@@ -157,7 +157,7 @@ def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:
 
 
 def _lines(
-    evaluation: Evaluation, output: Output, asked: Iterable[object], rel: int | None
+    evaluation: Evaluation, output: Output, measures: Iterable[object], rel: int | None
 ) -> Iterable[str]:
     """Return lines of the formats that only evaluations have, or that tell more of them."""
     from cranfield.reporting import score_formats
@@ -174,7 +174,7 @@ def _lines(
             evaluation, by_topic=by_topic, about=about, notes=evaluation.notes
         )
         return [text.rstrip("\n")]
-    groups = {"all_trec", "official", "set"} & set(asked)
+    groups = {"all_trec", "official", "set"} & set(measures)
     return score_formats.trec_lines(
         evaluation,
         by_topic=by_topic,
@@ -227,7 +227,7 @@ def sessions(
     sessions: str,
     runs: tuple[str, ...],
     *,
-    asked: tuple[str, ...],
+    measures: tuple[str, ...],
     clicks: str | None,
     session_topics: str | None,
     depth: Annotated[int | None, Whole(1)],
@@ -267,7 +267,7 @@ def sessions(
         File with the lengths of documents in characters.
     """
     output.check()
-    wanted = wanted_measures(asked, rel)
+    wanted = requested_measures(measures, rel)
     from cranfield import evaluate_sessions
     from cranfield.sessions import read_sessions
 
@@ -280,7 +280,7 @@ def sessions(
     evaluation.warn()
     needs = " ".join(measure.info.needs for measure in wanted) + (" clicks" if until_click else "")
     unused = [name for name in ("clicks", "lengths") if name not in needs]
-    tell_without_effect(unused, "no requested measure uses it")
+    warn_unused(unused, "no requested measure uses it")
     output.write(evaluation, printing, unit="session")
 
 
@@ -312,10 +312,10 @@ DEFAULTS = {
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
 @options_from(
     f"{__name__}.answers",
-    "nuggets assignments citations references asked system tokeniser",
+    "nuggets assignments citations references measures system tokeniser",
     nuggets={"type": READ},
     references={"type": READ},
-    asked={"flag": "--measure asked", "stands_for": ""},
+    measures={"flag": "--measure measures", "stands_for": ""},
     system={"metavar": "NAME", "stands_for": "name"},
     tokeniser={"goes_with": "--references"},
 )
@@ -328,7 +328,7 @@ def answers(
     assignments: bool = False,
     citations: bool = False,
     references: str | None,
-    asked: tuple[str, ...] = (),
+    measures: tuple[str, ...] = (),
     system: str | None,
     tokeniser: Literal["alphanumeric", "unicode", "whitespace"] | None,
     output: Output,
@@ -349,7 +349,7 @@ def answers(
         ANSWERS is a table of judged citations, or runs of TREC RAG and a table of their support.
     references
         Reference texts; ANSWERS is a table of texts.
-    asked
+    measures
         Measure of texts, such as SSharp or VitalScore; may be given several times.
     system
         Name of the system, for files without one.
@@ -373,7 +373,7 @@ def answers(
     from cranfield import evaluate_answers, texts
     from cranfield.measures import parse_measures
 
-    wanted = parse_measures(asked) if asked else None
+    wanted = parse_measures(measures) if measures else None
     files: Any = answers[0] if len(answers) == 1 else list(answers)
     if len(answers) > 1 and kind == "references":
         raise PolicyError(f"--{kind} requires a single file of answers, with a column system")
@@ -427,7 +427,7 @@ Examples:
         "help": "Weights of the runs, in their order: 0.3,0.7.",
     },
 )
-@gathered(Reading, "reading", in_group("Input", reading_options))
+@gather_options(Reading, "reading", in_group("Input", reading_options))
 @options_from("cranfield.judge", "jobs")
 @options_from(f"{__name__}.fuse", "metadata listed", listed={"flag": "--list listed"})
 @output_option

@@ -16,9 +16,9 @@ from cranfield.cli.options.declaring import (
     READ,
     WRITTEN,
     command,
-    going_with,
     refuse_given,
     settings,
+    with_conditions,
 )
 from cranfield.cli.options.judging import (
     DOCUMENT_JUDGING_SETTINGS,
@@ -27,14 +27,14 @@ from cranfield.cli.options.judging import (
     WORK,
     Reading,
     document_judging_options,
-    grades_of_text,
     measures_option,
-    names_of_columns,
-    wanted_measures,
-    without_reading,
+    omit_reading,
+    parse_columns,
+    parse_grades,
+    requested_measures,
 )
 from cranfield.cli.options.output import ResultOutput, result_options
-from cranfield.cli.options.signatures import options_from, pairs_of
+from cranfield.cli.options.signatures import options_from, parse_pairs
 from cranfield.collection.policies import FORMATS
 from cranfield.result import ResultSet, together
 from cranfield.tabular import from_frame
@@ -231,7 +231,7 @@ def _grades(grades: str | None) -> Any:
     if grades is None:
         return None
     if "=" in grades or "(" in grades or ("." in grades and ".." not in grades):
-        return grades_of_text(grades)
+        return parse_grades(grades)
     from cranfield.assess.judges.reading import read_scale
 
     return read_scale(grades).grades
@@ -241,7 +241,7 @@ def _columns(columns: str | None) -> tuple[str | dict[str, str] | None, dict[str
     """Take the fields of a line, or names of columns, those of labels and those of gold grades."""
     if columns is None or "=" not in columns:
         return columns, None
-    own, gold = names_of_columns(columns), dict[str, str]()
+    own, gold = parse_columns(columns), dict[str, str]()
     for name in [name for name in own if name.startswith("gold.")]:
         gold[name.removeprefix("gold.")] = own.pop(name)
     return own or None, gold or None
@@ -251,7 +251,7 @@ def _files(labels: tuple[str, ...]) -> str | dict[str, str]:
     """Take a file of labels, or judgments by the assessor's name."""
     if len(labels) == 1 and "=" not in labels[0]:
         return labels[0]
-    return pairs_of(labels, "several LABELS", "NAME=FILE")
+    return parse_pairs(labels, "several LABELS", "NAME=FILE")
 
 
 def _beside_gold(consensus: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[str]]:
@@ -333,8 +333,8 @@ RANKED = ("--runs", "--own-runs")
 @measures_option(DEFAULT, goes_with=RANKED)
 @options_from("cranfield.assess.compare_judges", "confidence")
 @result_options(JUDGE_TABLES)
-@going_with(("--runs",), ("system", "lower", "on_bad_run"))
-@going_with(RANKED, (*POLICIES, *OF_DOCUMENTS, *WORK))
+@with_conditions(("--runs",), ("system", "lower", "on_bad_run"))
+@with_conditions(RANKED, (*POLICIES, *OF_DOCUMENTS, *WORK))
 @document_judging_options
 def judges(
     qrels: str,
@@ -349,7 +349,7 @@ def judges(
     families: str | None,
     ppi: str | None,
     fixed_topics: bool = False,
-    asked: tuple[str, ...],
+    measures: tuple[str, ...],
     confidence: float,
     written: ResultOutput,
     **judging: Any,
@@ -389,7 +389,7 @@ def judges(
     tables = ["rankings", "systems"] if ranked and not ppi else []
     tables += ["self-preference"] if families is not None else []
     written.check(["agreement", "intervals", "calibration", *tables, *(["ppi"] if ppi else [])])
-    wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
+    wanted = requested_measures(measures, judging.pop("rel"), judging["compat"])
     reading = Reading.of(judging)
     people, labels = reading.with_judges(qrels, judges, label_format, runs=ranked)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut}
@@ -400,7 +400,7 @@ def judges(
     results: list[Any] = []
     if ranked:
         many = reading.runs(qrels, runs) if runs else judges_as_runs(people, labels, **on_scale)
-        options = without_reading(judging) | on_scale
+        options = omit_reading(judging) | on_scale
         if options.pop("aspects"):
             raise PolicyError("--aspect cannot be used with judges")
         options |= {"alpha": 1 - confidence} if ppi else {"confidence": confidence}

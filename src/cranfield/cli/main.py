@@ -18,7 +18,7 @@ from cranfield.base.text import one_line, plain
 from cranfield.base.version import __version__
 from cranfield.cli.options.declaring import CommandGroup, command, group
 from cranfield.cli.options.hints import as_options
-from cranfield.cli.options.output import saying_that_it_works
+from cranfield.cli.options.output import show_elapsed
 
 
 @click.group(cls=CommandGroup, of="", context_settings={"help_option_names": ["-h", "--help"]})
@@ -62,7 +62,7 @@ def run() -> int:
     try:
         if os.environ.get("POLARS_MAX_THREADS") == "0":
             raise CranfieldError("POLARS_MAX_THREADS must be at least 1, got 0")
-        with saying_that_it_works():
+        with show_elapsed():
             status = app(standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0

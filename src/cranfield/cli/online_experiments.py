@@ -17,10 +17,10 @@ from cranfield.cli.options.declaring import (
     option,
     refuse_given,
     settings,
-    tell_without_effect,
+    warn_unused,
 )
 from cranfield.cli.options.output import ResultOutput, output_option, result_options
-from cranfield.cli.options.signatures import NameValue, by_name, options_from
+from cranfield.cli.options.signatures import NameValue, collect_pairs, options_from
 from cranfield.result import together
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ Examples:
 """
 
 
-_BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
+_BY_METRIC = {"type": NameValue(), "multiple": True, "callback": collect_pairs}
 
 
 @command(
@@ -208,7 +208,7 @@ def experiment(
             advice = "or totals by variant: --counts VARIANT=SUCCESSES/UNITS,..."
             raise PolicyError(f"{error}; {advice}") from None
     if counts is None and not result.resamples:
-        tell_without_effect(("resamples", "seed"), "no test of this report resamples")
+        warn_unused(("resamples", "seed"), "no test of this report resamples")
 
     def report() -> None:
         if page is not None:

@@ -17,12 +17,12 @@ from cranfield.cli.options.declaring import (
     option,
     refuse_given,
     settings,
-    tell_without_effect,
+    warn_unused,
 )
 from cranfield.cli.options.judging import READING_SETTINGS, Reading, reading_options
 from cranfield.cli.options.output import (
     ResultOutput,
-    gathered,
+    gather_options,
     output_option,
     result_options,
     write,
@@ -64,7 +64,7 @@ RUNS = (".run", ".txt", ".trec")
         "help": "Table of pages, for each of which to draw a list: page, query.",
     },
 )
-@gathered(Reading, "reading", reading_options)
+@gather_options(Reading, "reading", reading_options)
 @option("--list", "listed", is_flag=True, help="List the interleaving methods.")
 @option(
     "--format",
@@ -204,7 +204,7 @@ def preference(
         names, options["lists"] = names or [*interleaved.rankers], interleaved.lists
     teams = names or teams_of(log)
     if runs or len(teams) == 2:
-        tell_without_effect(("correction",), "there is only one pair of rankers")
+        warn_unused(("correction",), "there is only one pair of rankers")
         result = online.preference(log, names=teams, expected=expected, **options)
     else:
         refuse_given(("expected",), f"requires two rankers, got {len(teams)}")

@@ -19,7 +19,7 @@ from cranfield.cli.options.declaring import (
     refuse_given,
     settings,
 )
-from cranfield.cli.options.output import ResultOutput, gathered, result_options
+from cranfield.cli.options.output import ResultOutput, gather_options, result_options
 from cranfield.cli.options.signatures import options_from, options_of
 from cranfield.result import ResultSet, together
 from cranfield.tabular import from_frame
@@ -71,7 +71,7 @@ class LogOptions:
 # An experiment may be of a table of units instead of a log.
 _READ = ("LOG", "--measure")
 
-log_options = gathered(
+log_options = gather_options(
     LogOptions,
     "reading",
     in_group(

@@ -17,7 +17,7 @@ from cranfield.cli.options.declaring import (
     command,
     keep_inputs,
     settings,
-    tell_without_effect,
+    warn_unused,
 )
 from cranfield.cli.options.judging import (
     READING_SETTINGS,
@@ -26,7 +26,7 @@ from cranfield.cli.options.judging import (
     reading_options,
     subtopics_option,
 )
-from cranfield.cli.options.output import gathered, output_option, progress_of, write_results
+from cranfield.cli.options.output import gather_options, output_option, progress_of, write_results
 from cranfield.cli.options.signatures import options_from, options_of
 from cranfield.collection.policies import OF_SAMPLES
 from cranfield.result import WRITERS, ResultSet, check_table
@@ -181,7 +181,7 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
     strata={"metavar": "RANK:N,...", "goes_with": "--sample"},
     missing={"goes_with": "--sample --judged", "stands_for": "unjudged"},
 )
-@gathered(Dealing, "dealing", dealing_options(LISTED))
+@gather_options(Dealing, "dealing", dealing_options(LISTED))
 @options_from(
     "cranfield.assess.order",
     "rel seed",
@@ -195,7 +195,7 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
     },
 )
 @options_from("cranfield.fuse", "ties")
-@gathered(
+@gather_options(
     Reading,
     "reading",
     (
@@ -301,7 +301,7 @@ def pool(
     unused = {"seed": "draws no random numbers"} if not draws else {}
     unused |= {"rel": "does not use grades"} if order and not chosen.learns else {}
     for name, why in unused.items():
-        tell_without_effect((name,), f"{chosen} {why}")
+        warn_unused((name,), f"{chosen} {why}")
     if table is not None:
         tables = ["topics", "systems"] if judged is not None else ["topics"]
         tables = ["stops"] if rules else ["relevant"] if sample else tables

@@ -10,7 +10,7 @@ import click
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.kinds import Share
 from cranfield.cli.options.declaring import READ, command, option, refuse_given, settings, with_help
-from cranfield.cli.options.judging import WORK, measures_option, one_of
+from cranfield.cli.options.judging import WORK, choice_option, measures_option
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from
@@ -36,7 +36,7 @@ Examples:
   cranfield study collection qrels.txt runs/*.xz -m AP --jobs 8 --resume work/ --format json
 """
 
-lists_option = one_of(
+lists_option = choice_option(
     "--lists",
     ("raw", "condensed", "both"),
     "Rankings to score: raw, condensed (without unjudged documents), or both.",
@@ -177,7 +177,7 @@ def _of_judgments(
         ("depth",), "cannot be combined with pools; use measures with a cutoff, such as AP@100"
     )
     lists, contributors = lists_of(pool["lists"]), contributors_of(pool["contributors"])
-    wanted = options.measures(source.asked)
+    wanted = options.measures(source.measures)
     many, qrels = options.inputs(source.qrels, source.runs)
     policies = options.policies("ties", "topics", "negative", "compat", *WORK)
     with progress_of(many) as progress:
@@ -251,7 +251,7 @@ Examples:
 def pooling(
     qrels: str,
     runs: tuple[str, ...],
-    asked: tuple[str, ...],
+    measures: tuple[str, ...],
     methods: str,
     contributors: str,
     lists: str,
@@ -269,7 +269,7 @@ def pooling(
     from cranfield.meta.collection_studies.pooling import methods_of
 
     refuse_for_pools()
-    measures = options.measures(asked)
+    effectiveness = options.measures(measures)
     more["methods"] = methods_of(methods)
     read_choices([more["test"]], **more)
     options.check_table(meta.Pooling)
@@ -278,5 +278,5 @@ def pooling(
     more |= {"contributors": contributors_of(contributors), "lists": lists_of(lists)}
     inputs = options.inputs(qrels, runs)
     options.show(
-        options.study("pooling", meta.pooling, *inputs, measures, seed=options.seed, **more)
+        options.study("pooling", meta.pooling, *inputs, effectiveness, seed=options.seed, **more)
     )

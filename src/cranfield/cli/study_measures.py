@@ -16,7 +16,7 @@ from cranfield.cli.options.declaring import (
     refuse_given,
     settings,
 )
-from cranfield.cli.options.judging import OF_DOCUMENTS, judged_runs, measures_option
+from cranfield.cli.options.judging import OF_DOCUMENTS, judge_runs, measures_option
 from cranfield.cli.options.output import ResultOutput, result_options
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from
@@ -135,20 +135,20 @@ def _scores(
     source: ScoreInput, gold: Sequence[str | Measure], options: StudyOptions
 ) -> tuple[dict[str, Scores], dict[str, Scores], list[str]]:
     """Return the scores of all measures, of the requested ones, and the names of the gold ones."""
-    asked, judging = source.asked, options.judging
+    measures, judging = source.measures, options.judging
     if not source.score_files:
-        asked, gold = options.measures(asked), options.measures(gold) if gold else ()
+        measures, gold = options.measures(measures), options.measures(gold) if gold else ()
         judging = {**judging, "rel": None}
     # Of names of the same measure the first one stays.
     labels: dict[str | Measure, str] = {}
-    for measure in (*asked, *gold):
+    for measure in (*measures, *gold):
         labels.setdefault(measure, measure if isinstance(measure, str) else measure.label)
     golden = list(dict.fromkeys(labels[measure] for measure in gold))
-    scores = replace(source, asked=[*labels]).scores(judging, every=True)
+    scores = replace(source, measures=[*labels]).scores(judging, every=True)
     # Scores need not say what they are of.
     every = {name or "scores": one for name, one in scores.items()}
-    named = not source.score_files or on_command_line("asked")
-    requested = dict.fromkeys(labels[measure] for measure in asked)
+    named = not source.score_files or on_command_line("measures")
+    requested = dict.fromkeys(labels[measure] for measure in measures)
     names = requested if named else [name for name in every if name not in golden]
     if golden and len(set(names) - set(golden)) < 2:
         raise PolicyError("--gold requires two measures or more besides the gold ones")
@@ -176,7 +176,9 @@ Examples:
 @settings(f"{STUDY_SETTINGS} interval-ties")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
-@options_from(f"{__name__}.scales", "asked", asked={"flag": "--measure asked", "stands_for": ""})
+@options_from(
+    f"{__name__}.scales", "measures", measures={"flag": "--measure measures", "stands_for": ""}
+)
 @options_from("cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"})
 @options_from(f"{__name__}.scales", "graded")
 @study_options(seed=False)
@@ -184,7 +186,7 @@ def scales(
     qrels: str,
     runs: tuple[str, ...],
     *,
-    asked: tuple[str, ...] = (),
+    measures: tuple[str, ...] = (),
     cutoffs: list[int],
     graded: bool = False,
     interval_ties: str,
@@ -199,7 +201,7 @@ def scales(
 
     Parameters
     ----------
-    asked
+    measures
         Measure without cutoff; may be given several times. By default those of the paper.
     graded
         Keep the grades; by default grades from setting rel on become 1, lower ones 0.
@@ -216,12 +218,12 @@ def scales(
     refuse_given(OF_DOCUMENTS, "cannot be combined with studies of scales")
     options.check_table(meta.ScaleStudy)
     # Check the minimum before files are read, which takes a while.
-    scale_options(asked or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
-    judged = judged_runs(qrels, runs, **judging)
+    scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
+    judged = judge_runs(qrels, runs, **judging)
     if not graded:
         judged = judged.binary(1 if rel is None else rel)
     rules: dict[str, Any] = {"cutoffs": cutoffs, "ties": interval_ties, "alpha": alpha}
-    options.show(options.study("scales", meta.study_scales, judged, asked or MEASURES, **rules))
+    options.show(options.study("scales", meta.study_scales, judged, measures or MEASURES, **rules))
 
 
 PREDICTION_EPILOG = """\b

@@ -18,7 +18,7 @@ from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     Reading,
     judging_options,
-    wanted_measures,
+    requested_measures,
 )
 from cranfield.cli.options.output import ResultOutput, progress_bar, result_options
 from cranfield.cli.options.signatures import options_of
@@ -99,7 +99,7 @@ class StudyOptions:
         return self.reading.runs(qrels, runs), self.reading.qrels(qrels)
 
     def measures(self, names: Iterable[str | Measure]) -> list[Measure]:
-        return wanted_measures(names, self.judging["rel"], self.judging["compat"])
+        return requested_measures(names, self.judging["rel"], self.judging["compat"])
 
     def policies(self, *names: str) -> dict[str, Any]:
         return {name: self.judging[name] for name in names}

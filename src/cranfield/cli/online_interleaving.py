@@ -40,7 +40,7 @@ Examples:
 """
 
 RUNS = (".run", ".txt", ".trec")
-"""Suffixes of outputs that are runs."""
+"""Suffixes of output files that are written as runs."""
 
 
 @command(epilog=EPILOG)
@@ -89,8 +89,8 @@ def interleave(
 ) -> None:
     """Interleave runs into lists, with the run that each document came from.
 
-    A page always gets the same list, whatever else is drawn. `cranfield online preference` analyses
-    the clicks on these lists.
+    The list of a page does not depend on other pages. `cranfield online preference` analyses the
+    clicks on these lists.
     """
     from cranfield import online
     from cranfield.collection.files.writing import write_table
@@ -113,10 +113,10 @@ def interleave(
         raise PolicyError("expected a number of lists (--impressions) or a table of pages (--keys)")
     interleaved = online.interleave_runs(reading.runs(None, runs), **method)
     if keys is None:
-        drawn = interleaved.draw(impressions or 0, seed, jobs=jobs)
+        lists = interleaved.draw(impressions or 0, seed, jobs=jobs)
     else:
-        drawn = interleaved.draw_for(keys, seed, jobs=jobs)
-    write_lists(drawn, output or "-", "jsonl" if format == "auto" else format)
+        lists = interleaved.draw_for(keys, seed, jobs=jobs)
+    write_lists(lists, output or "-", "jsonl" if format == "auto" else format)
     if interleaved.missing:
         topics = counted(len(interleaved.missing), "topic")
         names = some_of(interleaved.missing, 5)

@@ -124,13 +124,13 @@ def tests(
     kinds += [meta.FalseAlarms] if false_alarms is not None else []
     kinds += [meta.PowerOfTests] if power is not None else []
     options.check_table(*kinds)
-    chosen = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
-    read_choices(chosen, **split)
+    names = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
+    read_choices(names, **split)
     whole, by_shard = _scores(source, shard_map or shards, options)
     common: dict[str, Any] = {name: split[name] for name in ("alpha", "missing", "resamples")}
     common |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
     splits = options.study(
-        "splitting topics", meta.split_topics, whole, chosen, part="splits", **split | common
+        "splitting topics", meta.split_topics, whole, names, part="splits", **split | common
     )
     studies: list[Result] = [splits]
     common["sizes"] = splits.sizes
@@ -147,7 +147,7 @@ def tests(
 
 
 def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any, Any]:
-    """Evaluate the runs on the whole collection, and on each shard if there are any."""
+    """Evaluate the runs on the whole collection and, if there are shards, on each of them."""
     if shards is None:
         [whole] = source.scores(options.judging).values()
         return whole, None
@@ -161,15 +161,15 @@ def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any
     judging = omit_reading(options.judging)
     judging = {name: value for name, value in judging.items() if name not in OF_DOCUMENTS}
     del judging["rel"]
-    wanted = options.measures(source.measures)
+    measures = options.measures(source.measures)
     many, qrels = options.inputs(source.qrels, source.runs)
     with progress_of(many) as progress:
-        found = evaluate(
-            many, qrels, wanted, shards=shards, seed=options.seed, progress=progress, **judging
+        evaluation = evaluate(
+            many, qrels, measures, shards=shards, seed=options.seed, progress=progress, **judging
         )
-    found.warn()
-    [by_shard] = found.values()
-    [whole] = found.whole.scores.values()
+    evaluation.warn()
+    [by_shard] = evaluation.values()
+    [whole] = evaluation.whole.scores.values()
     return whole, by_shard
 
 
@@ -282,9 +282,9 @@ def reproduction(
             "expected --original-baseline and --baseline, --original-advanced and --advanced,"
             " or all four"
         )
-    lacking = [] if other_qrels is None else ["order means", "orders"]
-    lacking += [] if len(original) == 2 else ["effects"]
-    options.check_table(meta.Reproduction, without=lacking)
+    absent = [] if other_qrels is None else ["order means", "orders"]
+    absent += [] if len(original) == 2 else ["effects"]
+    options.check_table(meta.Reproduction, without=absent)
     reading, judging = options.reading, omit_reading(options.judging)
     subtopics = True if judging["intents"] is not None else None
     del judging["rel"]
@@ -299,5 +299,5 @@ def reproduction(
     if other_qrels is None:
         options.show(meta.reproduce(*sides, p=persistence, **judging))
     else:
-        of_others = reading.qrels(other_qrels, subtopics)
-        options.show(meta.replicate(*sides, other_qrels=of_others, **judging))
+        judgments = reading.qrels(other_qrels, subtopics)
+        options.show(meta.replicate(*sides, other_qrels=judgments, **judging))

@@ -103,16 +103,16 @@ def measures(
     kinds += [meta.Concordance] if gold else []
     kinds += [meta.PredictivePower] if preferences is not None else []
     options.check_table(*kinds)
-    every, own, golden = _scores(source, gold, options)
+    every, own, gold_names = _scores(source, gold, options)
     notes: tuple[str, ...] = ()
     if (missing := tested.pop("missing")) is not None:
-        # For all measures at once, so that all studies are of the same topics.
+        # For all measures together, so that all studies have the same topics.
         every, notes = complete(aligned(every), missing)
         own = {name: every[name] for name in own}
-    # What is quick comes first: a wrong file of preferences is found at once.
+    # Quick studies come first, so that an invalid file of preferences fails at once.
     quick: list[Result] = [meta.correlate(own, method=coefficient)] if len(own) > 1 else []
-    if golden:
-        quick.append(meta.concordance(every, golden))
+    if gold_names:
+        quick.append(meta.concordance(every, gold_names))
     if preferences:
         quick.append(meta.predictive_power(own, preferences, majority=majority))
     topics = len(next(iter(own.values())).topics)
@@ -126,9 +126,9 @@ def measures(
     tested |= {"test": choice.test, "correction": str(choice.correction)}
     label = "discriminative power"
     power = options.study(label, meta.discriminative_power, own, part=label, **tested)
-    left: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
+    settings: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
     lines = [f"note: {note}" for note in notes]
-    options.show(power, *swaps, *quick, notes=lines, each=True, **left)
+    options.show(power, *swaps, *quick, notes=lines, each=True, **settings)
 
 
 def _scores(
@@ -139,20 +139,21 @@ def _scores(
     if not source.score_files:
         measures, gold = options.measures(measures), options.measures(gold) if gold else ()
         judging = {**judging, "rel": None}
-    # Of names of the same measure the first one stays.
+    # Of several names of a measure the first is used.
     labels: dict[str | Measure, str] = {}
     for measure in (*measures, *gold):
         labels.setdefault(measure, measure if isinstance(measure, str) else measure.label)
-    golden = list(dict.fromkeys(labels[measure] for measure in gold))
+    gold_names = list(dict.fromkeys(labels[measure] for measure in gold))
     scores = replace(source, measures=[*labels]).scores(judging, every=True)
-    # Scores need not say what they are of.
-    every = {name or "scores": one for name, one in scores.items()}
-    named = not source.score_files or on_command_line("measures")
-    requested = dict.fromkeys(labels[measure] for measure in measures)
-    names = requested if named else [name for name in every if name not in golden]
-    if golden and len(set(names) - set(golden)) < 2:
+    # Files of scores may lack the name of the measure.
+    every = {name or "scores": table for name, table in scores.items()}
+    if not source.score_files or on_command_line("measures"):
+        names = list(dict.fromkeys(labels[measure] for measure in measures))
+    else:
+        names = [name for name in every if name not in gold_names]
+    if gold_names and len(set(names) - set(gold_names)) < 2:
         raise PolicyError("--gold requires two measures or more besides the gold ones")
-    return every, {name: every[name] for name in names}, golden
+    return every, {name: every[name] for name in names}, gold_names
 
 
 def _folders(names: Iterable[str]) -> dict[str, str]:
@@ -160,8 +161,8 @@ def _folders(names: Iterable[str]) -> dict[str, str]:
     folders: dict[str, str] = {}
     for name in names:
         folder = folder_name(f"swaps {name}")
-        again = sum(one == folder for one in folders.values())
-        folders[name] = f"{folder}-{again + 1}" if again else folder
+        count = [*folders.values()].count(folder)
+        folders[name] = f"{folder}-{count + 1}" if count else folder
     return folders
 
 
@@ -217,7 +218,7 @@ def scales(
         refuse_given(("max_grade",), "requires --graded")
     refuse_given(OF_DOCUMENTS, "cannot be combined with studies of scales")
     options.check_table(meta.ScaleStudy)
-    # Check the minimum before files are read, which takes a while.
+    # Check the options before files are read, which takes a while.
     scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
     judged = judge_runs(qrels, runs, **judging)
     if not graded:
@@ -254,8 +255,8 @@ def prediction(
 ) -> None:
     """Evaluate predictors of query performance.
 
-    How well predictions, such as WIG or NQC, order the topics by the score of each system: sMARE
-    (Faggioli and others 2021), correlations, and the analysis of variance of sARE.
+    Report how well predictions, such as WIG or NQC, order the topics by the score of each system:
+    sMARE (Faggioli and others 2021), correlations, and the analysis of variance of sARE.
 
     Parameters
     ----------
@@ -267,5 +268,5 @@ def prediction(
     from cranfield.result import together
 
     written.check(meta.Prediction.declared())
-    found = read_scores(scores[0] if len(scores) == 1 else scores, measure=measure)
-    written.write(together(meta.prediction(found, predictions, **rules)))
+    tables = read_scores(scores[0] if len(scores) == 1 else scores, measure=measure)
+    written.write(together(meta.prediction(tables, predictions, **rules)))

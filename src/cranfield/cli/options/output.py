@@ -310,14 +310,14 @@ class Output:
                 markup_table = evaluation_table(scores, sort=key, places=self.places)
             return printing.text([markup_table], self.form)
         if self.form == "table":
-            from cranfield.reporting.terminal import drawn, systems_table, unit_table
+            from cranfield.reporting.terminal import draw_table, systems_table, unit_table
 
             table = (
                 unit_table(scores, places=self.places, unit=unit)
                 if self.by_topic
                 else systems_table(scores, places=self.places)
             )
-            return drawn(table, on_terminal=self.output in {None, "-"} and sys.stdout.isatty())
+            return draw_table(table, on_terminal=self.output in {None, "-"} and sys.stdout.isatty())
         from cranfield.reporting.score_formats import scores_csv as csv_text
         from cranfield.reporting.score_formats import scores_json as json_text
 

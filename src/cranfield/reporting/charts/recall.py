@@ -14,7 +14,7 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.ranked.average_precision import InterpolatedPrecision
-from cranfield.reporting.charts.inputs import chosen, labels
+from cranfield.reporting.charts.inputs import find_systems, labels
 from cranfield.reporting.charts.theme import by_colour, chart_of, draws, headed, overlaid, tips
 from cranfield.scores.one_measure import place_of
 
@@ -83,7 +83,7 @@ def precision_recall(
         kind = type(judged).__name__
         raise PolicyError(f"expected an Evaluation or judged runs, got {kind}")
     levels = _checked(levels)
-    columns = chosen(runs.systems, systems)
+    columns = find_systems(runs.systems, systems)
     row = None if topic is None else place_of(topic, runs.topics, "topic")
     _needed(runs, columns, row, rel, asked=systems is not None)
     curves = _curves(runs, row, levels, rel, rounding)

@@ -16,7 +16,7 @@ from cranfield.base.spec import Registry
 from cranfield.base.text import nearest
 from cranfield.cli.options.hints import as_options, told
 from cranfield.cli.options.settings import read_settings
-from cranfield.sources.archives import asks, matches
+from cranfield.sources.archives import matches, test_path
 
 
 def check_conditions(ctx: click.Context) -> None:
@@ -521,12 +521,12 @@ def keep_inputs(
     outputs: Iterable[str | None], inputs: Iterable[str | None], option: str = "--output"
 ) -> None:
     """Refuse to write over a file that is read, is in a folder or fits a pattern that is read."""
-    existing = [path for path in outputs if path and path != "-" and asks(Path.is_file, path)]
+    existing = [path for path in outputs if path and path != "-" and test_path(Path.is_file, path)]
     if not existing:
         return
     read = [file for path in inputs if path is not None for file in _files(path)]
     for output in existing:
-        if any(asks(Path(output).samefile, path) for path in read):
+        if any(test_path(Path(output).samefile, path) for path in read):
             raise PolicyError(f"{option} {quoted(output)} would overwrite an input file")
 
 
@@ -534,7 +534,7 @@ def _files(argument: str) -> Iterator[str | Path]:
     for path in (argument, argument.partition("=")[2]):
         if not path:
             continue
-        if asks(Path.is_dir, path):
+        if test_path(Path.is_dir, path):
             yield from Path(path).iterdir()
         yield from matches(path) or ()
         yield path

@@ -192,7 +192,7 @@ def submit(
         listed = ArchiveTable("", tuple(Row(None, given, task, path) for path in runs))
     else:
         listed = read_archive_table(
-            table, runs, opened.rules, given=given, task=task, columns=columns
+            table, runs, opened.rules, defaults=given, task=task, columns=columns
         )
     if consent := opened.rules.consent.strip():
         print(f"by submitting, a team agrees: {plain(consent)}", file=sys.stderr)

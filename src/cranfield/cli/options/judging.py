@@ -25,7 +25,7 @@ from cranfield.cli.options.declaring import (
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.signatures import options_of, pairs_of
 from cranfield.collection.policies import OF_QRELS, Policies, policies
-from cranfield.sources.archives import asks
+from cranfield.sources.archives import test_path
 
 if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
@@ -270,7 +270,7 @@ def _refuse_measures(runs: tuple[str, ...]) -> None:
     if context is None or "asked" not in context.params:
         return
     for one in runs:
-        if one == "-" or has_magic(one) or asks(Path.exists, one):
+        if one == "-" or has_magic(one) or test_path(Path.exists, one):
             continue
         from cranfield.measures.grammar import parse_measures
 

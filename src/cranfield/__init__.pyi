@@ -26,7 +26,7 @@ from .base.errors import (
 )
 from .base.scale_types import Scale as Scale
 from .base.version import __version__ as __version__
-from .campaign.checks.together import FileChecks as FileChecks, check as check
+from .campaign.checks.file_checks import FileChecks as FileChecks, check as check
 from .collection.files.many_runs import Runs as Runs, read_runs as read_runs
 from .collection.files.reading import read_qrels as read_qrels, read_run as read_run
 from .collection.files.writing import write_qrels as write_qrels, write_run as write_run

@@ -80,8 +80,8 @@ def trec_covid() -> Collection:
     about = json.loads(pl.read_parquet_metadata(path)["cranfield"])
     table = pl.read_parquet(path)
     by_run = {
-        str(key[0]): part.select("topic", "doc", "score")
-        for key, part in table.filter(pl.col("run").is_not_null())
+        str(key[0]): rows.select("topic", "doc", "score")
+        for key, rows in table.filter(pl.col("run").is_not_null())
         .partition_by("run", as_dict=True)
         .items()
     }

@@ -1,7 +1,7 @@
-"""Results: tables with declared columns, with what was done and what a reader should know.
+"""Results: tables with declared columns, a heading and notes.
 
 A class of results declares its columns once, with their documentation, their decimals and whether
-they say what a row is of. Text, notebook views, CSV, JSON, LaTeX, Markdown, HTML, the tables of
+they identify a row. Text, notebook views, CSV, JSON, LaTeX, Markdown, HTML, the tables of
 commands and the section "Columns" of the documentation follow from that.
 """
 
@@ -20,7 +20,7 @@ from cranfield.base.showing import Plotted
 from cranfield.base.text import counted, html, json_text, latex, plain
 from cranfield.base.text import markdown as safe
 from cranfield.base.version import __version__
-from cranfield.tabular import SHOWN, SMALL, Table, from_frame, number, shown_p
+from cranfield.tabular import MAX_ROWS, SMALL, Table, from_frame, number, shown_p
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "Result", "ResultSet", "TableResult", "together"]
 
-MOST_ROWS = 100
-"""Rows of a table that are printed; data frames and files have all."""
+MAX_LINES = 100
+"""Maximum number of rows that are printed; data frames and files have all."""
 
 ALL = "all"
 """Requests all tables for reading, instead of the first of each kind of result."""
@@ -51,7 +51,7 @@ class Column:
     pvalue
         Whether it is a p-value, of which small ones keep their size in tables for reading.
     key
-        Whether the column says what a row is of, such as the system.
+        Whether the column identifies a row, such as the system.
     read
         Whether tables for reading have the column; data frames and files always have it.
     """
@@ -70,15 +70,15 @@ class Column:
         if isinstance(value, float):
             if self.pvalue:
                 return "" if isnan(value) else shown_p(value)
-            shown = number(100 * value if self.percent else value, self.decimals)
-            return f"{shown}%" if shown and self.percent else shown
+            text = number(100 * value if self.percent else value, self.decimals)
+            return f"{text}%" if text and self.percent else text
         if isinstance(value, int):
             return f"{value:,}"
         return "" if value is None else str(value)
 
 
 UNDECLARED = Column("")
-"""A column of which nothing is declared."""
+"""An undeclared column."""
 
 Columns = Mapping[str, Column]
 """Columns by name, in order. The name "*" stands for every column that is not declared by name."""
@@ -97,8 +97,8 @@ class Result(Plotted):
     reference
         Of a study, the paper that introduced it, as :func:`cranfield.cite` reads it.
 
-    It has `_frame`, which makes its table, or :meth:`frames`, which makes several, and
-    :meth:`heading`. One whose values are the columns of one table is a :class:`TableResult`
+    It implements `_frame`, which makes its table, or :meth:`frames`, which makes several, and
+    :meth:`heading`. A result whose values are the columns of one table is a :class:`TableResult`
     instead, and has neither.
     """
 
@@ -107,21 +107,21 @@ class Result(Plotted):
     columns: ClassVar[Mapping[str, Any]] = {}
 
     def __init_subclass__(cls) -> None:
-        # A docstring that a class inherits says nothing of its own columns.
+        # An inherited docstring does not describe the columns of this class.
         if cls.__doc__ and cls.__dict__.get("columns"):
             cls.__doc__ = f"{cls.__doc__.rstrip()}\n\n{columns_section(cls)}"
 
     @classmethod
     def declared(cls) -> dict[str, Columns]:
         """Return the declared columns of each table, by its name."""
-        if all(isinstance(one, Column) for one in cls.columns.values()):
+        if all(isinstance(column, Column) for column in cls.columns.values()):
             return {cls.name: cls.columns}
         return dict(cls.columns)
 
     @classmethod
     def keys_of(cls, table: str) -> list[str]:
-        """Return the names of the columns that say what a row of a table is of."""
-        return [name for name, one in cls.declared()[table].items() if one.key]
+        """Return the names of the columns that identify a row of a table."""
+        return [name for name, column in cls.declared()[table].items() if column.key]
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all tables as data frames, by name; the first one is the main table."""
@@ -135,19 +135,19 @@ class Result(Plotted):
         """Return options and sizes by name: in JSON they stand before the tables."""
         if not is_dataclass(self):
             return {}
-        every = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         study = {"study": self.name} if self.reference else {}
-        return {**study, **{k: v for k, v in every.items() if k != "notes" and is_fact(v)}}
+        return {**study, **{k: v for k, v in values.items() if k != "notes" and is_fact(v)}}
 
     def heading(self) -> list[str]:
-        """Return lines on what was done; the first one stands for the result where it is named."""
+        """Return lines that describe the analysis; the first one is also the short name."""
         return []
 
     def note_lines(self) -> list[str]:
         """Return the notes, a line each; those of a study name its measure."""
         measure = getattr(self, "measure", "")
-        # Results of several measures that stand together say which one a note is of. (A column of
-        # that name is an array.)
+        # Among results of several measures, each note has to name its own. (A column of that name
+        # is an array.)
         measure = measure if isinstance(measure, str) else ""
         label = f"{measure}: " if measure else ""
         notes = getattr(self, "notes", ())
@@ -170,7 +170,7 @@ class Result(Plotted):
         import polars as pl
 
         frames = [result.frames() for result in results]
-        joined = {name: pl.concat([one[name] for one in frames]) for name in frames[0]}
+        joined = {name: pl.concat([tables[name] for tables in frames]) for name in frames[0]}
         return tables_of(joined, cls.declared())
 
     def as_table(self, **options: Any) -> Table:
@@ -194,10 +194,10 @@ class Result(Plotted):
         Parameters
         ----------
         table
-            Which table; by default the main one.
+            Name of the table; by default the main one.
         """
         frames = self.frames()
-        return frames[_chosen(table, frames)]
+        return frames[_table_name(table, frames)]
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
         """Return a table as a pandas data frame; otherwise like :meth:`to_polars`."""
@@ -223,10 +223,12 @@ class Result(Plotted):
         """
         tables = self.tables()
         if label is not None and len(tables) > 1:
-            raise PolicyError(f"label names one table, and this result has {len(tables)}")
+            raise PolicyError(f"label requires a result with one table, got {len(tables)} tables")
         if len(tables) == 1:
             tables = [self.as_table()]
-        return "\n".join(one.to_latex(caption=caption, label=label, long=long) for one in tables)
+        return "\n".join(
+            table.to_latex(caption=caption, label=label, long=long) for table in tables
+        )
 
     def to_markdown(self) -> str:
         """Return conclusion, heading, notes and tables for reading in Markdown."""
@@ -239,12 +241,12 @@ class Result(Plotted):
     def _repr_html_(self) -> str:
         lines = [*self.heading(), *self.note_lines()]
         heading = "".join(f'<p style="{SMALL}">{html(line)}</p>\n' for line in lines)
-        return heading + "".join(table.to_html(limit=SHOWN) for table in self.tables()[:1])
+        return heading + "".join(table.to_html(limit=MAX_ROWS) for table in self.tables()[:1])
 
     def __str__(self) -> str:
         results = together(self)
         lines = ["\n".join(map(plain, part)) for part in (results.verdict, results.heading) if part]
-        return "\n\n".join([*lines, *(table.to_text(limit=MOST_ROWS) for table in results.tables)])
+        return "\n\n".join([*lines, *(table.to_text(limit=MAX_LINES) for table in results.tables)])
 
     def __repr__(self) -> str:
         lines = self.heading() or [counted(self.to_polars().height, "row")]
@@ -266,7 +268,7 @@ class TableResult(Result):
     rows: pl.DataFrame
 
     def __post_init__(self) -> None:
-        unknown = [one for one in self.rows.columns if one not in self.columns]
+        unknown = [name for name in self.rows.columns if name not in self.columns]
         if unknown and "*" not in self.columns:
             raise PolicyError(f"{type(self).__name__} has undeclared columns {', '.join(unknown)}")
 
@@ -290,7 +292,7 @@ def is_fact(value: Any) -> bool:
     return value is None or isinstance(value, (str, int, float))
 
 
-def _chosen(table: str | None, frames: Mapping[str, Any]) -> str:
+def _table_name(table: str | None, frames: Mapping[str, Any]) -> str:
     if table is None:
         return next(iter(frames))
     if table not in frames:
@@ -310,7 +312,7 @@ def columns_section(kind: type[Result]) -> str:
 
 
 def tables_of(frames: Mapping[str, pl.DataFrame], declared: Mapping[str, Columns]) -> list[Table]:
-    """Return data frames as tables for reading; one of several has its name as the title."""
+    """Return data frames as tables for reading; several ones have their names as titles."""
     titled = len(frames) > 1
     return [
         readable(frame, name if titled else "", declared[name]) for name, frame in frames.items()
@@ -320,38 +322,38 @@ def tables_of(frames: Mapping[str, pl.DataFrame], declared: Mapping[str, Columns
 def readable(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
     """Return a data frame as a table for reading, by the declaration of its columns.
 
-    Of a long frame it has the first rows, and the title says how many there are.
+    A long frame is cut to its first rows, and the title reports the total.
     """
     declared = {name: columns.get(name) or columns.get("*") or UNDECLARED for name in frame.columns}
-    # A key without a value, such as the measure of scores that have none, distinguishes no row.
-    shown = {
+    # A key without a value, such as the measure of unnamed scores, distinguishes no row.
+    table_columns = {
         name: column
         for name, column in declared.items()
         if column.read and not (column.key and set(frame[name]) == {""})
     }
-    if frame.height > MOST_ROWS:
+    if frame.height > MAX_LINES:
         title = f"{title}; " if title else ""
-        title += f"{MOST_ROWS} of {frame.height:,} rows"
+        title += f"{MAX_LINES} of {frame.height:,} rows"
     rows = [
-        [column.text(value) for column, value in zip(shown.values(), row, strict=True)]
-        for row in frame.head(MOST_ROWS).select(list(shown)).rows()
+        [column.text(value) for column, value in zip(table_columns.values(), row, strict=True)]
+        for row in frame.head(MAX_LINES).select(list(table_columns)).rows()
     ]
-    left = [k for k, name in enumerate(shown) if not frame.schema[name].is_numeric()]
-    return Table(title, list(shown), rows, left)
+    left = [k for k, name in enumerate(table_columns) if not frame.schema[name].is_numeric()]
+    return Table(title, list(table_columns), rows, left)
 
 
 @dataclass(frozen=True)
 class ResultSet:
-    """One result, or several together, in their written form.
+    """One result, or several together, ready to be written.
 
     Attributes
     ----------
     heading
-        Lines on what was done, and notes.
+        Lines that describe the analysis, and notes.
     tables
         All tables for reading.
     frames
-        By name, the tables as data frames, each with the columns that say what a row is of.
+        By name, the tables as data frames, each with the columns that identify a row.
     facts
         Options and sizes.
     verdict
@@ -377,21 +379,21 @@ class ResultSet:
         table
             One table only, by the name of its data frame; `all` for all tables for reading.
         """
-        chosen = self
+        results = self
         if table == ALL:
-            chosen = replace(self, first=self.tables)
+            results = replace(self, first=self.tables)
         elif table is not None:
             check_table(table, self.frames)
             frame, keys = self.frames[table]
-            shown = from_frame(frame, table, left=keys)
-            chosen = ResultSet(self.heading, [shown], {table: (frame, keys)}, self.facts)
-        return WRITERS[format](chosen)
+            tables = [from_frame(frame, table, left=keys)]
+            results = ResultSet(self.heading, tables, {table: (frame, keys)}, self.facts)
+        return WRITERS[format](results)
 
 
 def together(
     *results: Result, notes: Iterable[str] = (), each: bool = False, **facts: Any
 ) -> ResultSet:
-    """Put results together: data frames of one name are joined, and no line is repeated.
+    """Combine results: data frames of one name are concatenated, and no line is repeated.
 
     Parameters
     ----------
@@ -410,42 +412,41 @@ def together(
     frames: dict[str, tuple[pl.DataFrame, Sequence[str]]] = {}
     for result in results:
         lines = [*result.heading(), *result.note_lines()]
-        heading += [line for line in lines if not any(line in known for known in heading)]
+        heading += [line for line in lines if not any(line in text for text in heading)]
         for name, frame in result.frames().items():
-            before = [frames[name][0]] if name in frames else []
+            earlier = [frames[name][0]] if name in frames else []
             keys = [key for key in result.keys_of(name) if key in frame.columns]
-            frames[name] = pl.concat([*before, frame]), keys
+            frames[name] = pl.concat([*earlier, frame]), keys
     tables: list[Table] = []
     first: list[Table] = []
     for _, group in groupby(results, type):
-        alike = list(group)
-        shown = alike[0].side_by_side(alike)
-        first += shown[:1]
-        tables += shown
-    parts = [result.facts() for result in results]
-    merged = {"studies": parts} if each else {k: v for part in parts for k, v in part.items()}
-    said = [(v,) if isinstance(v, str) else v for v in (result.verdict for result in results)]
-    verdict = [" ".join(sentences) for sentences in said if any(sentences)]
+        members = list(group)
+        group_tables = members[0].side_by_side(members)
+        first += group_tables[:1]
+        tables += group_tables
+    studies = [result.facts() for result in results]
+    merged = {"studies": studies} if each else {k: v for study in studies for k, v in study.items()}
+    verdicts = [(v,) if isinstance(v, str) else v for v in (result.verdict for result in results)]
+    verdict = [" ".join(sentences) for sentences in verdicts if any(sentences)]
     return ResultSet([*heading, *notes], tables, frames, {**merged, **facts}, verdict, first)
 
 
 def check_table(table: str, names: Iterable[str]) -> None:
     """Refuse a table that is neither among the names nor `all`."""
-    known = list(names)
-    if table not in (*known, ALL):
-        expected = ", ".join(known)
-        raise PolicyError(f"unknown table {quoted(table)}; expected one of: {expected}")
+    names = list(names)
+    if table not in (*names, ALL):
+        raise PolicyError(f"unknown table {quoted(table)}; expected one of: {', '.join(names)}")
 
 
 def _text(results: ResultSet) -> str:
     parts = ["\n".join(map(plain, part)) for part in (results.verdict, results.heading) if part]
     tables = results.first or results.tables
-    more = []
+    hints = []
     if len(tables) < len(results.tables):
-        more.append(f"{counted(len(results.tables) - len(tables), 'more table')}: --table {ALL}")
+        hints.append(f"{counted(len(results.tables) - len(tables), 'more table')}: --table {ALL}")
     if tables and len(results.frames) > 1:
-        more.append(f"numbers in full, by --table: {', '.join(results.frames)}")
-    end = ["\n".join(more)] if more else []
+        hints.append(f"numbers in full, by --table: {', '.join(results.frames)}")
+    end = ["\n".join(hints)] if hints else []
     return "\n\n".join([*parts, *(table.to_text() for table in tables), *end]) + "\n"
 
 
@@ -469,7 +470,7 @@ def _html(results: ResultSet) -> str:
 
 
 def _csv(results: ResultSet) -> str:
-    """Return the table, where there is one; else a row for each value of all tables."""
+    """Return a single table unchanged, several tables as one row per value."""
     import polars as pl
 
     out = io.BytesIO()
@@ -477,10 +478,10 @@ def _csv(results: ResultSet) -> str:
         [(frame, _)] = results.frames.values()
         frame.write_csv(out)
         return out.getvalue().decode()
-    long = []
+    stacked = []
     for name, (frame, keys) in results.frames.items():
         values = [column for column in frame.columns if column not in keys]
-        long.append(
+        stacked.append(
             frame.with_columns(pl.col(values).cast(pl.Float64, strict=False))
             # A column may be called `value` itself.
             .unpivot(values, index=list(keys), variable_name="(what)", value_name="(value)")
@@ -492,7 +493,7 @@ def _csv(results: ResultSet) -> str:
                 value="(value)",
             )
         )
-    pl.concat(long).write_csv(out)
+    pl.concat(stacked).write_csv(out)
     return out.getvalue().decode()
 
 
@@ -500,8 +501,8 @@ def _json(results: ResultSet) -> str:
     frames = {name: frame.to_dicts() for name, (frame, _) in results.frames.items()}
     verdict = {"verdict": list(results.verdict)} if results.verdict else {}
     notes = [line.removeprefix("note: ") for line in results.heading if line.startswith("note: ")]
-    noted = {"notes": notes} if notes else {}
-    return json_text({"cranfield": __version__, **noted, **results.facts, **verdict, **frames})
+    remarks = {"notes": notes} if notes else {}
+    return json_text({"cranfield": __version__, **remarks, **results.facts, **verdict, **frames})
 
 
 WRITERS: dict[str, Callable[[ResultSet], str]] = {

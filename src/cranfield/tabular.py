@@ -27,7 +27,7 @@ class Cell:
     text
         The value as text; it is escaped.
     mark
-        Raised mark behind it, such as a dagger or letters.
+        Superscript after it, such as a dagger or letters.
     bold, underline
         Font; plain text has neither.
     latex, html
@@ -50,7 +50,7 @@ def as_cell(content: str | Cell) -> Cell:
     return content if isinstance(content, Cell) else Cell(content)
 
 
-SHOWN = 20
+MAX_ROWS = 20
 """Rows that a notebook shows."""
 
 
@@ -112,29 +112,27 @@ class Table:
     faces: str = ""
 
     def __post_init__(self) -> None:
-        for place, row in enumerate(self.rows, 1):
+        for number, row in enumerate(self.rows, 1):
             if len(row) != len(self.head):
-                cells = counted(len(row), "cell")
-                raise PolicyError(
-                    f"row {place} of a table has {cells}, its head has {len(self.head)}"
-                )
+                cells = counted(len(self.head), "cell")
+                raise PolicyError(f"row {number}: expected {cells} as in the head, got {len(row)}")
 
     def cells(self) -> list[list[Cell]]:
-        """Return the rows, each value a cell."""
+        """Return the rows, with every value as a cell."""
         return [[as_cell(value) for value in row] for row in self.rows]
 
     def mark_widths(self) -> list[int]:
-        """Return the width of the longest raised mark of each column."""
+        """Return the width of the longest mark of each column."""
         rows = self.cells()
         return [max((len(row[k].mark) for row in rows), default=0) for k in range(len(self.head))]
 
     def description(self, first: str | None = None) -> str:
-        """Return title and notes as sentences, behind a first one if there is any."""
+        """Return title and notes as sentences, after the `first` one if there is any."""
         parts = [first or "", self.title, *map(capitalised, (self.faces, *self.notes))]
         return " ".join(part if part[-1] in ".?!" else f"{part}." for part in parts if part)
 
     def to_text(self, *, limit: int | None = None) -> str:
-        """Return the table as text, its columns aligned by blanks, marks behind the numbers.
+        """Return the table as text, with aligned columns and marks after the numbers.
 
         Parameters
         ----------
@@ -176,25 +174,25 @@ class Table:
         """
         if label is not None and not LABEL.fullmatch(label):
             raise PolicyError(
-                f"a label is made of letters, digits and : . _ / + @ -, unlike {quoted(label)}"
+                f"label must consist of letters, digits and : . _ / + @ -, got {quoted(label)}"
             )
-        # A caption of False is none, even with a label that has nothing to refer to then.
+        # With caption=False there is no environment, even if a label is given.
         whole = bool(caption) or (label is not None and caption is None)
         notes = [] if whole else [self.title, self.faces, *self.notes]
         comments = [f"% {latex(line)}" for line in (*notes, *self.remarks) if line]
         top = _caption(self, caption if isinstance(caption, str) else None) if whole else []
-        labelled = [rf"\label{{{label}}}"] if whole and label is not None else []
+        label_lines = [rf"\label{{{label}}}"] if whole and label is not None else []
         if long:
-            lines = _long(self, top, labelled)
+            lines = _long(self, top, label_lines)
         elif whole:
-            begin = [r"\begin{table}", r"\centering", *top, *labelled]
+            begin = [r"\begin{table}", r"\centering", *top, *label_lines]
             lines = [*begin, *_tabular(self), r"\end{table}"]
         else:
             lines = _tabular(self)
         return "\n".join([*comments, *lines, ""])
 
     def to_markdown(self, *, title: bool = True) -> str:
-        """Return the table in Markdown, as GitHub reads it; text is escaped.
+        """Return the table in GitHub-flavoured Markdown; text is escaped.
 
         Parameters
         ----------
@@ -210,7 +208,7 @@ class Table:
         return "\n\n".join(parts) + "\n"
 
     def to_html(self, *, limit: int | None = None) -> str:
-        """Return the table in HTML, with its styles in it; text is escaped.
+        """Return the table in HTML with inline styles; text is escaped.
 
         Parameters
         ----------
@@ -218,7 +216,7 @@ class Table:
             Maximum number of rows; a last line says how many more there are.
         """
         rows = self.cells()
-        shown = rows[:limit]
+        first_rows = rows[:limit]
         widths = self.mark_widths()
         sides = ["left" if k in self.left else "right" for k in range(len(self.head))]
         lines = [f'<table style="{TABLE}">']
@@ -230,22 +228,22 @@ class Table:
             for name, side in zip(self.head, sides, strict=True)
         ]
         lines += ["<thead>", f"<tr>{''.join(head)}</tr>", "</thead>", "<tbody>"]
-        for place, row in enumerate(shown):
+        for place, row in enumerate(first_rows):
             style = RULE if place in self.rules else ""
             cells = [
                 f'<td style="{CELL}{side}{style}">{_text(cell)}{_mark(cell, width)}</td>'
                 for cell, side, width in zip(row, sides, widths, strict=True)
             ]
             lines.append(f"<tr>{''.join(cells)}</tr>")
-        if len(shown) < len(rows):
-            more = f"… and {len(rows) - len(shown):,} more"
+        if len(first_rows) < len(rows):
+            more = f"… and {len(rows) - len(first_rows):,} more"
             lines.append(f'<tr><td colspan="{len(sides)}" style="{CELL}left">{more}</td></tr>')
         lines += ["</tbody>", "</table>"]
         lines += [f'<p style="{SMALL}">Note: {html(remark)}.</p>' for remark in self.remarks]
         return "\n".join(lines) + "\n"
 
     def _repr_html_(self) -> str:
-        return self.to_html(limit=SHOWN)
+        return self.to_html(limit=MAX_ROWS)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -256,7 +254,7 @@ class Table:
 
 
 def number(value: float | None, places: int = 4) -> str:
-    """Write a number; None and NaN are empty, and a number that is rounded to 0 has no sign."""
+    """Format a number; None and NaN are empty, and a number that is rounded to 0 has no sign."""
     if value is None or isnan(value):
         return ""
     text = f"{value:.{places}f}"
@@ -264,7 +262,7 @@ def number(value: float | None, places: int = 4) -> str:
 
 
 def shown_p(p: float) -> str:
-    """Write a p-value; one too small for four decimals keeps its size.
+    """Format a p-value, in scientific notation if it is too small for four decimals.
 
     Examples
     --------
@@ -279,7 +277,7 @@ def shown_p(p: float) -> str:
 
 
 def between(low: float | None, high: float | None, places: int = 4) -> str:
-    """Write an interval; empty without both bounds."""
+    """Format an interval; empty without both bounds."""
     ends = number(low, places), number(high, places)
     return " to ".join(ends) if all(ends) else ""
 
@@ -308,15 +306,14 @@ def from_frame(
     return Table(title, frame.columns, rows, [frame.columns.index(name) for name in left])
 
 
-def frame_html(frame: pl.DataFrame, title: str, *, limit: int = SHOWN, columns: int = 12) -> str:
-    """Return the first rows and columns of a data frame as HTML, with the size of the others."""
-    shown = from_frame(frame[:limit, :columns], title)
+def frame_html(frame: pl.DataFrame, title: str, *, limit: int = MAX_ROWS, columns: int = 12) -> str:
+    """Return the first rows and columns of a data frame as HTML, with the number of the others."""
+    table = from_frame(frame[:limit, :columns], title)
     # Rows beyond the limit are only counted.
-    rest = [[""] * len(shown.head)] * (frame.height - limit)
-    beyond = frame.width - columns
-    notes = [f"{counted(beyond, 'more column')} to the right"] if beyond > 0 else []
-    whole = Table(title, shown.head, [*shown.rows, *rest], shown.left, notes)
-    return whole.to_html(limit=limit)
+    blank_rows = [[""] * len(table.head)] * (frame.height - limit)
+    n_hidden = frame.width - columns
+    notes = [f"{counted(n_hidden, 'more column')} to the right"] if n_hidden > 0 else []
+    return replace(table, rows=[*table.rows, *blank_rows], notes=notes).to_html(limit=limit)
 
 
 class Framed:
@@ -365,7 +362,7 @@ def text_table(
 
 
 def grid(table: Table) -> str:
-    """Return head and rows as text; a raised mark stands behind its number, and shifts no other."""
+    """Return head and rows as text; marks follow their numbers without shifting others."""
     widths = table.mark_widths()
     rows = [
         [
@@ -407,7 +404,7 @@ CAPTION = "caption-side:top;text-align:left;padding:0 0 0.4em"
 CELL = "padding:0.15em 0.7em;border:0;text-align:"
 RULE = ";border-top:1px solid"
 SMALL = "font-size:smaller;margin:0.2em 0"
-"""The styles: colours are those of the page, so that dark ones stay dark."""
+"""CSS styles; colours are inherited from the page, so that dark pages stay dark."""
 
 
 def _text(cell: Cell) -> str:
@@ -418,7 +415,7 @@ def _text(cell: Cell) -> str:
 
 
 def _mark(cell: Cell, width: int) -> str:
-    """Raise a mark, in a box as wide as the widest of its column, so that numbers align."""
+    """Return a mark as superscript, in a box as wide as its column's widest, to align numbers."""
     if not width:
         return ""
     style = f"display:inline-block;min-width:{0.6 * width:.1f}em;text-align:left"
@@ -493,14 +490,13 @@ def _body(table: Table) -> list[str]:
         for k, cell in enumerate(row):
             cells.append(_in_latex(cell, number=k not in table.left))
             if widths[k]:
-                raised = rf"\textsuperscript{{{latex(cell.mark)}}}" if cell.mark else ""
-                cells.append(raised)
+                cells.append(rf"\textsuperscript{{{latex(cell.mark)}}}" if cell.mark else "")
         lines += [r"\midrule"] * (place in table.rules) + [_line(cells)]
     return lines
 
 
 def _line(cells: list[str]) -> str:
-    # After the end of a row or a rule, LaTeX takes these for arguments of that.
+    # At the start of a line, LaTeX would parse these as arguments of the row end or rule above.
     guard = "{}" if cells[0][:1] in {"[", "*"} else ""
     return guard + " & ".join(cells) + r" \\"
 
@@ -513,10 +509,10 @@ def _in_latex(cell: Cell, *, number: bool) -> str:
 
 
 def _number(text: str) -> str:
-    r"""Set a number with a minus sign instead of a hyphen, and powers of ten as such."""
+    r"""Return a number with a minus sign instead of a hyphen, and with powers of ten."""
     power = POWER.fullmatch(text)
     if power is not None:
-        least, digits, exponent = power.groups()
+        bound, digits, exponent = power.groups()
         start = "" if digits == "1" else rf"{digits}\cdot "
-        return rf"${least}{start}10^{{{int(exponent)}}}$"
+        return rf"${bound}{start}10^{{{int(exponent)}}}$"
     return f"$-${latex(text[1:])}" if NEGATIVE.fullmatch(text) else latex(text)

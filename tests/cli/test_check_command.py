@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.campaign.checks import together
+from cranfield.campaign.checks import file_checks
 
 from .running import cranfield
 
@@ -209,5 +209,5 @@ def test_a_file_is_read_as_the_other_kind_only_if_it_is_refused(
     def refuse(*given: Any, **options: Any) -> bool:
         raise AssertionError("read as the other kind")
 
-    monkeypatch.setattr(together, "can_be_read", refuse)
+    monkeypatch.setattr(file_checks, "can_be_read", refuse)
     lines(tmp_path, "qrels.json", "run.json")

@@ -131,7 +131,7 @@ def test_compare_writes_tables(folder: Path) -> None:
             ),
             "--label requires a single table, got 4",
         ),
-        (("evaluate", "qrels", "one.run", "-f", "latex", "--label", "}"), "a label is made of"),
+        (("evaluate", "qrels", "one.run", "-f", "latex", "--label", "}"), "label must consist of"),
     ],
 )
 def test_options_that_do_not_fit(folder: Path, arguments: tuple[str, ...], message: str) -> None:

@@ -27,7 +27,7 @@ _NUMBERS = st.one_of(
 def test_scores_are_what_python_reads(numbers: list[str], blank: str) -> None:
     lines = (["1", "Q0", f"d{k}", "1", number, "a"] for k, number in enumerate(numbers))
     text = "".join(blank.join(fields) + "\n" for fields in lines)
-    run = cf.read_run(Source("a.run", held=text.encode()))
+    run = cf.read_run(Source("a.run", content=text.encode()))
     assert run.scores.tobytes() == np.array([*map(float, numbers)]).tobytes()
 
 

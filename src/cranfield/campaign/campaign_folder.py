@@ -16,7 +16,7 @@ from cranfield.base.errors import InputError, PolicyError, check_several, quoted
 from cranfield.base.files import whole_folder
 from cranfield.campaign.opened import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
-from cranfield.campaign.rules.task_rules import Rules, shown
+from cranfield.campaign.rules.task_rules import Rules, time_text
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing import releasing
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class _Method:
-    """A function of a campaign as a method with its own signature, loaded when it is first used."""
+    """A function of a campaign as a method with its own signature, loaded at its first use."""
 
     def __init__(self, function: str) -> None:
         self.function = function
@@ -51,7 +51,7 @@ class _Method:
 
 
 class Campaign(OpenedCampaign):
-    """A campaign's folder; made by :func:`create`, found again by :func:`open`.
+    """A campaign's folder; created by :func:`create`, opened by :func:`open`.
 
     Opening reads nothing but the rules, and loads neither NumPy nor polars.
 
@@ -60,9 +60,9 @@ class Campaign(OpenedCampaign):
     folder
         The campaign's folder.
     actor
-        Who acts, for the log of events; the name of the user by default.
+        Name of the person who acts, for the log of events; the name of the user by default.
     clock
-        What time it is; the time of this machine by default.
+        Function that returns the current time; that of this machine by default.
     """
 
     if TYPE_CHECKING:
@@ -131,22 +131,22 @@ class Campaign(OpenedCampaign):
         from cranfield.campaign.submitting.archive import read_archive_table, submit_archive
         from cranfield.campaign.submitting.entering import Declaration
 
-        listed = read_archive_table(
-            table, runs, self.rules, given=Declaration(team), task=task, columns=columns
+        archive = read_archive_table(
+            table, runs, self.rules, defaults=Declaration(team), task=task, columns=columns
         )
-        return tuple(submit_archive(self, listed, **options))
+        return tuple(submit_archive(self, archive, **options))
 
     def submissions(
         self, task: str | None = None, states: Sequence[str] = ("accepted",)
     ) -> tuple[Submission, ...]:
-        """Return submissions in order of arrival; those of all tasks where none is named."""
+        """Return submissions in order of arrival, of one task or of all."""
         check_several("states", states)
         return self.registry.submissions(task, states)
 
     def run_records(self, tag: str, *, contacts: bool = False) -> list[dict[str, Any]]:
         """Return the records of the runs with a tag: declaration, faults, events.
 
-        It is for organisers: private faults name other teams.
+        For organisers only: private faults name other teams.
 
         Parameters
         ----------
@@ -189,12 +189,12 @@ def create(
     Parameters
     ----------
     folder
-        The folder to make; an empty one may be there.
+        The folder to create; it may exist if it is empty.
     rules
         Rules of the campaign (campaign.toml); this file, and the files that it names, are copied.
         By default an example with comments.
     actor
-        Who acts, for the log of events; the name of the user by default.
+        Name of the person who acts, for the log of events; the name of the user by default.
     """
     from cranfield.campaign.store.whole_folder import create_folder
 
@@ -226,23 +226,23 @@ README = "README.md"
 def pack(opened: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     """Write a folder with the rules, and the lists of topics and documents that they name.
 
-    Whoever has it checks a run as the organisers will; what they alone know is whether a tag is
-    taken, how many runs a team has, and what time it is. Judgments, contacts and runs are not in
-    it, nor the keys of rules that are private. It is made whole or not at all.
+    With it, participants can check a run by the rules of the organisers, except for taken tags, the
+    number of runs of a team, and deadlines. Judgments, contacts, runs and private keys of the rules
+    are not included. The folder is written completely or not at all.
 
     Parameters
     ----------
     opened
         The campaign.
     folder
-        The folder to make; an empty one may be there.
+        The folder to create; it may exist if it is empty.
 
     Raises
     ------
     PolicyError
-        If there is something of that name.
+        If the name exists and is not an empty folder.
     InputError
-        If a list cannot be read, or the folder cannot be made.
+        If a list cannot be read, or the folder cannot be created.
     """
     rules = opened.rules
     check_rules(rules)
@@ -270,9 +270,9 @@ def _readme(rules: Rules, packed_rules: Rules) -> str:
     dates = []
     for task in rules.tasks.values():
         times = [("opens", task.opens), ("closes", task.closes)]
-        known = [f"{word} at {shown(time)}" for word, time in times if time is not None]
-        if known:
-            dates.append((task.name, known))
+        texts = [f"{verb} at {time_text(time)}" for verb, time in times if time is not None]
+        if texts:
+            dates.append((task.name, texts))
     files = sorted(packed_rules.files.items())
     digest = rules_sha256(packed_rules)
     return filled_text("pack.md", rules=rules, dates=dates, files=files, all_files=digest)

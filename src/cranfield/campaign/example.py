@@ -1,4 +1,4 @@
-"""The files that an example campaign starts from: real runs of the bundled collection."""
+"""Files of the example campaign, with real runs of the bundled collection."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ categories = ["type"]
 """
 
 TEAMS = 5
-"""Teams of the example, each with two runs."""
+"""Number of teams of the example, each with two runs."""
 
 IN_TIME, LATE = "2020-07-31T12:00:00Z", "2020-08-05T09:30:00Z"
 FAULTS = {
@@ -41,7 +41,7 @@ FAULTS = {
     31: "1 Q0 8.0",
     40: "1 Q0 zz24hrva 40 7.5 another",
 }
-"""Lines that do not belong in a run, by their number."""
+"""Invalid lines of a run, by their number."""
 
 
 def write_example(folder: Path) -> dict[str, str]:
@@ -62,7 +62,7 @@ def write_example(folder: Path) -> dict[str, str]:
     by_team: dict[str, list[str]] = {}
     for tag, team in covid.teams.items():
         by_team.setdefault(team, []).append(tag)
-    chosen = [(team, tag) for team, tags in by_team.items() if len(tags) > 1 for tag in tags[:2]][
+    selected = [(team, tag) for team, tags in by_team.items() if len(tags) > 1 for tag in tags[:2]][
         : 2 * TEAMS
     ]
     for name in ("rules", "runs"):
@@ -72,19 +72,19 @@ def write_example(folder: Path) -> dict[str, str]:
     (folder / "rules/topics.txt").write_text(topics, "utf-8")
     write_qrels(covid.qrels, folder / "qrels.txt")
     runs = {run.name: run for run in covid.runs}
-    for _, tag in chosen:
+    for _, tag in selected:
         write_run(runs[tag], folder / "runs" / f"{tag}.run")
     with (folder / "runs.csv").open("w", encoding="utf-8", newline="") as out:
         table = csv.writer(out, lineterminator="\n")
         table.writerow(["tag", "team", "type", "received"])
-        for k, (team, tag) in enumerate(chosen, 1):
-            late = k == len(chosen)
+        for k, (team, tag) in enumerate(selected, 1):
+            late = k == len(selected)
             table.writerow([tag, team, covid.types[tag], LATE if late else IN_TIME])
-    team, broken = chosen[0]
+    team, broken = selected[0]
     lines = (folder / "runs" / f"{broken}.run").read_text("utf-8").splitlines()
     for number, line in FAULTS.items():
         lines[number - 1] = line.format(tag=broken)
     (folder / "broken.run").write_text("\n".join(lines) + "\n", "utf-8")
-    better = chosen[3][1]
-    write_run(runs[better], folder / f"{better}-2.run", limit=50)
-    return {"team": team, "replaced": better, "withdrawn": chosen[5][1]}
+    replacement = selected[3][1]
+    write_run(runs[replacement], folder / f"{replacement}-2.run", limit=50)
+    return {"team": team, "replaced": replacement, "withdrawn": selected[5][1]}

@@ -1,4 +1,4 @@
-"""An opened campaign folder: its rules and its registry, each read when it is needed."""
+"""An opened campaign folder: its rules and its registry, each loaded lazily."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class OpenedCampaign:
         self.registry = Registry(self)
         """Teams, submissions, judgments, releases and events."""
         self.unreadable: dict[int, str] = {}
-        """Accepted runs that could not be read since it was opened: the reason by submission id."""
+        """Accepted runs that could not be read: the reason by submission id."""
 
     @cached_property
     def rules(self) -> Rules:
@@ -69,8 +69,8 @@ class OpenedCampaign:
 class Registry(Reading):
     """The registry of an opened campaign.
 
-    Changes are logged under its actor and the time of its clock. Rules that were read are in use:
-    new ones are recorded with the change that they are used for.
+    Changes are logged with the campaign's actor and clock. Changed rules are recorded with the
+    first change of the registry for which they were read.
     """
 
     def __init__(self, opened: OpenedCampaign) -> None:
@@ -82,15 +82,15 @@ class Registry(Reading):
     def change(
         self, action: str, subject: str = "", details: Mapping[str, Any] | None = None
     ) -> Iterator[Transaction]:
-        """Change the registry: all that the block does and one event of it, or nothing.
+        """Change the registry in one transaction, which is logged as one event.
 
-        Other processes wait until it ends. The registry is compared with its events before, unless
-        this process made its last change, so that a damaged registry is never changed.
+        Other processes wait until it ends. The registry is first compared with its events, unless
+        this process made the last change, so that a damaged registry is never changed.
 
         Raises
         ------
         InputError
-            If the registry is damaged, or another process does not end its change in time.
+                If the registry is damaged, or locked by another process for too long.
         """
         with self._connect() as connection:
             connection.execute("BEGIN IMMEDIATE")

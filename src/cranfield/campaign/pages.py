@@ -1,4 +1,4 @@
-"""Templates of pages; values are escaped."""
+"""Templates of pages, filled with escaped values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.tabular import number
 
 STYLES = ("page.css", "drawn.css", "sheet.css")
-"""The styles of a page with a sheet on it, in order."""
+"""Style sheets of a page with a participant's sheet, in order."""
 
 
 def filled(template: str, **values: object) -> Html:
@@ -25,12 +25,12 @@ def filled(template: str, **values: object) -> Html:
 
 
 def filled_page(template: str, title: str, **values: object) -> str:
-    """Fill the template of a page of sections, which needs no script and no other file."""
+    """Fill the template of a self-contained page of sections without scripts."""
     return sections_page(environment().get_template(template), title, styles=STYLES, **values)
 
 
 def filled_text(template: str, **values: object) -> str:
-    """Fill a template of plain text or Markdown, which itself says how a value is escaped."""
+    """Fill a template of plain text or Markdown, which escapes values by filters."""
     environment = Environment(
         loader=PackageLoader("cranfield.campaign"),
         trim_blocks=True,
@@ -56,12 +56,12 @@ def environment() -> Environment:
 
 
 def link(*parts: str, start: str = "") -> str:
-    """Make a relative link, percent-encoded; `start` is the way up, such as `../`."""
+    """Return a relative link, percent-encoded; `start` is a prefix such as `../`."""
     return start + "/".join(quote(part, safe="") for part in parts)
 
 
 def decimal(text: str | None) -> float | None:
-    """Return the number in a cell of a table; None for an empty cell."""
+    """Return the finite number in a cell of a table, else None."""
     try:
         value = float(text or "nan")
     except ValueError:
@@ -78,15 +78,15 @@ def at(
     """
     low, high = ends
 
-    def place(number_: float) -> float:
-        share = (number_ - low) / (high - low) if high > low else 0.5
-        return 100 * min(1.0, max(0.0, share))
+    def percent(number_: float) -> float:
+        fraction = (number_ - low) / (high - low) if high > low else 0.5
+        return 100 * min(1.0, max(0.0, fraction))
 
-    return f"{place(value) + shift - (0 if start is None else place(start)):.2f}"
+    return f"{percent(value) + shift - (0 if start is None else percent(start)):.2f}"
 
 
 def lower_is_better(name: str) -> bool:
-    """Return whether lower is better for a measure; False for an unknown one."""
+    """Return True if lower is better for a measure; False for an unknown one."""
     try:
         return parse_measure(name).info.lower_is_better
     except ValueError:

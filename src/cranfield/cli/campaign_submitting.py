@@ -192,7 +192,7 @@ def submit(
         archive = ArchiveTable("", tuple(Row(None, declaration, task, path) for path in runs))
     else:
         archive = read_archive_table(
-            table, runs, opened.rules, given=declaration, task=task, columns=columns
+            table, runs, opened.rules, defaults=declaration, task=task, columns=columns
         )
     if consent := opened.rules.consent.strip():
         print(f"by submitting, a team agrees: {plain(consent)}", file=sys.stderr)

@@ -25,7 +25,7 @@ from cranfield.base.text import plain
 from cranfield.base.version import __version__
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.scores import Scores
-from cranfield.sources.archives import is_url, shown
+from cranfield.sources.archives import is_url, safe_path
 
 _KEY = "cranfield part"
 _MARK = b'"sha256": "'
@@ -107,7 +107,7 @@ class ResultsFolder:
     def __init__(self, path: str | PathLike[str], about: Mapping[str, Any]) -> None:
         if is_url(fspath(path)):
             reason = "not a results folder: parts must be on this machine"
-            raise InputError(reason, source=shown(fspath(path)))
+            raise InputError(reason, source=safe_path(fspath(path)))
         self.path = Path(path)
         self.began = time.time()
         self.damaged: list[str] = []

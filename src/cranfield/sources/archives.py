@@ -29,61 +29,60 @@ LIMITS = {
     "CRANFIELD_MAX_BLANK": 16 << 20,
     "CRANFIELD_MAX_PARTS": 2_000_000,
 }
-"""The limits, by the variable of the environment that changes each.
+"""Default limits, by the environment variable that changes each.
 
-Maximum ratio of decompressed to compressed size (text of runs becomes five to
-twenty times larger); the bytes of a line; of blanks and zeros that a file may begin with where it
-is read as a whole, and of blank lines and comments in a row; the objects of JSON and elements of
-XML, which take far more memory than their text.
+Maximum ratio of decompressed to compressed size (text of runs becomes five to twenty times larger);
+maximum bytes of a line; of blanks and zeros at the beginning of a file that is read as a whole, and
+of consecutive blank lines and comments; maximum number of JSON objects and XML elements, which take
+far more memory than their text.
 """
 
 _ALWAYS_ALLOWED = 32 << 20
-"""Bytes up to which a small archive may become as large as it likes."""
+"""Decompressed bytes up to which the ratio is not limited."""
 
 
 class BeyondLimitError(Exception):
-    """There is more than is read; the text says what helps."""
+    """Raised for input beyond a limit; the message names the setting of the limit."""
 
 
 def limit(name: str) -> int:
-    """Return a limit: what the environment says, or the usual one."""
-    given = os.environ.get(name)
-    if given is None:
+    """Return a limit from the environment, or its default."""
+    text = os.environ.get(name)
+    if text is None:
         return LIMITS[name]
-    if not (given.isascii() and given.isdigit() and 0 < len(given) <= 18 and int(given) > 0):
-        raise PolicyError(f"{name} must be a positive integer, got {quoted(given)}")
-    return int(given)
+    if not (text.isascii() and text.isdigit() and 0 < len(text) <= 18 and int(text) > 0):
+        raise PolicyError(f"{name} must be a positive integer, got {quoted(text)}")
+    return int(text)
 
 
-def beyond(what: str, name: str) -> BeyondLimitError:
-    """Return the error for input beyond a limit."""
-    return BeyondLimitError(f"{what}; {name} sets the limit")
+def limit_error(reason: str, name: str) -> BeyondLimitError:
+    return BeyondLimitError(f"{reason}; {name} sets the limit")
 
 
-class _Counted(io.RawIOBase):
-    """A stream that counts the bytes that were read of it."""
+class _CountingReader(io.RawIOBase):
+    """A stream that counts the bytes read from it."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = cast("io.BufferedIOBase", stream)
-        self.read_so_far = 0
+        self.n_bytes = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         count = self._stream.readinto(buffer)
-        self.read_so_far += count
+        self.n_bytes += count
         return count
 
 
-class _Bounded(io.BufferedIOBase):
-    """The content of an archive, unbuffered; it ends with an error where it is too large."""
+class _BoundedReader(io.BufferedIOBase):
+    """The content of an archive, unbuffered; raises an error if it is too large."""
 
-    def __init__(self, stream: IO[bytes], compressed: _Counted) -> None:
+    def __init__(self, stream: IO[bytes], compressed: _CountingReader) -> None:
         self._stream = cast("io.BufferedIOBase", stream)
         self._compressed = compressed
-        self._most = limit("CRANFIELD_MAX_RATIO")
-        self._so_far = 0
+        self._max_ratio = limit("CRANFIELD_MAX_RATIO")
+        self._n_bytes = 0
 
     def readable(self) -> bool:
         return True
@@ -94,58 +93,58 @@ class _Bounded(io.BufferedIOBase):
     def read(self, size: int | None = -1) -> bytes:
         if size is None or size < 0:
             return b"".join(iter(lambda: self.read(_ALWAYS_ALLOWED), b""))
-        return self._within(self._stream.read(size))
+        return self._checked(self._stream.read(size))
 
     def read1(self, size: int = -1) -> bytes:
-        return self._within(self._stream.read1(size))
+        return self._checked(self._stream.read1(size))
 
     def readline(self, size: int | None = -1) -> bytes:
-        return self._within(self._stream.readline(size))
+        return self._checked(self._stream.readline(size))
 
-    def _within(self, data: bytes) -> bytes:
-        self._so_far += len(data)
-        check_size(self._so_far, self._compressed.read_so_far, self._most)
+    def _checked(self, data: bytes) -> bytes:
+        self._n_bytes += len(data)
+        check_size(self._n_bytes, self._compressed.n_bytes, self._max_ratio)
         return data
 
 
-def check_size(size: int, compressed_size: int, most: int | None = None) -> None:
+def check_size(size: int, compressed_size: int, max_ratio: int | None = None) -> None:
     """Refuse a decompressed size beyond the limit for this compressed size."""
-    most = most or limit("CRANFIELD_MAX_RATIO")
-    if size > max(_ALWAYS_ALLOWED, most * compressed_size):
-        said = f"holds more than {most} times its size when decompressed"
-        raise beyond(said, "CRANFIELD_MAX_RATIO")
+    max_ratio = max_ratio or limit("CRANFIELD_MAX_RATIO")
+    if size > max(_ALWAYS_ALLOWED, max_ratio * compressed_size):
+        reason = f"holds more than {max_ratio} times its size when decompressed"
+        raise limit_error(reason, "CRANFIELD_MAX_RATIO")
 
 
 def bounded(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[bytes]:
-    """Return the content of an archive, with its limit."""
-    count = _Counted(raw)
-    content = decompress(io.BufferedReader(count, _BUFFER))
-    return cast("IO[bytes]", _Bounded(content, count))
+    """Return the content of an archive, up to the maximum ratio."""
+    counter = _CountingReader(raw)
+    content = decompress(io.BufferedReader(counter, _BUFFER))
+    return cast("IO[bytes]", _BoundedReader(content, counter))
 
 
-def check_line(size: int, longest: int) -> None:
-    """Refuse a line of so many bytes that is longer than the limit."""
-    if size > longest:
-        raise beyond(f"has a line of more than {longest:,} bytes", "CRANFIELD_MAX_LINE")
+def check_line(size: int, max_size: int) -> None:
+    """Refuse a line of more bytes than the limit."""
+    if size > max_size:
+        raise limit_error(f"has a line of more than {max_size:,} bytes", "CRANFIELD_MAX_LINE")
 
 
 def check_parts(text: str | bytes, sign: Any) -> None:
-    """Refuse JSON of too many objects, or XML of too many elements, by the sign they begin with."""
-    most = limit("CRANFIELD_MAX_PARTS")
+    """Refuse too many JSON objects or XML elements, counted by the sign they begin with."""
+    max_parts = limit("CRANFIELD_MAX_PARTS")
     # Most text is short.
-    if len(text) > most and text.count(sign) > most:
-        raise beyond(f"has more than {most:,} objects or elements", "CRANFIELD_MAX_PARTS")
+    if len(text) > max_parts and text.count(sign) > max_parts:
+        raise limit_error(f"has more than {max_parts:,} objects or elements", "CRANFIELD_MAX_PARTS")
 
 
 def check_beginning(head: bytes) -> None:
-    """Refuse what begins with nothing but blanks and zeros, as many as the limit."""
-    most = limit("CRANFIELD_MAX_BLANK")
-    if len(head) >= most and not head[:most].strip(b"\0 \t\r\n"):
-        raise beyond(f"begins with {most:,} bytes of blanks and zeros", "CRANFIELD_MAX_BLANK")
+    """Refuse content that begins with as many blanks and zeros as the limit."""
+    size = limit("CRANFIELD_MAX_BLANK")
+    if len(head) >= size and not head[:size].strip(b"\0 \t\r\n"):
+        raise limit_error(f"begins with {size:,} bytes of blanks and zeros", "CRANFIELD_MAX_BLANK")
 
 
-_LONGEST = 4096
-"""What is longer than any path would take minutes as a pattern."""
+_MAX_PATTERN = 4096
+"""Maximum length of a pattern; longer ones would take minutes, and no path is longer."""
 
 
 def matches(path: str) -> list[str] | None:
@@ -156,21 +155,21 @@ def matches(path: str) -> list[str] | None:
     >>> matches("runs/bm25.gz") is None, matches("no/such/*.gz")
     (True, [])
     """
-    if len(path) > _LONGEST or not has_magic(path) or asks(Path.exists, path):
+    if len(path) > _MAX_PATTERN or not has_magic(path) or test_path(Path.exists, path):
         return None
     # Path.glob takes no absolute pattern.
     return sorted(glob(path, recursive=True))  # noqa: PTH207
 
 
-def asks(test: Callable[[Path], bool], path: str | Path) -> bool:
-    """Ask about a path; what cannot even be a path, or be reached, is nothing."""
+def test_path(test: Callable[[Path], bool], path: str | Path) -> bool:
+    """Return the result of a test of a path; False if it is invalid or cannot be reached."""
     try:
         return test(Path(path))
     except (OSError, ValueError):
         return False
 
 
-# Of a drive of Windows there is one letter.
+# At least two letters: a Windows drive has one.
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::[^/]+)?://")
 _SECRET = re.compile(r"(?<=://)[^/@:]*:[^/@]*@")
 _BLOCK = 1 << 20
@@ -181,69 +180,70 @@ Answer = TypeVar("Answer")
 
 def is_url(path: str) -> bool:
     """Return True if a path has a scheme, such as `s3://`, and is not the name of a local file."""
-    return "://" in path and _URL.match(path) is not None and not asks(Path.exists, path)
+    return "://" in path and _URL.match(path) is not None and not test_path(Path.exists, path)
 
 
-def shown(path: str) -> str:
-    """Return a path as messages show it: without the password of a URL."""
+def safe_path(path: str) -> str:
+    """Return a path without the user and password of a URL, for messages."""
     return _SECRET.sub("", path) if "@" in path else path
 
 
 def path_of(path: str) -> str:
-    """Return what of a URL names a file: neither a query, nor the archive that it is in."""
+    """Return the part of a URL that names a file, without its query and the archive it is in."""
     if "://" not in path or not is_url(path):
         return path
     url = next(part for part in path.split("::") if "://" in part)
     return re.split("[?#]", url)[0] if url.startswith("http") else url
 
 
-def opened(url: str) -> IO[bytes]:
-    """Open a file elsewhere; what goes wrong, then or later, is an InputError of it."""
+def open_url(url: str) -> IO[bytes]:
+    """Open a remote file; errors, also those of later reads, are raised as InputError."""
     system, path = _system(url)
-    file = _asked(url, lambda: system.open(path, "rb"))
-    return io.BufferedReader(_Remote(url, file, system), _BLOCK)
+    file = _call(url, lambda: system.open(path, "rb"))
+    return io.BufferedReader(_RemoteFile(url, file, system), _BLOCK)
 
 
 def size_of(url: str) -> int:
-    """Bytes of a file elsewhere; 0 where that is not known."""
+    """Return the number of bytes of a remote file; 0 if unknown."""
     try:
         system, path = _system(url)
-        return int(_asked(url, lambda: system.size(path)) or 0)
+        return int(_call(url, lambda: system.size(path)) or 0)
     except CranfieldError:
         return 0
 
 
-def listed(url: str, *, pattern: bool) -> list[str] | None:
-    """List the files of a folder elsewhere, or those of a pattern; None for a file."""
+def list_files(url: str, *, pattern: bool) -> list[str] | None:
+    """List the files of a remote folder, or those that match a pattern; None for a file."""
     system, path = _system(url)
-    # What the web lists of a page are its links.
+    # Over HTTP, fsspec would list the links of a page.
     if "http" in ((system.protocol,) if isinstance(system.protocol, str) else system.protocol):
         return None
 
-    def found() -> list[str] | None:
+    def list_names() -> list[str] | None:
         if pattern:
-            names = [name for name, about in system.glob(path, detail=True).items() if _file(about)]
+            infos = system.glob(path, detail=True)
+            names = [name for name, info in infos.items() if _is_file(info)]
         elif not system.isdir(path):
             return None
         else:
-            names = [about["name"] for about in system.ls(path, detail=True) if _file(about)]
+            names = [info["name"] for info in system.ls(path, detail=True) if _is_file(info)]
             names = [name for name in names if not name.rpartition("/")[2].startswith(".")]
         return sorted(str(system.unstrip_protocol(name)) for name in names)
 
-    return _asked(url, found)
+    return _call(url, list_names)
 
 
-def _file(about: Any) -> bool:
-    return bool(about["type"] == "file")
+def _is_file(info: Any) -> bool:
+    return bool(info["type"] == "file")
 
 
-class _Remote(io.RawIOBase):
-    """The bytes of a file elsewhere; a connection that is lost is said as what it is."""
+class _RemoteFile(io.RawIOBase):
+    """The bytes of a remote file; a lost connection is raised as InputError."""
 
     def __init__(self, url: str, file: Any, system: Any) -> None:
         self._url = url
-        self._file = file
-        # An archive would be closed with its file system.
+        self._stream = file
+        # Without this reference, an archive would be closed with its file system.
         self._system = system
 
     def readable(self) -> bool:
@@ -251,32 +251,32 @@ class _Remote(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer with some of the content; 0 at the end."""
-        data = _asked(self._url, lambda: self._file.read(len(buffer)))
+        data = _call(self._url, lambda: self._stream.read(len(buffer)))
         buffer[: len(data)] = data
         return len(data)
 
     def close(self) -> None:
         if not self.closed:
-            self._file.close()
+            self._stream.close()
         super().close()
 
 
 def _system(url: str) -> tuple[Any, str]:
-    """Find the file system of a URL, and the path in it."""
-    user, extra = f"{shown(url)}: reading it", "'cranfield[remote]'"
+    """Return the file system of a URL, and the path in it."""
+    user, extra = f"{safe_path(url)}: reading it", "'cranfield[remote]'"
     fsspec = optional_module("fsspec", install=extra, user=user)
-    found: tuple[Any, str] = _asked(url, lambda: fsspec.core.url_to_fs(url))
-    return found
+    location: tuple[Any, str] = _call(url, lambda: fsspec.core.url_to_fs(url))
+    return location
 
 
-def _asked(url: str, question: Callable[[], Answer]) -> Answer:
-    """Ask fsspec, whose file systems raise whatever their libraries do."""
+def _call(url: str, function: Callable[[], Answer]) -> Answer:
+    """Call fsspec, whose file systems raise the errors of any library, as InputError."""
     try:
-        return question()
+        return function()
     except CranfieldError:
         raise
     except ImportError as error:
-        raise MissingDependencyError(f"{shown(url)}: {_line(error)}") from error
+        raise MissingDependencyError(f"{safe_path(url)}: {_line(error)}") from error
     except FileNotFoundError as error:
         raise _wrong(url, os.strerror(errno.ENOENT)) from error
     except PermissionError as error:
@@ -290,26 +290,26 @@ def _line(error: Exception) -> str:
 
 
 def _wrong(url: str, reason: str) -> InputError:
-    return InputError(f"cannot be read: {reason[:1].lower()}{reason[1:]}", source=shown(url))
+    return InputError(f"cannot be read: {reason[:1].lower()}{reason[1:]}", source=safe_path(url))
 
 
 _SIZE = 1 << 18
 _TAR_AT = 257
-_PASSED = 1 << 24
+_MAX_SKIPPED = 1 << 24
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
-"""A frame of Zstandard without content, which any archive of it may begin with."""
+"""Head of a Zstandard frame without content, with which any archive may begin."""
 
 DAMAGED = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error", "DamagedError"}
 """Names of the exceptions of decompressors; `error` is zlib's. Modules are loaded lazily."""
 
 
 class DamagedError(Exception):
-    """An archive that goes on with something else than another archive."""
+    """Raised if data after an archive is not another archive."""
 
 
 def decompressed(raw: IO[bytes]) -> IO[bytes]:
-    """Return a stream of the content, decompressed if it begins like an archive."""
+    """Return a stream of the content, decompressed if its first bytes are those of an archive."""
     if not isinstance(raw, io.BufferedReader):
         raw = io.BufferedReader(cast("io.RawIOBase", raw))
     decompress = _decompressor(raw.peek(10)[:10])
@@ -326,43 +326,43 @@ def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
     if head[:3] == b"BZh" and head[4:10] in _BZIP2_BLOCKS:
         import bz2
 
-        return lambda raw: io.BufferedReader(_Streams(raw, bz2.BZ2Decompressor), _SIZE)
+        return lambda raw: io.BufferedReader(_JoinedStreams(raw, bz2.BZ2Decompressor), _SIZE)
     if head.startswith(b"\xfd7zXZ\x00"):
         import lzma
 
-        return lambda raw: io.BufferedReader(_Streams(raw, lzma.LZMADecompressor), _SIZE)
+        return lambda raw: io.BufferedReader(_JoinedStreams(raw, lzma.LZMADecompressor), _SIZE)
     zstd = head.startswith(b"\x28\xb5\x2f\xfd") or _SKIPPABLE.match(head) is not None
     return _zstd().ZstdFile if zstd else None
 
 
 def bundle(stream: IO[bytes]) -> str:
-    """Return the kind of archive of several files that a stream begins with, or an empty string."""
+    """Return `zip` or `tar` if a stream begins like such an archive, else an empty string."""
     head = stream.peek(_TAR_AT + 5)[: _TAR_AT + 5]  # type: ignore[attr-defined]
     if head.startswith(b"PK\x03\x04"):
         return "zip"
     return "tar" if head[_TAR_AT:] == b"ustar" else ""
 
 
-def members(stream: IO[bytes], kind: str, most: int = 3) -> list[str]:
-    """Name the first files in an archive, and one more if there are more; none in doubt."""
-    found: list[str] = []
+def members(stream: IO[bytes], kind: str, max_names: int = 3) -> list[str]:
+    """Return the names of the first files in an archive, and another one if there are more."""
+    names: list[str] = []
     try:
         if kind == "zip":
             from zipfile import ZipFile
 
             with ZipFile(stream) as archive:
-                return [name for name in archive.namelist() if name[-1:] != "/"][: most + 1]
+                return [name for name in archive.namelist() if name[-1:] != "/"][: max_names + 1]
         import tarfile
 
         with tarfile.open(fileobj=stream, mode="r|") as files:
             for file in files:
                 if file.isfile():
-                    found.append(file.name)
-                if len(found) > most or file.size > _PASSED:
+                    names.append(file.name)
+                if len(names) > max_names or file.size > _MAX_SKIPPED:
                     break
-    except Exception:  # The archive may be damaged in any way; that it is one is said.
-        return found
-    return found
+    except Exception:  # The archive may be damaged in any way; the caller refuses it anyway.
+        return names
+    return names
 
 
 def _zstd() -> Any:
@@ -373,8 +373,8 @@ def _zstd() -> Any:
     return zstd
 
 
-class _Streams(io.RawIOBase):
-    """One or more compressed streams in a row, to the very end, which readers of Python ignore."""
+class _JoinedStreams(io.RawIOBase):
+    """Concatenated compressed streams, read to the last byte, unlike by the readers of Python."""
 
     def __init__(self, raw: IO[bytes], make: Callable[[], Any]) -> None:
         self._raw = raw
@@ -411,13 +411,13 @@ class _Streams(io.RawIOBase):
 
 
 def compressed(data: bytes, path: str) -> bytes:
-    """Compress the output by the suffix `.gz`, `.bz2` and such; unchanged for others."""
+    """Compress data by the suffix of its file, such as `.gz`; unchanged for other suffixes."""
     compressor = compressor_for(path)
     return data if compressor is None else compressor(data)
 
 
 def compressor_for(path: str) -> Callable[[bytes], bytes] | None:
-    """Return the compressor for a file of this name."""
+    """Return the compressor for the suffix of a file; None if it has none."""
     suffix = PurePath(path).suffix.lower()
     if suffix == ".gz":
         import gzip

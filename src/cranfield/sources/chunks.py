@@ -23,17 +23,17 @@ from cranfield.base.text import some_of
 from cranfield.sources.archives import (
     DAMAGED,
     BeyondLimitError,
-    beyond,
     bundle,
     check_beginning,
     check_line,
     decompressed,
     is_url,
     limit,
+    limit_error,
     members,
-    opened,
+    open_url,
     path_of,
-    shown,
+    safe_path,
     size_of,
 )
 
@@ -41,7 +41,7 @@ CHUNK = 4 << 20
 """Bytes parsed at a time in a thread; enough to make the start-up time negligible."""
 
 TOGETHER = 4
-"""Chunks read at a time where only one thread reads."""
+"""Number of chunks read at a time by a single thread."""
 
 FORMAT_OF_SUFFIX = {
     ".csv": "csv",
@@ -64,14 +64,14 @@ class Source:
     """One file to read: a path, a URL that fsspec knows, or standard input for `-`.
 
     A relative path starts from `folder`; by default the working directory. `encoding` is that of
-    text. `held` is the content, where it is in memory already. `label` is the name of the
-    file in messages, by default its path.
+    text. `content` is that of the file if it is in memory already. `label` is the name of the file
+    in messages, by default its path.
     """
 
     path: str
     folder: str = field(default="", kw_only=True)
     encoding: str = field(default="utf-8", kw_only=True)
-    held: bytes | None = field(default=None, kw_only=True, repr=False)
+    content: bytes | None = field(default=None, kw_only=True, repr=False)
     label: str = field(default="", kw_only=True)
 
     @classmethod
@@ -83,7 +83,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        return self.label or ("standard input" if self.path == "-" else shown(self.path))
+        return self.label or ("standard input" if self.path == "-" else safe_path(self.path))
 
     def _plain(self) -> Path:
         path = Path(path_of(self.path))
@@ -109,9 +109,8 @@ class Source:
     def size(self) -> int:
         """Approximate number of bytes of the content; 0 if unknown."""
         try:
-            elsewhere = is_url(self.path)
             path = Path(self.folder, self.path)
-            size = size_of(self.path) if elsewhere else path.stat().st_size
+            size = size_of(self.path) if is_url(self.path) else path.stat().st_size
         except (OSError, ValueError):
             return 0
         compressed = Path(path_of(self.path)).suffix.lower() in {*_SUFFIXES, ".parquet"}
@@ -120,16 +119,16 @@ class Source:
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
         """Open for reading, decompressed; errors are raised as InputError."""
-        if self.held is not None:
-            yield BytesIO(self.held)
+        if self.content is not None:
+            yield BytesIO(self.content)
             return
         with self.open_raw() as raw:
             stream = decompressed(raw)
             if kind := bundle(stream):
                 names = members(stream, kind)
-                of = f" ({some_of(map(quoted, names), 3)})" if names else ""
+                listed = f" ({some_of(map(quoted, names), 3)})" if names else ""
                 raise InputError(
-                    f"is a {kind} archive of files{of}; extract it, and name the folder or its"
+                    f"is a {kind} archive of files{listed}; extract it, and name the folder or its"
                     " files",
                     source=self.name,
                 )
@@ -140,7 +139,7 @@ class Source:
         """Open for reading unchanged; errors are raised as InputError."""
         try:
             if is_url(self.path):
-                with opened(self.path) as raw:
+                with open_url(self.path) as raw:
                     yield raw
             elif self.path != "-":
                 with Path(self.folder, self.path).open("rb") as raw:
@@ -178,7 +177,7 @@ class Source:
         return content if is_utf8(self.encoding) else self.as_utf8(content.removeprefix(BOM_UTF8))
 
     def as_utf8(self, text: bytes, first_line: int = 1) -> bytes:
-        """Return some lines of the file in UTF-8, or raise the error of the first that is not."""
+        """Return some lines of the file in UTF-8; raise an error for the first invalid line."""
         if text.isascii():
             return text
         if (at := (b"\n" + text).find(b"\n" + BOM_UTF8)) >= 0:
@@ -208,18 +207,18 @@ class Source:
         with self.open_raw() as file:
             if not os.fstat(file.fileno()).st_size:
                 raise InputError("is empty", source=self.name)
-            # It is closed when nothing looks at it any more, such as the frames of an error.
+            # It is not closed here: the frames of an error may still refer to it.
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
     def chunks(self, size: int | None = None) -> Iterator[bytes]:
         """Yield the content in chunks of whole lines, without a byte order mark."""
         with self.open() as stream:
-            first, longest = True, limit("CRANFIELD_MAX_LINE")
+            first, max_size = True, limit("CRANFIELD_MAX_LINE")
             while data := stream.read(size or CHUNK):
-                end_of_line = b"" if data.endswith(b"\n") else stream.readline(longest)
-                if len(end_of_line) == longest and not end_of_line.endswith(b"\n"):
+                end_of_line = b"" if data.endswith(b"\n") else stream.readline(max_size)
+                if len(end_of_line) == max_size and not end_of_line.endswith(b"\n"):
                     if self.suffix != ".json":
-                        check_line(len(data) + longest, longest)
+                        check_line(len(data) + max_size, max_size)
                     # JSON may well be one line.
                     check_beginning(data + end_of_line)
                     end_of_line += stream.readline()
@@ -237,25 +236,25 @@ class Source:
 
 
 def _with_lines(head: bytes, stream: IO[bytes]) -> bytes:
-    """Read on, part by part, as long as no line is beyond the limit."""
-    longest = limit("CRANFIELD_MAX_LINE")
-    whole, line = bytearray(), 0
+    """Read the remaining content, and refuse a line beyond the limit."""
+    max_size = limit("CRANFIELD_MAX_LINE")
+    content, line_size = bytearray(), 0
     data = head
     while data:
-        whole += data
-        ends = data.rfind(b"\n") + 1
-        line = len(data) - ends + (0 if ends else line)
-        check_line(line, longest)
+        content += data
+        end = data.rfind(b"\n") + 1
+        line_size = len(data) - end + (0 if end else line_size)
+        check_line(line_size, max_size)
         data = stream.read(len(head))
-    return bytes(whole)
+    return bytes(content)
 
 
 def check_fruitless(size: int, name: str) -> None:
-    """Refuse a file with more bytes of blanks and comments in a row than the limit."""
+    """Refuse a file with more consecutive bytes of blanks and comments than the limit."""
     max_bytes = limit("CRANFIELD_MAX_BLANK")
     if size > max_bytes:
         reason = f"has more than {max_bytes:,} bytes of blank lines and comments in a row"
-        raise InputError(str(beyond(reason, "CRANFIELD_MAX_BLANK")), source=name)
+        raise InputError(str(limit_error(reason, "CRANFIELD_MAX_BLANK")), source=name)
 
 
 def is_utf8(encoding: str) -> bool:
@@ -274,7 +273,7 @@ def check_encoding(encoding: str) -> None:
 
 @dataclass
 class LineMap:
-    """Rows to lines, kept a chunk at a time and almost always as one number a chunk."""
+    """Line numbers of rows, stored per chunk, almost always as the first line only."""
 
     rows: int = 0
     _starts: list[int] = field(default_factory=list)
@@ -282,7 +281,7 @@ class LineMap:
     _numbers: list[NDArray[np.int64] | None] = field(default_factory=list)
 
     def add(self, rows: int, first_line: int, numbers: NDArray[np.int64] | None = None) -> None:
-        """Add a chunk of rows that begins at a line; `numbers` are their lines, from there."""
+        """Add a chunk of rows; `numbers` are their lines, relative to the first line."""
         self._starts.append(self.rows)
         self._first.append(first_line)
         self._numbers.append(numbers)
@@ -304,7 +303,7 @@ class LineMap:
         return np.array([*map(self.line, range(self.rows))], dtype=np.int64)
 
     def line(self, row: int) -> int:
-        """Line of the row, both counted as their owners do: rows from 0, lines from 1."""
+        """Return the line of a row; rows count from 0, lines from 1."""
         chunk = bisect_right(self._starts, row) - 1
         numbers = self._numbers[chunk]
         within = row - self._starts[chunk]
@@ -323,5 +322,5 @@ class Origin:
         return InputError(reason, source=self.name, line=self.line(row), topic=topic, doc=doc)
 
     def line(self, row: int) -> int | None:
-        """Line of the row, or None for sources without lines (a dict, a data frame)."""
+        """Return the line of a row, or None for sources without lines (a dict, a data frame)."""
         return None if self.lines is None else self.lines.line(row)

@@ -1,8 +1,8 @@
-"""Parquet files, checked before they are read.
+"""Checks of Parquet files before they are read.
 
-The reader trusts sizes and counts that stand in a file, and ends the process where they are far
-off. So the tables of contents are read here, in the compact protocol of Thrift, and compared with
-the file and with each other; and pages with their checksums, which the reader does not look at.
+Polars trusts the sizes and counts in a file, and may end the process if they are far off. So the
+footer and the page headers are read here, in the compact protocol of Thrift, and compared with the
+file and with each other; pages are compared with their checksums, which Polars ignores.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ import polars as pl
 from cranfield.sources.archives import check_size
 
 _CALM = 0.1
-"""Seconds without a word after which all threads have panicked that will."""
+"""Seconds without output after which no other thread is expected to panic."""
 
 
 class _HeldStderr:
-    """Hold back the standard error of the process as long as a thread reads a file."""
+    """Hold back the standard error of the process while a thread reads a file."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._users = 0
-        self._plain = -1
-        self._kept: IO[bytes] | None = None
+        self._stderr = -1
+        self._file: IO[bytes] | None = None
         self._panicked = False
 
     def begin(self) -> None:
@@ -43,9 +43,9 @@ class _HeldStderr:
             self._panicked = False
             # There may be no standard error, and no room for a file.
             with contextlib.suppress(OSError):
-                self._plain = os.dup(2)
-                self._kept = tempfile.TemporaryFile()  # noqa: SIM115
-                os.dup2(self._kept.fileno(), 2)
+                self._stderr = os.dup(2)
+                self._file = tempfile.TemporaryFile()  # noqa: SIM115
+                os.dup2(self._file.fileno(), 2)
 
     def end(self, *, panicked: bool) -> None:
         with self._lock:
@@ -53,23 +53,22 @@ class _HeldStderr:
             self._panicked |= panicked
             if self._users:
                 return
-            if self._kept is not None:
+            if self._file is not None:
                 if self._panicked:
-                    _settled(self._kept)
-                os.dup2(self._plain, 2)
-                with self._kept as kept:
-                    kept.seek(0)
-                    said = b"" if self._panicked else kept.read()
-                # Others may have written meanwhile.
-                while said:
-                    said = said[os.write(2, said) :]
-            if self._plain >= 0:
-                os.close(self._plain)
-            self._plain, self._kept = -1, None
+                    _await_silence(self._file)
+                os.dup2(self._stderr, 2)
+                with self._file as file:
+                    file.seek(0)
+                    text = b"" if self._panicked else file.read()
+                while text:
+                    text = text[os.write(2, text) :]
+            if self._stderr >= 0:
+                os.close(self._stderr)
+            self._stderr, self._file = -1, None
 
 
-def _settled(file: IO[bytes]) -> None:
-    """Wait until nothing more is written: other threads panic of the same file, a little later."""
+def _await_silence(file: IO[bytes]) -> None:
+    """Wait until nothing more is written: other threads panic a little later."""
     before = -1
     while (size := os.fstat(file.fileno()).st_size) > before:
         before = size
@@ -98,20 +97,20 @@ _DEEPEST = 32
 _REPEATED = 2
 _DATA, _INDEX, _DICTIONARY, _DATA_2 = range(4)
 _COUNTED_IN = {_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}
-"""The field of a page's head that holds its head by kind, of which field 1 is the count."""
+"""By kind of page, the field with its specific header, whose field 1 is the number of values."""
 
-_WIDTH = 8
-"""Bytes that a value takes when it is read, about."""
+_VALUE_SIZE = 8
+"""Approximate bytes of a value in memory."""
 
 Struct = dict[int, Any]
 
 
 class DamagedParquetError(Exception):
-    """A Parquet file that does not hold together; the text says why."""
+    """Raised for an inconsistent Parquet file; the message gives the reason."""
 
 
 def check_parquet(data: memoryview) -> None:
-    """Refuse a file whose sizes, counts and checksums do not fit, or that becomes far larger."""
+    """Refuse a file with inconsistent sizes, counts or checksums, or with a large content."""
     footer, end = _footer(data)
     leaves = _leaves(footer)
     groups = [_struct(group) for group in _list(footer, 4)]
@@ -120,7 +119,7 @@ def check_parquet(data: memoryview) -> None:
         raise DamagedParquetError(
             "the number of rows in its footer is not the sum of its row groups"
         )
-    check_size(_WIDTH * sum(rows) * len(leaves), len(data))
+    check_size(_VALUE_SIZE * sum(rows) * len(leaves), len(data))
     total = compressed = 0
     for group, height in zip(groups, rows, strict=True):
         columns = _list(group, 1)
@@ -134,7 +133,7 @@ def check_parquet(data: memoryview) -> None:
                 )
             compressed += chunk.end - chunk.start
             if compressed > len(data):
-                # The same pages again and again would take forever.
+                # Pages that occur repeatedly would take forever.
                 raise DamagedParquetError("its columns overlap")
             total += sum(_pages(data, chunk))
             check_size(total, len(data))
@@ -142,7 +141,7 @@ def check_parquet(data: memoryview) -> None:
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Where the pages of a column stand, and how many values they have."""
+    """Byte range of the pages of a column, and their number of values."""
 
     start: int
     end: int
@@ -150,7 +149,7 @@ class _Chunk:
 
 
 def _footer(data: memoryview) -> tuple[Struct, int]:
-    """Read what stands at the end of a file, and say where it begins."""
+    """Read the footer of a file; return it with its start."""
     if len(data) < 12 or data[:4] != _MAGIC or data[-4:] != _MAGIC:
         raise DamagedParquetError("it does not begin and end as Parquet does")
     size = int.from_bytes(data[-8:-4], "little")
@@ -163,23 +162,23 @@ def _footer(data: memoryview) -> tuple[Struct, int]:
 def _leaves(footer: Struct) -> list[bool]:
     """Return for each leaf column whether it has one value per row."""
     schema = [_struct(element) for element in _list(footer, 2)]
-    found: list[bool] = []
+    leaves: list[bool] = []
 
-    def below(place: int, flat: bool, depth: int) -> int:
+    def walk(place: int, flat: bool, depth: int) -> int:
         if place >= len(schema) or depth > _DEEPEST:
             raise DamagedParquetError("its schema has other columns than it declares")
         flat = flat and schema[place].get(3) != _REPEATED
         children = _children(schema[place])
         if depth and not children:
-            found.append(flat)
+            leaves.append(flat)
         place += 1
         for _ in range(children):
-            place = below(place, flat, depth + 1)
+            place = walk(place, flat, depth + 1)
         return place
 
-    if below(0, True, 0) != len(schema):
+    if walk(0, True, 0) != len(schema):
         raise DamagedParquetError("its schema has other columns than it declares")
-    return found
+    return leaves
 
 
 def _children(element: Struct) -> int:
@@ -202,8 +201,8 @@ def _chunk(column: Struct, end: int) -> _Chunk:
 def _pages(data: memoryview, chunk: _Chunk) -> Iterator[int]:
     """Yield the decompressed size of each page of a column."""
     reader = _Thrift(data[: chunk.end])
-    place, left = chunk.start, chunk.values
-    while left > 0:
+    place, n_missing = chunk.start, chunk.values
+    while n_missing > 0:
         if place >= chunk.end:
             raise DamagedParquetError("a column has fewer values than it declares")
         page, place = reader.struct(place)
@@ -211,7 +210,7 @@ def _pages(data: memoryview, chunk: _Chunk) -> Iterator[int]:
         if place + size > chunk.end:
             raise DamagedParquetError("a page is larger than its column")
         crc = page.get(4)
-        # It may be written as a negative number.
+        # The checksum may be a negative number.
         if isinstance(crc, int) and zlib.crc32(data[place : place + size]) != crc % (1 << 32):
             raise DamagedParquetError("a page does not match its checksum")
         kind = _count(page, 1, "kind of a page")
@@ -219,10 +218,10 @@ def _pages(data: memoryview, chunk: _Chunk) -> Iterator[int]:
         if kind != _INDEX:
             values = _count(_struct(page.get(_COUNTED_IN.get(kind, -1))), 1, "values")
         if kind in (_DATA, _DATA_2):
-            left -= values
+            n_missing -= values
         place += size
         yield _count(page, 2, "bytes")
-    if left:
+    if n_missing:
         raise DamagedParquetError("a column has more values than it declares")
 
 
@@ -233,17 +232,17 @@ def _struct(value: Any) -> Struct:
 
 
 def _list(struct: Struct, field: int) -> list[Any]:
-    found = struct.get(field)
-    if not isinstance(found, list):
+    values = struct.get(field)
+    if not isinstance(values, list):
         raise DamagedParquetError("a part of its footer is missing")
-    return found
+    return values
 
 
-def _count(struct: Struct, field: int, what: str) -> int:
-    found = struct.get(field)
-    if not isinstance(found, int) or found < 0:
-        raise DamagedParquetError(f"a number is missing or negative: {what}")
-    return found
+def _count(struct: Struct, field: int, unit: str) -> int:
+    count = struct.get(field)
+    if not isinstance(count, int) or count < 0:
+        raise DamagedParquetError(f"a number is missing or negative: {unit}")
+    return count
 
 
 class _Thrift:
@@ -257,21 +256,21 @@ class _Thrift:
         """Read a struct; also return where it ends."""
         if depth > _DEEPEST:
             raise DamagedParquetError("its footer is nested too deeply")
-        found: Struct = {}
+        fields: Struct = {}
         field = 0
         while True:
             head = self._byte(place)
             place += 1
             if not head:
-                return found, place
+                return fields, place
             if head >> 4:
                 field += head >> 4
             else:
                 field, place = self._signed(place)
             if head & 15 in (1, 2):
-                found[field] = head & 15 == 1
+                fields[field] = head & 15 == 1
             else:
-                found[field], place = self._value(head & 15, place, depth)
+                fields[field], place = self._value(head & 15, place, depth)
 
     def _byte(self, place: int) -> int:
         if place >= self._end:
@@ -279,13 +278,13 @@ class _Thrift:
         return self._data[place]
 
     def _unsigned(self, place: int) -> tuple[int, int]:
-        found = shift = 0
+        number = shift = 0
         while True:
             byte = self._byte(place)
             place += 1
-            found |= (byte & 127) << shift
+            number |= (byte & 127) << shift
             if byte < 128:
-                return found, place
+                return number, place
             shift += 7
             if shift > 63:
                 raise DamagedParquetError(
@@ -293,10 +292,10 @@ class _Thrift:
                 )
 
     def _signed(self, place: int) -> tuple[int, int]:
-        found, place = self._unsigned(place)
-        return (found >> 1) ^ -(found & 1), place
+        number, place = self._unsigned(place)
+        return (number >> 1) ^ -(number & 1), place
 
-    def _piece(self, place: int, size: int) -> tuple[memoryview, int]:
+    def _bytes(self, place: int, size: int) -> tuple[memoryview, int]:
         if place + size > self._end:
             raise DamagedParquetError("its footer or a page header is truncated")
         return self._data[place : place + size], place + size
@@ -307,18 +306,18 @@ class _Thrift:
         if kind in (4, 5, 6):
             return self._signed(place)
         if kind in (7, 13):
-            return self._piece(place, 8 if kind == 7 else 16)
+            return self._bytes(place, 8 if kind == 7 else 16)
         if kind == 8:
             size, place = self._unsigned(place)
-            return self._piece(place, size)
+            return self._bytes(place, size)
         if kind in (9, 10):
-            return self._many(place, depth)
+            return self._values(place, depth)
         if kind == 12:
             return self.struct(place, depth + 1)
         # Parquet has no maps.
         raise DamagedParquetError("its footer or a page's head has a field of unknown type")
 
-    def _many(self, place: int, depth: int) -> tuple[list[Any], int]:
+    def _values(self, place: int, depth: int) -> tuple[list[Any], int]:
         head = self._byte(place)
         place += 1
         size, kind = head >> 4, head & 15
@@ -326,8 +325,8 @@ class _Thrift:
             size, place = self._unsigned(place)
         if depth > _DEEPEST or size > self._end - place:
             raise DamagedParquetError("a list in its footer is longer than the file")
-        found = []
+        values = []
         for _ in range(size):
             value, place = self._value(kind, place, depth + 1)
-            found.append(value)
-        return found, place
+            values.append(value)
+        return values, place

@@ -1,4 +1,4 @@
-"""Text that holds a table: lines, cells, JSON, XML."""
+"""Parsing of text that holds a table: lines, separated cells, JSON, XML."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cranfield.sources.chunks import Source
 
 
 class XmlReader:
-    """Takes a file apart for those that know its elements; other files and entities are refused."""
+    """Base class of XML parsers of known elements; external files and entities are refused."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -62,12 +62,12 @@ class XmlReader:
 
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
-"""What may stand between cells, most usual first."""
+"""Separators of cells, the most usual first."""
 
 
 def decoded(raw: bytes, source: str, first_line: int = 1) -> str:
     try:
-        # Files that were converted or joined may begin with two byte order marks.
+        # Converted or joined files may begin with two byte order marks.
         return raw.decode("utf-8-sig").lstrip("\ufeff")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + first_line
@@ -84,10 +84,10 @@ def separated(
     text: str,
     source: str,
     separator: str,
-    other: str = "expected {1} cells as in the header, got {0}",
+    message: str = "expected {1} cells as in the header, got {0}",
 ) -> tuple[list[list[str]], list[int]]:
-    """Cut text into rows, the head first, each as long as the head; with the line of each."""
-    # Where CR ends the lines, it does so in cells too.
+    """Split text into rows, the head first, each as long as the head; with the line of each."""
+    # If CR ends the lines, it also ends those in cells.
     text = text if "\n" in text else text.replace("\r", "\n")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows: list[list[str]] = []
@@ -103,7 +103,7 @@ def separated(
         raise InputError(f"is not a valid table: {error}", source=source, line=start) from None
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(rows[0]):
-            raise InputError(other.format(len(row), len(rows[0])), source=source, line=line)
+            raise InputError(message.format(len(row), len(rows[0])), source=source, line=line)
     return rows, lines
 
 
@@ -112,8 +112,8 @@ def parsed_json(text: str, source: str, line: int | None = None) -> Any:
     _check_parts(text, source)
     try:
         return _DECODER.decode(text)
-    except _TwiceError as error:
-        # The parser does not say where it is.
+    except _DuplicateKeyError as error:
+        # The parser does not report the position.
         raise InputError(f"{error} occurs twice in one object", source=source, line=line) from None
     except RecursionError:
         reason, at = "it is nested too deeply", line
@@ -125,7 +125,7 @@ def parsed_json(text: str, source: str, line: int | None = None) -> Any:
 
 
 def _check_parts(text: str, source: str) -> None:
-    """Refuse JSON of too many objects; arrays count, but not the numbers in them."""
+    """Refuse JSON of too many objects or arrays; numbers in arrays do not count."""
     try:
         check_parts(text, "{")
         check_parts(text, "[")
@@ -133,19 +133,19 @@ def _check_parts(text: str, source: str) -> None:
         raise InputError(str(error), source=source) from None
 
 
-class _TwiceError(ValueError):
-    """A name that an object has twice."""
+class _DuplicateKeyError(ValueError):
+    """Raised if an object has a key twice; the message is the key."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         names = [name for name, _ in pairs]
-        raise _TwiceError(quoted(next(name for name in names if names.count(name) > 1)))
-    return made
+        raise _DuplicateKeyError(quoted(next(name for name in names if names.count(name) > 1)))
+    return mapping
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_once)
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)
 
 
 def json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:

@@ -529,7 +529,7 @@ def test_excluded_documents_are_those_of_pairs_or_of_judgments(tmp_path: Path) -
         assert found(report) == [("document-excluded", 1, 1)], row
         assert report.faults[0].message == "document 'a' is excluded for topic '1'"
     task = replace(TASK, exclude=listed(tmp_path, "exclude", "1 a", "1 0 a"))
-    with pytest.raises(cf.InputError, match="exclude:2: 3 columns where a line has 2"):
+    with pytest.raises(cf.InputError, match=r"exclude:2: expected 2 columns \(.*got 3"):
         checked(tmp_path, text, task)
 
 

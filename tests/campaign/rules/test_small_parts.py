@@ -20,7 +20,7 @@ from cranfield.campaign.rules.task_rules import (
     instant,
     lasting,
     safe_name,
-    shown,
+    time_text,
     utc_text,
     whole_matches,
 )
@@ -138,7 +138,7 @@ def test_the_whole_has_to_match() -> None:
 def test_instants(text: str, utc: str) -> None:
     assert utc_text(instant(text)) == utc
     assert instant(utc) == instant(text).replace(microsecond=0)
-    assert shown(instant(text)) == utc.replace("T", " ").replace("Z", " UTC")
+    assert time_text(instant(text)) == utc.replace("T", " ").replace("Z", " UTC")
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def table_of(
     opened: Campaign, table: Path, *runs: Path, team: str = "padua", **more: Any
 ) -> ArchiveTable:
     given = Declaration(team, type="automatic")
-    return read_archive_table(table, runs, opened.rules, given=given, **more)
+    return read_archive_table(table, runs, opened.rules, defaults=given, **more)
 
 
 def submitted(opened: Campaign, table: ArchiveTable, **more: Any) -> list[RowOutcome]:

@@ -113,7 +113,7 @@ def check_with_metadata(
     *,
     all_faults: bool = False,
 ) -> tuple[CheckReport, Metadata | None]:
-    """Check a run, and return its metadata, too, if they can be read."""
+    """Check a run; also return its metadata if they can be read."""
     check_patterns(task)
     name = fspath(path)
     place = MetadataPlace(path=name)
@@ -130,18 +130,18 @@ def check_with_metadata(
     faults = Faults(task, all_faults=all_faults)
     rows, count, error = read_lines(chunks(), faults, task.format)
     # Missing topics are not reported for truncated or empty files.
-    whole = error is None and rows.height > 0
+    is_complete = error is None and rows.height > 0
     own_tag = _check_tag(rows, task, tag, team, faults)
     metadata = check_metadata(replace(place, tag=own_tag), task, own_tag, faults)
-    topics = _check_topics(rows, task, faults, whole=whole)
-    # From here on the text of a large run is not needed.
+    topics = _check_topics(rows, task, faults, is_complete=is_complete)
+    # The text columns are dropped here, as they may be large.
     rows = _check_values(rows, task, faults)
     rows = _check_documents(rows, task, faults)
     ranking = _check_order(rows, task, faults)
     # A pipe can be read once, and a device may have no end.
-    again = name != "-" and _is_file(name) and not isinstance(error, TooLargeError)
-    if whole and again and faults.readable:
-        # What is accepted here must be readable.
+    is_rereadable = name != "-" and _is_file(name) and not isinstance(error, TooLargeError)
+    if is_complete and is_rereadable and faults.readable:
+        # Readers have to accept every run that is accepted here.
         try:
             with collected_warnings():
                 read_run(name, format=task.format)
@@ -153,7 +153,7 @@ def check_with_metadata(
         faults=faults.all(),
         lines=count,
         topics=topics,
-        object=file_sha256(name) if again else None,
+        object=file_sha256(name) if is_rereadable else None,
         ranking=ranking if faults.readable else None,
     )
     return report, metadata
@@ -169,7 +169,7 @@ def _is_file(name: str) -> bool:
 def _check_tag(
     rows: pl.DataFrame, task: TaskRules, declared: str | None, team: str | None, faults: Faults
 ) -> str | None:
-    """Check the run's tag, which is that of the first line with a score, and return it."""
+    """Check and return the run's tag, which is that of the first line with a score."""
     tags = rows.select("line", "tag", scored=numbers_in(pl.col("score")).is_not_null())
     tags = tags.filter(pl.col("tag").is_not_null())
     if not tags.height:
@@ -191,8 +191,8 @@ def _check_tag(
     return str(tag)
 
 
-def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, whole: bool) -> int:
-    """Check topics and their numbers of documents, and return how many topics there are.
+def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_complete: bool) -> int:
+    """Check topics and their numbers of documents; return the number of topics.
 
     Missing topics and documents are not reported for truncated files.
     """
@@ -210,14 +210,14 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, whole:
         if expected is not None and topic not in task_topics and n_lines:
             message = f"topic {quoted(topic)} is not one of the task's {len(task_topics):,} topics"
             faults.add("topic-unknown", message, first, topic, count=n_lines)
-        has = f"topic {quoted(topic)} has {counted(documents, 'document')}"
+        size = f"topic {quoted(topic)} has {counted(documents, 'document')}"
         if max_documents is not None and documents > max_documents:
-            faults.add("too-many", f"{has}; the maximum is {max_documents:,}", excess, topic)
-        elif max_documents is not None and documents < max_documents and whole:
-            faults.add("too-few", f"{has}, fewer than {max_documents:,}", None, topic)
+            faults.add("too-many", f"{size}; the maximum is {max_documents:,}", excess, topic)
+        elif max_documents is not None and documents < max_documents and is_complete:
+            faults.add("too-few", f"{size}, fewer than {max_documents:,}", None, topic)
     present = set(counts["topic"])
     missing = [topic for topic in expected or () if topic not in present]
-    if missing and whole:
+    if missing and is_complete:
         noun = "topics" if len(missing) > 1 else "topic"
         message = f"no documents for {noun} {faults.names(missing)}"
         faults.add("topic-missing", message, count=len(missing))
@@ -269,28 +269,28 @@ def _check_documents(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.
         message = "document {doc} is not in the collection"
         faults.add_rows("document-unknown", rows.filter(unknown), message)
     if task.exclude is not None and faults.applies("document-excluded"):
-        listed = rows.filter(excluded(rows, task.exclude))
+        excluded_rows = rows.filter(excluded(rows, task.exclude))
         message = "document {doc} is excluded for topic {topic}"
-        faults.add_rows("document-excluded", listed, message)
+        faults.add_rows("document-excluded", excluded_rows, message)
     return check_twice(rows, ["topic", "doc"], faults)
 
 
 def check_twice(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.DataFrame:
-    """Report lines that repeat the key of a line before; return the lines without these."""
+    """Report lines that repeat the key of an earlier line; return the others."""
     duplicated = rows.select(key).is_duplicated()
     if not duplicated.any():
         return rows
-    again = rows.filter(duplicated).with_columns(first=pl.col("line").min().over(key))
-    again = again.filter(pl.col("line") > pl.col("first"))
+    repeats = rows.filter(duplicated).with_columns(first=pl.col("line").min().over(key))
+    repeats = repeats.filter(pl.col("line") > pl.col("first"))
     message = "document twice in one topic, first in line {first:,}"
-    faults.add_rows("document-twice", again, message)
-    return rows.filter(~pl.col("line").is_in(again["line"].implode()))
+    faults.add_rows("document-twice", repeats, message)
+    return rows.filter(~pl.col("line").is_in(repeats["line"].implode()))
 
 
 def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | None:
     """Check for ties and for ranks that contradict scores; return the SHA-256 of the ranking.
 
-    No document stands twice in a topic; lines without a score are skipped.
+    No document may occur twice in a topic; lines without a score are skipped.
     """
     rows = rows.filter(pl.col("score").is_not_null())
     if not rows.height:
@@ -307,13 +307,13 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
     ties = str(task.judging.get("ties", "trec"))
     order = order_of(run, ties)
     if ties not in {"rank", "file"}:
-        ranked = (rows["rank"] >= 0).fill_null(False).to_numpy()
+        is_ranked = (rows["rank"] >= 0).fill_null(False).to_numpy()
         # Only valid ranks can contradict scores.
-        of_ranked = order if ranked.all() else order_of(run.restricted(ranked), ties)
-        if task.rank == "order" and of_ranked.contradictions:
-            places = counted(of_ranked.contradictions, "place")
+        by_rank = order if is_ranked.all() else order_of(run.restricted(is_ranked), ties)
+        if task.rank == "order" and by_rank.contradictions:
+            places = counted(by_rank.contradictions, "place")
             message = f"the rank column contradicts the scores in {places}; scores decide"
-            faults.add("rank-order", message, count=of_ranked.contradictions)
+            faults.add("rank-order", message, count=by_rank.contradictions)
         if order.tied / len(run) > task.tied:
             message = f"{order.tied:,} of {counted(len(run), 'document')} are tied with"
             message += " another document of the topic; "
@@ -349,17 +349,17 @@ def ranking_sha256(run: Run, order: Order) -> str:
 
 
 def outside(docs: pl.Series, path: Path) -> Bools:
-    """Return a mask of the documents that are not in a list, which is read in parts.
+    """Return a mask of the documents that are not in a list, which is read in chunks.
 
-    In a text file the first word of each line counts; Parquet files have a column of documents.
+    The ids are the first word of each line, or a column of a Parquet file.
     """
     missing = np.ones(len(docs), dtype=bool)
     if not len(docs):
         return missing
     index = DocIndex(docs)
     parquet = Source(str(path)).suffix == ".parquet"
-    for part in _parquet_documents(path) if parquet else _first_words(path):
-        missing[index.pairs(part)[1]] = False
+    for listed in _parquet_documents(path) if parquet else _first_words(path):
+        missing[index.pairs(listed)[1]] = False
         if not missing.any():
             break
     return missing
@@ -376,19 +376,19 @@ def _parquet_documents(path: Path) -> Iterator[pl.Series]:
     name = next((name for name in names if name.lower() in _NAMES), names[0])
     for start in range(0, rows, _ROWS):
         with reading_parquet(str(path)):
-            part = table.select(pl.col(name).cast(pl.String)).slice(start, _ROWS).collect()
-        yield part.to_series().drop_nulls()
+            docs = table.select(pl.col(name).cast(pl.String)).slice(start, _ROWS).collect()
+        yield docs.to_series().drop_nulls()
 
 
 def _first_words(path: Path) -> Iterator[pl.Series]:
     for _, lines in _list_lines(path):
-        # Most lists have nothing but ids.
-        blank = lines.str.contains(f"[{BLANKS}]").any()
-        yield lines.str.extract(WORD, 0).drop_nulls() if blank else lines.filter(lines != "")
+        # Most lists only have ids, which is faster.
+        has_blanks = lines.str.contains(f"[{BLANKS}]").any()
+        yield lines.str.extract(WORD, 0).drop_nulls() if has_blanks else lines.filter(lines != "")
 
 
 def _list_lines(path: Path) -> Iterator[tuple[int, pl.Series]]:
-    """Go through the lines of a list in parts, with the number of the first line of each part."""
+    """Yield the lines of a list in chunks, each with the number of its first line."""
     source, first_line = Source(str(path)), 1
     for chunk in source.chunks(TOGETHER * CHUNK):
         text = pl.Series([decoded(chunk, source.name, first_line)])
@@ -404,8 +404,8 @@ def excluded(rows: pl.DataFrame, path: Path) -> Bools:
         widths = words.list.len()
         wrong = (~widths.is_in([0, 2, 4])).arg_true()
         if len(wrong):
-            reason = f"{widths[wrong[0]]} columns where a line has 2 (topic doc) or 4"
-            reason += " (topic subtopic doc grade)"
+            reason = "expected 2 columns (topic doc) or 4 (topic subtopic doc grade),"
+            reason += f" got {widths[wrong[0]]}"
             raise InputError(reason, source=Source(str(path)).name, line=first_line + wrong[0])
         pairs = {"topic": words.list.first(), "doc": words.list.get(widths // 2, null_on_oob=True)}
         listed = rows.with_row_index().join(pl.DataFrame(pairs), on=["topic", "doc"], how="semi")

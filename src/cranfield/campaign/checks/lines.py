@@ -1,7 +1,7 @@
-"""Reading the lines of runs and judgments, some of them bad, as columns of text.
+"""Reading of lines of runs and judgments, also of invalid ones, as columns of text.
 
-Lines are split as the readers of runs split them: empty lines and comments only count as lines,
-and columns are separated by blanks, or by semicolons in format `ntcir`.
+Lines are split as by the readers of runs: empty lines and comments are skipped but counted, and
+columns are separated by blanks, or by semicolons in format `ntcir`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Lines(NamedTuple):
 
     rows: the columns as text, null where unknown, with `line` (from 1), `width` (number of columns)
         and `broken` (no reader can split the line; only its first column is known).
-    n_lines: number of lines, empty ones counted.
-    error: why the file was not read to its end.
+    n_lines: number of lines, including empty ones.
+    error: the reason why the file was not read to its end.
     """
 
     rows: pl.DataFrame
@@ -53,20 +53,20 @@ def read_lines(
     names = (*(RUN if kind == "run" else QRELS).columns,)
     schema = {"line": pl.Int64, "width": pl.UInt32, "broken": pl.Boolean}
     parts = [pl.DataFrame(schema=schema | dict.fromkeys(names, pl.String))]
-    count, stopped = 0, None
+    count, stop_error = 0, None
     try:
         for chunk in chunks:
             if not count and chunk.lstrip().startswith((b'{"', b"[{")):
                 faults.add("columns", _JSON, 1)
-                stopped = InputError(_JSON, line=1)
+                stop_error = InputError(_JSON, line=1)
                 break
             parts.append(_split(chunk, count + 1, names, form, faults))
             count += chunk.count(b"\n") + (chunk[-1:] not in {b"", b"\n"})
     except InputError as error:
         faults.add(code_of(error), error.reason, error.line)
-        stopped = error
+        stop_error = error
     rows = pl.concat(parts)
-    if not rows.height and stopped is None:
+    if not rows.height and stop_error is None:
         file = "run" if kind == "run" else "file of judgments"
         faults.add("empty", f"is empty: a {file} has at least one line")
     columns = " ".join(names).replace("subtopic", "iteration")
@@ -76,12 +76,12 @@ def read_lines(
     faults.add_rows("columns", wrong, f"{{width}} columns {expected}")
     if form == "ntcir":
         # Semicolons allow empty values; readers of runs ignore the second column.
-        filled = [name for name in names if name != "q0"]
-        for name in filled:
+        required = [name for name in names if name != "q0"]
+        for name in required:
             empty = rows.filter(pl.col(name) == "").select("line")
             faults.add_rows("columns", empty, f"an empty {name} {expected}")
-        rows = rows.with_columns(pl.when(pl.col(filled) != "").then(pl.col(filled)))
-    return Lines(rows, count, stopped)
+        rows = rows.with_columns(pl.when(pl.col(required) != "").then(pl.col(required)))
+    return Lines(rows, count, stop_error)
 
 
 def _split(
@@ -139,14 +139,14 @@ def _has_other_blanks(chunk: bytes) -> bool:
 
 
 def _by_line(text: pl.Series, names: tuple[str, ...]) -> pl.Series:
-    """Split each line at tabs if these separate all of its columns, else at any blanks."""
+    """Split each line at tabs if they separate all of its columns, else at any blanks."""
     stripped = pl.element().str.strip_chars(BLANKS)
     tabs = pl.col("text").str.strip_chars_start(BLANKS).str.split("\t").list.eval(stripped)
     lines = pl.DataFrame({"text": text}).select(
         tabs=tabs, blanks=pl.col("text").str.extract_all(WORD)
     )
     width, columns = pl.col("tabs").list.len(), len(names)
-    # Readers of runs ignore further columns.
+    # Readers of runs ignore additional columns.
     fits = width >= columns if names[-1] == "tag" else width == columns
     fits &= ~pl.col("tabs").list.head(columns).list.contains("")
     return lines.select(pl.when(fits).then("tabs").otherwise("blanks")).to_series()
@@ -169,7 +169,7 @@ def _decoded(chunk: bytes, first_line: int, faults: Faults) -> tuple[str, list[i
 
 
 def code_of(error: InputError) -> str:
-    """Return the code of the fault that is a reader's error; raise other errors."""
+    """Return the code of the fault for an error of a reader; raise errors that are no faults."""
     if isinstance(error, HeaderError):
         return "metadata-header"
     if isinstance(error, TooLargeError):
@@ -182,17 +182,17 @@ def code_of(error: InputError) -> str:
     return "encoding"
 
 
-LONGEST = 64 << 20
-"""Maximum number of bytes of a line, so that an endless one is not read into memory."""
+MAX_LINE = 64 << 20
+"""Maximum number of bytes of a line, so that an endless line is not read into memory."""
 
 
 class TooLargeError(InputError):
-    """A file with more bytes than the rules allow."""
+    """Raised for a file with more bytes than the rules allow."""
 
 
 @dataclass(frozen=True)
 class BoundedSource(Source):
-    """A file of limited size, compressed and decompressed; no more is ever read."""
+    """A file of limited size, compressed and decompressed."""
 
     max_bytes: int
     max_decompressed_bytes: int
@@ -209,27 +209,27 @@ class BoundedSource(Source):
     def open(self) -> Iterator[IO[bytes]]:
         """Open for reading, decompressed."""
         with super().open() as stream:
-            yield cast("IO[bytes]", _Counting(stream, self.max_decompressed_bytes))
+            yield cast("IO[bytes]", _LimitedReader(stream, self.max_decompressed_bytes))
 
 
-class _Counting:
-    """Reads a limited number of bytes of a stream."""
+class _LimitedReader:
+    """A stream from which a limited number of bytes can be read."""
 
-    def __init__(self, stream: IO[bytes], most: int) -> None:
+    def __init__(self, stream: IO[bytes], max_bytes: int) -> None:
         self._stream = stream
-        self._most = self._left = most
+        self._max_bytes = self._n_left = max_bytes
 
     def read(self, size: int) -> bytes:
-        return self._counted(self._stream.read(min(size, self._left + 1)))
+        return self._checked(self._stream.read(min(size, self._n_left + 1)))
 
     def readline(self, _size: int = -1) -> bytes:
-        line = self._counted(self._stream.readline(min(LONGEST, self._left) + 1))
-        if len(line) > LONGEST:
-            raise TooLargeError(f"a line has more than {LONGEST:,} bytes")
+        line = self._checked(self._stream.readline(min(MAX_LINE, self._n_left) + 1))
+        if len(line) > MAX_LINE:
+            raise TooLargeError(f"a line has more than {MAX_LINE:,} bytes")
         return line
 
-    def _counted(self, data: bytes) -> bytes:
-        self._left -= len(data)
-        if self._left < 0:
-            raise TooLargeError(f"the decompressed file has more than {self._most:,} bytes")
+    def _checked(self, data: bytes) -> bytes:
+        self._n_left -= len(data)
+        if self._n_left < 0:
+            raise TooLargeError(f"the decompressed file has more than {self._max_bytes:,} bytes")
         return data

@@ -1,4 +1,4 @@
-"""Checks of the metadata of a run, and the part of metadata that may be published."""
+"""Checks of the metadata of a run, and removal of their private values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cranfield.collection.metadata.reading import MetadataPlace
 PRIVATE = ("actor.mail", "implementation.source.archive.path", "implementation.script.path")
 """Metadata keys that are not published."""
 
-OF_PEOPLE = ("actor", "implementation.source", "research goal.publication")
+PERSONAL = ("actor", "implementation.source", "research goal.publication")
 """Metadata keys that identify people."""
 
 _PLACE = re.compile(
@@ -28,18 +28,15 @@ _MAIL = re.compile(r"(?<=[^\s@<>])@[^\s@<>]+\.\w")
 def check_metadata(
     place: MetadataPlace, task: TaskRules, tag: str | None, faults: Faults
 ) -> Metadata | None:
-    """Check the metadata of a run, and return what can be read.
-
-    Without rules for them they only have to be readable.
-    """
+    """Check and return the metadata of a run; without rules, they only have to be readable."""
     line = None if place.header is None else place.header.line
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CranfieldWarning)
             metadata = place.read()
     except InputError as error:
-        at = None if line is None else error.line
-        faults.add("metadata-yaml", f"ir_metadata: {error.reason}", at)
+        error_line = None if line is None else error.line
+        faults.add("metadata-yaml", f"ir_metadata: {error.reason}", error_line)
         return None
     rules = task.metadata
     if metadata is None:
@@ -65,17 +62,17 @@ def public_metadata(
 ) -> tuple[bytes, tuple[str, ...]]:
     """Return the public part of metadata, as YAML, and the keys that were removed.
 
-    Comments are dropped, the keys that hold addresses and paths of machines, and whatever value
-    looks like either of them. Other values are kept, so private information may remain.
+    Comments are dropped, as are the keys that hold addresses and paths of machines, and all values
+    that look like either of them. Other values are kept, so private information may remain.
 
     Parameters
     ----------
     metadata
-        What a run says of itself.
+        The metadata of a run.
     consent_mail
         Whether addresses may be published.
     anonymous
-        Whether to drop the keys that tell who the people are, too.
+        Whether to drop the keys that identify people, too.
 
     Examples
     --------
@@ -86,9 +83,9 @@ def public_metadata(
     """
     private = {*PRIVATE} - ({"actor.mail"} if consent_mail else set())
     if anonymous:
-        private |= {*OF_PEOPLE}
+        private |= {*PERSONAL}
     dropped: dict[str, None] = {}
-    nothing = object()
+    removed = object()
 
     def identifies(text: str) -> bool:
         return bool(_PLACE.search(text)) or (not consent_mail and bool(_MAIL.search(text)))
@@ -96,21 +93,21 @@ def public_metadata(
     def public(value: Any, path: str) -> Any:
         if path in private or (isinstance(value, str) and identifies(value)):
             dropped[path] = None
-            return nothing
+            return removed
         if not value or not isinstance(value, (dict, list)):
             return value
         if isinstance(value, list):
             items = [public(item, path) for item in value]
-            return [item for item in items if item is not nothing] or nothing
-        parts = {}
+            return [item for item in items if item is not removed] or removed
+        values = {}
         for key, inner in value.items():
             if identifies(str(key)):
                 dropped[path or "a key"] = None
                 continue
-            part = public(inner, f"{path}.{key}" if path and key else path or str(key))
-            if part is not nothing:
-                parts[key] = part
-        return parts or nothing
+            public_value = public(inner, f"{path}.{key}" if path and key else path or str(key))
+            if public_value is not removed:
+                values[key] = public_value
+        return values or removed
 
     values = public(metadata.values, "")
-    return Metadata({} if values is nothing else values).to_yaml().encode(), tuple(dropped)
+    return Metadata({} if values is removed else values).to_yaml().encode(), tuple(dropped)

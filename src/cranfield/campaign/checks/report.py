@@ -1,4 +1,4 @@
-"""Faults of files: codes and severities, how faults are collected, and the report of a check."""
+"""Faults of files: codes, severities, their collection, and the report of a check."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from cranfield.campaign.rules.task_rules import TaskRules
 
-SHOWN = 25
-"""Number of faults of a kind that are listed by default."""
+MAX_LISTED = 25
+"""Maximum number of faults of a kind that are listed by default."""
 
 MORE = "... and {:,} more"
-"""Message of the fault that stands for those of a kind that were not kept."""
+"""Message of the fault that stands for the unlisted ones of its kind."""
 
 PRIVATE = "private"
-"""Severity of faults that only the organisers see: the registry keeps them, no report has them."""
+"""Severity of faults for the organisers only: they are in the registry, but in no report."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Fault:
     code
         Kind of the fault, such as `document-twice`; all are in :mod:`cranfield.campaign.checks`.
     severity
-        `error`, `warning`, `note`, or `private` for faults that tell about other teams.
+        `error`, `warning`, `note`, or `private` for faults that concern other teams.
     message
-        What is wrong, without the place and without a full stop; safe to show.
+        Description of the fault, without its line and without a full stop; safe to display.
     line
-        Line in the file, from 1, empty lines counted; None for faults of no line.
+        Line in the file, from 1, with empty lines counted; None for faults of no line.
     """
 
     code: str
@@ -55,7 +55,7 @@ class Fault:
     count: int = 1
 
     def text(self, source: str) -> str:
-        """Return one line: file and line, what is wrong, topic and document, and code.
+        """Return the fault as one line: file, line, message, topic, document and code.
 
         Examples
         --------
@@ -68,15 +68,15 @@ class Fault:
         named = (("topic", self.topic), ("document", self.doc))
         about = [f"{name} {quoted(value)}" for name, value in named if value is not None]
         about = [text for text in about if text not in self.message]
-        shown = f" ({', '.join(about)})" if about else ""
-        return f"{where}: {severity}{self.message}{shown} [{self.code}]"
+        details = f" ({', '.join(about)})" if about else ""
+        return f"{where}: {severity}{self.message}{details} [{self.code}]"
 
 
 @dataclass(frozen=True, repr=False)
 class CheckReport(Result):
-    """Result of the check of one run; made by :func:`check_run`.
+    """Result of the check of one run; returned by :func:`check_run`.
 
-    Printed, it is what `cranfield check` prints: a line for each fault, and the verdict.
+    Its text, which `cranfield check` prints, has a line for each fault, and the verdict.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class CheckReport(Result):
         """Verdict on the run, with the numbers of its faults."""
         parts = []
         for noun, faults in (("error", self.errors), ("warning", self.warnings)):
-            # A fault that stands for those that are not listed counts as all of them.
+            # A fault that stands for unlisted ones counts as all of them.
             more = [fault.count - 1 for fault in faults if fault.message.startswith(MORE[:7])]
             if faults:
                 parts.append(counted(len(faults) + sum(more), noun))
@@ -145,7 +145,7 @@ class CheckReport(Result):
         return f"{verdict}: {', '.join(parts)}" if parts else verdict
 
     def counts(self) -> dict[str, int]:
-        """Return how many faults there are of each kind, those that were not kept counted too."""
+        """Return the number of faults of each kind, including unlisted ones."""
         counts = Counter[str]()
         for fault in self.faults:
             counts[fault.code] += fault.count
@@ -209,12 +209,10 @@ CODES = {
 A file with a fault that is `always` an error cannot be read; rules do not change its severity.
 """
 
-OF_JUDGMENTS = "grade"
+GRADE = "grade"
 """Code of the fault of a grade that is not an integer, which only judgments have."""
 
-UNREADABLE = frozenset(
-    {OF_JUDGMENTS, *(code for code, severity in CODES.items() if severity == "always")}
-)
+UNREADABLE = frozenset({GRADE, *(code for code, severity in CODES.items() if severity == "always")})
 """Codes of faults that are always errors."""
 
 
@@ -237,12 +235,12 @@ class Faults:
 
     def __init__(self, task: TaskRules, *, all_faults: bool = False) -> None:
         self._task = task
-        self._limit = None if all_faults else SHOWN
+        self._limit = None if all_faults else MAX_LISTED
         self._listed: dict[str, list[Fault]] = {}
-        self._more = Counter[str]()
+        self._n_more = Counter[str]()
 
     def applies(self, code: str) -> bool:
-        """Whether the rules do not turn off this kind."""
+        """Return True if the rules do not turn off this kind."""
         return severity_of(code, self._task) != "off"
 
     @property
@@ -251,10 +249,10 @@ class Faults:
         return not any(code in UNREADABLE for code in self._listed)
 
     def names(self, names: Sequence[str]) -> str:
-        """List names in a message: the first few, or all."""
-        shown = names[: self._limit]
-        more = f" and {len(names) - len(shown):,} more" if len(shown) < len(names) else ""
-        return ", ".join(map(quoted, shown)) + more
+        """Return names for a message: the first few, or all."""
+        first = names[: self._limit]
+        more = f" and {len(names) - len(first):,} more" if len(first) < len(names) else ""
+        return ", ".join(map(quoted, first)) + more
 
     def add(
         self,
@@ -274,12 +272,12 @@ class Faults:
             # Messages quote what a file holds, which must not command a terminal.
             listed.append(Fault(code, severity, plain(message), line, topic, doc, count))
         else:
-            self._more[code] += count
+            self._n_more[code] += count
 
     def add_rows(self, code: str, rows: pl.DataFrame, message: str) -> None:
         """Add a fault for each row, with its line, and its topic and document if it has them.
 
-        The message is a format of the columns; text is quoted.
+        The message is a format string with names of columns; text is quoted.
         """
         for row in rows.head(self._limit or rows.height).iter_rows(named=True):
             values = {
@@ -288,23 +286,23 @@ class Faults:
             text = message.format_map(values)
             self.add(code, text, row["line"], row.get("topic"), row.get("doc"))
         if self._limit is not None and rows.height > self._limit and self.applies(code):
-            self._more[code] += rows.height - self._limit
+            self._n_more[code] += rows.height - self._limit
 
     def all(self) -> tuple[Fault, ...]:
         """Return the faults by line and code, those without a line first, and counts last."""
-        codes = [code for code in (*CODES, OF_JUDGMENTS) if code in self._listed]
+        codes = [code for code in (*CODES, GRADE) if code in self._listed]
         listed = [fault for code in codes for fault in self._listed[code]]
         listed.sort(key=lambda fault: fault.line or 0)
         more = [
             Fault(code, severity_of(code, self._task), MORE.format(count), count=count)
             for code in codes
-            if (count := self._more[code])
+            if (count := self._n_more[code])
         ]
         return (*listed, *more)
 
 
 def as_json(reports: Iterable[CheckReport]) -> str:
-    """Write reports as a JSON array, one object a run.
+    """Return reports as a JSON array with an object for each run.
 
     Each has `source`, `accepted`, `verdict`, `tag`, `lines`, `topics`, `object`, `ranking`,
     `counts` (by code) and `faults`, whose keys are those of :class:`Fault`.
@@ -319,9 +317,9 @@ def as_json(reports: Iterable[CheckReport]) -> str:
 
 
 def errlog_of(report: CheckReport) -> Path:
-    """Return the file that evalbase looks for the messages of a checker in: `<tag>.errlog`.
+    """Return the file in which evalbase expects the messages of a checker: `<tag>.errlog`.
 
-    It is beside the run, and named after the run's file if the tag is not a safe name.
+    It is in the folder of the run, and named after the run's file if the tag is not a safe name.
 
     Examples
     --------
@@ -338,6 +336,6 @@ def errlog_of(report: CheckReport) -> Path:
 
 
 def write_errlog(report: CheckReport, path: Path) -> None:
-    """Write a report as evalbase shows it: one line per message, and the outcome."""
+    """Write a report in the format of evalbase: one line per message, and the outcome."""
     with whole_file(path) as file:
         file.write(f"{report}\n".encode())

@@ -186,7 +186,7 @@ def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> 
         For a line that cannot be read, with its number among those that are released.
     """
     with decompressed(BytesIO(data)) as stream:
-        text = b"".join(Source("run", held=stream.read()).chunks())
+        text = b"".join(Source("run", content=stream.read()).chunks())
     # Its check has found that it ends.
     if header := header_of(text[:_HEAD], "the run"):
         text = text[header.before + len(header.raw) :]
@@ -194,7 +194,7 @@ def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> 
         text = _COMMENT.sub(b"", text)
     if alias is None:
         return text
-    parts = Source("run", held=text).chunks(TOGETHER * CHUNK)
+    parts = Source("run", content=text).chunks(TOGETHER * CHUNK)
     return b"".join(_anonymised(part, alias, form) for part in parts)
 
 

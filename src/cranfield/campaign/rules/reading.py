@@ -1,4 +1,4 @@
-"""Read campaign.toml, or write it."""
+"""Reading and writing of campaign.toml."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from cranfield.campaign.rules.task_rules import (
     file_name,
     keys_of,
     table,
-    unknown,
+    unknown_name,
 )
 
 NAMES = ("campaign.toml", "rules.toml")
-"""Of the rules in a campaign's folder, and in the pack of participants."""
+"""File names of the rules, in a campaign's folder and in the pack of participants."""
 
 LARGEST = 1 << 20
-"""Bytes of a file of rules."""
+"""Maximum number of bytes of a file of rules."""
 
 
 def read_rules(path: str | PathLike[str]) -> Rules:
@@ -50,13 +50,13 @@ def read_rules(path: str | PathLike[str]) -> Rules:
     Parameters
     ----------
     path
-        A campaign's folder, a pack for participants, or the file of rules itself. What the rules
-        name stands beside them, or in a folder below.
+        A campaign's folder, a pack for participants, or the file of rules itself. The files named
+        in the rules are in the same folder, or in a folder below.
 
     Raises
     ------
     InputError
-        In one line: the file, the line where it is known, the key and the reason.
+        For invalid rules, with the file, the key, the reason and, if known, the line.
     """
     file = _file_of_rules(Path(fspath(path)))
     data = _bytes_of(file)
@@ -67,26 +67,27 @@ def read_rules(path: str | PathLike[str]) -> Rules:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError("is not UTF-8 text", source=file.name, line=line) from None
     except ValueError as error:
-        # Most are errors of TOML; some are of numbers with too many digits.
+        # TOML errors, or numbers with too many digits.
         reason, _, place = str(error).split(";")[0].partition(" (at line ")
-        at = int(place.split(",")[0]) if place else None
-        raise InputError(f"is not valid TOML: {plain(reason)}", source=file.name, line=at) from None
+        line = int(place.split(",")[0]) if place else 0
+        message = f"is not valid TOML: {plain(reason)}"
+        raise InputError(message, source=file.name, line=line or None) from None
     except RecursionError:
         raise InputError("is not valid TOML: it is nested too deeply", source=file.name) from None
     try:
         return _rules(tables, file, text, sha256(data).hexdigest())
     except WrongValueError as error:
         raise InputError(
-            f"{'.'.join(map(_shown, error.path))}: {error.reason}".removeprefix(": "),
+            f"{'.'.join(map(_key_text, error.path))}: {error.reason}".removeprefix(": "),
             source=file.name,
             line=_line_of(text, error.path),
         ) from None
 
 
 def rules_sha256(rules: Rules) -> str:
-    """Return one SHA-256 for the rules and all files that they name.
+    """Return a single SHA-256 for the rules and all files that they name.
 
-    It is that of the sorted lines `sha256  path`, as `sha256sum` writes and checks them.
+    It is the hash of the sorted lines `sha256  path`, in the format of `sha256sum`.
     """
     lines = sorted(f"{digest}  {name}\n" for name, digest in rules.files.items())
     return sha256("".join(lines).encode()).hexdigest()
@@ -156,7 +157,7 @@ def _rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) -> Rul
 
 
 def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
-    """Return the fields of a task by its table, and enter the files that it names."""
+    """Return the fields of a task from its table; add the files that it names to `files`."""
     fields = fields_of(TASK, values)
     if isinstance(fields.get("documents"), dict):
         fields["document_pattern"] = fields.pop("documents")["pattern"]
@@ -165,7 +166,7 @@ def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
     for code in others:
         with below("severities", code):
             if code not in CODES:
-                raise WrongValueError(unknown(code, CODES, "kind of fault"))
+                raise WrongValueError(unknown_name(code, CODES, "kind of fault"))
             if code in UNREADABLE:
                 raise WrongValueError("is always an error: a run with it cannot be read")
             if code in own:
@@ -183,10 +184,10 @@ def _existing_file(name: PurePosixPath, folder: Path) -> Path:
     try:
         is_file = place.is_file()
     except OSError:
-        # A name that is too long, or a folder that may not be looked into.
+        # The name is too long, or the folder is not accessible.
         is_file = False
     if not is_file:
-        raise WrongValueError(f"file {quoted(name)} not found beside the rules")
+        raise WrongValueError(f"file {quoted(name)} not found in the folder of the rules")
     if not place.resolve().is_relative_to(folder.resolve()):
         raise WrongValueError(f"{quoted(name)} is a link to a file outside the folder of the rules")
     return place
@@ -199,13 +200,13 @@ def _check_consistency(task: TaskRules) -> None:
     last = task.priorities
     for priority in task.pool.priorities if task.pool else ():
         if last is None or priority > last:
-            most = "no priorities" if last is None else f"priorities 1 to {last}"
-            reason = f"priority {priority} is pooled, but the task has {most}"
+            priorities = "no priorities" if last is None else f"priorities 1 to {last}"
+            reason = f"priority {priority} is pooled, but the task has {priorities}"
             raise WrongValueError(reason, "pool", "priorities")
-    known = ("type", *task.questions)
+    questions = ("type", *task.questions)
     for category in task.categories:
-        if category not in known:
-            raise WrongValueError(unknown(category, known, "question"), "categories")
+        if category not in questions:
+            raise WrongValueError(unknown_name(category, questions, "question"), "categories")
         if category != "type" and not task.questions[category].choices:
             reason = f"question {quoted(category)} has no choices to group by"
             raise WrongValueError(reason, "categories")
@@ -214,12 +215,12 @@ def _check_consistency(task: TaskRules) -> None:
         raise WrongValueError(reason, "questions", "type")
 
 
-def _shown(key: str) -> str:
+def _key_text(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]{1,60}", key) else quoted(key)
 
 
 def _line_of(text: str, path: tuple[str, ...]) -> int | None:
-    """Find the line of a key, or of the table above it, in the usual ways to write TOML."""
+    """Return the line of a key, or of its table, in usual TOML; None if not found."""
     line_of_deepest, deepest = None, 0
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.split("\n"), 1):
@@ -247,12 +248,12 @@ def _keys(dotted: str) -> tuple[str, ...]:
 def check_rules(rules: Rules) -> None:
     """Check measures, options of judging, topics and patterns of all tasks.
 
-    It loads what reads them, which :func:`read_rules` does not.
+    Unlike :func:`read_rules`, this loads NumPy and polars.
 
     Raises
     ------
     InputError
-        Naming the key.
+        For an invalid value, with its key.
     """
     from cranfield.campaign.rules.topics import topic_ids
     from cranfield.collection.policies import TIES, policies
@@ -278,7 +279,7 @@ def check_rules(rules: Rules) -> None:
 
 
 def template() -> str:
-    """Return a campaign.toml with comments; it can be used unchanged, and asks little of runs.
+    """Return a campaign.toml with comments; it can be used unchanged, and requires little of runs.
 
     Examples
     --------
@@ -290,14 +291,14 @@ def template() -> str:
 
 
 def rules_text(rules: Rules, folder: Path, tasks: Iterable[str] | None = None) -> str:
-    """Write the public part of rules: all but the keys that are private.
+    """Return the public part of rules as TOML, without private keys.
 
     Parameters
     ----------
     rules
         The rules of a campaign.
     folder
-        Where the files that they name are.
+        Folder of the files that they name.
     tasks
         Names of the tasks to write; by default all.
     """

@@ -1,4 +1,4 @@
-"""The rules of a campaign as they were read from campaign.toml, with the topics of its tasks."""
+"""The rules of a campaign and of its tasks, and the checks of their values."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from cranfield.base.text import counted, did_you_mean
 if TYPE_CHECKING:
     import polars as pl
 
-LONGEST = 100
-"""Characters: suffixes are added to names, and no disk takes more than 255 bytes."""
+MAX_LENGTH = 100
+"""Maximum characters of a name: file systems allow 255 bytes, and suffixes are added to names."""
 
-_PLAIN = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.+=@,~-]{{0,{LONGEST - 1}}}")
+_PLAIN = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.+=@,~-]{{0,{MAX_LENGTH - 1}}}")
 
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-"""Devices on Windows, whatever suffix follows."""
+"""Names of devices on Windows, with any suffix."""
 
 
 def safe_name(name: str) -> bool:
@@ -33,15 +33,15 @@ def safe_name(name: str) -> bool:
     >>> [safe_name(name) for name in ("bm25.v2", "0", ".hidden", "-o", "CON", "nul.txt", "a.")]
     [True, True, False, False, False, False, False]
     """
-    fits = _PLAIN.fullmatch(name) is not None and not name.endswith(".")
-    return fits and _RESERVED.fullmatch(name) is None
+    is_plain = _PLAIN.fullmatch(name) is not None and not name.endswith(".")
+    return is_plain and _RESERVED.fullmatch(name) is None
 
 
 _UNITS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 
 
 def instant(value: object) -> datetime:
-    """Read an instant: a time with its offset from UTC, as text or as TOML has it.
+    """Convert text or a TOML value to an instant: a time with its offset from UTC.
 
     Offsets are required, because names of time zones are ambiguous in autumn.
     The end of a day anywhere on earth is `23:59:59-12:00`.
@@ -74,7 +74,7 @@ def instant(value: object) -> datetime:
 
 
 def utc_text(time: datetime) -> str:
-    """Write an instant as UTC text, to the second: what registry and files hold.
+    """Format an instant as UTC text, to the second, for the registry and files.
 
     Examples
     --------
@@ -87,10 +87,10 @@ def utc_text(time: datetime) -> str:
     return time.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
 
 
-def shown(time: datetime) -> str:
-    """Show an instant in a message.
+def time_text(time: datetime) -> str:
+    """Format an instant for a message.
 
-    >>> shown(instant("2026-08-15T23:59:59-12:00"))
+    >>> time_text(instant("2026-08-15T23:59:59-12:00"))
     '2026-08-16 11:59:59 UTC'
     """
     return utc_text(time).replace("T", " ").replace("Z", " UTC")
@@ -102,10 +102,10 @@ def lasting(span: timedelta) -> str:
     >>> lasting(timedelta(days=1, hours=2, minutes=3)), lasting(timedelta(seconds=0.2))
     ('1 day 2 hours', 'less than a second')
     """
-    left = int(abs(span).total_seconds())
+    remainder = int(abs(span).total_seconds())
     parts = []
     for unit, seconds in _UNITS.items():
-        number, left = divmod(left, seconds)
+        number, remainder = divmod(remainder, seconds)
         if number:
             parts.append(counted(number, unit))
         elif parts:
@@ -116,14 +116,14 @@ def lasting(span: timedelta) -> str:
 # Values of keys.
 
 Kind = Callable[[Any], Any]
-"""Checks a value of TOML, and returns the value of a field."""
+"""Checks a TOML value, and returns the value of a field."""
 
-MOST = 10**15
-"""The largest whole number."""
+MAX_WHOLE = 10**15
+"""Maximum integer."""
 
 
 class WrongValueError(Exception):
-    """A value that a key may not have; the path leads from the key down to it."""
+    """Raised for an invalid value; `path` has its keys, from the outermost to the innermost."""
 
     def __init__(self, reason: str, *path: str) -> None:
         super().__init__(reason)
@@ -133,7 +133,7 @@ class WrongValueError(Exception):
 
 @contextmanager
 def below(*path: str) -> Iterator[None]:
-    """Put the keys above in front of the path of a wrong value."""
+    """Add outer keys to the path of a wrong value."""
     try:
         yield
     except WrongValueError as error:
@@ -141,7 +141,7 @@ def below(*path: str) -> Iterator[None]:
         raise
 
 
-def _shown_value(value: Any) -> str:
+def _value_text(value: Any) -> str:
     names: dict[type, str] = {dict: "a table", list: "a list", bool: str(value).lower()}
     return names.get(type(value)) or quoted(value)
 
@@ -149,7 +149,7 @@ def _shown_value(value: Any) -> str:
 def _kind(expected: str, fits: Callable[[Any], Any], convert: Kind = lambda value: value) -> Kind:
     def check(value: Any) -> Any:
         if not fits(value):
-            raise WrongValueError(f"must be {expected}, got {_shown_value(value)}")
+            raise WrongValueError(f"must be {expected}, got {_value_text(value)}")
         return convert(value)
 
     return check
@@ -166,7 +166,7 @@ def _is_fraction(value: Any) -> bool:
 text = _kind("text", lambda value: isinstance(value, str))
 line = _kind("one line of text", _is_line)
 truth = _kind("true or false", lambda value: isinstance(value, bool))
-whole = _kind("an integer >= 1", lambda value: type(value) is int and 1 <= value <= MOST)
+whole = _kind("an integer >= 1", lambda value: type(value) is int and 1 <= value <= MAX_WHOLE)
 table = _kind("a table", lambda value: isinstance(value, dict))
 share = _kind("a number from 0 to 1", _is_fraction, float)
 _time = _kind("a time", lambda value: isinstance(value, (str, date)))
@@ -216,62 +216,62 @@ def documents_list(value: Any) -> PurePosixPath | dict[str, str]:
 
 
 def one_of(*choices: str) -> Kind:
-    """Check one of some words."""
+    """Return a check that a value is one of the choices."""
 
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in choices:
-            raise WrongValueError(f"must be one of {', '.join(choices)}; got {_shown_value(value)}")
+            raise WrongValueError(f"must be one of {', '.join(choices)}; got {_value_text(value)}")
         return value
 
     return check
 
 
 def severity(value: Any) -> str:
-    """Check the severity of a kind of fault; `allow` reads better where something is missing."""
+    """Check the severity of a kind of fault; `allow` is a synonym of `off`."""
     word = one_of("error", "warning", "off", "allow")(value)
     return "off" if word == "allow" else str(word)
 
 
-def list_of(kind: Kind, least: int = 0) -> Kind:
-    """Check a list in which no value is repeated, and return a tuple."""
-    a_list = _kind(
-        "a non-empty list" if least else "a list",
-        lambda value: isinstance(value, list) and len(value) >= least,
+def list_of(kind: Kind, min_size: int = 0) -> Kind:
+    """Return a check of a list without duplicates, which is converted to a tuple."""
+    list_kind = _kind(
+        "a non-empty list" if min_size else "a list",
+        lambda value: isinstance(value, list) and len(value) >= min_size,
     )
 
     def check(value: Any) -> tuple[Any, ...]:
-        checked = tuple(map(kind, a_list(value)))
-        for k, item in enumerate(checked):
-            if item in checked[:k]:
+        items = tuple(map(kind, list_kind(value)))
+        for k, item in enumerate(items):
+            if item in items[:k]:
                 raise WrongValueError(f"contains {quoted(value[k])} twice")
-        return checked
+        return items
 
     return check
 
 
 def one_or_more(value: Any) -> tuple[Any, ...]:
-    """Check a list of lines, or one line without brackets."""
+    """Check a list of lines, or a single line without brackets."""
     return tuple(list_of(line)(value if isinstance(value, list) else [value]))
 
 
 def table_of(kind: Callable[[str, Any], Any]) -> Kind:
-    """Check a table whose keys are free; the kind takes the key and the value."""
+    """Return a check of a table with arbitrary keys; `kind` takes a key and its value."""
 
     def check(value: Any) -> dict[str, Any]:
-        checked = {}
+        values = {}
         for name, inner in table(value).items():
             with below(name):
-                checked[name] = kind(name, inner)
-        return checked
+                values[name] = kind(name, inner)
+        return values
 
     return check
 
 
-# Keys, declared with the fields that hold their values.
+# Keys, declared as annotations of the fields that hold their values.
 
 
 def keys_of(model: type) -> dict[str, Kind]:
-    """Return the kinds of value of the keys that are annotated with the fields of a class."""
+    """Return the kinds of value with which the fields of a class are annotated."""
     hints = get_type_hints(model, include_extras=True)
     return {
         name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated
@@ -280,28 +280,28 @@ def keys_of(model: type) -> dict[str, Kind]:
 
 def fields_of(keys: Mapping[str, Kind], value: Any, required: Iterable[str] = ()) -> dict[str, Any]:
     """Check a table key by key, and return its values."""
-    checked: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, inner in table(value).items():
         if name not in keys:
-            raise WrongValueError(unknown(name, keys), name)
+            raise WrongValueError(unknown_name(name, keys), name)
         with below(name):
-            checked[name] = keys[name](inner)
+            fields[name] = keys[name](inner)
     for name in required:
         if name not in value:
             raise WrongValueError(f"has no key {name}")
-    return checked
+    return fields
 
 
 def table_as(model: Callable[..., Any], keys: Mapping[str, Kind]) -> Kind:
-    """Check a table, and return an object with its values."""
+    """Return a check of a table, which is converted to an object of the class."""
     return lambda value: model(**fields_of(keys, value))
 
 
-def unknown(name: str, known: Iterable[str], noun: str = "key") -> str:
-    """Return the message on an unknown name, with the name that was meant."""
-    names = list(known)
-    meant = did_you_mean(name, names, 1, otherwise=f"expected one of: {', '.join(names)}")
-    return f"unknown {noun} {quoted(name)}{meant}"
+def unknown_name(name: str, names: Iterable[str], noun: str = "key") -> str:
+    """Return the message for an unknown name, with the most similar name."""
+    names = list(names)
+    hint = did_you_mean(name, names, 1, otherwise=f"expected one of: {', '.join(names)}")
+    return f"unknown {noun} {quoted(name)}{hint}"
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ class Question:
 
 @dataclass(frozen=True)
 class MetadataRules:
-    """Required metadata of runs, by dotted path, and placeholders that do not count."""
+    """Required metadata of runs, by dotted path, and placeholders that count as missing."""
 
     required: Annotated[tuple[str, ...], list_of(line)] = ()
     placeholders: Annotated[tuple[str, ...], list_of(line)] = ()
@@ -358,23 +358,23 @@ def _question(name: str, value: Any) -> Question:
 
 @dataclass(frozen=True)
 class TaskRules:
-    """The rules of one task; paths are those of this machine, times know their offset.
+    """The rules of one task; paths are local, and times have their UTC offset.
 
     Attributes
     ----------
     topics
         A file, or `irds:...`; :func:`cranfield.campaign.rules.topics.topic_ids` reads them.
     severities
-        What becomes of each kind of fault that the rules speak of: `error`, `warning` or `off`,
-        by the code of the fault; kinds that are not in it have their default.
+        Severity of each kind of fault that the rules set: `error`, `warning` or `off`, by the code
+        of the fault; other kinds have their default.
     tied
-        Share of tied documents above which there is a warning, 0 to 1.
+        Proportion of tied documents above which there is a warning, 0 to 1.
     measures
-        Text forms; the first one decides the order of boards.
+        Names of measures; the first one orders leaderboards.
     judging
         Options of :func:`cranfield.judge`, such as `{"ties": "trec"}`.
     source, line_of
-        The name of the file that the rules were read from, and the line of a key of the task in it.
+        The name of the file of the rules, and the line of a key of the task in it.
     """
 
     name: str
@@ -400,7 +400,7 @@ class TaskRules:
     types: Annotated[tuple[str, ...], list_of(line)] = ()
     priorities: Annotated[int | None, whole] = None
     pool: Annotated[PoolRules | None, table_as(PoolRules, POOL)] = None
-    measures: Annotated[tuple[str, ...], list_of(line, least=1)] = ("AP",)
+    measures: Annotated[tuple[str, ...], list_of(line, min_size=1)] = ("AP",)
     judging: Annotated[Mapping[str, str | int], _judging] = field(default_factory=dict)
     categories: Annotated[tuple[str, ...], list_of(line)] = ()
     min_category: Annotated[int, whole] = 3
@@ -415,7 +415,7 @@ class TaskRules:
 
     @property
     def ranks_decide(self) -> bool:
-        """Whether the rank column decides the order, so that each rank must be an integer."""
+        """True if the rank column decides the order, so that each rank must be an integer."""
         return self.judging.get("ties") == "rank"
 
 
@@ -440,14 +440,14 @@ class Rules:
     files: Mapping[str, str] = field(default_factory=dict)
 
     def task(self, name: str | None = None) -> TaskRules:
-        """Return a task by name; where there is only one, it needs no name."""
+        """Return a task by name; optional if there is only one task."""
         if name is None and len(self.tasks) == 1:
             return next(iter(self.tasks.values()))
-        known = f"one of: {', '.join(self.tasks)}"
+        names = f"one of: {', '.join(self.tasks)}"
         if name is None:
-            raise PolicyError(f"expected a task; {known}")
+            raise PolicyError(f"expected a task; {names}")
         if name not in self.tasks:
-            raise PolicyError(f"unknown task {quoted(name)}; expected {known}")
+            raise PolicyError(f"unknown task {quoted(name)}; expected {names}")
         return self.tasks[name]
 
 
@@ -455,14 +455,14 @@ FILES = ("topics", "documents", "exclude")
 """The fields of a task that name files."""
 
 PRIVATE = "keep_refused"
-"""The key that participants do not get."""
+"""The key that is not published to participants."""
 
 CAMPAIGN = keys_of(Rules)
 TASK = keys_of(TaskRules) | dict.fromkeys(SEVERITIES, severity)
 
 
 def whole_matches(texts: pl.Series, pattern: str) -> pl.Series:
-    """Return a mask of the texts that a pattern matches as a whole, in time linear in their length.
+    """Return a mask of the texts that a pattern fully matches, in time linear in their length.
 
     Examples
     --------
@@ -484,7 +484,7 @@ def check_patterns(task: TaskRules) -> None:
     Raises
     ------
     InputError
-        With the file and the line of the pattern, where the rules were read from a file.
+        For an invalid pattern, with its file and line if the rules were read from a file.
     """
     import polars as pl
 
@@ -492,7 +492,7 @@ def check_patterns(task: TaskRules) -> None:
         if pattern is None:
             continue
         try:
-            # Alone too: parentheses would make a pattern of "a)|(b".
+            # Also without the added parentheses, with which the invalid "a)|(b" would compile.
             for expression in (pattern, _anchored(pattern)):
                 pl.Series([""]).str.contains(expression)
         except pl.exceptions.ComputeError as error:

@@ -1,4 +1,4 @@
-"""The ids of a task's topics, from every form that topics come in."""
+"""Ids of a task's topics, from every supported format of topics."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from cranfield.sources.chunks import Source
 from cranfield.sources.text import XmlReader, decoded, json_lines, lines_of, parsed_json
 
 ID_NAMES = ("number", "num", "id", "_id", "qid", "query_id", "topic_id", "topic", "identifier")
-"""What the id of a topic is called in XML and JSON."""
+"""Names of the id of a topic in XML and JSON."""
 
 _NUM = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]*)", re.IGNORECASE)
 
 
 def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
-    """Return the ids of a task's topics in the order of the file; None where none are named.
+    """Return the ids of a task's topics in the order of the file; None if the rules name no topics.
 
     Topics are the first words of lines; TREC's files with `<num> Number: 401`; XML with
     `<topic number="401">` or, as in CLEF, `<topic><identifier>401</identifier>`; JSON, as an object
@@ -28,7 +28,7 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     Raises
     ------
     InputError
-        For a file without topics, a topic that is there twice, and what cannot be read.
+        For a file that has no topics, has a topic twice, or cannot be read.
     """
     if task.topics is None:
         return None
@@ -43,7 +43,7 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
                 raise InputError(f"duplicate topic {quoted(topic)}{first}", line=line)
             lines[topic] = line
     except InputError as error:
-        # Participants see the name, not the path on the organisers' machine.
+        # The path on the organisers' machine is private.
         raise InputError(error.reason, source=name, line=error.line) from error
     if not lines:
         raise InputError("has no topics", source=name)
@@ -51,7 +51,7 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
 
 
 def _numbered(topics: Path | str) -> Iterator[tuple[str, int | None]]:
-    """Go through the ids of topics and their lines, where these are known."""
+    """Yield the ids of topics, with their lines if known."""
     if isinstance(topics, str):
         yield from ((topic, None) for topic in _irds_topics(topics))
         return
@@ -89,7 +89,7 @@ def _id_of(entry: Any, line: int | None = None) -> str:
 
 
 class _XmlTopics(XmlReader):
-    """Collect the outermost elements of topics; their other elements are part of them."""
+    """Collect the ids of topics; inner elements of topics are skipped."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)

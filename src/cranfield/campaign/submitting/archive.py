@@ -1,4 +1,4 @@
-"""Submit a whole archive of runs by a table."""
+"""Submission of an archive of runs, listed in a table."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _COLUMNS = (
     optional("type", NAME, "type of run"),
     *(optional(name, NAME) for name in ("priority", "description", "received", "file")),
 )
-"""Columns of a table of runs, besides answers to questions."""
+"""Columns of a table of runs, except for answers to questions."""
 
 NAMES = frozenset(column.name for column in _COLUMNS)
 
@@ -56,7 +56,7 @@ _COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
 
 @dataclass(frozen=True)
 class Row:
-    """A row: what is declared about a run, its task, its file, or why it has none."""
+    """A row: declaration, task and file of a run, or the reason why it has no file."""
 
     line: int | None
     declared: Declaration
@@ -67,7 +67,7 @@ class Row:
 
 @dataclass(frozen=True)
 class ArchiveTable:
-    """A table of runs as it was read."""
+    """A table of runs."""
 
     source: str
     rows: tuple[Row, ...]
@@ -78,7 +78,7 @@ def read_archive_table(
     runs: Iterable[str | PathLike[str]],
     rules: Rules,
     *,
-    given: Declaration,
+    defaults: Declaration,
     task: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> ArchiveTable:
@@ -87,18 +87,18 @@ def read_archive_table(
     Parameters
     ----------
     table
-        CSV, TSV or JSON with a column `tag`, and as many of `team`, `task`, `type`, `priority`,
-        `description`, `received`, `file` and the names of questions as there are.
+        CSV, TSV or JSON with a column `tag`, and optionally `team`, `task`, `type`, `priority`,
+        `description`, `received`, `file` and the names of questions.
     runs
-        Files, and folders of them, where runs are found by their tag, whatever their suffixes.
+        Files or folders of runs, whose names are the tags, with any suffixes.
     rules
-        Of the campaign: tasks and their questions.
-    given
-        Declarations for the runs of which the table has none.
+        Rules of the campaign.
+    defaults
+        Declaration for the runs without values in the table.
     task
-        Task of the runs of which the table has none.
+        Task of the runs without a task in the table.
     columns
-        Columns of the table by the name of their values, where the table has other names.
+        Names of columns in the table, by their usual name, if they differ.
 
     Raises
     ------
@@ -110,30 +110,30 @@ def read_archive_table(
     CranfieldWarning
         For columns that the campaign does not use, and files without a row.
     """
-    read = read_columns(table, replace(_TABLE, columns=()))
+    source = read_columns(table, replace(_TABLE, columns=()))
     questions = {name for task in rules.tasks.values() for name in task.questions} - NAMES
     answers = (optional(name, NAME, None) for name in sorted(questions))
     schema = replace(_TABLE, columns=(*_COLUMNS, *answers))
-    places = schema.places(read.names, read.source, schema.own_names(columns))
-    cells = {name: read.cells(k) for name, k in places.items()}
-    frame = fitted(cells, schema, read.source, read.lines).frame
+    places = schema.places(source.names, source.source, schema.own_names(columns))
+    cells = {name: source.cells(k) for name, k in places.items()}
+    frame = fitted(cells, schema, source.source, source.lines).frame
     files, unnamed = _files_by_tag(runs, {*frame["tag"]})
     folder = Path(fspath(table)).parent
     rows = []
     for k, values in enumerate(frame.iter_rows(named=True)):
         row = {name: value for name, value in values.items() if value is not None}
-        line = None if read.lines is None else read.lines[k]
+        line = None if source.lines is None else source.lines[k]
         try:
-            declared = _declared(row, given)
+            declared = _declaration(row, defaults)
         except (InputError, PolicyError) as error:
-            raise InputError(str(error), source=read.source, line=line) from None
+            raise InputError(str(error), source=source.source, line=line) from None
         file, reason = _file(row["tag"], files.get(row["tag"], []))
         if "file" in row:
             file, reason = str(folder / row["file"]), ""
         rows.append(Row(line, declared, row.get("task", task), file, reason))
-    # A value for the runs of which the table has none requires such runs.
-    values = {name: getattr(given, name) for name in ("team", "type", "priority", "description")}
-    values |= {"received": given.received, "task": task, **given.answers}
+    # A default requires runs without a value.
+    values = {name: getattr(defaults, name) for name in ("team", "type", "priority", "description")}
+    values |= {"received": defaults.received, "task": task, **defaults.answers}
     for name, value in values.items():
         if value and name in cells and not frame[name].null_count():
             raise PolicyError(
@@ -141,21 +141,22 @@ def read_archive_table(
                 f" {quoted(value)}"
             )
     if unused := [
-        quoted(str(name)) for k, name in enumerate(read.names) if k not in places.values()
+        quoted(str(name)) for k, name in enumerate(source.names) if k not in places.values()
     ]:
         warn(f"unused columns: {', '.join(unused)}", stacklevel=2)
     if unnamed:
-        files_without = f"{counted(len(unnamed), 'file')} without a row in the table"
-        warn(f"{files_without}: {some_of(map(quoted, unnamed), 5)}", stacklevel=2)
-    return ArchiveTable(read.source, tuple(rows))
+        number = counted(len(unnamed), "file")
+        listed = some_of(map(quoted, unnamed), 5)
+        warn(f"{number} without a row in the table: {listed}", stacklevel=2)
+    return ArchiveTable(source.source, tuple(rows))
 
 
-def _declared(row: Mapping[str, str], given: Declaration) -> Declaration:
-    """Return what a row declares, or else the declaration for all."""
+def _declaration(row: Mapping[str, str], defaults: Declaration) -> Declaration:
+    """Return the declaration of a row, completed by the defaults."""
     values: dict[str, Any] = {
         name: row[name] for name in ("tag", "team", "type", "description") if name in row
     }
-    if not given.team and "team" not in row:
+    if not defaults.team and "team" not in row:
         raise InputError(f"run {quoted(row['tag'])} has no team")
     if "priority" in row:
         values["priority"] = integer_in(row["priority"])
@@ -164,13 +165,13 @@ def _declared(row: Mapping[str, str], given: Declaration) -> Declaration:
     if "received" in row:
         values["received"] = instant(row["received"])
     answers = {name: row[name] for name in sorted(row.keys() - NAMES)}
-    return replace(given, **values, answers={**given.answers, **answers})
+    return replace(defaults, **values, answers={**defaults.answers, **answers})
 
 
 def _files_by_tag(
     runs: Iterable[str | PathLike[str]], tags: Collection[str]
 ) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """Return files by their tag (their name, without one or two suffixes or not), and others."""
+    """Return files by tag, which is their name, with or without suffixes; and other files."""
     files: dict[str, list[str]] = {}
     unnamed = []
     for run in [Path(fspath(run)) for run in runs]:
@@ -184,8 +185,8 @@ def _files_by_tag(
         for file in paths:
             bare = file.stem if file.suffix.lower() in _COMPRESSED else file.name
             names = (file.name, bare, Path(bare).stem)
-            possible = [tag for name in names for tag in (name, name.removeprefix("input."))]
-            tag = next((tag for tag in possible if tag in tags), None)
+            candidates = [tag for name in names for tag in (name, name.removeprefix("input."))]
+            tag = next((tag for tag in candidates if tag in tags), None)
             if tag is not None:
                 files.setdefault(tag, []).append(str(file))
             elif not is_folder:
@@ -195,7 +196,7 @@ def _files_by_tag(
 
 
 def _file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
-    """Return the file of a run, or why no file was found."""
+    """Return the file of a run, or the reason why there is none."""
     if len(files) == 1:
         return files[0], ""
     if not files:
@@ -206,7 +207,7 @@ def _file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
 
 @dataclass(frozen=True)
 class RowOutcome:
-    """Outcome of a row: a submitted run, or why no run could be submitted."""
+    """Outcome of a row: a submitted run, or the reason why no run was submitted."""
 
     row: Row
     submitted: SubmissionOutcome | None
@@ -214,7 +215,7 @@ class RowOutcome:
 
     @property
     def accepted(self) -> bool:
-        """Whether the row's run is one of the campaign's now."""
+        """True if the run was accepted."""
         return self.submitted is not None and self.submitted.accepted
 
 
@@ -226,7 +227,7 @@ def submit_archive(
     all_or_none: bool = False,
     jobs: Annotated[int | None, Whole(1)] = None,
 ) -> Iterator[RowOutcome]:
-    """Submit the runs of a table, in its order; one that is refused does not stop the others.
+    """Submit the runs of a table, in its order; a refused run does not stop the others.
 
     Parameters
     ----------
@@ -237,24 +238,23 @@ def submit_archive(
     add_teams
         Add unknown teams, with their id as their name.
     all_or_none
-        Accept no run at all if one is refused (a single transaction).
+        Accept no run at all if any run is refused (a single transaction).
     jobs
         Number of runs to check in parallel; by default the number of processors.
 
     Yields
     ------
     RowOutcome
-        Of each row.
+        The outcome of each row.
 
     Raises
     ------
     PolicyError
-        For teams and tasks that are not there, and times that lie in the future; nothing is
-        entered then.
+        For unknown teams and tasks, and times in the future; no run is submitted then.
     """
     tasks = [opened.rules.task(row.task) for row in table.rows]
-    known = {team.id for team in opened.registry.teams()}
-    new = [id for id in dict.fromkeys(row.declared.team for row in table.rows) if id not in known]
+    old = {team.id for team in opened.registry.teams()}
+    new = [id for id in dict.fromkeys(row.declared.team for row in table.rows) if id not in old]
     if new and not add_teams:
         raise PolicyError(no_teams(new))
     for row in table.rows:
@@ -262,7 +262,7 @@ def submit_archive(
 
     with ExitStack() as copies:
 
-        def copied(k: int) -> CheckedCopy | str:
+        def copy_run(k: int) -> CheckedCopy | str:
             row = table.rows[k]
             if row.file is None:
                 return row.reason
@@ -270,11 +270,11 @@ def submit_archive(
                 return copies.enter_context(checked_copy(opened, row.file, tasks[k], row.declared))
             except InputError as error:
                 if error.source != Source(row.file).name:
-                    # It is the rules' own files that cannot be read.
+                    # A file of the rules cannot be read.
                     raise
                 return str(error)
 
-        with closing(one_by_one(copied, range(len(table.rows)), jobs)) as runs:
+        with closing(one_by_one(copy_run, range(len(table.rows)), jobs)) as runs:
             if all_or_none:
                 yield from _all_or_none(opened, table, new, list(runs))
                 return
@@ -293,7 +293,7 @@ def submit_archive(
 def _all_or_none(
     opened: OpenedCampaign, table: ArchiveTable, new: list[str], runs: list[CheckedCopy | str]
 ) -> list[RowOutcome]:
-    """Enter all in one transaction, or none; a first one finds out, and leaves nothing behind."""
+    """Submit all runs in one transaction, or none; a dry run decides which."""
     for dry in (True, False):
         outcomes = []
         with suppress(UnchangedError), opened.registry.change("submit archive", table.source) as tx:

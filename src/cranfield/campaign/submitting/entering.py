@@ -22,7 +22,7 @@ from cranfield.campaign.rules.task_rules import (
     TaskRules,
     lasting,
     safe_name,
-    shown,
+    time_text,
     utc_text,
 )
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, REPLACED, Submission
@@ -30,11 +30,11 @@ from cranfield.campaign.store.registry import Reading
 from cranfield.collection.metadata.reading import BESIDE, LARGEST
 from cranfield.sources.chunks import Source
 
-LONGEST = 10_000
-"""Characters of a description or an answer."""
+MAX_LENGTH = 10_000
+"""Maximum number of characters of a description or an answer."""
 
-LAST = 1_000_000
-"""The highest priority, where the rules say none."""
+MAX_PRIORITY = 1_000_000
+"""Maximum priority number if the rules set none."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Declaration:
     team
         Id of the submitting team.
     tag
-        Run tag that the file must have; by default its own.
+        Run tag that the file must have; by default any.
     type
-        Type of the run, one of those of the task.
+        Type of the run, one of the types of the task.
     priority
         Priority of the run among those of its team, for pooling; 1 is the highest.
     answers
@@ -58,13 +58,13 @@ class Declaration:
     received
         Time of submission with its UTC offset, such as 2026-08-15T23:59:59Z; by default now.
     replaces
-        Tag of a run of the same team and task, which is replaced if this one is accepted.
+        Tag of a run of the same team and task, which is replaced if this run is accepted.
     """
 
     team: str = ""
     tag: str | None = None
     type: str = ""
-    priority: Annotated[int | None, Whole(1, LAST)] = None
+    priority: Annotated[int | None, Whole(1, MAX_PRIORITY)] = None
     answers: Mapping[str, str] = field(default_factory=dict)
     description: str = ""
     received: datetime | None = None
@@ -72,19 +72,19 @@ class Declaration:
 
     def __post_init__(self) -> None:
         if self.priority is not None:
-            Whole(1, LAST).check("priority", self.priority)
+            Whole(1, MAX_PRIORITY).check("priority", self.priority)
         texts = {**self.answers, "type": self.type, "description": self.description}
         for name, text in texts.items():
-            if len(text) > LONGEST:
+            if len(text) > MAX_LENGTH:
                 raise PolicyError(
-                    f"{quoted(name)} must have at most {LONGEST:,} characters, got {len(text):,}"
+                    f"{quoted(name)} must have at most {MAX_LENGTH:,} characters, got {len(text):,}"
                 )
         if self.received is not None and self.received.tzinfo is None:
             raise PolicyError(f"received {quoted(self.received)} has no offset from UTC")
 
 
 def printable_text(name: str, text: str) -> str:
-    """Return a text; refuse one that is empty or cannot be printed."""
+    """Return a text; refuse empty and unprintable texts."""
     if not text.strip():
         raise PolicyError(f"{name} is missing")
     if reason := _unprintable(name, text):
@@ -93,13 +93,13 @@ def printable_text(name: str, text: str) -> str:
 
 
 def _unprintable(name: str, text: str) -> str:
-    """Return the reason against a text with control characters other than line breaks and tabs."""
+    """Return an error message for control characters other than line breaks and tabs, if any."""
     if text.translate(dict.fromkeys(map(ord, "\n\r\t"))).isprintable():
         return ""
     return f"{quoted(name)} must not contain control characters, got {quoted(text)}"
 
 
-LONGEST_TAG = 300
+MAX_TAG = 300
 """Maximum number of characters recorded of the tag of a refused run."""
 
 BLOCK = 1 << 20
@@ -107,7 +107,7 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class CheckedCopy:
-    """A run as it was submitted: its bytes in a private file, and the report of their check."""
+    """A submitted run: its bytes in a private file, and the report of their check."""
 
     task: TaskRules
     declared: Declaration
@@ -126,21 +126,21 @@ class CheckedCopy:
 
     @property
     def tag(self) -> str:
-        """The tag in the run, or else the declared one; the start of endless ones."""
-        return (self.report.tag or self.declared.tag or "")[:LONGEST_TAG]
+        """The tag in the run, or else the declared tag, truncated."""
+        return (self.report.tag or self.declared.tag or "")[:MAX_TAG]
 
 
 @contextmanager
 def checked_copy(
     opened: OpenedCampaign, run: str | PathLike[str], task: TaskRules, declared: Declaration
 ) -> Iterator[CheckedCopy]:
-    """Copy a run into a private folder, which is removed in the end, and check the copy."""
+    """Copy a run into a temporary private folder, and check the copy."""
     source = Source(fspath(run))
-    # If the process is killed, the folder stays; its name shows its purpose.
+    # If the process is killed, the folder stays; its name reveals its purpose.
     with TemporaryDirectory(prefix=".campaign.", dir=opened.folder) as folder:
         copy = Path(folder) / "run"
-        sha256, size = _copied(source, copy, task.max_bytes)
-        # A check that takes its time makes no run late.
+        sha256, size = _copy(source, copy, task.max_bytes)
+        # A slow check must not make a run late.
         arrived = opened.clock()
         metadata = None
         if size > task.max_bytes:
@@ -148,16 +148,18 @@ def checked_copy(
             report = CheckReport(source.name, declared.tag, (too_large,))
         else:
             if source.path != "-":
-                _copy_beside(Path(source.path), copy)
-            report, about = check_with_metadata(copy, task, declared.tag, declared.team or None)
+                _copy_metadata(Path(source.path), copy)
+            report, ir_metadata = check_with_metadata(
+                copy, task, declared.tag, declared.team or None
+            )
             report = replace(report, source=source.name, object=sha256)
-            if report.accepted and about is not None:
-                metadata = about.to_yaml()
+            if report.accepted and ir_metadata is not None:
+                metadata = ir_metadata.to_yaml()
         yield CheckedCopy(task, declared, copy, size, sha256, arrived, report, metadata)
 
 
-def _copied(source: Source, copy: Path, max_bytes: int) -> tuple[str, int]:
-    """Copy a file, up to the block in which it is too large; return its hash and its size."""
+def _copy(source: Source, copy: Path, max_bytes: int) -> tuple[str, int]:
+    """Copy a file, up to the block that exceeds the maximum; return its hash and its size."""
     digest, size = hashlib.sha256(), 0
     with source.open_raw() as raw, copy.open("xb") as out:
         while block := raw.read(BLOCK):
@@ -173,13 +175,13 @@ def _copied(source: Source, copy: Path, max_bytes: int) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def _copy_beside(run: Path, copy: Path) -> None:
-    """Copy the metadata beside a run, so that the check of the copy finds them."""
-    for before in ("{}.", ""):
-        beside = run.with_name(before.format(run.name) + BESIDE)
-        if beside.is_file():
-            with Source(str(beside)).open_raw() as raw:
-                target = copy.with_name(before.format(copy.name) + BESIDE)
+def _copy_metadata(run: Path, copy: Path) -> None:
+    """Copy the metadata file of a run, so that the check of the copy finds it."""
+    for prefix in ("{}.", ""):
+        file = run.with_name(prefix.format(run.name) + BESIDE)
+        if file.is_file():
+            with Source(str(file)).open_raw() as raw:
+                target = copy.with_name(prefix.format(copy.name) + BESIDE)
                 target.write_bytes(raw.read(LARGEST + 1))
 
 
@@ -190,7 +192,7 @@ def received_at(declared: Declaration, now: datetime) -> datetime:
         return now
     received = declared.received.astimezone(UTC).replace(microsecond=0)
     if received > now:
-        raise PolicyError(f"received {quoted(shown(received))} lies in the future")
+        raise PolicyError(f"received {quoted(time_text(received))} lies in the future")
     return received
 
 
@@ -231,14 +233,14 @@ def decide(registry: Reading, copy: CheckedCopy) -> Decision:
     )
     own = registry.submissions(task.name, None, team=team)
     accepted = [run for run in own if run.state == ACCEPTED]
-    again = next((run for run in accepted if _repeats(run, new)), None)
-    if again is not None and declared.tag in (None, tag):
-        if any(run.tag == declared.replaces and run.id != again.id for run in accepted):
-            # Both would become one.
+    repeat = next((run for run in accepted if _is_repeat(run, new)), None)
+    if repeat is not None and declared.tag in (None, tag):
+        if any(run.tag == declared.replaces and run.id != repeat.id for run in accepted):
+            # Two runs would become one.
             raise PolicyError(
                 f"no run was replaced: this run was already submitted as {quoted(tag)}"
             )
-        return Decision(again, copy.report.faults, is_repeat=True)
+        return Decision(repeat, copy.report.faults, is_repeat=True)
     replaced = next((run for run in accepted if run.tag == declared.replaces), None)
     if declared.replaces is not None and replaced is None:
         replaces = quoted(declared.replaces)
@@ -252,18 +254,18 @@ def decide(registry: Reading, copy: CheckedCopy) -> Decision:
         *_tag_faults(registry, copy, replaced),
         *_ranking_faults(registry, task, new, replaced),
     ]
-    # Two runs of a team that come equally early into the pool.
-    equal = [run.tag for run in others if new.priority and run.priority == new.priority]
-    if equal:
-        message = f"priority {new.priority} is also that of run {quoted(equal[0])}"
+    # Otherwise the order in which the pool takes two runs of a team would be undefined.
+    tags = [run.tag for run in others if new.priority and run.priority == new.priority]
+    if tags:
+        message = f"priority {new.priority} is also that of run {quoted(tags[0])}"
         faults.append(Fault("answers", "warning", message))
     if errors := dict.fromkeys(fault.code for fault in faults if fault.severity == "error"):
         new = replace(new, state=REFUSED, reason=", ".join(errors))
     return Decision(new, tuple(f for f in faults if f.severity != "off"), replaced)
 
 
-def _repeats(run: Submission, new: Submission) -> bool:
-    """Return True if a new run has the bytes and the declarations of a run."""
+def _is_repeat(run: Submission, new: Submission) -> bool:
+    """Return True if a new run has the bytes and the declarations of an earlier run."""
     names = ("tag", "object", "type", "priority", "answers", "description")
     return all(getattr(run, name) == getattr(new, name) for name in names)
 
@@ -273,7 +275,7 @@ def _fault(task: TaskRules, code: str, message: str) -> Fault:
 
 
 def _declaration_problems(task: TaskRules, declared: Declaration) -> Iterator[str]:
-    """Yield violations of the rules by the type, the priority, the answers and the description."""
+    """Yield messages on invalid types, priorities, answers and descriptions."""
     if task.types and declared.type not in task.types:
         problem = f"unknown type {quoted(declared.type)}" if declared.type else "type is missing"
         yield f"{problem}; expected one of: {', '.join(task.types)}"
@@ -305,16 +307,18 @@ def _declaration_problems(task: TaskRules, declared: Declaration) -> Iterator[st
 def _limit_faults(
     task: TaskRules, new: Submission, received: datetime, accepted: int, attempts: int
 ) -> Iterator[Fault]:
-    """Compare the time, the team's other accepted runs, and its attempts on the day with limits.
+    """Yield faults of the deadline, and of the limits on runs per team and per day.
 
-    Runs that were refused count for the day, since each attempt reveals something; runs that were
-    replaced or withdrawn do not count for the team. The last second belongs to the task.
+    Refused runs count for the day, since each attempt reveals something; replaced and withdrawn
+    runs do not count for the team. A run in the last second is in time.
     """
     if task.opens is not None and received < task.opens:
         remaining = lasting(task.opens - received)
-        yield _fault(task, "not-open", f"the task opens at {shown(task.opens)}, in {remaining}")
+        yield _fault(task, "not-open", f"the task opens at {time_text(task.opens)}, in {remaining}")
     if new.late and task.closes is not None:
-        message = f"the task closed at {shown(task.closes)}, {lasting(received - task.closes)} ago"
+        message = (
+            f"the task closed at {time_text(task.closes)}, {lasting(received - task.closes)} ago"
+        )
         if task.late == "mark":
             message += "; the run is marked as late and not pooled"
         yield Fault("closed", "warning" if task.late == "mark" else "error", message)
@@ -330,24 +334,24 @@ def _limit_faults(
 def _tag_faults(
     registry: Reading, copy: CheckedCopy, replaced: Submission | None
 ) -> Iterator[Fault]:
-    """Refuse a tag that is not a valid file name, or that another run has in any case."""
+    """Yield faults of a tag that is not a valid file name, or taken regardless of case."""
     tag, team = copy.tag, copy.declared.team
     refused = any(fault.code == "tag" for fault in copy.report.errors)
     if copy.report.tag is not None and not refused and not safe_name(tag):
-        # Whatever the rules make of other tags.
+        # Always an error, regardless of the severity of other faults of tags.
         yield Fault("tag", "error", f"tag {quoted(tag)} is not a valid file name on all systems")
     for run in registry.submissions(None, (ACCEPTED, REPLACED), tag=tag):
-        # The tag of a replaced run stays its team's: a link to it never leads to another team.
+        # Other teams cannot take the tag of a replaced run: links to it must not change teams.
         if run != replaced and (run.state == ACCEPTED or run.team != team):
-            instead = "; replace that run instead" if run.team == team else ""
-            yield Fault("tag-taken", "error", f"tag {quoted(tag)} is taken{instead}")
+            hint = "; replace that run instead" if run.team == team else ""
+            yield Fault("tag-taken", "error", f"tag {quoted(tag)} is taken{hint}")
             return
 
 
 def _ranking_faults(
     registry: Reading, task: TaskRules, new: Submission, replaced: Submission | None
 ) -> Iterator[Fault]:
-    """Report runs with the same ranking: to a team its own runs, to the organisers all."""
+    """Yield faults for runs with the same ranking; those of other teams are for organisers only."""
     runs = registry.submissions(task.name, ranking=new.ranking) if new.ranking else ()
     for run in runs:
         message = f"the same ranking as {quoted(run.tag)}"

@@ -35,9 +35,9 @@ class SubmissionOutcome:
     submission
         The record in the registry: accepted or refused.
     report
-        All faults, also those of limits and times; nothing of other teams.
-    again
-        Whether the same bytes had been accepted under this tag before; nothing was changed.
+        All faults, also those of limits and times; without those that concern other teams.
+    is_repeat
+        Whether the same run was already accepted under this tag; nothing was changed then.
     """
 
     submission: Submission
@@ -77,10 +77,9 @@ def submit(
 ) -> SubmissionOutcome:
     """Submit a run.
 
-    The bytes are read once, into a private file, and checked there. One transaction checks
-    the tag, limits and times. If it accepts the run, the file takes its place
-    among the objects before the run is entered, so that a run that is there has its bytes. When
-    this returns, the run is on the disk.
+    The bytes are read once, into a private file, and checked there. One transaction checks the tag,
+    limits and times. If it accepts the run, the file is stored before the run is recorded, so that
+    every recorded run has its bytes. On return, the run is on the disk.
 
     Parameters
     ----------
@@ -130,7 +129,7 @@ def _public_report(copy: CheckedCopy, decision: Decision) -> CheckReport:
 
 
 def enter(opened: OpenedCampaign, copy: CheckedCopy) -> SubmissionOutcome:
-    """Accept or refuse a run, and record it, in one transaction."""
+    """Accept or refuse a run and record it, in one transaction."""
     details: dict[str, str] = {}
     with suppress(UnchangedError), opened.registry.change("submit", copy.tag, details) as tx:
         outcome = enter_within(tx, opened, copy)
@@ -143,21 +142,21 @@ def enter(opened: OpenedCampaign, copy: CheckedCopy) -> SubmissionOutcome:
 def enter_within(
     tx: Transaction, opened: OpenedCampaign, copy: CheckedCopy, *, dry: bool = False
 ) -> SubmissionOutcome:
-    """Accept or refuse a run, and record it, in a transaction; if `dry`, no bytes are stored."""
+    """Accept or refuse a run and record it, in a transaction; if `dry`, no bytes are stored."""
     decision = decide(tx, copy)
     report = _public_report(copy, decision)
     if decision.is_repeat:
         return SubmissionOutcome(decision.submission, report, is_repeat=True)
     new = replace(decision.submission, rules=rules_sha256(opened.rules), kept=False)
     if not dry and (new.state == ACCEPTED or opened.rules.keep_refused):
-        # The bytes are in their place before the run is recorded.
+        # The bytes are stored before the run is recorded.
         sha256, _ = records.put(opened.folder, copy.file)
         if sha256 != new.object:
             raise CranfieldError("the copy of the run changed while it was checked")
         new = replace(new, kept=True)
     old = decision.replaced if new.state == ACCEPTED else None
     if old is not None:
-        # A tag is that of one accepted run at a time, and the new one may have that of the old.
+        # Tags of accepted runs are unique, and the new run may have the tag of the old one.
         old = tx.update(replace(old, state=REPLACED))
     new = tx.insert(new)
     if old is not None:
@@ -167,7 +166,7 @@ def enter_within(
 
 
 def withdraw(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
-    """Withdraw an accepted run: it is scored and released no more, and stays in the log.
+    """Withdraw an accepted run: it is no longer scored or released, but stays in the log.
 
     Parameters
     ----------
@@ -181,7 +180,7 @@ def withdraw(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
     Raises
     ------
     PolicyError
-        Where no accepted run has the tag; what is in releases already stays there.
+        If no accepted run has the tag; existing releases do not change.
     """
     reason = printable_text("reason", reason)
     with opened.registry.change("withdraw", tag, {"reason": reason}) as tx:
@@ -189,32 +188,32 @@ def withdraw(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
         for run in runs:
             if run.state == ACCEPTED:
                 return tx.update(replace(run, state=WITHDRAWN, reason=reason))
-        # A refused run can be anybody's.
+        # Refused runs of other teams may have the tag, too.
         others = [run for run in runs if run.state != REFUSED]
-        instead = "; submissions with this tag were refused" if runs else ""
+        hint = "; submissions with this tag were refused" if runs else ""
         if others:
-            instead = f"; that of team {quoted(others[-1].team)} is already {others[-1].state}"
-        raise PolicyError(f"no accepted run has the tag {quoted(tag)}{instead}")
+            hint = f"; that of team {quoted(others[-1].team)} is already {others[-1].state}"
+        raise PolicyError(f"no accepted run has the tag {quoted(tag)}{hint}")
 
 
 def purge(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
     """Remove the bytes of a run that was withdrawn, replaced or refused.
 
-    Its row stays, with the hash. Bytes that another run or judgments have, too, stay.
+    Its record stays, with the hash. Bytes that other runs or judgments share are not removed.
 
     Parameters
     ----------
     opened
         The campaign.
     tag
-        Tag of the run; of several runs with it the newest that still has its bytes.
+        Tag of the run; of several runs with the tag, the newest that still has its bytes.
     reason
         Reason, recorded in the log.
 
     Raises
     ------
     PolicyError
-        Where no such run has bytes; an accepted one is to be withdrawn first.
+        If no such run has bytes; an accepted run has to be withdrawn first.
     """
     reason = printable_text("reason", reason)
     with opened.registry.change("purge", tag, {"reason": reason}) as tx:
@@ -222,9 +221,9 @@ def purge(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
         removable = [run for run in runs if run.kept and run.state != ACCEPTED]
         if not removable:
             accepted = any(run.state == ACCEPTED for run in runs)
-            first = "; withdraw it first" if accepted else ""
-            raise PolicyError(f"run {quoted(tag)} has no bytes to remove{first}")
+            hint = "; withdraw it first" if accepted else ""
+            raise PolicyError(f"run {quoted(tag)} has no bytes to remove{hint}")
         run = tx.update(replace(removable[-1], kept=False))
-        # They are removed when no row names them: a kill leaves a left-over file, not a gap.
+        # Removed after the commit: if the process is killed, a file is left over, never missing.
         tx.forget(run.object)
     return run

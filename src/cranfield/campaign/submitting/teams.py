@@ -1,4 +1,4 @@
-"""Teams: who submits runs, their names, and how long they stay anonymous."""
+"""Teams of participants: names, contacts and anonymity."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from cranfield.campaign.rules.task_rules import safe_name, utc_text
 from cranfield.campaign.store.records import Team
 from cranfield.campaign.store.registry import Reading, Transaction
 
-LONGEST = 200
-"""Characters of a name or a contact."""
+MAX_LENGTH = 200
+"""Maximum number of characters of a name or a contact."""
 
 
 def add_team(
@@ -33,8 +33,7 @@ def add_team(
     opened
         The campaign.
     id
-        The team's name in commands, tables and files; a safe name, and no other team's in any case
-        of its letters.
+        The team's name in commands, tables and files; a safe file name, unique regardless of case.
     name
         Full name of the team; by default its id.
     contact
@@ -54,12 +53,12 @@ def add_team(
 
 
 def insert_teams(tx: Transaction, teams: Iterable[Team]) -> None:
-    """Add teams, each under an id that no other has, in any case of its letters."""
-    known = {team.id.casefold() for team in tx.teams()}
+    """Add teams; refuse an existing id, regardless of case."""
+    ids = {team.id.casefold() for team in tx.teams()}
     for team in teams:
-        if team.id.casefold() in known:
+        if team.id.casefold() in ids:
             raise PolicyError(f"team {quoted(team.id)} already exists")
-        known.add(team.id.casefold())
+        ids.add(team.id.casefold())
         tx.insert(team)
 
 
@@ -70,7 +69,7 @@ def make_team(
     contact: str = "",
     anonymous_until: str | None = None,
 ) -> Team:
-    """Make a team, or refuse invalid fields."""
+    """Return a new team; refuse invalid fields."""
     if not safe_name(id):
         raise PolicyError(
             f"the team's id must consist of letters, digits and _ . -, and begin with a letter, a"
@@ -95,9 +94,9 @@ def _fields(id: str, **texts: str | None) -> dict[str, Any]:
                     f"anonymous_until must be a date such as 2027-01-31, got {quoted(text)}"
                 ) from None
             continue
-        if len(text) > LONGEST or not text.isprintable():
+        if len(text) > MAX_LENGTH or not text.isprintable():
             raise PolicyError(
-                f"the team's {field} must be one line of at most {LONGEST} printable characters,"
+                f"the team's {field} must be one line of at most {MAX_LENGTH} printable characters,"
                 f" got {quoted(text)}"
             )
         fields[field] = text.strip() or (id if field == "name" else "")
@@ -112,7 +111,7 @@ def change_team(
     contact: str | None = None,
     anonymous_until: str | None = None,
 ) -> Team:
-    """Change what is given; an empty text takes away a contact or a date. Ids never change.
+    """Change fields of a team; an empty text removes a contact or a date. Ids never change.
 
     Parameters
     ----------
@@ -122,18 +121,18 @@ def change_team(
     Raises
     ------
     PolicyError
-        For an unknown team, an invalid date, and if nothing is to change.
+        For an unknown team, an invalid date, and without any change.
     """
     new = _fields(id, name=name, contact=contact, anonymous_until=anonymous_until)
     if not new:
         raise PolicyError("a change requires a name, a contact or anonymous_until; got none")
-    # The log says what was changed; contacts stand in the table of teams alone.
+    # The log has the names of changed fields only; contacts are in the table of teams alone.
     with opened.registry.change("change team", id, {"changed": ", ".join(new)}) as tx:
         return tx.update(replace(known_team(tx, id), **new))
 
 
 def known_team(registry: Reading, id: str) -> Team:
-    """Return a team; an unknown one is an error that says how to add it."""
+    """Return a team; refuse an unknown one, with the command that adds it."""
     team = registry.team(id)
     if team is None:
         raise PolicyError(no_teams([id]))
@@ -141,7 +140,7 @@ def known_team(registry: Reading, id: str) -> Team:
 
 
 def no_teams(ids: Sequence[str]) -> str:
-    """Return the message that teams are unknown, and how to add them."""
+    """Return the message for unknown teams, with the command that adds them."""
     teams = f"team {quoted(ids[0])}; add it"
     if len(ids) > 1:
         teams = f"teams {some_of(map(quoted, ids), 10)}; add them"

@@ -16,7 +16,7 @@ from cranfield.base.spec import Registry
 from cranfield.base.text import nearest
 from cranfield.cli.options.hints import as_options, describe_unknown
 from cranfield.cli.options.settings import read_settings
-from cranfield.sources.archives import asks, matches
+from cranfield.sources.archives import matches, test_path
 
 
 def check_conditions(ctx: click.Context) -> None:
@@ -513,12 +513,12 @@ def keep_inputs(
     outputs: Iterable[str | None], inputs: Iterable[str | None], option: str = "--output"
 ) -> None:
     """Refuse to overwrite an input: a file, a file in a folder, or a match of a pattern."""
-    existing = [path for path in outputs if path and path != "-" and asks(Path.is_file, path)]
+    existing = [path for path in outputs if path and path != "-" and test_path(Path.is_file, path)]
     if not existing:
         return
     files = [file for path in inputs if path is not None for file in _files(path)]
     for output in existing:
-        if any(asks(Path(output).samefile, path) for path in files):
+        if any(test_path(Path(output).samefile, path) for path in files):
             raise PolicyError(f"{option} {quoted(output)} would overwrite an input file")
 
 
@@ -526,7 +526,7 @@ def _files(argument: str) -> Iterator[str | Path]:
     for path in (argument, argument.partition("=")[2]):
         if not path:
             continue
-        if asks(Path.is_dir, path):
+        if test_path(Path.is_dir, path):
             yield from Path(path).iterdir()
         yield from matches(path) or ()
         yield path

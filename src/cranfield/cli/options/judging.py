@@ -25,7 +25,7 @@ from cranfield.cli.options.declaring import (
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.signatures import options_of, parse_pairs
 from cranfield.collection.policies import OF_QRELS, Policies, policies
-from cranfield.sources.archives import asks
+from cranfield.sources.archives import test_path
 
 if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
@@ -268,7 +268,7 @@ def _refuse_measures(runs: tuple[str, ...]) -> None:
     if context is None or "measures" not in context.params:
         return
     for run in runs:
-        if run == "-" or has_magic(run) or asks(Path.exists, run):
+        if run == "-" or has_magic(run) or test_path(Path.exists, run):
             continue
         from cranfield.measures.grammar import parse_measures
 

@@ -41,7 +41,7 @@ from cranfield.collection.metadata.reading import BESIDE
 from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBERS, SEPARATORS
 from cranfield.collection.run import Run
 from cranfield.scores.one_measure import place_of
-from cranfield.sources.archives import asks, is_url, listed, matches, shown
+from cranfield.sources.archives import is_url, list_files, matches, safe_path, test_path
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import is_frame
 from cranfield.sources.values import is_number
@@ -310,7 +310,7 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
     path = fspath(data) if isinstance(data, (str, PathLike)) else None
     if path == "-" and options["format"] in FORMAT_OF_SUFFIX.values():
         # Standard input is used twice, and can be read once.
-        data = Source(path, held=Source(path).read())
+        data = Source(path, content=Source(path).read())
     try:
         row_options = ("on_duplicate", "lower_is_better", "numbers", "chunk_separator")
         table = systems_table(data, **{k: v for k, v in options.items() if k not in row_options})
@@ -441,7 +441,7 @@ def named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
 def named_file(text: str) -> tuple[str | None, str]:
     """Split `NAME=FILE`, unless the whole is an existing path or pattern."""
     name, sign, path = text.partition("=")
-    if not (name and sign and path) or "/" in name or asks(Path.exists, text) or matches(text):
+    if not (name and sign and path) or "/" in name or test_path(Path.exists, text) or matches(text):
         return None, text
     return name, path
 
@@ -473,7 +473,7 @@ def files_of(path: str) -> Iterator[str]:
         yield path
     elif is_url(path):
         yield from _files_elsewhere(path)
-    elif asks(Path.is_dir, path):
+    elif test_path(Path.is_dir, path):
         try:
             files = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
             files = _runs_among(files)
@@ -488,7 +488,7 @@ def files_of(path: str) -> Iterator[str]:
             raise InputError(f"the folder holds no file{hint}", source=path)
         yield from files
     elif (matching := matches(path)) is not None:
-        files = [file for file in matching if asks(Path.is_file, file)]
+        files = [file for file in matching if test_path(Path.is_file, file)]
         files = _runs_among(files) or files
         if not files:
             raise InputError("no file matches the pattern", source=path)
@@ -502,10 +502,10 @@ def _files_elsewhere(url: str) -> list[str]:
     if not pattern and Source(url).suffix:
         # A path with a suffix is not a folder, and a request would take time.
         return [url]
-    files = listed(url, pattern=pattern)
+    files = list_files(url, pattern=pattern)
     if files == []:
         reason = "no file matches the pattern" if pattern else "the folder holds no file"
-        raise InputError(reason, source=shown(url))
+        raise InputError(reason, source=safe_path(url))
     return [url] if files is None else _runs_among(files) or files
 
 

@@ -33,7 +33,7 @@ from cranfield.collection.policies import (
 )
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.sources.archives import asks
+from cranfield.sources.archives import test_path
 from cranfield.sources.chunks import (
     FORMAT_OF_SUFFIX,
     LineMap,
@@ -610,7 +610,7 @@ def _of_table(
     except InputError as error:
         if error.reason.startswith("row ") and form in {"csv", "tsv"} and place is not None:
             reopened = Source(data.path, folder=data.folder, encoding=data.encoding)
-            if asks(Path.is_file, Path(reopened.folder, reopened.path)):
+            if test_path(Path.is_file, Path(reopened.folder, reopened.path)):
                 # Read again, so that the error has the number of its line.
                 read_system_table(reopened, numbered=True, **options)
         raise

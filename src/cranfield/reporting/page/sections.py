@@ -35,7 +35,7 @@ from cranfield.scales.statements import MEANINGFUL, Meaningfulness
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
 from cranfield.significance.models.assumptions import Assumptions
 from cranfield.significance.registry import CORRECTIONS
-from cranfield.sources.archives import is_url, shown
+from cranfield.sources.archives import is_url, safe_path
 from cranfield.tabular import Table, as_cell, shown_p
 
 
@@ -406,7 +406,7 @@ def hashed(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | None]
     for path in paths:
         name = fspath(path)
         if name == "-" or name.startswith("irds:") or is_url(name):
-            hashes.append(("standard input" if name == "-" else shown(name), None))
+            hashes.append(("standard input" if name == "-" else safe_path(name), None))
             continue
         try:
             with Path(name).open("rb") as file:

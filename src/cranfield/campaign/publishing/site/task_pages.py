@@ -17,7 +17,7 @@ from cranfield.campaign.publishing.site.pages import Links, page
 from cranfield.campaign.publishing.site.releases import Released, TaskLeaderboard
 from cranfield.campaign.results.sheet import Sheet, rank_sentence
 from cranfield.campaign.results.sheet_files import sheet_values
-from cranfield.campaign.rules.task_rules import shown
+from cranfield.campaign.rules.task_rules import time_text
 from cranfield.reporting.page.html import label
 from cranfield.scores import Scores
 from cranfield.tabular import Table
@@ -115,7 +115,7 @@ def rules_of(release: Released) -> Table | None:
     for key, title in RULES.items():
         value = release.rules.get(key)
         if isinstance(value, datetime):
-            value = shown(value)
+            value = time_text(value)
         elif isinstance(value, list):
             value = ", ".join(map(str, value))
         elif key == "late":

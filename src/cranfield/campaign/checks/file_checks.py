@@ -42,8 +42,8 @@ def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> Che
     return CheckReport(Source(path).name, None, faults.all(), count, rows["topic"].n_unique())
 
 
-FEW_JUDGED = 0.8
-"""Proportion of judged documents in the top 10 below which there is a warning."""
+MIN_JUDGED = 0.8
+"""Minimum proportion of judged documents in the top 10; below it there is a warning."""
 
 _RULES = TaskRules(
     "check",
@@ -53,18 +53,18 @@ _RULES = TaskRules(
     max_decompressed_bytes=1 << 62,
     severities={"tag": "off", "tag-changes": "warning", "rank": "warning", "id-blank": "off"},
 )
-"""Rules without a campaign: can the run be read, and is it unusual."""
+"""Rules for runs outside a campaign: readability and anomalies."""
 
 
 @dataclass(frozen=True, repr=False)
 class FileChecks(Result):
-    """Faults of judgments and runs; made by :func:`cranfield.check`.
+    """Faults of judgments and runs; returned by :func:`cranfield.check`.
 
     Attributes
     ----------
     files
-        A report for each file, the judgments first. Their faults are errors, for which the file
-        is refused, warnings, and notes.
+        A report for each file, the judgments first. Faults are errors, for which the file is
+        refused, warnings, and notes.
     """
 
     name: ClassVar[str] = "faults"
@@ -95,12 +95,12 @@ class FileChecks(Result):
         counts = "".join(f", {counted(n, name)}" for name, n in sorted(faults.items()))
         return [f"{counted(len(self.files), 'file')}, {refused} refused{counts}"]
 
-    def reworded(self, of: Callable[[str], str]) -> FileChecks:
-        """Return the same checks with other messages."""
-        files = (
-            replace(report, faults=tuple(replace(f, message=of(f.message)) for f in report.faults))
-            for report in self.files
-        )
+    def reworded(self, reword: Callable[[str], str]) -> FileChecks:
+        """Return the checks with each message reworded."""
+        files = []
+        for report in self.files:
+            faults = (replace(fault, message=reword(fault.message)) for fault in report.faults)
+            files.append(replace(report, faults=tuple(faults)))
         return FileChecks(tuple(files))
 
     def __str__(self) -> str:
@@ -117,7 +117,7 @@ def check(
     numbers: str = "auto",
     all_faults: bool = False,
 ) -> FileChecks:
-    """Check judgments and runs, each file by itself and all files together.
+    """Check judgments and runs, each file by itself and in comparison with the others.
 
     Parameters
     ----------
@@ -133,8 +133,8 @@ def check(
     Returns
     -------
     FileChecks
-        For each file its faults: errors, for which readers refuse it, warnings and notes. Of TREC
-        text every line is looked at; of other formats only the first fault is reported.
+        For each file its faults: errors, for which readers refuse it, warnings and notes. Every
+        line of TREC text is checked; of other formats only the first fault is reported.
 
     Raises
     ------
@@ -149,25 +149,25 @@ def check(
     ...     qrels, run = Path(folder) / "qrels.txt", Path(folder) / "a.run"
     ...     _ = qrels.write_text("1 0 d1 1\\n1 0 d2 x\\n")
     ...     _ = run.write_text("1 Q0 d1 1 nan a\\n1 Q0 d1 2 0.5 a\\n")
-    ...     found = check(qrels, [run])
-    >>> found
+    ...     checks = check(qrels, [run])
+    >>> checks
     FileChecks(2 files, 2 refused, 3 errors)
-    >>> found.to_polars().select("line", "code").rows()
+    >>> checks.to_polars().select("line", "code").rows()
     [(2, 'grade'), (1, 'score'), (2, 'document-twice')]
     """
     options: dict[str, Any] = {"format": format, "encoding": encoding, "separator": separator}
     by_line = format in {"auto", "trec"} and (encoding, separator) == ("utf-8", "auto")
     check_qrels_lines = partial(check_lines_of_qrels, task=_RULES, all_faults=all_faults)
     check_run_lines = partial(check_run, task=_RULES, all_faults=all_faults)
-    listed = [runs] if isinstance(runs, (str, PathLike)) else runs
-    named = list(named_files([fspath(run) for run in listed]))
+    patterns = [runs] if isinstance(runs, (str, PathLike)) else runs
+    named = list(named_files([fspath(pattern) for pattern in patterns]))
     read_judgments = partial(read_qrels, **options)
-    checked = [_checked(fspath(qrels), check_qrels_lines if by_line else None, read_judgments)]
+    checks = [_check_file(fspath(qrels), check_qrels_lines if by_line else None, read_judgments)]
     for name, path in named:
         read = partial(read_run, name=name, numbers=numbers, **options)
-        checked.append(_checked(path, check_run_lines if by_line else None, read))
-    judgments, *read_runs = [data for data, _ in checked]
-    reports = [report for _, report in checked]
+        checks.append(_check_file(path, check_run_lines if by_line else None, read))
+    judgments, *read_runs = [data for data, _ in checks]
+    reports = [report for _, report in checks]
     misplaced = [""]
     for (_, path), run in zip(named, read_runs, strict=True):
         is_qrels = run is None and can_be_read(path, "qrels", **options)
@@ -175,27 +175,27 @@ def check(
         misplaced.append(message if is_qrels else "")
     if (any(misplaced) or not reports[0].accepted) and can_be_read(fspath(qrels), "run", **options):
         misplaced[0] = "looks like a run, expected judgments"
-    compared = _compared(judgments, read_runs, reports[1:])
+    run_faults = _compare(judgments, read_runs, reports[1:])
     files = []
-    for report, message, more in zip(reports, misplaced, [[], *compared], strict=True):
+    for report, message, more in zip(reports, misplaced, [[], *run_faults], strict=True):
         place = [Fault("place", "error", message)] if message else []
         files.append(replace(report, faults=(*place, *report.faults, *more)))
     return FileChecks(tuple(files))
 
 
-def _checked(
+def _check_file(
     path: str, by_line: Callable[[str], CheckReport] | None, read: Callable[[str], Any]
 ) -> tuple[Any, CheckReport]:
-    """Read a file and report its faults; what a reader accepts is not an error."""
+    """Read a file and report its faults; if the reader accepts the file, none is an error."""
     source = Source(path)
     report = CheckReport(source.name, None, ())
     error: InputError | None = None
     data: Qrels | Run | None = None
-    warned: list[str] = []
+    warnings: list[str] = []
     try:
         if by_line is not None and not FORMAT_OF_SUFFIX.get(source.suffix) and path != "-":
             report = by_line(path)
-        with collected_warnings() as warned:
+        with collected_warnings() as warnings:
             data = read(path)
     except InputError as raised:
         error = raised
@@ -205,7 +205,7 @@ def _checked(
         # The file is in another format, which its reader refuses as a whole.
         report, faults = replace(report, faults=()), []
     if error is None:
-        # The reader decides: a format that it knows has no faulty lines.
+        # The reader decides: if every line has a fault, the file is in another format.
         faults = [
             replace(fault, severity="warning") if fault.severity == "error" else fault
             for fault in faults
@@ -215,8 +215,8 @@ def _checked(
         faults.append(
             Fault("unreadable", "error", error.reason, error.line, error.topic, error.doc)
         )
-    for text in warned:
-        # Lines that change the tag are named already.
+    for text in warnings:
+        # Lines that change the tag are already reported.
         if not ("tag-changes" in counts and "different run tags" in text):
             faults.append(Fault("reading", "warning", text.removeprefix(f"{source.name}: ")))
     if isinstance(data, Run):
@@ -226,10 +226,10 @@ def _checked(
     return data, replace(report, faults=tuple(faults))
 
 
-def _compared(
+def _compare(
     judgments: Qrels | None, runs: Sequence[Run | None], reports: Sequence[CheckReport]
 ) -> list[list[Fault]]:
-    """Find what is unusual about each run beside the other runs and the judgments."""
+    """Return the anomalies of each run in comparison with the other runs and the judgments."""
     named = {str(k): run for k, run in enumerate(runs) if run is not None}
     coverage: dict[str, SystemCoverage] = {}
     if judgments is not None and named:
@@ -240,11 +240,11 @@ def _compared(
     tags = Counter(run.name for run in named.values())
     depths = {name: int(np.bincount(run.codes).max()) for name, run in named.items()}
     same_ranking: dict[str | None, CheckReport] = {}
-    compared = []
+    run_faults = []
     for k, (run, report) in enumerate(zip(runs, reports, strict=True)):
         first = same_ranking.setdefault(report.ranking, report)
         faults: list[Fault] = []
-        compared.append(faults)
+        run_faults.append(faults)
         if run is None:
             continue
         if tags[run.name] > 1:
@@ -259,22 +259,22 @@ def _compared(
             faults.append(Fault("ranking-same", "warning", message))
         if judgments is not None:
             faults += _uncovered(run, coverage.get(str(k)))
-    return compared
+    return run_faults
 
 
 def _uncovered(run: Run, coverage: SystemCoverage | None) -> Iterator[Fault]:
-    """Report topics and documents that the judgments do not cover; None where they cover none."""
+    """Yield faults for topics and documents without judgments; no coverage means none at all."""
     extra, missing = (coverage.extra, coverage.missing) if coverage else (run.topics, ())
-    for code, names, what in (
+    for code, names, problem in (
         ("topic-unjudged", extra, "without judgments"),
         ("topic-missing", missing, "of the judgments without documents"),
     ):
         if names:
-            message = f"{counted(len(names), 'topic')} {what}: {some_of(map(quoted, names), 5)}"
+            message = f"{counted(len(names), 'topic')} {problem}: {some_of(map(quoted, names), 5)}"
             yield Fault(code, "warning", message, count=len(names))
     if coverage is not None and coverage.retrieved:
         judged_10 = 1 - coverage.unjudged_10 / coverage.retrieved_10
         judged = 1 - coverage.unjudged / coverage.retrieved
         message = f"{judged_10:.1%} of the first 10 documents of all topics are judged, and"
         message += f" {judged:.1%} of all {coverage.retrieved:,} documents"
-        yield Fault("judged", "warning" if judged_10 < FEW_JUDGED else "note", message)
+        yield Fault("judged", "warning" if judged_10 < MIN_JUDGED else "note", message)

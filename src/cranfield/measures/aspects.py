@@ -199,7 +199,7 @@ class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
             if not judged.annotations.aspects:
                 raise MeasureError(NO_ASPECT.format(self))
             weights = shares(dict.fromkeys((RELEVANCE, *judged.annotations.aspects), 1))
-        names = tuple(name for name, weight in weights.given if weight)
+        names = tuple(name for name, weight in weights.pairs if weight)
         views = [judged if name == RELEVANCE else judged.aspect(name, str(self)) for name in names]
         scores = np.array([self.inner.score(view) for view in views])
         return self.mean(scores, np.array(weights.of(names))[:, None, None])

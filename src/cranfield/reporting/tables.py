@@ -373,7 +373,7 @@ def _check_names(options: Mapping[str, Any]) -> None:
             parameters = inspect.signature(table).parameters.values()
             known = [*(one.name for one in parameters if one.kind is one.KEYWORD_ONLY), *OPTIONS]
             otherwise = f"expected one of: {', '.join(known)}"
-            hint = did_you_mean(name, known, 1, otherwise=otherwise, shown="{}=…".format)
+            hint = did_you_mean(name, known, 1, otherwise=otherwise, show="{}=…".format)
             raise ArgumentError(f"unknown option {name!r}{hint}")
 
 

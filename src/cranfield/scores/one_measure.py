@@ -69,7 +69,7 @@ def place_of(name: object, labels: Sequence[str], what: str = "system", role: st
     """Return the index of a label; refuse an unknown one, with the nearest ones."""
     if name in labels:
         return labels.index(str(name))
-    hint = did_you_mean(name, labels, shown=quoted)
+    hint = did_you_mean(name, labels, show=quoted)
     raise PolicyError(f"unknown {what} {quoted(name)}{role}{hint}")
 
 

@@ -308,7 +308,7 @@ def _typed(hint: Any) -> dict[str, Any]:
     """Return how click reads a value of an annotated type."""
     kind = kinds.kind_of(hint)
     if isinstance(kind, kinds.Whole):
-        return {"type": IntegerRange(kind.least)}
+        return {"type": IntegerRange(kind.minimum)}
     if isinstance(kind, kinds.Share):
         return {"type": NumberRange(0, 1, min_open=True, max_open=True)}
     if isinstance(kind, kinds.Flag):
@@ -316,7 +316,7 @@ def _typed(hint: Any) -> dict[str, Any]:
     if isinstance(kind, kinds.OneOf):
         return {"type": click.Choice(list(kind.names))}
     if isinstance(kind, kinds.Numbers):
-        return {"type": NumberList(kind.least)}
+        return {"type": NumberList(kind.minimum)}
     is_union = get_origin(hint) in (Union, UnionType)
     parts = [one for one in get_args(hint) if one is not type(None)] if is_union else [hint]
     by_name = {Mapping[str, float], Mapping[int, float], Sequence[str]}

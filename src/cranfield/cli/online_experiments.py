@@ -48,7 +48,7 @@ def _part(context: click.Context, param: click.Parameter, text: str) -> float | 
 
 
 @command(epilog=EPILOG)
-@settings("layer hash unit")
+@settings("traffic layer hash unit")
 @click.argument("units", metavar="UNITS", type=READ)
 @options_from(
     "cranfield.online.Experiment",

@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import ArgumentError, MeasureError, numbers, quoted, warn
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import Spec, flag, integer, optional, parameter, short, text_of
-from cranfield.collection.judged.coverage import what_of
+from cranfield.collection.judged.coverage import describe_input
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.families import ALIASES, HOME, KINDS, REGISTRY
 from cranfield.measures.spacing import MOST, evenly_spaced, few_runs
@@ -197,7 +197,9 @@ class Measure(Spec):
     def require_readable(self, judged: Any) -> None:
         """Refuse data of a class that the measure does not score."""
         if not isinstance(judged, self.reads):
-            raise MeasureError(f"{self} is computed from {self.reads.what}, got {what_of(judged)}")
+            raise MeasureError(
+                f"{self} is computed from {self.reads.what}, got {describe_input(judged)}"
+            )
         if self.reads is JudgedRuns and judged.policies.ties == "expected":
             raise MeasureError(
                 f"{self} must be scored in one order of tied documents, got ties='expected'"

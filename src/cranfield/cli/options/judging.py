@@ -438,14 +438,14 @@ def judged_runs(
     **given: Any,
 ) -> JudgedRuns:
     """Read and judge; policies are checked before any file is read."""
-    from cranfield.collection.judged.judging import judge, telling_order
+    from cranfield.collection.judged.judging import hint_at_order, judge
 
     reading, judging = reading or Reading.of(given), without_reading(given)
 
     policies(judging["compat"], **{name: judging.get(name) for name in OF_RANKINGS})
     subtopics = True if judging.get("intents") is not None else None
     wrong_order = partial(
-        telling_order,
+        hint_at_order,
         runs,
         qrels,
         "QRELS comes first: QRELS RUN...",

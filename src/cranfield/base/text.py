@@ -142,12 +142,8 @@ def one_line(text: str, limit: int = _LONGEST) -> str:
     """
     # Escaping only lengthens text, so the middle is cut in any case.
     short = text if len(text) <= limit else f"{text[:limit]}…{text[-limit:]}"
-    printable, half = plain(short), limit // 2
-    return (
-        printable
-        if len(printable) <= limit
-        else f"{printable[:half]}…{printable[half + 1 - limit :]}"
-    )
+    safe, half = plain(short), limit // 2
+    return safe if len(safe) <= limit else f"{safe[:half]}…{safe[half + 1 - limit :]}"
 
 
 # Pairs that the fonts of LaTeX draw as one character; not all engines let an empty group stop that.

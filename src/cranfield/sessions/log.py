@@ -365,9 +365,7 @@ class ConcatenatedSessions(Sequence[Run]):
             queries = queries.where(queries.rank <= judged.policies.depth)
 
         def with_queries(runs: JudgedRuns) -> JudgedRuns:
-            aspects = {
-                name: with_queries(aspect) for name, aspect in runs.annotations.aspects.items()
-            }
+            aspects = {name: with_queries(view) for name, view in runs.annotations.aspects.items()}
             annotations = replace(runs.annotations, queries=queries, aspects=aspects)
             return replace(runs, annotations=annotations, views={})
 

@@ -270,12 +270,10 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
             if nugget is not None and (topic, nugget) not in places:
                 raise table.wrong(row, f"unknown gold nugget {quoted(nugget)}", topic)
             t = topics[topic]
-            previous = lengths.setdefault((t, s), nan)
+            old = lengths.setdefault((t, s), nan)
             if not isnan(length):
-                if not isnan(previous) and previous != length:
-                    raise table.wrong(
-                        row, f"conflicting lengths {previous:g} and {length:g}", topic
-                    )
+                if not isnan(old) and old != length:
+                    raise table.wrong(row, f"conflicting lengths {old:g} and {length:g}", topic)
                 lengths[t, s] = length
             if nugget is not None:
                 place = places[topic, nugget]
@@ -411,9 +409,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
                 raise table.wrong(row, reason, topic)
             cells = {"topic": topic, "system": system, "text": text}
             rows.append({**cells, "nugget": None})
-            rows += [
-                {**cells, "nugget": nugget, "support": support} for nugget, _, support in nuggets
-            ]
+            rows += [{**cells, "nugget": name, "support": degree} for name, _, degree in nuggets]
         tables.append(columns_of_records(rows, ANSWERS, table.source).table(ANSWERS))
     check_name_used(name, is_name_used)
     if failed:
@@ -427,10 +423,9 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
 
 def _files(data: Any) -> list[Any]:
     """Return the files of a list of files, or a list of the data."""
-    is_list = isinstance(data, (list, tuple)) and data
-    return (
-        [*data] if is_list and all(isinstance(item, (str, PathLike)) for item in data) else [data]
-    )
+    if isinstance(data, (list, tuple)) and data:
+        return [*data] if all(isinstance(file, (str, PathLike)) for file in data) else [data]
+    return [data]
 
 
 def _nuggets(

@@ -36,9 +36,7 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
     Sentences are numbered from 1. Returns None for other JSON.
     """
     records = data if isinstance(data, list) else [data]
-    if not all(
-        isinstance(item, Mapping) and isinstance(item.get("answer"), list) for item in records
-    ):
+    if not all(isinstance(r, Mapping) and isinstance(r.get("answer"), list) for r in records):
         return None
     columns: dict[str, list[Any]] = {"topic": [], "sentence": [], "system": [], "citation": []}
     rows: list[int] = []
@@ -220,14 +218,9 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
         check_systems(table)
         unnamed = table.frame["system"].is_null().all()
         check_name_used(name, bool(unnamed))
-        has_support = table.frame["support"].is_not_null()
-        has_citation = table.frame["citation"].is_not_null()
-        if (
-            degrees is None
-            and has_citation.any()
-            and not has_support.any()
-            and "support" not in table.names
-        ):
+        labels = table.frame["support"].is_not_null()
+        cited = table.frame["citation"].is_not_null()
+        if degrees is None and cited.any() and not labels.any() and "support" not in table.names:
             raise InputError(
                 "has citations, but not their support: give a table of support after it, with"
                 " topic, sentence (its number from 1), citation and support",

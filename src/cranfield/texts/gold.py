@@ -300,11 +300,9 @@ def _check_whole_topics(nuggets: Nuggets, source: str) -> None:
         ("vital string length", nuggets.vital_length),
         ("importance", nuggets.vital),
     ):
-        is_missing = np.isnan(values)
-        is_partial = (
-            nuggets.total(is_missing.astype(float)) * nuggets.total((~is_missing).astype(float)) > 0
-        )
-        rows = np.flatnonzero(is_missing & is_partial[nuggets.topic])
+        missing = np.isnan(values)
+        is_partial = nuggets.total(missing * 1.0) * nuggets.total(~missing * 1.0) > 0
+        rows = np.flatnonzero(missing & is_partial[nuggets.topic])
         if rows.size:
             raise InputError(
                 (

@@ -218,9 +218,7 @@ def judge_summaries(
     topics = {topic: k for k, topic in enumerate(gold)}
     rows = _texts(texts, _TEXTS)
     all_texts = [(topic, text) for topic, text, _ in rows if topic in gold]
-    all_texts += [
-        (topic, text) for topic, reference_texts in gold.items() for text in reference_texts
-    ]
+    all_texts += [(topic, text) for topic, group in gold.items() for text in group]
     tokeniser = _default(all_texts) if tokeniser is None else tokeniser
     tokenise = tokeniser_of(tokeniser)
     words: dict[str, int] = {}
@@ -260,10 +258,7 @@ def judge_summaries(
             f" ({some_of(map(quoted, unknown_topics), 3)})",
             stacklevel=2,
         )
-    numbers = tuple(
-        tuple(encode(text, topic) for text in reference_texts)
-        for topic, reference_texts in gold.items()
-    )
+    numbers = tuple(tuple(encode(text, topic) for text in group) for topic, group in gold.items())
     if wordless:
         texts_are = f"{counted(len(wordless), 'text')} without letters and digits"
         warn(f"{texts_are} counted as empty (topic {some_of(wordless, 3)})", stacklevel=3)

@@ -170,11 +170,8 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
             lengths=None,
             grade=0.0,
         )
-        page_views = (GradedPage(page, grades) for page in page_blocks)
-        parts = [
-            np.einsum("ij,ij->i", self.clicked(page_view), self.of_click(page_view))
-            for page_view in page_views
-        ]
+        graded_pages = (GradedPage(page, grades) for page in page_blocks)
+        parts = [np.einsum("ij,ij->i", self.clicked(p), self.of_click(p)) for p in graded_pages]
         return np.concatenate([*parts, np.empty(0)]).reshape(judged.shape[::-1]).T
 
 
@@ -420,9 +417,7 @@ def user_of(measure: Chain, **options: Any) -> Continuing:
     ratio = np.divide(reach[1:], reach[:-1], out=np.zeros(depth), where=reach[:-1] > 0)
     by_rank = dict(zip(rank.tolist(), ratio.tolist(), strict=True))
     if measure.cutoff is not None:
-        by_rank = {
-            position: chance for position, chance in by_rank.items() if position < measure.cutoff
-        }
+        by_rank = {r: chance for r, chance in by_rank.items() if r < measure.cutoff}
         by_rank[measure.cutoff] = 0.0
     by_grade = dict(zip(keys, continuation[:, 0].tolist(), strict=False))
     is_constant = {*by_rank.values()} == {1.0}

@@ -185,10 +185,8 @@ class UMeasure(UserModel):
 
     def costs(self, page: Page) -> Floats:
         """Characters of each rank; beyond the list, those of a snippet."""
-        text_length = np.where(
-            (page.gains > 0) & page.listed, fill_lengths(page, self.missing), 0.0
-        )
-        return np.asarray(self.snippet + self.F * self.unit * text_length)
+        text = np.where((page.gains > 0) & page.listed, fill_lengths(page, self.missing), 0.0)
+        return np.asarray(self.snippet + self.F * self.unit * text)
 
     def discounts(self, page: Page) -> Floats:
         """D(pos), where each rank's text ends."""
@@ -416,11 +414,9 @@ class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks a
 
     def continuation(self, page: Page) -> Floats:
         gained, spent = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
-        gain_limits, cost_limits = self.limits(page.rank, gained - page.gains)
+        limit, budget = self.limits(page.rank, gained - page.gains)
         # Ten gains of .1 are enough for T = 1, though as floats they do not add up to it.
-        return np.asarray(
-            (gained < gain_limits - TRACE) & (spent < cost_limits - TRACE), dtype=np.float64
-        )
+        return np.asarray((gained < limit - TRACE) & (spent < budget - TRACE), dtype=np.float64)
 
     def limits(self, rank: Any, prior_gain: Any) -> tuple[Any, Any]:
         """T and K at each rank; `prior_gain` is the gain above it."""

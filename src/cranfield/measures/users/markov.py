@@ -190,9 +190,8 @@ class MarkovPrecision(OfRelevance):
         if isinstance(self.moves, Moves):
             weights = self._weigh_moves(self.moves, judged, hits)
         else:
-            weights = (
-                self._weigh_ranks(judged, hits) if self.states == "all" else self._weigh_hits(hits)
-            )
+            is_all = self.states == "all"
+            weights = self._weigh_ranks(judged, hits) if is_all else self._weigh_hits(hits)
             if self.loops:
                 weights = weights + self._weight(np.zeros(1))
             # Whoever has but one state is always there.

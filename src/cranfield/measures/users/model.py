@@ -98,11 +98,9 @@ class UnitGains(Measure):
     def gaining_rows(self, judged: JudgedRuns) -> Rows:
         """Judged retrieved documents whose gain is not 0, with their gains."""
         # A mapping, or a model that says otherwise what is gained, may name any grade.
-        is_standard = (
-            self.gains.kind in {"binary", "graded"} and type(self).worth is UnitGains.worth
-        )
+        is_plain = self.gains.kind in {"binary", "graded"} and type(self).worth is UnitGains.worth
         low = self.rel if self.gains.kind == "binary" else 1
-        rows = judged.relevant(low) if is_standard else judged.judged()
+        rows = judged.relevant(low) if is_plain else judged.judged()
         worth = self.worth(judged, rows)
         if worth.all():
             return rows.with_gains(worth)
@@ -358,8 +356,6 @@ def rank_range(ranks: int) -> Floats:
 
 def continuations(views: Callable[[Any], Any], ranks: int) -> Floats:
     """Return C from V: the probability of reading the next rank given that this one is read."""
-    probabilities = np.asarray(views(rank_range(ranks + 1)))
-    chance: Floats = np.minimum(
-        probabilities[1:] / np.maximum(probabilities[:-1], np.finfo(float).tiny), 1.0
-    )
+    p = np.asarray(views(rank_range(ranks + 1)))
+    chance: Floats = np.minimum(p[1:] / np.maximum(p[:-1], np.finfo(float).tiny), 1.0)
     return chance

@@ -278,16 +278,14 @@ class SatisfiedModel(UserModel):
         end = end or LAST
         rows = self.distinct_rows(judged, best=best, end=end)
         other = self.max_gain(judged) if best else 0.0
-        survival = 1.0 - float(self.satisfaction(np.array([other]))[0])
+        stay = 1.0 - float(self.satisfaction(np.array([other]))[0])
         patience = np.asarray(self.patience(rank_range(end)))
         # Who goes on from a rank of which all that follow have the same gain reads so many, by
         # the chance to come to it; from rank 1 to one behind the last.
-        later_ranks = [
-            *accumulate(patience[::-1].tolist(), lambda after, here: here + survival * after)
-        ]
-        ahead = np.array([0.0, 0.0, *later_ranks])[::-1]
+        sums = [*accumulate(patience[::-1].tolist(), lambda after, here: here + stay * after)]
+        ahead = np.array([0.0, 0.0, *sums])[::-1]
 
-        powers = survival ** np.arange(float(end + 1))
+        powers = stay ** np.arange(float(end + 1))
 
         continuation = rows.running_product(1.0 - self.satisfaction(rows.gains))
         between = powers[rows.rank - rows.seen]

@@ -603,16 +603,12 @@ def followed_by(
         return systems.join(frame.drop("system", strict=False), how="cross")
 
     def renumber(frame: pl.DataFrame) -> pl.DataFrame:
-        selected = frame.filter(pl.col("session").is_in(indices))
-        codes = selected["session"].replace_strict(
-            indices, range(len(indices)), return_dtype=pl.Int64
-        )
-        return selected.with_columns(session=codes)
+        part = frame.filter(pl.col("session").is_in(indices))
+        code = pl.col("session").replace_strict(indices, range(len(indices)), return_dtype=pl.Int64)
+        return part.with_columns(code)
 
-    def join_rows(
-        history: pl.DataFrame, addition: pl.DataFrame, schema: dict[str, Any]
-    ) -> pl.DataFrame:
-        results = pl.concat([repeat_rows(history).select(*schema), addition.select(*schema)])
+    def join_rows(history: pl.DataFrame, extra: pl.DataFrame, schema: Types) -> pl.DataFrame:
+        results = pl.concat([repeat_rows(history).select(*schema), extra.select(*schema)])
         return renumber(results).sort(*LISTS, maintain_order=True)
 
     return replace(

@@ -400,11 +400,8 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
                 first_nuggets[topic] = listed
                 gold += [{"topic": topic, "nugget": n, "importance": i} for n, i, _ in nuggets]
             elif first_nuggets[topic] != listed:
-                other = quoted(
-                    next(iter((listed - first_nuggets[topic]) or (first_nuggets[topic] - listed)))[
-                        0
-                    ]
-                )
+                change = (listed - first_nuggets[topic]) or (first_nuggets[topic] - listed)
+                other = quoted(next(iter(change))[0])
                 reason = f"its nuggets differ from those of the topic's first answer: {other}"
                 raise table.wrong(row, reason, topic)
             cells = {"topic": topic, "system": system, "text": text}

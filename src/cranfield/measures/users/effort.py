@@ -259,12 +259,10 @@ class INST(UserModel):
         ends = rows.rank.astype(np.float64)
         rank, a = rows.before(ends, 0.0), rows.before(levels, 2.0 * self.T)
         views = rows.running_product(_reach(rank, a, ends, unjudged))
-        depth = rows.total(rows.before(views, 1.0) * _expected_ranks(rank, a, ends, unjudged))
+        depth = rows.total(rows.before(views, 1.0) * _expected(rank, a, ends, unjudged))
         stop = np.full(rows.shape, np.inf if end is None else float(end))
-        tail = _expected_ranks(
-            rows.lasts(ends, 0.0), rows.lasts(levels, 2.0 * self.T), stop, unjudged
-        )
-        depth = depth + rows.lasts(views, 1.0) * tail
+        rest = _expected(rows.lasts(ends, 0.0), rows.lasts(levels, 2.0 * self.T), stop, unjudged)
+        depth = depth + rows.lasts(views, 1.0) * rest
         if best:
             return Expected(depth - rows.total((1.0 - rows.gains) * views), depth, depth)
         return Expected(rows.total(rows.gains * views), depth, depth)
@@ -369,7 +367,7 @@ def _reach(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
     return np.asarray(((rank + a - np.where(start, 0.0, 1.0)) / (to + a - 1.0)) ** 2)
 
 
-def _expected_ranks(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
+def _expected(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
     """Return the expected number of ranks read from `rank` + 1 up to `to`, given `rank` is read."""
     start = rank == 0
     if unjudged:
